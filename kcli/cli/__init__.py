@@ -1,0 +1,1 @@
+"""The command line: options in, library call, rendering out. Nothing imports it."""

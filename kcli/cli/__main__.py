@@ -1,0 +1,5 @@
+import sys
+
+from kcli.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,146 @@
+"""The `kcli` command: its table of commands, and what happens to an error on its way out."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Mapping
+
+import click
+
+from kcli.errors import KcliError
+
+__all__ = ["COMMANDS", "cli", "main"]
+
+# Each command lives in a module of its own, imported only when it is called: a cold start pays for what it uses.
+COMMANDS: Mapping[str, str | Mapping[str, str]] = {
+    "audit": "audit:audit",
+    "decode": {
+        "batch": "decode_records:batch",
+        "pcap": "decode_pcap:pcap",
+        "request": "decode_message:request",
+        "response": "decode_message:response",
+        "segment": "decode_records:segment",
+    },
+    "down-convert": "down_convert:down_convert",
+    "encode": {
+        "batch": "encode_records:batch",
+        "request": "encode_message:request",
+        "response": "encode_message:response",
+    },
+    "schema": {
+        "diff": "schema:diff",
+        "import": "schema:import_",
+        "list": "schema:list_",
+        "show": "schema:show",
+    },
+}
+
+HELP = {
+    "decode": "Read the bytes of Kafka: captures, requests, responses, record batches, log segments.",
+    "encode": "Write the bytes of Kafka from JSON.",
+    "schema": "The message tables: list, show, compare and import them.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are named in a table and imported when they are asked for."""
+
+    def __init__(self, table: Mapping[str, str | Mapping[str, str]], **attributes: object) -> None:
+        super().__init__(**attributes)  # type: ignore[arg-type]
+        self.table = table
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        target = self.table.get(cmd_name)
+        if target is None:
+            return None
+        if isinstance(target, str):
+            module, _, attribute = target.partition(":")
+            command: click.Command = getattr(importlib.import_module(f"kcli.cli.{module}"), attribute)
+            return command
+        return LazyGroup(target, name=cmd_name, help=HELP[cmd_name], no_args_is_help=True)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.table and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], list(self.table), 1)
+            hint = f"; did you mean {near[0]}?" if near else f" (there are: {', '.join(sorted(self.table))})"
+            ctx.fail(f"{args[0]}: no such command{hint}")
+        return super().resolve_command(ctx, args)
+
+
+def print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if not wanted or ctx.resilient_parsing:
+        return
+    from kcli import __version__
+    from kcli.core import COMPILED
+
+    core = "compiled core" if COMPILED else "interpreted grammars only, slower: the compiled core is not built"
+    click.echo(f"kcli {__version__} ({core})")
+    ctx.exit()
+
+
+cli = LazyGroup(
+    COMMANDS,
+    name="kcli",
+    help="A toolkit for the bytes of Apache Kafka.",
+    no_args_is_help=True,
+    params=[
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=print_version,
+            help="Print the version, and whether the compiled core is in use.",
+        )
+    ],
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+
+
+def complain(error: BaseException | str) -> None:
+    """One line on stderr, as every kcli error."""
+    text = str(error).replace("\n", " ")
+    sys.stderr.write(f"kcli: {text}\n")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run kcli; its exit code: 0 done, 1 the answer is no, 2 usage, 3 bad input, 4 network, 130 interrupted. A bug still shows its traceback."""
+    try:
+        code = cli.main(argv, prog_name="kcli", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except KcliError as error:
+        complain(error)
+        return error.exit_code
+    except click.exceptions.Abort:
+        return 130
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        hint = f" (see `{context.command_path} --help`)" if context else ""
+        complain(f"{error.format_message()}{hint}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader has gone (`| head`): end quietly, and keep the interpreter's last flush quiet too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        complain(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
+        return 3
+    except MemoryError:
+        complain("out of memory")
+        return 3
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""Every error kcli raises on purpose.
+
+KcliError                     exit 3 unless a class below says otherwise
+├── UsageError                exit 2   the command line, or an argument of a library call, makes no sense
+├── InputError                exit 3   input that can't be read as what it should be
+│   ├── DecodeError                    bytes that break their grammar: where (path, offset), what was expected
+│   ├── EncodeError                    a value that its grammar has no bytes for
+│   └── SchemaError                    a message definition that contradicts itself
+└── NetworkError              exit 4   a connection that can't be made, kept or trusted
+    └── BrokerError                    a broker that answered with an error code
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BrokerError",
+    "DecodeError",
+    "EncodeError",
+    "InputError",
+    "KcliError",
+    "NetworkError",
+    "SchemaError",
+    "UsageError",
+]
+
+
+class KcliError(Exception):
+    """Its text is one line for a person: what, where, why, what was expected."""
+
+    exit_code = 3
+
+
+class UsageError(KcliError):
+    exit_code = 2
+
+
+class InputError(KcliError):
+    """`file` is put before the text by whoever knows it (see `within`)."""
+
+    def __init__(self, text: str, *, file: str | None = None) -> None:
+        super().__init__(text)
+        self.text = text
+        self.file = file
+
+    def within(self, file: str) -> InputError:
+        """Name the file this error is about, once; returns self."""
+        self.file = self.file or file
+        return self
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.text}" if self.file else self.text
+
+
+class DecodeError(InputError):
+    """Bytes that break their grammar.
+
+    path: the field, as `topics[3].partitions[5].fetchOffset` ("" for the message itself)
+    offset: bytes from the start of the buffer that was given
+    reason: what is wrong, and what was expected
+    """
+
+    def __init__(self, path: str, offset: int, reason: str, *, what: str = "", file: str | None = None) -> None:
+        self.path, self.offset, self.reason, self.what = path, offset, reason, what
+        super().__init__(": ".join(part for part in (what, path, reason) if part), file=file)
+
+
+class EncodeError(InputError):
+    """A value that its grammar has no bytes for; `path` names the field."""
+
+    def __init__(self, path: str, reason: str, *, what: str = "", file: str | None = None) -> None:
+        self.path, self.reason, self.what = path, reason, what
+        super().__init__(": ".join(part for part in (what, path, reason) if part), file=file)
+
+
+class SchemaError(InputError):
+    pass
+
+
+class NetworkError(KcliError):
+    exit_code = 4
+
+
+class BrokerError(NetworkError):
+    """A broker's error code, by number and Kafka's name."""
+
+    def __init__(self, code: int, name: str, text: str) -> None:
+        super().__init__(f"{text}: {name} ({code})")
+        self.code, self.name = code, name
