@@ -1,0 +1,204 @@
+"""Apache Kafka's own jars, fetched by name through Maven and remembered.
+
+A set of jars is the runtime classpath that Maven works out for a few coordinates. It is asked for once; after that the
+list stands in the cache folder (`$KCLI_TEST_CACHE`, else `$XDG_CACHE_HOME/kcli-tests`, else `~/.cache/kcli-tests`) and
+the jars in Maven's own repository, so that a second run needs neither Maven nor a network.
+
+Where they cannot be had, the test that asks is skipped with the reason; with CI=true it fails.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NoReturn
+from xml.etree import ElementTree as xml
+
+import pytest
+
+__all__ = ["broker_jars", "cache", "compiled", "jars", "locked", "release", "unavailable"]
+
+KAFKA = "org.apache.kafka"
+PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:build-classpath"
+JAVA_SOURCES = Path(__file__).parent / "java"
+FETCH_SECONDS = 600
+
+# Logging back ends that Kafka's poms bring along, several at once; `LOGGING` chooses one. The tools api is not published
+# for every release, so it is named where it is wanted. The last three are no longer published at all.
+UNWANTED = (
+    ("org.slf4j", "slf4j-log4j12"),
+    ("log4j", "log4j"),
+    (KAFKA, "kafka-tools-api"),
+    ("com.sun.jdmk", "jmxtools"),
+    ("com.sun.jmx", "jmxri"),
+    ("javax.jms", "jms"),
+)
+RELOAD4J = (
+    "ch.qos.reload4j:reload4j:1.2.25",
+    "org.slf4j:slf4j-api:1.7.36",
+    "org.slf4j:slf4j-reload4j:1.7.36",
+)
+LOG4J2 = (
+    "org.apache.logging.log4j:log4j-core:2.24.3",
+    "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3",
+    "org.apache.logging.log4j:log4j-1.2-api:2.24.3",
+    "org.slf4j:slf4j-api:1.7.36",
+)
+QUIET = ("org.slf4j:slf4j-api:1.7.36", "org.slf4j:slf4j-nop:1.7.36")
+JSON = ("com.fasterxml.jackson.core:jackson-databind:2.16.2", "com.fasterxml.jackson.datatype:jackson-datatype-jdk8:2.16.2")
+ZOOKEEPER = "org.apache.zookeeper:zookeeper:3.5.10"  # older ones do not run on today's Java
+JAXB = "javax.xml.bind:jaxb-api:2.3.1"  # part of Java until 11
+# The release of kafka-tools to take where that of the broker was never published.
+TOOLS_INSTEAD = {"4.4.0": "4.3.1"}
+
+
+def release(version: str) -> tuple[int, ...]:
+    """"0.10.2.2" as (0, 10, 2, 2), to compare releases by."""
+    return tuple(int(part) for part in version.split("."))
+
+
+def unavailable(reason: str) -> NoReturn:
+    """Skip the test that needs real Kafka, loudly; under CI=true, fail it."""
+    if os.environ.get("CI", "").lower() in ("1", "true"):
+        pytest.fail(f"real Kafka is needed under CI: {reason}")
+    pytest.skip(f"no real Kafka: {reason}", allow_module_level=True)
+
+
+def cache() -> Path:
+    """The folder of everything fetched or compiled for tests."""
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    path = Path(os.environ.get("KCLI_TEST_CACHE") or Path(home) / "kcli-tests")
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+@contextlib.contextmanager
+def locked(name: str) -> Iterator[None]:
+    """Only one process at a time: two test runs may want the same jars."""
+    with (cache() / f"{name}.lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def jars(artifact: str, version: str) -> list[Path]:
+    """A Kafka artifact with all it needs at run time, a silent logger and Jackson (for the JsonConverter classes).
+
+    >>> jars("kafka-clients", "4.4.0")  # doctest: +SKIP
+    [PosixPath('.../kafka-clients-4.4.0.jar'), ...]
+    """
+    return list(classpath((f"{KAFKA}:{artifact}:{version}", *QUIET, *JSON)))
+
+
+def broker_jars(version: str) -> list[Path]:
+    """All that a broker of this release runs on: server, tools, logging, and a ZooKeeper where it needs one."""
+    return list(classpath(broker_coordinates(version)))
+
+
+def broker_coordinates(version: str) -> tuple[str, ...]:
+    parts = release(version)
+    scala = "2.11" if parts < (0, 11) else "2.12" if parts < (2, 4) else "2.13"
+    names = [f"{KAFKA}:kafka_{scala}:{version}", *(LOG4J2 if parts >= (4,) else RELOAD4J)]
+    if parts < (2, 4):
+        names.append(ZOOKEEPER)
+    if parts < (0, 11):
+        names.append(JAXB)
+    if parts >= (3, 3):
+        tools = TOOLS_INSTEAD.get(version, version)
+        names += [f"{KAFKA}:kafka-tools:{tools}:alone", f"{KAFKA}:kafka-tools-api:{tools}:alone"]
+        names += ["net.sf.jopt-simple:jopt-simple:5.0.4", "net.sourceforge.argparse4j:argparse4j:0.7.0"]
+    return tuple(names)
+
+
+@functools.cache
+def classpath(coordinates: tuple[str, ...]) -> tuple[Path, ...]:
+    """The jars for `group:artifact:version` coordinates; `:alone` leaves out what that one depends on."""
+    known = cache() / f"classpath-{digest(*coordinates)}"
+    with locked("maven"):
+        if (found := remembered(known)) is None:
+            known.write_text(fetch(coordinates))
+            found = remembered(known)
+    if not found:
+        unavailable(f"Maven named jars that are not there for {coordinates[0]}")
+    return found
+
+
+def remembered(known: Path) -> tuple[Path, ...] | None:
+    if not known.exists():
+        return None
+    paths = tuple(Path(part) for part in known.read_text().strip().split(os.pathsep))
+    return paths if all(path.exists() for path in paths) else None
+
+
+def fetch(coordinates: Sequence[str]) -> str:
+    maven = shutil.which("mvn")
+    if maven is None:
+        unavailable("mvn (Maven) is not installed")
+    with tempfile.TemporaryDirectory(dir=cache()) as folder:
+        pom, output = Path(folder) / "pom.xml", Path(folder) / "classpath"
+        pom.write_bytes(project(coordinates))
+        command = [maven, "-q", "-B", "-f", str(pom), PLUGIN, "-Dmdep.includeScope=runtime", f"-Dmdep.outputFile={output}"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            unavailable(f"Maven took over {FETCH_SECONDS} s for {coordinates[0]}")
+        if done.returncode:
+            reason = next((line for line in done.stdout.splitlines() if "ERROR" in line), done.stderr[-300:])
+            unavailable(f"Maven could not fetch {coordinates[0]}: {reason[:300]}")
+        return output.read_text()
+
+
+def project(coordinates: Sequence[str]) -> bytes:
+    """A pom with nothing but dependencies."""
+    root = element("project", xmlns="http://maven.apache.org/POM/4.0.0")
+    for name, text in (("modelVersion", "4.0.0"), ("groupId", "kcli"), ("artifactId", "jars"), ("version", "1")):
+        xml.SubElement(root, name).text = text
+    dependencies = xml.SubElement(root, "dependencies")
+    for coordinate in coordinates:
+        group, artifact, version, *alone = coordinate.split(":")
+        dependency = xml.SubElement(dependencies, "dependency")
+        for name, text in (("groupId", group), ("artifactId", artifact), ("version", version)):
+            xml.SubElement(dependency, name).text = text
+        exclusions = xml.SubElement(dependency, "exclusions")
+        for group_out, artifact_out in (("*", "*"),) if alone else UNWANTED:
+            exclusion = xml.SubElement(exclusions, "exclusion")
+            xml.SubElement(exclusion, "groupId").text = group_out
+            xml.SubElement(exclusion, "artifactId").text = artifact_out
+    return xml.tostring(root)
+
+
+def element(tag: str, **attributes: str) -> xml.Element:
+    return xml.Element(tag, attributes)
+
+
+def compiled(source: str, classpath: Sequence[Path] = ()) -> Path:
+    """The folder of the classes of one of our Java programs (tests/real/java), compiled when it or its classpath changed."""
+    path = JAVA_SOURCES / source
+    folder = cache() / "classes" / digest(path.read_text(), *map(str, classpath))
+    with locked("javac"):
+        if not folder.exists():
+            compile_into(folder, path, classpath)
+    return folder
+
+
+def compile_into(folder: Path, source: Path, classpath: Sequence[Path]) -> None:
+    if (javac := shutil.which("javac")) is None:
+        unavailable("javac (a Java 17 development kit) is not installed")
+    folder.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+        path = os.pathsep.join(map(str, classpath)) or "."
+        command = [javac, "-Xlint:all", "-Werror", "--release", "17", "-cp", path, "-d", f"{scratch}/classes", str(source)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"javac {source.name}:\n{done.stdout}{done.stderr}"
+        (Path(scratch) / "classes").rename(folder)
+
+
+def digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
