@@ -1,0 +1,191 @@
+"""Kafka's framing on a socket: a 4-byte big-endian length, then that many bytes, either way.
+
+The receiving side is a BufferedProtocol: the kernel writes into our buffer; a small frame is copied out of it, a big one
+is received in place into a buffer of its own. Writes of one turn of the event loop leave in one system call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from kcli.errors import NetworkError
+
+__all__ = ["FrameProtocol", "describe_first_bytes"]
+
+SCRATCH = 256 * 1024
+# Frames from here on get a buffer of their own.
+BIG = 64 * 1024
+# What a length alone may make us allocate; a longer frame grows as its bytes arrive.
+TRUSTED = 64 * 1024 * 1024
+
+
+class FrameProtocol(asyncio.BufferedProtocol):
+    """Frames of one connection.
+
+    on_frame: called with each whole frame, without its length (bytes, or bytearray of its own for a big one)
+    on_lost: called once, with the error that ended the connection or None for an orderly end
+    limit: the longest frame to accept, in bytes
+    """
+
+    def __init__(
+        self, on_frame: Callable[[bytes | bytearray], None], on_lost: Callable[[Exception | None], None], limit: int
+    ) -> None:
+        self._on_frame, self._on_lost, self._limit = on_frame, on_lost, limit
+        self._scratch = bytearray(SCRATCH)
+        self._view = memoryview(self._scratch)
+        self._start = self._end = 0
+        self._big: bytearray | None = None
+        self._big_size = self._big_filled = 0
+        self._transport: asyncio.Transport | None = None
+        self._out: list[bytes] = []
+        self._resumed = asyncio.Event()
+        self._resumed.set()
+        self._loop = asyncio.get_running_loop()
+        self.received = self.sent = 0
+
+    # --- sending
+
+    def send(self, frame: bytes) -> None:
+        """Send a frame, its length put in front."""
+        self.send_raw(len(frame).to_bytes(4, "big") + frame)
+
+    def send_raw(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        if not self._out:
+            self._loop.call_soon(self._flush)
+        self._out.append(data)
+
+    def _flush(self) -> None:
+        data = self._out[0] if len(self._out) == 1 else b"".join(self._out)
+        self._out = []
+        if self._transport is not None and not self._transport.is_closing():
+            self.sent += len(data)
+            self._transport.write(data)
+
+    async def drain(self) -> None:
+        """Wait until the kernel takes more (returns at once, mostly)."""
+        await self._resumed.wait()
+
+    def pause_writing(self) -> None:
+        self._resumed.clear()
+
+    def resume_writing(self) -> None:
+        self._resumed.set()
+
+    # --- receiving
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        if self._big is not None:
+            return memoryview(self._big)[self._big_filled :]
+        return self._view[self._end :]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.received += nbytes
+        if self._big is not None:
+            self._big_filled += nbytes
+            self._continue_big()
+            return
+        self._end += nbytes
+        try:
+            self._take_frames()
+        except NetworkError as error:
+            self.abort(error)
+
+    def _take_frames(self) -> None:
+        start, end = self._start, self._end
+        while end - start >= 4:
+            size = int.from_bytes(self._scratch[start : start + 4], "big", signed=True)
+            if not 0 <= size <= self._limit:
+                raise NetworkError(
+                    describe_first_bytes(bytes(self._scratch[start : min(end, start + 16)]), self._limit)
+                )
+            if end - start - 4 >= size:
+                frame = bytes(self._view[start + 4 : start + 4 + size])
+                start += 4 + size
+                # Before the call: what is called may look at, or end, this connection.
+                self._start = start
+                self._on_frame(frame)
+                continue
+            if size >= BIG:
+                self._start_big(size, start + 4)
+                return
+            break
+        self._compact(start)
+
+    def _compact(self, start: int) -> None:
+        left = self._end - start
+        if left and (start > SCRATCH // 2 or self._end == SCRATCH):
+            self._scratch[:left] = self._scratch[start : self._end]
+            start, self._end = 0, left
+        if not left:
+            start = self._end = 0
+        self._start = start
+
+    def _start_big(self, size: int, start: int) -> None:
+        have = self._end - start
+        self._big = bytearray(min(size, TRUSTED))
+        self._big[:have] = self._view[start : self._end]
+        self._big_size, self._big_filled = size, have
+        self._start = self._end = 0
+
+    def _continue_big(self) -> None:
+        big = self._big
+        assert big is not None
+        if self._big_filled < len(big):
+            return
+        if len(big) < self._big_size:
+            # The event loop still holds a view of the old buffer: a new one, not a resize.
+            self._big = big + bytes(min(self._big_size - len(big), len(big)))
+            return
+        self._big = None
+        self._on_frame(big)
+
+    # --- ending
+
+    def abort(self, error: Exception | None = None) -> None:
+        """End the connection now; on_lost gets `error`."""
+        self._lose(error)
+        if self._transport is not None:
+            self._transport.abort()
+
+    def close(self) -> None:
+        """End the connection once what was sent has left."""
+        if self._out:
+            self._flush()
+        if self._transport is not None:
+            self._transport.close()
+
+    def eof_received(self) -> bool:
+        return False
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._resumed.set()
+        self._lose(error)
+
+    def _lose(self, error: Exception | None) -> None:
+        told, self._on_lost = self._on_lost, ignore
+        told(error)
+
+
+def ignore(_error: Exception | None) -> None:
+    pass
+
+
+def describe_first_bytes(data: bytes, limit: int) -> str:
+    """What the other side seems to speak, from bytes that can't be the start of a Kafka frame."""
+    size = int.from_bytes(data[:4], "big", signed=True)
+    if data.startswith(b"HTTP"):
+        return "it answers in HTTP, not in Kafka's protocol"
+    if data[:2] in (b"\x15\x03", b"\x16\x03"):
+        return "it speaks TLS (security.protocol SSL or SASL_SSL?)"
+    if data.startswith(b"SSH-"):
+        return "it answers in SSH, not in Kafka's protocol"
+    shown = data.hex(" ")
+    return (
+        f"it does not speak Kafka's protocol, or lost its place: a frame of {size} bytes (0 to {limit}), from {shown}"
+    )

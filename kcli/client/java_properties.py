@@ -1,0 +1,78 @@
+"""Java's `.properties` text: what `java.util.Properties.load` reads, and no more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kcli.errors import InputError
+
+__all__ = ["parse"]
+
+WHITE = " \t\f"
+ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+def parse(text: str) -> Iterator[tuple[str, str, int]]:
+    """Yield (key, value, line number from 1) in order; a key may come twice, as in Java the last one counts.
+
+    Raises InputError for a broken `\\u` escape.
+    """
+    for line, number in logical_lines(text):
+        end = key_end(line)
+        rest = line[end:].lstrip(WHITE)
+        if rest[:1] in ("=", ":"):
+            rest = rest[1:].lstrip(WHITE)
+        yield unescape(line[:end], number), unescape(rest, number), number
+
+
+def logical_lines(text: str) -> Iterator[tuple[str, int]]:
+    """Lines without comments and blanks; one that ends in an odd number of backslashes goes on in the next."""
+    parts: list[str] = []
+    first = 0
+    for number, raw in enumerate(re.split(r"\r\n|\r|\n", text), 1):
+        line = raw.lstrip(WHITE)
+        if not parts:
+            if not line or line[0] in "#!":
+                continue
+            first = number
+        slashes = len(line) - len(line.rstrip("\\"))
+        parts.append(line[:-1] if slashes % 2 else line)
+        if not slashes % 2:
+            yield "".join(parts), first
+            parts = []
+    if parts:
+        yield "".join(parts), first
+
+
+def key_end(line: str) -> int:
+    position = 0
+    while position < len(line) and line[position] not in WHITE + "=:":
+        position += 2 if line[position] == "\\" else 1
+    return min(position, len(line))
+
+
+def unescape(text: str, number: int) -> str:
+    if "\\" not in text:
+        return text
+    out: list[str] = []
+    position = 0
+    while position < len(text):
+        if text[position] != "\\":
+            out.append(text[position])
+            position += 1
+            continue
+        letter = text[position + 1 : position + 2]
+        if letter == "u":
+            out.append(unicode_escape(text[position + 2 : position + 6], number))
+            position += 6
+            continue
+        out.append(ESCAPES.get(letter, letter))
+        position += 2
+    return "".join(out).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def unicode_escape(digits: str, number: int) -> str:
+    if not re.fullmatch(r"[0-9a-fA-F]{4}", digits):
+        raise InputError(f"line {number}: \\u{digits}: four hexadecimal digits expected after \\u")
+    return chr(int(digits, 16))

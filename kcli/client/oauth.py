@@ -1,0 +1,96 @@
+"""OAUTHBEARER (RFC 7628), by a token that is at hand: from a file, an unsecured one made here, or given as it is.
+
+In Kafka's names: `sasl.oauthbearer.token.endpoint.url=file:///path`, or the `unsecuredLogin...` options of
+OAuthBearerLoginModule (for test clusters); and kcli's own option `token="..."`. Fetching a token over HTTP is not done.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from kcli.client.jaas import LoginModule
+from kcli.errors import InputError, NetworkError, UsageError
+from kcli.jsontext import dumps
+
+__all__ = ["OAuthBearer", "bearer_token", "unsecured_token"]
+
+SEPARATOR = "\x01"
+
+
+class OAuthBearer:
+    name = "OAUTHBEARER"
+
+    def __init__(self, token: str, extensions: Mapping[str, str] | None = None) -> None:
+        self._token, self._extensions = token, extensions or {}
+        self._refusal: str | None = None
+
+    def first(self) -> bytes:
+        pairs = [f"auth=Bearer {self._token}", *(f"{key}={value}" for key, value in self._extensions.items())]
+        return ("n,," + SEPARATOR + SEPARATOR.join(pairs) + SEPARATOR + SEPARATOR).encode()
+
+    def step(self, challenge: bytes) -> bytes | None:
+        """Success is empty; a refusal is JSON, to be acknowledged by one byte before the broker's error follows."""
+        if not challenge:
+            return None
+        if self._refusal is not None:
+            raise NetworkError(f"OAUTHBEARER: the broker refused the token: {self._refusal}")
+        self._refusal = challenge.decode("utf-8", "replace")
+        return SEPARATOR.encode()
+
+
+def bearer_token(module: LoginModule, url: str | None) -> tuple[str, dict[str, str]]:
+    """The token and the SASL extensions that the configuration gives."""
+    options = module.options
+    extensions = {
+        key.partition("_")[2]: value
+        for key, value in options.items()
+        if key.startswith(("unsecuredLoginExtension_", "extension_"))
+    }
+    if "token" in options:
+        return options["token"], extensions
+    if "unsecuredLoginStringClaim_sub" in options:
+        return unsecured_token(options, time.time()), extensions
+    if url is None:
+        raise UsageError(
+            'OAUTHBEARER needs a token: sasl.oauthbearer.token.endpoint.url=file:///PATH, or token="..." or'
+            ' unsecuredLoginStringClaim_sub="..." in OAuthBearerLoginModule'
+        )
+    return read_token(url), extensions
+
+
+def read_token(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme != "file":
+        raise UsageError(f"sasl.oauthbearer.token.endpoint.url: {url}: kcli reads tokens from file: URLs only")
+    path = Path(unquote(parts.path))
+    token = path.read_text(encoding="utf-8", errors="replace").strip()
+    if not token or any(character.isspace() for character in token):
+        raise InputError("one token expected (the compact form of a JWT)", file=str(path))
+    return token
+
+
+def unsecured_token(options: Mapping[str, str], now: float) -> str:
+    """A JWT without a signature (RFC 7519, 6) of the `unsecuredLogin...` options; `now` in seconds since 1970."""
+    try:
+        lifetime = float(options.get("unsecuredLoginLifetimeSeconds", 3600))
+        numbers = {name: float(value) for name, value in claims(options, "Number")}
+    except ValueError as error:
+        raise UsageError(f"sasl.jaas.config: unsecuredLogin: {error}") from None
+    payload: dict[str, object] = {**dict(claims(options, "String")), **numbers}
+    for name, value in claims(options, "List"):
+        payload[name] = value[1:].split(value[0]) if value else []
+    payload.update(iat=now, exp=now + lifetime)
+    return ".".join([*(base64url(dumps(part)) for part in ({"alg": "none"}, payload)), ""])
+
+
+def claims(options: Mapping[str, str], kind: str) -> list[tuple[str, str]]:
+    prefix = f"unsecuredLogin{kind}Claim_"
+    return [(key.removeprefix(prefix), value) for key, value in options.items() if key.startswith(prefix)]
+
+
+def base64url(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")

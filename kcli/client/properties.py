@@ -1,0 +1,133 @@
+"""The configuration of a client, in Kafka's own property names.
+
+A configuration file of a Java application works as it is: what kcli acts on is read and checked, what means nothing to
+it (`property_table.IGNORED`) is listed, and a name that Kafka does not know either is an error.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from kcli.client.java_properties import parse
+from kcli.client.property_table import IGNORED, PROPERTIES, Property
+from kcli.errors import InputError, UsageError
+
+__all__ = ["ClientConfig", "load"]
+
+BOOLEANS = {"true": True, "false": False}
+
+
+class ClientConfig:
+    """Typed values by Kafka's property names: `config["request.timeout.ms"]` is an int, a list property a tuple of str.
+
+    set_names: the names that were given; ignored: those of them that mean nothing to kcli, in the order given.
+    """
+
+    def __init__(self, given: Mapping[str, str] | None = None) -> None:
+        given = given or {}
+        unknown = [name for name in given if name not in PROPERTIES and name not in IGNORED]
+        if unknown:
+            raise UsageError(describe_unknown(unknown[0]))
+        self.set_names = frozenset(given)
+        self.ignored = tuple(name for name in given if name in IGNORED)
+        self._values: dict[str, Any] = {
+            name: convert(known, given.get(name, known.default)) for name, known in PROPERTIES.items()
+        }
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def seconds(self, name: str) -> float:
+        """A property in milliseconds (`...ms`) as seconds."""
+        return float(self._values[name]) / 1000
+
+    def replace(self, **values: Any) -> ClientConfig:
+        """A copy with typed values changed; a `.` in a name is written `_`."""
+        copy = ClientConfig()
+        copy.set_names, copy.ignored = self.set_names, self.ignored
+        copy._values = {**self._values, **{name.replace("_", "."): value for name, value in values.items()}}
+        return copy
+
+
+def describe_unknown(name: str) -> str:
+    near = difflib.get_close_matches(name, [*PROPERTIES, *IGNORED], 1, 0.7)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"{name}: no client property of Kafka's{hint}"
+
+
+def convert(known: Property, text: str | None) -> Any:
+    """The typed value of a property's text; UsageError names what was expected."""
+    if text is None:
+        return None
+    if known.type == "password":
+        return text
+    text = text.strip()
+    if known.type == "list":
+        return tuple(part for part in (piece.strip() for piece in text.split(",")) if part)
+    if known.type == "boolean":
+        if text.lower() not in BOOLEANS:
+            raise UsageError(f"{known.name}: {text!r} is not true or false")
+        return BOOLEANS[text.lower()]
+    if known.type == "int":
+        return convert_int(known, text)
+    return convert_string(known, text)
+
+
+def convert_int(known: Property, text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise UsageError(f"{known.name}: {text!r} is not a whole number") from None
+    if known.low is not None and value < known.low:
+        raise UsageError(f"{known.name}: {value} is below {known.low}")
+    return value
+
+
+def convert_string(known: Property, text: str) -> str:
+    if not known.choices:
+        return text
+    for choice in known.choices:
+        if choice.lower() == text.lower():
+            return choice
+    expected = ", ".join(choice or "(empty)" for choice in known.choices)
+    raise UsageError(f"{known.name}: {text!r} is none of {expected}")
+
+
+def load(settings: Iterable[str] = (), bootstrap: str | None = None) -> ClientConfig:
+    """A configuration from `--config` values, each a file of properties or one `key=value`, later ones win.
+
+    bootstrap: `HOST:PORT[,HOST:PORT...]`, over any `bootstrap.servers`.
+    Raises UsageError for what makes no sense, InputError for a file that can't be read as properties.
+    """
+    given: dict[str, str] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if equals and not Path(setting).is_file():
+            given[key.strip()] = value
+        else:
+            given.update(read_file(Path(setting)))
+    if bootstrap is not None:
+        given["bootstrap.servers"] = bootstrap
+    return ClientConfig(given)
+
+
+def read_file(path: Path) -> dict[str, str]:
+    """Properties of one file; errors name the file and line."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UsageError(f"--config {path}: neither key=value nor a file that exists") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"not properties: byte {error.start} is not UTF-8", file=str(path)) from None
+    values: dict[str, str] = {}
+    try:
+        for key, value, line in parse(text):
+            if key not in PROPERTIES and key not in IGNORED:
+                raise InputError(f"line {line}: {describe_unknown(key)}")
+            values[key] = value
+    except InputError as error:
+        raise error.within(str(path)) from None
+    return values

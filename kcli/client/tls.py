@@ -1,0 +1,119 @@
+"""TLS for `security.protocol` SSL and SASL_SSL, from Kafka's `ssl.*` properties with PEM stores (KIP-651)."""
+
+from __future__ import annotations
+
+import os
+import re
+import ssl
+import tempfile
+from pathlib import Path
+
+from kcli.client.properties import ClientConfig
+from kcli.errors import InputError, UsageError
+
+__all__ = ["describe_tls_error", "tls_context"]
+
+VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+PEM_BLOCK = re.compile(r"(-----BEGIN [^-]+-----)(.*?)(-----END [^-]+-----)")
+JAVA_STORES = (b"\xfe\xed\xfe\xed", b"\x30\x82", b"\x30\x83")  # JKS, PKCS12
+
+
+def tls_context(config: ClientConfig) -> ssl.SSLContext | None:
+    """The context that `config` asks for, None when the protocol has no TLS.
+
+    Raises UsageError for properties that contradict each other, InputError for files that aren't what they should be.
+    """
+    if config["security.protocol"] not in ("SSL", "SASL_SSL"):
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = config["ssl.endpoint.identification.algorithm"] == "https"
+    set_versions(context, config["ssl.enabled.protocols"])
+    load_trust(context, config)
+    load_identity(context, config)
+    return context
+
+
+def set_versions(context: ssl.SSLContext, names: tuple[str, ...]) -> None:
+    versions = sorted(VERSIONS[name] for name in names if name in VERSIONS)
+    if not versions:
+        raise UsageError(f"ssl.enabled.protocols: none of {', '.join(VERSIONS)} in {','.join(names)!r}")
+    context.minimum_version, context.maximum_version = versions[0], versions[-1]
+
+
+def load_trust(context: ssl.SSLContext, config: ClientConfig) -> None:
+    """Certificates to trust: those given, else the system's."""
+    inline, location = config["ssl.truststore.certificates"], config["ssl.truststore.location"]
+    if inline and location:
+        raise UsageError("ssl.truststore.certificates and ssl.truststore.location: only one of the two")
+    if not inline and not location:
+        context.load_default_certs(ssl.Purpose.SERVER_AUTH)
+        return
+    name = location or "ssl.truststore.certificates"
+    text = read_pem(location, "ssl.truststore") if location else pem_lines(inline)
+    try:
+        context.load_verify_locations(cadata=text)
+    except ssl.SSLError as error:
+        raise InputError(f"{name}: no PEM certificates that can be read ({error.reason or error})") from None
+
+
+def load_identity(context: ssl.SSLContext, config: ClientConfig) -> None:
+    """The client's own key and certificate chain, when the broker wants them (`ssl.client.auth`)."""
+    location = config["ssl.keystore.location"]
+    chain, key = config["ssl.keystore.certificate.chain"], config["ssl.keystore.key"]
+    if location:
+        if chain or key:
+            raise UsageError("ssl.keystore.location and ssl.keystore.key / .certificate.chain: only one way of the two")
+        text = read_pem(location, "ssl.keystore")
+    elif chain or key:
+        if not (chain and key):
+            raise UsageError("ssl.keystore.key and ssl.keystore.certificate.chain: both are needed")
+        text = pem_lines(key) + "\n" + pem_lines(chain)
+    else:
+        return
+    load_pair(context, text, config["ssl.key.password"], location or "ssl.keystore.key")
+
+
+def load_pair(context: ssl.SSLContext, text: str, password: str | None, name: str) -> None:
+    """Python's ssl reads keys from files only: the text stands in a private one for that moment."""
+    handle, path = tempfile.mkstemp(suffix=".pem")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        context.load_cert_chain(path, password=password or "")
+    except ssl.SSLError as error:
+        hint = " (is ssl.key.password right?)" if "ENCRYPTED" in text else ""
+        raise InputError(f"{name}: no PEM key and certificate chain that fit{hint}: {error.reason or error}") from None
+    finally:
+        Path(path).unlink()
+
+
+def read_pem(location: str, prefix: str) -> str:
+    data = Path(location).read_bytes()
+    if b"-----BEGIN " not in data:
+        found = "a Java or PKCS12 store" if data.startswith(JAVA_STORES) else "no PEM text"
+        raise InputError(
+            f"{found}; kcli reads {prefix}.type=PEM (keytool -exportcert -rfc, or openssl pkcs12, make it)",
+            file=location,
+        )
+    return data.decode("utf-8", "replace")
+
+
+def pem_lines(text: str) -> str:
+    """PEM as a property may hold it, on one line with spaces for line ends, as lines again."""
+    if "\n" in text.strip():
+        return text
+    return PEM_BLOCK.sub(lambda block: "\n".join([block[1], *block[2].split(), block[3]]) + "\n", text)
+
+
+def describe_tls_error(error: ssl.SSLError) -> str:
+    """A failed handshake in words of a person: certificate expired, not trusted, wrong name, no TLS at all."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {error.verify_message or error.reason}"
+    reasons = {
+        "WRONG_VERSION_NUMBER": "it does not speak TLS on this port (security.protocol PLAINTEXT or SASL_PLAINTEXT?)",
+        "UNSUPPORTED_PROTOCOL": "no TLS version in common (ssl.enabled.protocols)",
+        "TLSV13_ALERT_CERTIFICATE_REQUIRED": "it wants a client certificate (ssl.keystore.location)",
+        "SSLV3_ALERT_BAD_CERTIFICATE": "it refused the client certificate, or wants one (ssl.keystore.location)",
+    }
+    reason = error.reason or str(error)
+    return reasons.get(reason, f"TLS failed: {reason.replace('_', ' ').lower()}")

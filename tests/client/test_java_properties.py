@@ -1,0 +1,30 @@
+import pytest
+
+from kcli.client.java_properties import parse
+from kcli.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a=b", [("a", "b", 1)]),
+        ("a = b c ", [("a", "b c ", 1)]),
+        ("a:b\n! comment\n# another\n\n  c   d", [("a", "b", 1), ("c", "d", 5)]),
+        ("a=one \\\n   two\nb=3", [("a", "one two", 1), ("b", "3", 3)]),
+        ("a=C:\\\\path\\\\", [("a", "C:\\path\\", 1)]),
+        ("k\\:e\\=y\\ x=v", [("k:e=y x", "v", 1)]),
+        ("a=\\u00e9\\tz", [("a", "é\tz", 1)]),
+        ("a=\\ud83d\\ude00", [("a", "😀", 1)]),
+        ("a", [("a", "", 1)]),
+        ("a=b\r\nc=d\re=f", [("a", "b", 1), ("c", "d", 2), ("e", "f", 3)]),
+        ("a=b\\", [("a", "b", 1)]),
+        ("a==b", [("a", "=b", 1)]),
+    ],
+)
+def test_reads_what_java_reads(text: str, expected: list[tuple[str, str, int]]) -> None:
+    assert list(parse(text)) == expected
+
+
+def test_a_broken_unicode_escape_names_its_line() -> None:
+    with pytest.raises(InputError, match=r"line 2: .*four hexadecimal digits"):
+        list(parse("a=b\nc=\\u12x4"))

@@ -1,0 +1,60 @@
+from pathlib import Path
+
+import pytest
+
+from kcli.client.properties import ClientConfig, load
+from kcli.errors import InputError, UsageError
+
+
+def test_a_file_of_a_java_application_works_and_what_means_nothing_is_listed(tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text(
+        "bootstrap.servers=a:1, b:2\nsecurity.protocol = sasl_ssl\ngroup.id=g\nrequest.timeout.ms=5000\n"
+        "key.deserializer=org.apache.kafka.common.serialization.StringDeserializer\n"
+    )
+    config = load([str(file), "request.timeout.ms=7000"])
+    assert config["bootstrap.servers"] == ("a:1", "b:2")
+    assert config["security.protocol"] == "SASL_SSL"
+    assert config.seconds("request.timeout.ms") == 7
+    assert config.ignored == ("group.id", "key.deserializer")
+
+
+def test_bootstrap_of_the_command_line_wins() -> None:
+    assert load(["bootstrap.servers=a:1"], "c:3")["bootstrap.servers"] == ("c:3",)
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("request.timeout=5", "request.timeout: no client property of Kafka's; did you mean request.timeout.ms?"),
+        ("utterly.other=5", "utterly.other: no client property of Kafka's$"),
+        ("request.timeout.ms=soon", "request.timeout.ms: 'soon' is not a whole number"),
+        ("request.timeout.ms=-1", "request.timeout.ms: -1 is below 0"),
+        ("security.protocol=TLS", "security.protocol: 'TLS' is none of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
+        ("check.crcs=maybe", "check.crcs: 'maybe' is not true or false"),
+        ("no-such-file.properties", "neither key=value nor a file that exists"),
+    ],
+)
+def test_what_makes_no_sense_is_said(setting: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        load([setting])
+
+
+def test_an_unknown_property_in_a_file_names_file_and_line(tmp_path: Path) -> None:
+    file = tmp_path / "c.properties"
+    file.write_text("# c\nacks=all\nackss=1\n")
+    with pytest.raises(InputError, match=r"c\.properties: line 3: ackss: .*did you mean acks\?"):
+        load([str(file)])
+
+
+def test_a_file_that_is_not_text_is_an_input_error(tmp_path: Path) -> None:
+    file = tmp_path / "c.properties"
+    file.write_bytes(b"a=\xff\xfe")
+    with pytest.raises(InputError, match="byte 2 is not UTF-8"):
+        load([str(file)])
+
+
+def test_replace_gives_a_copy() -> None:
+    config = ClientConfig({"client.id": "a"})
+    other = config.replace(client_id="b")
+    assert (config["client.id"], other["client.id"]) == ("a", "b")
