@@ -17,21 +17,22 @@ import os
 import shutil
 import subprocess
 import tempfile
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
-from xml.etree import ElementTree as xml
+from xml.etree import ElementTree
 
 import pytest
 
-__all__ = ["broker_jars", "cache", "compiled", "jars", "locked", "release", "unavailable"]
+__all__ = ["broker_jars", "cache", "command", "compiled", "jars", "locked", "release", "unavailable"]
 
 KAFKA = "org.apache.kafka"
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:build-classpath"
 JAVA_SOURCES = Path(__file__).parent / "java"
 FETCH_SECONDS = 600
 
-# Logging back ends that Kafka's poms bring along, several at once; `LOGGING` chooses one. The tools api is not published
+# Logging back ends that Kafka's poms bring along, several at once; one is chosen below. The tools api is not published
 # for every release, so it is named where it is wanted. The last three are no longer published at all.
 UNWANTED = (
     ("org.slf4j", "slf4j-log4j12"),
@@ -53,15 +54,18 @@ LOG4J2 = (
     "org.slf4j:slf4j-api:1.7.36",
 )
 QUIET = ("org.slf4j:slf4j-api:1.7.36", "org.slf4j:slf4j-nop:1.7.36")
-JSON = ("com.fasterxml.jackson.core:jackson-databind:2.16.2", "com.fasterxml.jackson.datatype:jackson-datatype-jdk8:2.16.2")
+JACKSON = (
+    "com.fasterxml.jackson.core:jackson-databind:2.16.2",
+    "com.fasterxml.jackson.datatype:jackson-datatype-jdk8:2.16.2",
+)
 ZOOKEEPER = "org.apache.zookeeper:zookeeper:3.5.10"  # older ones do not run on today's Java
 JAXB = "javax.xml.bind:jaxb-api:2.3.1"  # part of Java until 11
-# The release of kafka-tools to take where that of the broker was never published.
+# The release of kafka-tools to take where that of the broker was never published. It runs with its own release's jars.
 TOOLS_INSTEAD = {"4.4.0": "4.3.1"}
 
 
 def release(version: str) -> tuple[int, ...]:
-    """"0.10.2.2" as (0, 10, 2, 2), to compare releases by."""
+    """A release as numbers to compare by: (0, 10, 2, 2)."""
     return tuple(int(part) for part in version.split("."))
 
 
@@ -94,7 +98,7 @@ def jars(artifact: str, version: str) -> list[Path]:
     >>> jars("kafka-clients", "4.4.0")  # doctest: +SKIP
     [PosixPath('.../kafka-clients-4.4.0.jar'), ...]
     """
-    return list(classpath((f"{KAFKA}:{artifact}:{version}", *QUIET, *JSON)))
+    return list(classpath((f"{KAFKA}:{artifact}:{version}", *QUIET, *JACKSON)))
 
 
 def broker_jars(version: str) -> list[Path]:
@@ -111,10 +115,28 @@ def broker_coordinates(version: str) -> tuple[str, ...]:
     if parts < (0, 11):
         names.append(JAXB)
     if parts >= (3, 3):
-        tools = TOOLS_INSTEAD.get(version, version)
-        names += [f"{KAFKA}:kafka-tools:{tools}:alone", f"{KAFKA}:kafka-tools-api:{tools}:alone"]
+        tools = tools_release(version)
+        names += [f"{KAFKA}:kafka-tools-api:{tools}:alone"]
+        names += [f"{KAFKA}:kafka-tools:{tools}:alone"] if tools == version else []
         names += ["net.sf.jopt-simple:jopt-simple:5.0.4", "net.sourceforge.argparse4j:argparse4j:0.7.0"]
     return tuple(names)
+
+
+def tools_release(version: str) -> str:
+    """The release whose command-line classes serve for a broker of this one."""
+    return TOOLS_INSTEAD.get(version, version)
+
+
+@functools.cache
+def command(version: str, name: str) -> tuple[list[Path], str]:
+    """The jars to run one of Kafka's command-line classes with, and its full name, which moved with the years."""
+    for candidate in (version, tools_release(version)):
+        found = broker_jars(candidate)
+        for package in ("org.apache.kafka.tools", "kafka.tools", "kafka.admin"):
+            entry = f"{package}.{name}".replace(".", "/") + ".class"
+            if any(entry in zipfile.ZipFile(jar).namelist() for jar in found if jar.name.startswith("kafka")):
+                return found, f"{package}.{name}"
+    unavailable(f"Kafka {version} has no {name}")
 
 
 @functools.cache
@@ -144,7 +166,8 @@ def fetch(coordinates: Sequence[str]) -> str:
     with tempfile.TemporaryDirectory(dir=cache()) as folder:
         pom, output = Path(folder) / "pom.xml", Path(folder) / "classpath"
         pom.write_bytes(project(coordinates))
-        command = [maven, "-q", "-B", "-f", str(pom), PLUGIN, "-Dmdep.includeScope=runtime", f"-Dmdep.outputFile={output}"]
+        options = ["-Dmdep.includeScope=runtime", f"-Dmdep.outputFile={output}"]
+        command = [maven, "-q", "-B", "-f", str(pom), PLUGIN, *options]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_SECONDS, check=False)
         except subprocess.TimeoutExpired:
@@ -159,27 +182,27 @@ def project(coordinates: Sequence[str]) -> bytes:
     """A pom with nothing but dependencies."""
     root = element("project", xmlns="http://maven.apache.org/POM/4.0.0")
     for name, text in (("modelVersion", "4.0.0"), ("groupId", "kcli"), ("artifactId", "jars"), ("version", "1")):
-        xml.SubElement(root, name).text = text
-    dependencies = xml.SubElement(root, "dependencies")
+        ElementTree.SubElement(root, name).text = text
+    dependencies = ElementTree.SubElement(root, "dependencies")
     for coordinate in coordinates:
         group, artifact, version, *alone = coordinate.split(":")
-        dependency = xml.SubElement(dependencies, "dependency")
+        dependency = ElementTree.SubElement(dependencies, "dependency")
         for name, text in (("groupId", group), ("artifactId", artifact), ("version", version)):
-            xml.SubElement(dependency, name).text = text
-        exclusions = xml.SubElement(dependency, "exclusions")
+            ElementTree.SubElement(dependency, name).text = text
+        exclusions = ElementTree.SubElement(dependency, "exclusions")
         for group_out, artifact_out in (("*", "*"),) if alone else UNWANTED:
-            exclusion = xml.SubElement(exclusions, "exclusion")
-            xml.SubElement(exclusion, "groupId").text = group_out
-            xml.SubElement(exclusion, "artifactId").text = artifact_out
-    return xml.tostring(root)
+            exclusion = ElementTree.SubElement(exclusions, "exclusion")
+            ElementTree.SubElement(exclusion, "groupId").text = group_out
+            ElementTree.SubElement(exclusion, "artifactId").text = artifact_out
+    return ElementTree.tostring(root)
 
 
-def element(tag: str, **attributes: str) -> xml.Element:
-    return xml.Element(tag, attributes)
+def element(tag: str, **attributes: str) -> ElementTree.Element:
+    return ElementTree.Element(tag, attributes)
 
 
 def compiled(source: str, classpath: Sequence[Path] = ()) -> Path:
-    """The folder of the classes of one of our Java programs (tests/real/java), compiled when it or its classpath changed."""
+    """The folder of the classes of one of our Java programs (tests/real/java), compiled when it or that changed."""
     path = JAVA_SOURCES / source
     folder = cache() / "classes" / digest(path.read_text(), *map(str, classpath))
     with locked("javac"):
@@ -194,7 +217,8 @@ def compile_into(folder: Path, source: Path, classpath: Sequence[Path]) -> None:
     folder.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         path = os.pathsep.join(map(str, classpath)) or "."
-        command = [javac, "-Xlint:all", "-Werror", "--release", "17", "-cp", path, "-d", f"{scratch}/classes", str(source)]
+        options = ["-Xlint:all", "-Werror", "--release", "17", "-cp", path]
+        command = [javac, *options, "-d", f"{scratch}/classes", str(source)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"javac {source.name}:\n{done.stdout}{done.stderr}"
         (Path(scratch) / "classes").rename(folder)

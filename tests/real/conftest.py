@@ -1,0 +1,33 @@
+"""Real brokers shared by the tests of a run: one start for many tests. Use topics of your own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.real.lab import Cluster
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything here is marked `real`."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.real)
+
+
+@pytest.fixture(scope="session")
+def kafka_44() -> Iterator[Cluster]:
+    """One 4.4.0 broker with a request log."""
+    with Cluster("4.4.0", request_log=True) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def kafka_39() -> Iterator[Cluster]:
+    """One 3.9.1 broker with a request log: the last release that converts record batches down."""
+    with Cluster("3.9.1", request_log=True) as cluster:
+        yield cluster

@@ -1,0 +1,483 @@
+"""Throw-away clusters of real Apache Kafka on loopback.
+
+    with Cluster("4.4.0", nodes=3, config={"num.partitions": 6}) as cluster:
+        talk_to(cluster.bootstrap)
+        cluster.kill(2)
+        cluster.start(2)
+
+KRaft from 3.3 on, each node broker and controller at once; before that one ZooKeeper and its brokers. Releases that
+were run: 4.4.0, 4.1.0, 3.9.1, 2.8.2, 0.10.2.2. A start takes two to six seconds. Nothing listens outside 127.0.0.1,
+and every process ends with the one that started it (see Tethered.java).
+
+Each node has a plain listener; `tls=True` adds TLS ones (`tls_bootstrap`, checked against `ca_file`), `sasl=True`
+SASL_PLAINTEXT ones (`sasl_bootstrap`; PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512), both together SASL_SSL ones besides
+(`sasl_tls_bootstrap`). Users are in `USERS`.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from tests.real import keys, logs
+from tests.real.maven import broker_jars, command, compiled, release, unavailable
+
+__all__ = ["SCRAM", "USERS", "Cluster", "java", "run_java"]
+
+USERS = {"admin": "admin-secret", "alice": "alice-secret"}
+SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+START_SECONDS = 90
+STOP_SECONDS = 15
+PORT_TRIES = 3
+
+# Quick to start and light: the simple collector, the first compiler only; and what Kafka's reflection asks of Java 17.
+JVM = (
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Xshare:auto",
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-opens=java.base/java.lang=ALL-UNNAMED",
+)
+
+
+def java(
+    jars: Sequence[Path], main: str, *arguments: str, heap: str = "512m", options: Sequence[str] = ()
+) -> list[str]:
+    """The command line that runs a Java class."""
+    program = shutil.which("java")
+    if program is None:
+        unavailable("java (17 or newer) is not installed")
+    return [program, f"-Xmx{heap}", *JVM, *options, "-cp", os.pathsep.join(map(str, jars)), main, *arguments]
+
+
+def run_java(
+    jars: Sequence[Path], main: str, *arguments: str, stdin: bytes = b"", timeout: float = 120
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a Java class to its end; its output is not checked."""
+    return subprocess.run(java(jars, main, *arguments), input=stdin, capture_output=True, timeout=timeout, check=False)
+
+
+class Cluster:
+    """A cluster in a folder of its own; a context manager, or `start()` and `close()`.
+
+    config: broker properties for every node, over those that the lab sets
+    request_log: have each broker write its own account of every exchange (`requests()`)
+    features: for the format step of KRaft, as {"share.version": 1}
+    """
+
+    def __init__(
+        self,
+        version: str,
+        nodes: int = 1,
+        *,
+        sasl: bool = False,
+        tls: bool = False,
+        acl: bool = False,
+        config: Mapping[str, object] | None = None,
+        node_config: Mapping[int, Mapping[str, object]] | None = None,
+        features: Mapping[str, int] | None = None,
+        request_log: bool = False,
+        heap: str = "512m",
+    ) -> None:
+        self.version, self.nodes, self.heap, self.request_log = version, nodes, heap, request_log
+        self.release = release(version)
+        self.kraft = self.release >= (3, 3)
+        self.sasl, self.tls, self.acl = sasl, tls, acl
+        self.config, self.node_config, self.features = dict(config or {}), dict(node_config or {}), dict(features or {})
+        self.jars = broker_jars(version)
+        self.tether = compiled("Tethered.java")
+        self.cluster_id = kafka_uuid()
+        self.processes: dict[int, subprocess.Popen[bytes]] = {}
+        self.zookeeper: subprocess.Popen[bytes] | None = None
+        self.ports: dict[str, list[int]] = {}
+
+    # -- life --------------------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        return self.launch()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def launch(self) -> Self:
+        """Start every node and wait until each knows all the others."""
+        self.folder = Path(tempfile.mkdtemp(prefix="kcli-lab-"))
+        try:
+            self.bring_up()
+            if self.sasl and not self.kraft:
+                self.add_scram_users()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def bring_up(self) -> None:
+        for attempt in reversed(range(PORT_TRIES)):
+            self.choose_ports()
+            try:
+                self.prepare()
+                for node in self.node_ids:
+                    self.spawn(node)
+                self.wait(self.node_ids, self.nodes)
+                break
+            except PortTakenError:
+                if not attempt:
+                    raise
+                self.end_all()
+                shutil.rmtree(self.folder)
+                self.folder.mkdir()
+
+    def close(self) -> None:
+        """Stop everything at once and remove the data."""
+        self.end_all()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def stop(self, node: int | None = None) -> None:
+        """Stop a node, or all, in good order: logs flushed, leadership handed over where another node can take it."""
+        for one in [node] if node else self.node_ids:
+            if process := self.processes.pop(one, None):
+                # The last of KRaft's voters waits for a quorum that will not come back.
+                alone = self.kraft and len(self.processes) <= self.nodes // 2
+                end(process, signal.SIGTERM, 5 if alone else STOP_SECONDS)
+
+    def kill(self, node: int) -> None:
+        """End a node as a power cut would."""
+        end(self.processes.pop(node), signal.SIGKILL, STOP_SECONDS)
+
+    def pause(self, node: int) -> None:
+        """Freeze a node: its connections stay open and nothing answers (`resume`)."""
+        self.processes[node].send_signal(signal.SIGSTOP)
+
+    def resume(self, node: int) -> None:
+        self.processes[node].send_signal(signal.SIGCONT)
+
+    def start(self, node: int) -> None:
+        """Start a stopped or killed node again, on the same data."""
+        assert node not in self.processes, f"node {node} is running"
+        self.spawn(node)
+        self.wait([node], 1)
+
+    def end_all(self) -> None:
+        for process in self.processes.values():
+            end(process, signal.SIGKILL, STOP_SECONDS)
+        self.processes.clear()
+        if self.zookeeper:
+            end(self.zookeeper, signal.SIGKILL, STOP_SECONDS)
+            self.zookeeper = None
+
+    # -- what tests ask for ------------------------------------------------------------------------------------------
+
+    @property
+    def node_ids(self) -> list[int]:
+        return list(range(1, self.nodes + 1))
+
+    def address(self, node: int, listener: str = "PLAINTEXT") -> str:
+        return f"127.0.0.1:{self.ports[listener][node - 1]}"
+
+    def addresses(self, listener: str) -> str:
+        return ",".join(self.address(node, listener) for node in self.node_ids)
+
+    @property
+    def bootstrap(self) -> str:
+        return self.addresses("PLAINTEXT")
+
+    @property
+    def tls_bootstrap(self) -> str:
+        return self.addresses("TLS")
+
+    @property
+    def sasl_bootstrap(self) -> str:
+        return self.addresses("SASL")
+
+    @property
+    def sasl_tls_bootstrap(self) -> str:
+        return self.addresses("SASLTLS")
+
+    @property
+    def ca_file(self) -> Path:
+        """The certificate (PEM) that the TLS listeners present."""
+        return self.folder / "broker.pem"
+
+    @property
+    def log_dirs(self) -> list[Path]:
+        """Each node's log directory: topic partitions and, in KRaft, `__cluster_metadata-0`."""
+        return [self.home(node) / "data" for node in self.node_ids]
+
+    def log_dir(self, topic: str, partition: int = 0, node: int = 1) -> Path:
+        return self.home(node) / "data" / f"{topic}-{partition}"
+
+    def output(self, node: int = 1) -> str:
+        """What the broker has logged so far."""
+        return (self.home(node) / "out.log").read_text(errors="replace")
+
+    def requests(self, node: int = 1) -> list[dict[str, Any]]:
+        """The broker's own account of each finished exchange (JSON; releases from 2.8 on)."""
+        with (self.home(node) / "request.log").open(errors="replace") as lines:
+            marked = (line.partition("Completed request:")[2] for line in lines if line.endswith("\n"))
+            return [json.loads(text) for text in marked if text]
+
+    def run(self, name: str, *arguments: str, stdin: bytes = b"", timeout: float = 120) -> str:
+        """Run one of Kafka's command-line classes ("TopicCommand") to its end; its standard output. It must succeed."""
+        jars, main = command(self.version, name)
+        done = run_java([self.quiet, *jars], main, *arguments, stdin=stdin, timeout=timeout)
+        assert done.returncode == 0, f"{main} {arguments}: exit {done.returncode}\n{done.stdout!r}\n{done.stderr!r}"
+        return done.stdout.decode()
+
+    def dump_log(self, *files: Path, options: Sequence[str] = ("--deep-iteration", "--print-data-log")) -> str:
+        """What Kafka's own DumpLogSegments prints for segment files."""
+        return self.run("DumpLogSegments", *options, "--files", ",".join(map(str, files)))
+
+    def topics(self, *arguments: str) -> str:
+        """Kafka's own topic command, as `topics("--create", "--topic", "t", "--partitions", "3")`."""
+        return self.run("TopicCommand", *self.where, *arguments)
+
+    def configs(self, *arguments: str) -> str:
+        """Kafka's own config command, as `configs("--alter", "--entity-type", "users", ...)`."""
+        return self.run("ConfigCommand", *self.where, *arguments)
+
+    @property
+    def where(self) -> tuple[str, str]:
+        """What the command-line classes of this release want to be told of the cluster."""
+        if self.release < (2, 8):
+            return "--zookeeper", self.address(1, "ZOOKEEPER")
+        return "--bootstrap-server", self.bootstrap
+
+    # -- making it ---------------------------------------------------------------------------------------------------
+
+    def home(self, node: int) -> Path:
+        return self.folder / f"node{node}"
+
+    @property
+    def quiet(self) -> Path:
+        """Classpath entry that keeps Kafka's command-line classes from logging to standard output."""
+        folder = self.folder / "quiet"
+        if not folder.exists():
+            logs.write(folder, self.release, level="WARN")
+        return folder
+
+    def choose_ports(self) -> None:
+        names = [*listeners(self.sasl, self.tls), "CONTROLLER" if self.kraft else "ZOOKEEPER"]
+        free = free_ports(len(names) * self.nodes)
+        self.ports = {name: [next(free) for _ in self.node_ids] for name in names}
+
+    def prepare(self) -> None:
+        """Write every file the nodes need; start ZooKeeper."""
+        if self.tls:
+            keys.make(self.folder)
+        if not self.kraft:
+            self.start_zookeeper()
+        for node in self.node_ids:
+            logs.write(self.home(node), self.release, self.home(node) / "request.log" if self.request_log else None)
+            lines = [f"{name}={value}\n" for name, value in sorted(self.properties(node).items())]
+            (self.home(node) / "server.properties").write_text("".join(lines))
+            if self.kraft:
+                self.format(node)
+
+    def start_zookeeper(self) -> None:
+        home = self.folder / "zookeeper"
+        logs.write(home, (0,))
+        port = str(self.ports["ZOOKEEPER"][0])
+        lines = {"dataDir": home / "data", "clientPort": port, "clientPortAddress": "127.0.0.1", "maxClientCnxns": 0}
+        (home / "zoo.cfg").write_text("".join(f"{k}={v}\n" for k, v in lines.items()) + "admin.enableServer=false\n")
+        main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+        self.zookeeper = self.process(home, main, str(home / "zoo.cfg"), heap="256m")
+        until = time.monotonic() + START_SECONDS
+        while not connects(int(port)):
+            check_alive(self.zookeeper, home / "out.log", until)
+
+    def format(self, node: int) -> None:
+        """Make a KRaft node's log directory; the first metadata records give the users their SCRAM credentials."""
+        features = [f"--feature={name}={level}" for name, level in self.features.items()]
+        for mechanism, user, secret in scram_credentials() if self.sasl else ():
+            features += ["--add-scram", f"{mechanism}=[name={user},password={secret}]"]
+        file = str(self.home(node) / "server.properties")
+        self.run("StorageTool", "format", "-t", self.cluster_id, "-c", file, *features)
+
+    def add_scram_users(self) -> None:
+        """The same for a ZooKeeper cluster, which has to be up for it."""
+        for mechanism, user, secret in scram_credentials():
+            added = ("--add-config", f"{mechanism}=[iterations=4096,password={secret}]")
+            self.configs("--alter", "--entity-type", "users", "--entity-name", user, *added)
+
+    def spawn(self, node: int) -> None:
+        home = self.home(node)
+        options = [f"-Djava.security.auth.login.config={home / 'jaas.conf'}"] if self.sasl else []
+        if self.sasl:
+            (home / "jaas.conf").write_text(jaas())
+        main, file = "kafka.Kafka", str(home / "server.properties")
+        self.processes[node] = self.process(home, main, file, heap=self.heap, options=options)
+
+    def process(
+        self, home: Path, main: str, *arguments: str, heap: str, options: Sequence[str] = ()
+    ) -> subprocess.Popen[bytes]:
+        """A Java class that runs until it is stopped, or until this process ends; output in `home/out.log`."""
+        command = java([self.tether, home, *self.jars], "Tethered", main, *arguments, heap=heap, options=options)
+        with (home / "out.log").open("ab") as output:
+            # A session of its own keeps a Ctrl-C at the terminal from it: the tests decide when it ends.
+            return subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=output, stderr=output, start_new_session=True, cwd=home
+            )
+
+    def wait(self, nodes: Sequence[int], wanted: int) -> None:
+        """Wait until each of these nodes answers that it knows `wanted` brokers or more."""
+        until = time.monotonic() + START_SECONDS
+        for node in nodes:
+            while known_brokers(self.ports["PLAINTEXT"][node - 1]) < wanted:
+                check_alive(self.processes[node], self.home(node) / "out.log", until)
+
+    def properties(self, node: int) -> dict[str, object]:
+        """The server.properties of a node."""
+        replicas = min(3, self.nodes)
+        values: dict[str, object] = {
+            "log.dirs": self.home(node) / "data",
+            "default.replication.factor": replicas,
+            "offsets.topic.num.partitions": 3,
+            "offsets.topic.replication.factor": replicas,
+            **self.listener_properties(node),
+            **(self.kraft_properties(node) if self.kraft else self.zookeeper_properties(node)),
+        }
+        for since, prefix in (((0, 11), "transaction.state.log"), ((4, 1), "share.coordinator.state.topic")):
+            if self.release >= since:
+                values |= {f"{prefix}.{name}": n for name, n in (("min.isr", 1), ("num.partitions", 3))}
+                values[f"{prefix}.replication.factor"] = replicas
+        if self.release >= (0, 11):
+            values["group.initial.rebalance.delay.ms"] = 0
+        if self.acl:
+            values |= {"authorizer.class.name": self.authorizer, "allow.everyone.if.no.acl.found": "true"}
+        if self.acl or self.sasl:
+            values["super.users"] = "User:admin;User:ANONYMOUS"
+        return {**values, **self.config, **self.node_config.get(node, {})}
+
+    def listener_properties(self, node: int) -> dict[str, object]:
+        kinds = listeners(self.sasl, self.tls)
+        urls = ",".join(f"{name}://{self.address(node, name)}" for name in kinds)
+        controller = f",CONTROLLER://{self.address(node, 'CONTROLLER')}" if self.kraft else ""
+        values: dict[str, object] = {"listeners": urls + controller, "advertised.listeners": urls}
+        if self.release >= (0, 10, 2):
+            protocols = {**kinds, **({"CONTROLLER": "PLAINTEXT"} if self.kraft else {})}
+            values["listener.security.protocol.map"] = ",".join(f"{name}:{kind}" for name, kind in protocols.items())
+            values["inter.broker.listener.name"] = "PLAINTEXT"
+        if self.sasl:
+            values["sasl.enabled.mechanisms"] = ",".join(("PLAIN", *SCRAM))
+        return {**values, **(keys.properties(self.folder) if self.tls else {})}
+
+    def kraft_properties(self, node: int) -> dict[str, object]:
+        return {
+            "process.roles": "broker,controller",
+            "node.id": node,
+            "controller.listener.names": "CONTROLLER",
+            "controller.quorum.voters": ",".join(f"{n}@{self.address(n, 'CONTROLLER')}" for n in self.node_ids),
+        }
+
+    def zookeeper_properties(self, node: int) -> dict[str, object]:
+        return {"broker.id": node, "zookeeper.connect": self.address(1, "ZOOKEEPER")}
+
+    @property
+    def authorizer(self) -> str:
+        if self.kraft:
+            return "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+        return f"kafka.security.{'authorizer.Acl' if self.release >= (2, 4) else 'auth.SimpleAcl'}Authorizer"
+
+
+class PortTakenError(AssertionError):
+    """Someone else took a port between our look and the broker's bind."""
+
+
+def listeners(sasl: bool, tls: bool) -> dict[str, str]:
+    """Listener name to security protocol."""
+    kinds = {"PLAINTEXT": "PLAINTEXT"}
+    kinds |= {"TLS": "SSL"} if tls else {}
+    kinds |= {"SASL": "SASL_PLAINTEXT"} if sasl else {}
+    return kinds | ({"SASLTLS": "SASL_SSL"} if sasl and tls else {})
+
+
+def scram_credentials() -> Iterator[tuple[str, str, str]]:
+    """Mechanism, user and password, for everyone in USERS."""
+    for user, secret in USERS.items():
+        for mechanism in SCRAM:
+            yield mechanism, user, secret
+
+
+def jaas() -> str:
+    """The users of the SASL listeners, in Java's own form of login configuration."""
+    users = " ".join(f'user_{name}="{password}"' for name, password in USERS.items())
+    modules = "org.apache.kafka.common.security"
+    plain = f'{modules}.plain.PlainLoginModule required username="admin" password="{USERS["admin"]}" {users};'
+    return f"KafkaServer {{\n  {plain}\n  {modules}.scram.ScramLoginModule required;\n}};\n"
+
+
+def kafka_uuid() -> str:
+    """A random uuid in Kafka's text form that no command line takes for an option."""
+    while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
+        continue
+    return text
+
+
+def free_ports(count: int) -> Iterator[int]:
+    """Ports nobody listens on, below the range the system hands out to outgoing connections."""
+    found: set[int] = set()
+    while len(found) < count:
+        port = random.SystemRandom().randrange(18000, 32000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            found.add(port)
+    return iter(sorted(found))
+
+
+def connects(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 2).close()
+    except OSError:
+        return False
+    return True
+
+
+def known_brokers(port: int) -> int:
+    """How many brokers a node tells of in a Metadata v0 response; -1 while it is not up."""
+    name = b"no such name"  # a name that can't be a topic's: asking for none would mean all
+    body = struct.pack(">hhih3sih", 3, 0, 1, 3, b"lab", 1, len(name)) + name
+    try:
+        with socket.create_connection(("127.0.0.1", port), 2) as link, link.makefile("rb") as answer:
+            link.settimeout(5)
+            link.sendall(struct.pack(">i", len(body)) + body)
+            head = answer.read(12)
+    except OSError:
+        return -1
+    return int(struct.unpack(">i", head[8:])[0]) if len(head) == 12 else -1
+
+
+def check_alive(process: subprocess.Popen[bytes], log: Path, until: float) -> None:
+    """Wait a moment; complain with the end of its log when the process has ended or the time is up."""
+    time.sleep(0.1)
+    ended = process.poll() is not None
+    if ended or time.monotonic() > until:
+        text = log.read_text(errors="replace")
+        kind = PortTakenError if "Address already in use" in text else AssertionError
+        raise kind(f"{'ended' if ended else 'not up'} after start: {text[-3000:]}")
+
+
+def end(process: subprocess.Popen[bytes], how: signal.Signals, seconds: float) -> None:
+    process.send_signal(how)
+    process.send_signal(signal.SIGCONT)  # a paused one would never notice
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdin:
+        process.stdin.close()

@@ -1,0 +1,127 @@
+"""The lab itself: every kind of cluster that other tests build on comes up, does its work and goes away."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.real.lab import Cluster, known_brokers, run_java
+from tests.real.maven import compiled, jars
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("version", ["4.4.0", "4.1.0", "3.9.1", "2.8.2", "0.10.2.2"])
+def test_one_node_of_every_release(version: str) -> None:
+    with Cluster(version) as cluster:
+        pids = [process.pid for process in cluster.processes.values()]
+        cluster.topics("--create", "--topic", "shelf", "--partitions", "2", "--replication-factor", "1")
+        assert "shelf" in cluster.topics("--list").split()
+        assert cluster.log_dir("shelf", 1).is_dir()
+        folder = cluster.folder
+    assert not folder.exists()
+    assert not any(map(alive, pids))
+
+
+def test_a_node_is_killed_and_comes_back() -> None:
+    with Cluster("4.4.0", nodes=3) as cluster:
+        cluster.kill(2)
+        assert known_brokers(cluster.ports["PLAINTEXT"][1]) == -1
+        assert known_brokers(cluster.ports["PLAINTEXT"][0]) >= 2
+        cluster.start(2)
+        assert known_brokers(cluster.ports["PLAINTEXT"][1]) >= 1
+        assert len(cluster.bootstrap.split(",")) == len(cluster.log_dirs) == 3
+
+
+def test_the_request_log_tells_of_each_exchange(kafka_44: Cluster) -> None:
+    kafka_44.topics("--create", "--topic", "told", "--partitions", "1")
+    requests = kafka_44.requests()
+    made = [one for one in requests if one["requestHeader"]["requestApiKeyName"] == "CREATE_TOPICS"]
+    assert "told" in [topic["name"] for one in made for topic in one["request"]["topics"]]
+
+
+def test_dump_log_reads_a_segment(kafka_39: Cluster) -> None:
+    kafka_39.topics("--create", "--topic", "dumped", "--partitions", "1")
+    segments = kafka_39.log_dir("__cluster_metadata").glob("*.log")
+    text = kafka_39.dump_log(*segments, options=("--cluster-metadata-decoder",))
+    assert '"type":"TOPIC_RECORD"' in text
+    assert '"name":"dumped"' in text
+
+
+def test_tls_and_sasl_listeners() -> None:
+    with Cluster("4.4.0", tls=True, sasl=True) as cluster:
+        for bootstrap in (cluster.tls_bootstrap, cluster.sasl_tls_bootstrap):
+            assert tls_version(bootstrap, cluster.ca_file) == "TLSv1.3"
+        assert "SCRAM-SHA-512" in cluster.configs("--describe", "--entity-type", "users", "--entity-name", "alice")
+        assert known_brokers(cluster.ports["SASL"][0]) == -1  # nothing but a handshake is answered there
+
+
+def tls_version(bootstrap: str, ca_file: Path) -> str | None:
+    host, _, port = bootstrap.partition(":")
+    trust = ssl.create_default_context(cafile=str(ca_file))
+    with socket.create_connection((host, int(port))) as plain, trust.wrap_socket(plain, server_hostname=host) as link:
+        return link.version()
+
+
+def test_a_paused_broker_does_not_answer(kafka_44: Cluster) -> None:
+    port = kafka_44.ports["PLAINTEXT"][0]
+    kafka_44.pause(1)
+    try:
+        assert known_brokers(port) == -1
+    finally:
+        kafka_44.resume(1)
+    assert known_brokers(port) == 1
+
+
+LEAVE_A_BROKER = """
+import os, sys
+from tests.real.lab import Cluster
+cluster = Cluster("4.4.0").launch()
+print(cluster.processes[1].pid, cluster.folder, flush=True)
+os._exit(9)
+"""
+
+
+def test_brokers_end_with_the_process_that_started_them() -> None:
+    script = [sys.executable, "-c", LEAVE_A_BROKER]
+    done = subprocess.run(script, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    assert done.returncode == 9, done.stderr
+    pid, folder = done.stdout.split()
+    until = time.monotonic() + 10
+    while alive(int(pid)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not alive(int(pid))
+    shutil.rmtree(folder)
+
+
+def test_a_broker_that_cannot_start_says_why() -> None:
+    cluster = Cluster("2.8.2", config={"num.network.threads": "many"})
+    with pytest.raises(AssertionError, match=r"num\.network\.threads"):
+        cluster.launch()
+    assert not cluster.folder.exists()
+
+
+def test_our_java_is_compiled_once() -> None:
+    first = compiled("Tethered.java")
+    assert (first / "Tethered.class").exists()
+    assert compiled("Tethered.java") == first
+
+
+def test_a_class_is_run_to_its_end() -> None:
+    done = run_java(jars("kafka-clients", "4.4.0"), "org.apache.kafka.common.utils.AppInfoParser")
+    assert done.returncode == 1
+    assert b"main" in done.stderr.lower()
