@@ -1,0 +1,210 @@
+"""Message definitions in Kafka's JSON form -> Message.
+
+The form is that of the files under `common/message` in Kafka's jars; kcli's own tables and users' dialects have it too.
+Kafka's files hold `//` comments, sometimes text after the JSON (2.8.2, DescribeProducersRequest), a field that leaves out
+`versions` because it is tagged (3.5.2, FetchRequest), and tags as text (before 4.1).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from kcli.errors import SchemaError
+from kcli.schemas.model import INTEGERS, SCALARS, Field, Message, Releases, Variant
+from kcli.schemas.ranges import ALL, NONE, Range
+
+__all__ = ["KINDS", "ZERO_UUID", "build", "camel", "parse_text"]
+
+KINDS = ("request", "response", "header", "data", "metadata", "coordinator-key", "coordinator-value")
+ZERO_UUID = "A" * 22
+MOST_NESTED = 32
+COMMENT = r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/'
+
+Raw = dict[str, Any]
+
+
+def parse_text(text: str) -> Raw:
+    """The JSON object at the start of a definition's text, comments and whatever follows it left out; SchemaError."""
+    import re
+
+    bare = re.sub(COMMENT, lambda found: blank(found.group()), text.removeprefix("\ufeff"), flags=re.DOTALL)
+    start = len(bare) - len(bare.lstrip())
+    try:
+        raw, _ = json.JSONDecoder().raw_decode(bare, start)
+    except json.JSONDecodeError as error:
+        raise SchemaError(f"not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except RecursionError:
+        raise SchemaError("not a message definition: nested too deep") from None
+    if not isinstance(raw, dict):
+        raise SchemaError(f"not a message definition: a JSON object expected, not {type(raw).__name__}")
+    return raw
+
+
+def blank(found: str) -> str:
+    """A text stays; a comment leaves its line ends, so that errors name the right line."""
+    return found if found.startswith('"') else "\n" * found.count("\n")
+
+
+def camel(name: str) -> str:
+    """A field's name in JSON: only its first letter is lowered (`ISRs` -> `iSRs`)."""
+    return name[:1].lower() + name[1:]
+
+
+def build(raw: Raw) -> Message:
+    """The message that a definition means. SchemaError names the field that makes no sense."""
+    name = text_at(raw, "name", "the message")
+    kind = text_at(raw, "type", name)
+    if kind not in KINDS:
+        raise SchemaError(f"{name}: type {kind!r} is none of {', '.join(KINDS)}")
+    structs = Structs(name, raw)
+    return Message(
+        name=name,
+        kind=kind,
+        api_key=integer_or_none(raw, "apiKey", name),
+        versions=range_at(raw, "validVersions", name, required=True),
+        flexible=range_at(raw, "flexibleVersions", name),
+        fields=structs.fields(raw.get("fields", ()), name),
+        releases=releases(raw),
+        variants=tuple(
+            Variant(each["name"], Range.parse(each["versions"]), build({**raw, **each["message"], "variants": ()}))
+            for each in raw.get("variants", ())
+        ),
+        component=raw.get("component", ""),
+        aliases=tuple(raw.get("aliases", ())),
+    )
+
+
+def releases(raw: Raw) -> tuple[Releases, ...]:
+    """`"releases": {"2.8-3.9": ["0-17", "zkBroker broker", "unstable"]}`: who has which versions."""
+    found = []
+    for span, (versions, listeners, *marks) in raw.get("releases", {}).items():
+        since, _, until = span.partition("-")
+        found.append(Releases(since, until or since, Range.parse(versions), "unstable" in marks, tuple(listeners.split())))
+    return tuple(found)
+
+
+def text_at(raw: Raw, key: str, where: str) -> str:
+    value = raw.get(key)
+    if not isinstance(value, str) or not value:
+        raise SchemaError(f'{where}: "{key}" is {"missing" if value is None else repr(value)} (a text expected)')
+    return value
+
+
+def integer_or_none(raw: Raw, key: str, where: str) -> int | None:
+    """An integer, also as text (tags up to 4.0)."""
+    value = raw.get(key)
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+        raise SchemaError(f'{where}: "{key}" is {value!r} (an integer expected)')
+    return value
+
+
+def range_at(raw: Raw, key: str, where: str, *, required: bool = False) -> Range:
+    value = raw.get(key)
+    if value is None and not required:
+        return NONE
+    if not isinstance(value, str):
+        raise SchemaError(f'{where}: "{key}" is {"missing" if value is None else repr(value)} (versions expected)')
+    try:
+        return Range.parse(value)
+    except SchemaError as error:
+        raise SchemaError(f'{where}: "{key}": {error.text}') from None
+
+
+class Structs:
+    """Builds fields, and knows the structs of one message by name: a field may name one that stands elsewhere."""
+
+    def __init__(self, message: str, raw: Raw) -> None:
+        self.known: dict[str, Any] = {}
+        self.open: list[str] = []
+        common = raw.get("commonStructs", ())
+        for struct in objects(common, f"{message}: commonStructs"):
+            self.known[text_at(struct, "name", f"{message}: commonStructs")] = struct.get("fields", ())
+
+    def fields(self, raws: Any, path: str) -> tuple[Field, ...]:
+        return tuple([self.field(raw, path) for raw in objects(raws, path)])
+
+    def field(self, raw: Raw, path: str) -> Field:
+        name = camel(text_at(raw, "name", path))
+        path = f"{path}.{name}"
+        kind = text_at(raw, "type", path)
+        element = kind.removeprefix("[]")
+        tagged = range_at(raw, "taggedVersions", path)
+        nullable = range_at(raw, "nullableVersions", path)
+        members: tuple[Field, ...] = ()
+        if element not in SCALARS:
+            members = self.members(element, raw, path)
+        return Field(
+            name=name,
+            type=kind,
+            versions=range_at(raw, "versions", path) if "versions" in raw else tagged or ALL,
+            nullable=nullable,
+            tagged=tagged,
+            tag=integer_or_none(raw, "tag", path),
+            default=default_of(kind, raw.get("default", MISSING), path),
+            fields=members,
+            flexible=range_at(raw, "flexibleVersions", path) if "flexibleVersions" in raw else None,
+        )
+
+    def members(self, struct: str, raw: Raw, path: str) -> tuple[Field, ...]:
+        """The members of a struct: those given with the field, or those of the struct of that name."""
+        if "fields" in raw:
+            self.known.setdefault(struct, raw["fields"])
+            raws = raw["fields"]
+        else:
+            raws = self.known.get(struct)
+        if raws is None:
+            raise SchemaError(f'{path}: "{struct}" is neither a type nor a struct of this message')
+        if struct in self.open and "fields" not in raw:
+            raise SchemaError(f"{path}: struct {struct} holds itself")
+        if len(self.open) >= MOST_NESTED:
+            raise SchemaError(f"{path}: structs are nested more than {MOST_NESTED} deep")
+        self.open.append(struct)
+        members = self.fields(raws, path)
+        self.open.pop()
+        return members
+
+
+def objects(raws: Any, path: str) -> list[Raw]:
+    if not isinstance(raws, list | tuple) or not all(isinstance(raw, dict) for raw in raws):
+        raise SchemaError(f"{path}: a list of JSON objects expected")
+    return list(raws)
+
+
+MISSING = object()
+BOOLEANS = {"true": True, "false": False, True: True, False: False}
+EMPTY: dict[str, object] = {"string": "", "bytes": b"", "records": None, "bool": False, "float64": 0.0, "uuid": ZERO_UUID}
+
+
+def default_of(kind: str, given: object, path: str) -> object:
+    """The value of a field that is not sent; see Field.default."""
+    if given is None or given == "null":
+        return None
+    if kind.startswith("[]"):
+        return ()
+    if kind not in SCALARS:
+        return {}
+    if given is MISSING or (given == "" and kind != "string"):
+        return EMPTY.get(kind, 0)
+    try:
+        return typed(kind, given)
+    except (ValueError, KeyError, TypeError):
+        raise SchemaError(f"{path}: default {given!r} is no {kind}") from None
+
+
+def typed(kind: str, given: Any) -> object:
+    if kind in INTEGERS:
+        value = int(given, 0) if isinstance(given, str) else int(given)
+        lo, hi = INTEGERS[kind]
+        if not lo <= value <= hi:
+            raise ValueError(given)
+        return value
+    if kind == "bool":
+        return BOOLEANS[given]
+    if kind == "float64":
+        return float(given)
+    if not isinstance(given, str):
+        raise TypeError(given)
+    return given.encode() if kind == "bytes" else given

@@ -1,0 +1,82 @@
+"""How one version of a message lies in bytes, as a value that can be compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kcli.schemas.model import Field, Message
+
+__all__ = ["Layout", "Slot", "holds", "layout", "reads"]
+
+# Written alike: a length, then bytes. Kafka 2.4 called records bytes.
+ALIKE = {"records": "bytes"}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What follows what, and which tags there are; names and defaults don't count."""
+
+    flexible: bool
+    plain: tuple[Slot, ...]
+    tagged: tuple[tuple[int, Slot], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One field: a scalar type or a struct's layout; `prefixed`: a byte in front says whether a struct is null.
+
+    Whether a text, array or bytes may be null is left out: null has a length that nothing else has.
+    """
+
+    array: bool
+    shape: str | Layout
+    prefixed: bool
+    classic: bool
+
+
+def layout(message: Message, version: int) -> Layout:
+    """Two messages with equal layouts in a version read and write the same bytes."""
+    return struct(message.fields, version, version in message.flexible)
+
+
+def struct(fields: tuple[Field, ...], version: int, flexible: bool) -> Layout:
+    present = [field for field in fields if version in field.versions]
+    plain = tuple(slot(field, version, flexible) for field in present if version not in field.tagged)
+    tagged = [(field.tag or 0, slot(field, version, flexible)) for field in present if version in field.tagged]
+    return Layout(flexible, plain, tuple(sorted(tagged, key=lambda pair: pair[0])))
+
+
+def slot(field: Field, version: int, flexible: bool) -> Slot:
+    element = field.element
+    shape = struct(field.fields, version, flexible) if field.is_struct else ALIKE.get(element, element)
+    prefixed = field.is_struct and not field.is_array and version in field.nullable
+    classic = field.flexible is not None and version not in field.flexible
+    return Slot(field.is_array, shape, prefixed, classic)
+
+
+def reads(one: Layout, other: Layout) -> bool:
+    """Can a reader of `one` read what a writer of `other` wrote? Tags that only one of them knows are no obstacle."""
+    if one.flexible != other.flexible or len(one.plain) != len(other.plain):
+        return False
+    mine = dict(one.tagged)
+    shared = [(mine[tag], theirs) for tag, theirs in other.tagged if tag in mine]
+    return all(slots_agree(a, b) for a, b in [*zip(one.plain, other.plain, strict=True), *shared])
+
+
+def slots_agree(one: Slot, other: Slot) -> bool:
+    if (one.array, one.prefixed, one.classic) != (other.array, other.prefixed, other.classic):
+        return False
+    if isinstance(one.shape, Layout) and isinstance(other.shape, Layout):
+        return reads(one.shape, other.shape)
+    return one.shape == other.shape
+
+
+def holds(one: Layout, other: Layout) -> bool:
+    """Does `one` read `other`, and know each tag of it?"""
+    mine = dict(one.tagged)
+    if not reads(one, other) or any(tag not in mine for tag, _ in other.tagged):
+        return False
+    pairs = [*zip(one.plain, other.plain, strict=True), *((mine[tag], theirs) for tag, theirs in other.tagged)]
+    return all(
+        holds(a.shape, b.shape) for a, b in pairs if isinstance(a.shape, Layout) and isinstance(b.shape, Layout)
+    )

@@ -1,0 +1,175 @@
+"""What is known about a message: its name, versions and fields.
+
+The terms are those of Kafka's own message definitions (KIP-482 and the README beside them in Apache Kafka).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kcli.schemas.ranges import NONE, Range
+
+__all__ = ["INTEGERS", "SCALARS", "Api", "Field", "Message", "Releases", "Variant", "release_order"]
+
+# Integer types and their limits.
+INTEGERS = {
+    "int8": (-(1 << 7), (1 << 7) - 1),
+    "int16": (-(1 << 15), (1 << 15) - 1),
+    "uint16": (0, (1 << 16) - 1),
+    "int32": (-(1 << 31), (1 << 31) - 1),
+    "uint32": (0, (1 << 32) - 1),
+    "int64": (-(1 << 63), (1 << 63) - 1),
+}
+SCALARS = frozenset([*INTEGERS, "bool", "float64", "uuid", "string", "bytes", "records"])
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field.
+
+    name      as in JSON: `maxWaitMs`
+    type      a scalar ("int32", "string", "records", ...), the name of a struct ("ReplicaState"), or either behind "[]"
+    versions  in which the message has the field
+    nullable  in which it may be null
+    tagged    in which it is a tagged field, under the number `tag`
+    default   its value when it is not sent, as the decoded value would be: an int, str, bytes, bool, float, None for
+              null, () for an array, {} for a struct (each member at its own default), a uuid as its base64 text
+    fields    the members of its struct, or of its array's struct
+    flexible  where the field goes against its message's flexible versions; None where it follows them
+    """
+
+    name: str
+    type: str
+    versions: Range
+    nullable: Range = NONE
+    tagged: Range = NONE
+    tag: int | None = None
+    default: object = None
+    fields: tuple[Field, ...] = ()
+    flexible: Range | None = None
+
+    @property
+    def is_array(self) -> bool:
+        return self.type.startswith("[]")
+
+    @property
+    def element(self) -> str:
+        """The type without its "[]"."""
+        return self.type.removeprefix("[]")
+
+    @property
+    def is_struct(self) -> bool:
+        """Does it have members of its own (it, or each element of it)?"""
+        return self.element not in SCALARS
+
+
+@dataclass(frozen=True, slots=True)
+class Releases:
+    """What a run of releases, `since` to `until` (both included), says of a message.
+
+    versions   its valid versions
+    unstable   the newest of them is not enabled unless a node is told to enable unstable ones
+    listeners  "zkBroker", "broker", "controller": where such a request is accepted (empty before 2.8, which didn't say)
+    """
+
+    since: str
+    until: str
+    versions: Range
+    unstable: bool = False
+    listeners: tuple[str, ...] = ()
+
+    @property
+    def enabled(self) -> Range:
+        """The versions that a node accepts by default."""
+        if not self.unstable:
+            return self.versions
+        return Range(self.versions.lo, self.versions.hi - 1) if self.versions.hi > self.versions.lo else NONE
+
+    def says_same(self, other: Releases) -> bool:
+        return (self.versions, self.unstable, self.listeners) == (other.versions, other.unstable, other.listeners)
+
+    def __contains__(self, release: object) -> bool:
+        """Is this release, "3.9", one of them?"""
+        return isinstance(release, str) and release_order(self.since) <= release_order(release) <= release_order(self.until)
+
+    def __str__(self) -> str:
+        return self.since if self.since == self.until else f"{self.since}-{self.until}"
+
+
+def release_order(release: str) -> tuple[int, ...]:
+    """What to sort releases by: "3.10" comes after "3.9"."""
+    return tuple(int(part) for part in release.split("."))
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message in all its versions.
+
+    kind       "request", "response", "header", "data", "metadata", "coordinator-key", "coordinator-value"
+    api_key    of requests and responses; the record type of metadata and coordinator records; else None
+    versions   every version there ever was
+    flexible   versions with compact lengths and tagged fields (KIP-482)
+    releases   which releases have which versions
+    variants   other layouts that old releases had under the same version numbers
+    component  the part of Kafka that defines it: "clients", "metadata", "group", "transaction", "share", "raft"
+    aliases    names that it had in old releases
+    """
+
+    name: str
+    kind: str
+    api_key: int | None
+    versions: Range
+    flexible: Range
+    fields: tuple[Field, ...]
+    releases: tuple[Releases, ...] = ()
+    variants: tuple[Variant, ...] = ()
+    component: str = ""
+    aliases: tuple[str, ...] = ()
+
+    def is_flexible(self, version: int) -> bool:
+        return version in self.flexible
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Another layout of the same versions of a message, spoken by some releases: `name` says which ("before 3.3")."""
+
+    name: str
+    versions: Range
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """A pair of request and response.
+
+    name      "ListOffsets"
+    log_name  "LIST_OFFSETS", as in a broker's request log
+    request, response  the names of their messages
+    versions  every version there ever was
+    flexible  versions with compact lengths and tagged fields
+    aliases   names that it had in old releases, or has in a draft
+    """
+
+    key: int
+    name: str
+    log_name: str
+    request: str
+    response: str
+    versions: Range
+    flexible: Range
+    aliases: tuple[str, ...] = ()
+
+    def request_header_version(self, version: int) -> int:
+        """0, 1 or 2: 2 where flexible, else 1; ControlledShutdown 0 came before there was a client id (ApiKeys.requestHeaderVersion)."""
+        if version in self.flexible:
+            return 2
+        return 0 if self.key == CONTROLLED_SHUTDOWN and version == 0 else 1
+
+    def response_header_version(self, version: int) -> int:
+        """0 or 1: 1 where flexible; ApiVersions always 0, so that a client can read an answer of any version (KIP-511)."""
+        return 1 if version in self.flexible and self.key != API_VERSIONS else 0
+
+
+CONTROLLED_SHUTDOWN = 7
+API_VERSIONS = 18

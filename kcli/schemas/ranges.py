@@ -1,0 +1,84 @@
+"""Ranges of versions, as Kafka's message definitions write them: "3", "0-12", "7+", "none"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kcli.errors import SchemaError
+
+__all__ = ["ALL", "HIGHEST", "NONE", "Range", "covering"]
+
+# Versions are int16 on the wire; "7+" reaches up to the highest there can be.
+HIGHEST = 32767
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Range:
+    """Versions lo to hi, both included. Empty, and false, when hi < lo."""
+
+    lo: int
+    hi: int
+
+    @classmethod
+    def parse(cls, text: str) -> Range:
+        """The range that a definition's text means; SchemaError when it means none."""
+        known = parsed.get(text)
+        if known is None:
+            known = parsed[text] = parse(text)
+        return known
+
+    def __contains__(self, version: object) -> bool:
+        return isinstance(version, int) and self.lo <= version <= self.hi
+
+    def __bool__(self) -> bool:
+        return self.lo <= self.hi
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.lo, self.hi + 1))
+
+    def __and__(self, other: Range) -> Range:
+        both = Range(max(self.lo, other.lo), min(self.hi, other.hi))
+        return both if both else NONE
+
+    def __str__(self) -> str:
+        if not self:
+            return "none"
+        if self.hi == HIGHEST:
+            return f"{self.lo}+"
+        return str(self.lo) if self.lo == self.hi else f"{self.lo}-{self.hi}"
+
+    def holds(self, other: Range) -> bool:
+        """Is every version of `other` one of these?"""
+        return not other or (self.lo <= other.lo and other.hi <= self.hi)
+
+
+NONE = Range(0, -1)
+ALL = Range(0, HIGHEST)
+parsed: dict[str, Range] = {"none": NONE, "": NONE}
+
+
+def parse(text: str) -> Range:
+    try:
+        if text.endswith("+"):
+            return Range(number(text[:-1]), HIGHEST)
+        lo, dash, hi = text.partition("-")
+        found = Range(number(lo), number(hi) if dash else number(lo))
+    except ValueError:
+        found = NONE
+    if not found:
+        raise SchemaError(f'"{text}" is no range of versions ("3", "0-12", "7+" or "none" expected)')
+    return found
+
+
+def number(text: str) -> int:
+    value = int(text) if text.isascii() and text.isdigit() else -1
+    if not 0 <= value <= HIGHEST:
+        raise ValueError(text)
+    return value
+
+
+def covering(versions: Iterator[int] | set[int] | list[int]) -> Range:
+    """The smallest range with all of these versions in it."""
+    several = list(versions)
+    return Range(min(several), max(several)) if several else NONE
