@@ -1,7 +1,7 @@
 """Kafka's framing on a socket: a 4-byte big-endian length, then that many bytes, either way.
 
-The receiving side is a BufferedProtocol: the kernel writes into our buffer; a small frame is copied out of it, a big one
-is received in place into a buffer of its own. Writes of one turn of the event loop leave in one system call.
+The receiving side is a BufferedProtocol: the kernel writes into our buffer; a small frame is copied out of it, a big
+one is received in place into a buffer of its own. Writes of one turn of the event loop leave in one system call.
 """
 
 from __future__ import annotations

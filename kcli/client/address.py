@@ -1,0 +1,37 @@
+"""Where a broker is: HOST:PORT, an IPv6 host in brackets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kcli.errors import UsageError
+
+__all__ = ["Address", "parse_address", "parse_bootstrap"]
+
+# As Kafka's bootstrap.servers: an optional protocol before is ignored.
+FORM = re.compile(r"(?:[A-Za-z0-9_]+://)?(?:\[([0-9A-Fa-f:.%\w]+)\]|([^\s:\[\]/]+)):(\d{1,5})")
+
+
+class Address(NamedTuple):
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def parse_address(text: str) -> Address:
+    match = FORM.fullmatch(text.strip())
+    if match is None or not 0 < int(match[3]) < 65_536:
+        raise UsageError(f"{text!r} is not HOST:PORT (an IPv6 host in brackets: [::1]:9092)")
+    return Address(match[1] or match[2], int(match[3]))
+
+
+def parse_bootstrap(texts: Iterable[str]) -> tuple[Address, ...]:
+    """Addresses to begin with; UsageError when there are none."""
+    addresses = tuple(parse_address(text) for text in texts)
+    if not addresses:
+        raise UsageError("no broker to talk to: --bootstrap HOST:PORT, or bootstrap.servers in --config")
+    return addresses

@@ -1,0 +1,32 @@
+"""Waiting longer after each failure, with jitter (KIP-580): retry.backoff.ms, doubling up to retry.backoff.max.ms."""
+
+from __future__ import annotations
+
+import random
+
+from kcli.client.properties import ClientConfig
+
+__all__ = ["Backoff", "reconnect_backoff", "retry_backoff"]
+
+JITTER = 0.2
+
+
+class Backoff:
+    """Seconds to wait before attempt n; first, longest: seconds without jitter."""
+
+    def __init__(self, first: float, longest: float, chance: random.Random | None = None) -> None:
+        self.first, self.longest = first, max(first, longest)
+        self._chance = chance or random.Random()
+
+    def delay(self, failures: int) -> float:
+        """The wait after that many failures in a row (1 or more), between 0.8 and 1.2 of its nominal length."""
+        nominal = min(self.first * 2.0 ** min(failures - 1, 63), self.longest)
+        return nominal * self._chance.uniform(1 - JITTER, 1 + JITTER)
+
+
+def retry_backoff(config: ClientConfig) -> Backoff:
+    return Backoff(config.seconds("retry.backoff.ms"), config.seconds("retry.backoff.max.ms"))
+
+
+def reconnect_backoff(config: ClientConfig) -> Backoff:
+    return Backoff(config.seconds("reconnect.backoff.ms"), config.seconds("reconnect.backoff.max.ms"))

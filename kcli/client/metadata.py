@@ -1,0 +1,113 @@
+"""What a client knows of a cluster: brokers, topics, and who leads a partition in which epoch.
+
+Pure: fed with Metadata responses and with the hints of KIP-951 (CurrentLeader, NodeEndpoints in Produce v10+ and Fetch
+v16+ responses). Rules:
+
+- A leader counts only when its epoch is not older than the one known (KIP-320): late metadata
+  can't undo a newer leader.
+- A hint counts only when its epoch is newer than the one known, and its node is known or comes with its endpoint.
+- A topic that comes with another id is another topic: its old epochs are forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from kcli.client.address import Address
+
+__all__ = ["Leader", "MetadataCache", "Topic"]
+
+NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+
+
+class Leader(NamedTuple):
+    node: int
+    epoch: int
+
+
+@dataclass
+class Topic:
+    """error: the topic's own error code; leaders: by partition, without those that have none now."""
+
+    name: str
+    id: str | None = None
+    error: int = 0
+    leaders: dict[int, Leader] = field(default_factory=dict)
+    partitions: int = 0
+
+
+class MetadataCache:
+    def __init__(self) -> None:
+        self.nodes: dict[int, Address] = {}
+        self.topics: dict[str, Topic] = {}
+        self.names: dict[str, str] = {}
+        self.controller = -1
+        self.cluster_id: str | None = None
+
+    def update(self, response: Mapping[str, Any]) -> None:
+        """Take a Metadata response (any version) in."""
+        self.cluster_id = response.get("clusterId", self.cluster_id)
+        self.controller = response.get("controllerId", self.controller)
+        brokers = response["brokers"]
+        if brokers:
+            self.nodes = {each["nodeId"]: Address(each["host"], each["port"]) for each in brokers}
+        for topic in response["topics"]:
+            self._update_topic(topic)
+
+    def _update_topic(self, given: Mapping[str, Any]) -> None:
+        topic_id = given.get("topicId", NO_ID)
+        name = given.get("name") or self.names.get(topic_id)
+        if name is None:
+            return
+        known = self.topics.get(name)
+        if known is None or (topic_id != NO_ID and known.id not in (None, topic_id)):
+            known = self.topics[name] = Topic(name)
+        known.error = given["errorCode"]
+        if topic_id != NO_ID:
+            known.id = topic_id
+            self.names[topic_id] = name
+        partitions = given["partitions"]
+        if not known.error:
+            known.partitions = len(partitions)
+        for each in partitions:
+            self._update_leader(known, each)
+
+    def _update_leader(self, topic: Topic, given: Mapping[str, Any]) -> None:
+        index = given["partitionIndex"]
+        leader = Leader(given["leaderId"], given.get("leaderEpoch", -1))
+        known = topic.leaders.get(index)
+        if known is not None and -1 < leader.epoch < known.epoch:
+            return
+        if leader.node < 0:
+            topic.leaders.pop(index, None)
+        else:
+            topic.leaders[index] = leader
+
+    def take_hint(
+        self, topic: str, partition: int, current_leader: Mapping[str, Any], endpoints: Iterable[Mapping[str, Any]] = ()
+    ) -> bool:
+        """Take a CurrentLeader with the NodeEndpoints of its response; whether it was newer and so counts."""
+        node, epoch = current_leader.get("leaderId", -1), current_leader.get("leaderEpoch", -1)
+        known = self.topics.get(topic)
+        if known is None or node < 0 or epoch < 0:
+            return False
+        before = known.leaders.get(partition)
+        if before is not None and epoch <= before.epoch:
+            return False
+        for each in endpoints:
+            if each["nodeId"] == node:
+                self.nodes[node] = Address(each["host"], each["port"])
+        if node not in self.nodes:
+            return False
+        known.leaders[partition] = Leader(node, epoch)
+        return True
+
+    def leader(self, topic: str, partition: int) -> Leader | None:
+        known = self.topics.get(topic)
+        return None if known is None else known.leaders.get(partition)
+
+    def topic_id(self, name: str) -> str | None:
+        known = self.topics.get(name)
+        return None if known is None else known.id
