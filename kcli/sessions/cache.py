@@ -1,0 +1,169 @@
+"""The broker's cache of fetch sessions: slots spread over shards, and who has to go when one is full.
+
+Source: KIP-227 and Kafka's FetchSessionCache and FetchSessionCacheShard (sharded since KAFKA-9401).
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kcli.sessions.rules import EVICTION_MS, NO_SESSION, RULES, Rules
+
+if TYPE_CHECKING:
+    from kcli.sessions.broker import Session
+
+__all__ = ["FetchSessionCache", "Shard"]
+
+
+class Order:
+    """Sessions in the order of a key; as many as a shard has slots, so a sorted list serves."""
+
+    def __init__(self) -> None:
+        self.keys: list[tuple[int, ...]] = []
+
+    def add(self, key: tuple[int, ...]) -> None:
+        insort(self.keys, key)
+
+    def discard(self, key: tuple[int, ...]) -> None:
+        at = bisect_left(self.keys, key)
+        if at < len(self.keys) and self.keys[at] == key:
+            del self.keys[at]
+
+    def first(self) -> tuple[int, ...] | None:
+        return self.keys[0] if self.keys else None
+
+
+class Shard:
+    """Some of the slots, with an eviction order of their own. Keys end with the session's id."""
+
+    def __init__(self, number: int, slots: int, eviction_ms: int, id_range: int, rules: Rules) -> None:
+        self.number, self.slots, self.eviction_ms, self.id_range = number, slots, eviction_ms, id_range
+        self.rules = rules
+        self.sessions: dict[int, Session] = {}
+        self.evictions = 0
+        self._used = Order()
+        self._by_all = Order()
+        self._by_privileged = Order()
+
+    def make_room(self, privileged: bool, size: int, now: int) -> bool:
+        """Whether there is a free slot, if need be the one of a session that this one may displace."""
+        if len(self.sessions) < self.slots:
+            return True
+        victim = self._victim(privileged, size, now)
+        if victim is None:
+            return False
+        self.remove(self.sessions[victim])
+        self.evictions += 1
+        return True
+
+    def add(self, session: Session, now: int) -> None:
+        self.sessions[session.id] = session
+        self.touch(session, now)
+
+    def touch(self, session: Session, now: int) -> None:
+        """The session was used at `now` (ms), and may have grown or shrunk."""
+        self._unfile(session)
+        session.last_used, session.cached_size = now, len(session.partitions)
+        self._used.add((now, session.id))
+        old = now - session.created > self.eviction_ms or not self.rules.keep_young
+        worth = self._worth(session)
+        if old or not session.privileged:
+            self._by_privileged.add(worth)
+        if old:
+            self._by_all.add(worth)
+
+    def remove(self, session: Session) -> None:
+        self._unfile(session)
+        del self.sessions[session.id]
+        session.release()
+
+    def new_id(self, rng: random.Random) -> int:
+        """A session id of this shard that is in no use: positive, random, so that none is mistaken for another."""
+        while True:
+            session_id = rng.randrange(max(1, self.number * self.id_range), (self.number + 1) * self.id_range)
+            if session_id not in self.sessions and session_id != NO_SESSION:
+                return session_id
+
+    def _victim(self, privileged: bool, size: int, now: int) -> int | None:
+        used = self._used.first()
+        if used is None:
+            return None
+        if now - used[0] > self.eviction_ms:
+            return used[-1]
+        least = (self._by_privileged if privileged else self._by_all).first()
+        if least is None or self.rules.worth(privileged, size, 0) < least:
+            return None
+        return least[-1]
+
+    def _worth(self, session: Session) -> tuple[int, ...]:
+        return self.rules.worth(session.privileged, session.cached_size, session.id)
+
+    def _unfile(self, session: Session) -> None:
+        worth = self._worth(session)
+        self._used.discard((session.last_used, session.id))
+        self._by_all.discard(worth)
+        self._by_privileged.discard(worth)
+
+
+class FetchSessionCache:
+    """Sessions by id.
+
+    slots: `max.incremental.fetch.session.cache.slots`; each shard has its whole share of them, so that fewer slots
+        than shards are none at all
+    shards: 8 as in Kafka since 3.8, 1 as before
+    rng: where session ids come from; a cryptographic source unless a test brings its own
+    """
+
+    def __init__(
+        self,
+        slots: int = 1000,
+        *,
+        eviction_ms: int = EVICTION_MS,
+        shards: int = 8,
+        rng: random.Random | None = None,
+        rules: Rules = RULES,
+    ) -> None:
+        self.rng = rng or secrets.SystemRandom()
+        self.id_range = (2**31 - 1) // shards
+        self.shards = [Shard(n, slots // shards, eviction_ms, self.id_range, rules) for n in range(shards)]
+        self._turn = 0
+
+    def __len__(self) -> int:
+        return sum(len(shard.sessions) for shard in self.shards)
+
+    def __iter__(self) -> Iterator[Session]:
+        for shard in self.shards:
+            yield from shard.sessions.values()
+
+    @property
+    def evictions(self) -> int:
+        return sum(shard.evictions for shard in self.shards)
+
+    def get(self, session_id: int) -> Session | None:
+        shard = self.shard_of(session_id)
+        return shard.sessions.get(session_id) if shard else None
+
+    def shard_of(self, session_id: int) -> Shard | None:
+        """The shard whose ids include this one; None for an id that no shard gives out."""
+        number = session_id // self.id_range
+        return self.shards[number] if 0 <= number < len(self.shards) else None
+
+    def next_shard(self) -> Shard:
+        """New sessions go to the shards in turn."""
+        shard = self.shards[self._turn % len(self.shards)]
+        self._turn += 1
+        return shard
+
+    def remove(self, session: Session) -> None:
+        shard = self.shard_of(session.id)
+        if shard is not None and shard.sessions.get(session.id) is session:
+            shard.remove(session)
+
+    def touch(self, session: Session, now: int) -> None:
+        shard = self.shard_of(session.id)
+        if shard is not None:
+            shard.touch(session, now)

@@ -1,0 +1,186 @@
+"""The fetcher's side of a fetch session, as a machine without sockets: what to send next, what an answer means.
+
+    session = ClientSession()
+    session.want(("orders-topic-id", 0), Position(fetch_offset=17))
+    request = session.build()          # full, or incremental with what changed since the last one
+    session.accept(request, response)  # or session.lose(request) when the connection broke
+
+Everything costs in proportion to what changed, except a full fetch, which names every partition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kcli.sessions.rules import (
+    FINAL_EPOCH,
+    FIRST_EPOCH,
+    FULL_EPOCH,
+    ID_NOT_FOUND,
+    NO_SESSION,
+    RULES,
+    Came,
+    Rules,
+    State,
+)
+from kcli.sessions.values import FetchRequest, FetchResponse, Partition, Position
+
+__all__ = ["Accepted", "ClientSession"]
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What became of a response: `usable` when its partitions may be processed; else `problem` says why not."""
+
+    came: Came
+    problem: str = ""
+
+    @property
+    def usable(self) -> bool:
+        return self.came in (Came.GRANTED, Came.NOT_GRANTED, Came.CONTINUED, Came.ENDED)
+
+
+class ClientSession:
+    """A fetch session from the side of a consumer or follower, for one broker; one request at a time.
+
+    replica_id: the follower's node id, -1 for a consumer
+    Source: KIP-227; Kafka's FetchSessionHandler, from which it differs in that a response with a foreign session id
+    is taken as malformed, and a switch between topic names and ids starts a new session without waiting for error 106.
+    """
+
+    def __init__(self, *, replica_id: int = -1, rules: Rules = RULES) -> None:
+        self.replica_id = replica_id
+        self.rules = rules
+        self.state = State.OPENING
+        self.session_id = NO_SESSION
+        self.epoch = FULL_EPOCH
+        self.topic_ids = True
+        self.partitions: dict[Partition, Position] = {}
+        self._known: dict[Partition, Position] = {}
+        self._moved: dict[Partition, None] = {}
+        self._pending: FetchRequest | None = None
+        self._closing_sent = False
+
+    def want(self, partition: Partition, position: Position) -> None:
+        """Fetch this partition from here on; a topic that was made anew is another partition (its id is another)."""
+        self.partitions[partition] = position
+        if self._known.get(partition) == position:
+            self._moved.pop(partition, None)
+        else:
+            self._moved[partition] = None
+
+    def forget(self, partition: Partition) -> None:
+        """Fetch this partition no longer."""
+        if self.partitions.pop(partition, None) is None:
+            return
+        if partition in self._known:
+            self._moved[partition] = None
+        else:
+            self._moved.pop(partition, None)
+
+    def build(self, *, topic_ids: bool = True) -> FetchRequest:
+        """The next request. RuntimeError while another one is under way: a session knows no order between two."""
+        if self._pending is not None:
+            raise RuntimeError(f"fetch session {self.session_id}: a request is under way already")
+        if self.state is State.LIVE and topic_ids != self.topic_ids:
+            self._turn(State.REOPENING, self.session_id)
+        request = self._incremental() if self.state is State.LIVE else self._full(topic_ids)
+        self._moved = {}
+        self._pending = request
+        return request
+
+    def accept(self, request: FetchRequest, response: FetchResponse) -> Accepted:
+        """Take in the response to `request`; one to any other request than the last built is ignored (LOST)."""
+        if request is not self._pending:
+            return Accepted(Came.LOST, "not the response that was awaited")
+        self._pending = None
+        accepted = self._judge(request, response)
+        self._follow(accepted.came, response.session_id)
+        return accepted
+
+    def lose(self, request: FetchRequest) -> None:
+        """The connection broke before the response to `request` was here (or before the request was sent)."""
+        if request is self._pending:
+            self._pending = None
+            self._follow(Came.LOST, NO_SESSION)
+
+    def close(self) -> None:
+        """Let the next request close the session; those after it ask for none."""
+        closing = self.session_id != NO_SESSION
+        self._turn(State.CLOSING if closing else State.CLOSED, self.session_id)
+
+    def _full(self, topic_ids: bool) -> FetchRequest:
+        self.topic_ids = topic_ids
+        self._closing_sent = self.state is State.CLOSING
+        positions = {} if self._closing_sent else dict(self.partitions)
+        self._known = dict(positions)
+        return FetchRequest(self.session_id, self.epoch, positions, topic_ids=topic_ids, replica_id=self.replica_id)
+
+    def _incremental(self) -> FetchRequest:
+        sent: dict[Partition, Position] = {}
+        forgotten: list[Partition] = []
+        for partition in self._moved:
+            position = self.partitions.get(partition)
+            if position is None:
+                forgotten.append(partition)
+                del self._known[partition]
+            else:
+                sent[partition] = self._known[partition] = position
+        return FetchRequest(self.session_id, self.epoch, sent, tuple(forgotten), self.topic_ids, self.replica_id)
+
+    def _judge(self, request: FetchRequest, response: FetchResponse) -> Accepted:
+        if response.error:
+            found = response.error != ID_NOT_FOUND
+            return Accepted(Came.FAILED if found else Came.NOT_FOUND, f"error {response.error}")
+        if request.epoch > 0:
+            return self._judge_incremental(response)
+        if not response.partitions and response.throttle_ms > 0 and request.partitions:
+            return Accepted(Came.THROTTLED, f"throttled for {response.throttle_ms} ms")
+        return self._judge_full(request, response)
+
+    def _judge_full(self, request: FetchRequest, response: FetchResponse) -> Accepted:
+        if self.rules.check_full and response.partitions.keys() != request.partitions.keys():
+            missing = len(request.partitions.keys() - response.partitions.keys())
+            foreign = len(response.partitions.keys() - request.partitions.keys())
+            return Accepted(
+                Came.MALFORMED, f"a full response without {missing} of its partitions and with {foreign} others"
+            )
+        return Accepted(Came.GRANTED if response.session_id else Came.NOT_GRANTED)
+
+    def _judge_incremental(self, response: FetchResponse) -> Accepted:
+        if response.session_id not in (NO_SESSION, self.session_id):
+            return Accepted(Came.MALFORMED, f"session {response.session_id} in answer to {self.session_id}")
+        if self.rules.check_known:
+            foreign = [partition for partition in response.partitions if partition not in self._known]
+            if foreign:
+                return Accepted(Came.MALFORMED, f"partitions outside the session: {foreign[:3]}")
+        return Accepted(Came.CONTINUED if response.session_id else Came.ENDED)
+
+    def _follow(self, came: Came, granted: int) -> None:
+        if self.state in (State.CLOSING, State.CLOSED):
+            self._follow_closing(came, granted)
+            return
+        state = self.rules.client[self.state, came]
+        if state is State.LIVE and came is Came.CONTINUED:
+            self.epoch = self.rules.next_epoch(self.epoch)
+            self.state = state
+        else:
+            self._turn(state, granted or self.session_id)
+
+    def _follow_closing(self, came: Came, granted: int) -> None:
+        """Closed once the close was sent; a close asked for while another request was under way still has to be."""
+        closed = self._closing_sent and came not in (Came.LOST, Came.FAILED)
+        self._closing_sent = False
+        gone = closed or came in (Came.NOT_FOUND, Came.ENDED)
+        session_id = NO_SESSION if gone else granted or self.session_id
+        self._turn(State.CLOSING if session_id else State.CLOSED, session_id)
+
+    def _turn(self, state: State, session_id: int) -> None:
+        """Enter a state that is not merely the next epoch."""
+        self.state = state
+        keeps = state in (State.LIVE, State.REOPENING, State.CLOSING)
+        self.session_id = session_id if keeps else NO_SESSION
+        if state is State.LIVE:
+            self.epoch = FIRST_EPOCH
+        else:
+            self.epoch = FINAL_EPOCH if state in (State.CLOSING, State.CLOSED) else FULL_EPOCH

@@ -1,0 +1,204 @@
+"""The third draft of KIP-227: incremental fetches by an RPC of their own, both sides, as machines without sockets.
+
+What differs from the final design, and why it was given up:
+
+* The session has no id and no epoch. A full fetch registers the partitions of its replica, and its response carries a
+  random 64-bit UUID; incremental fetches name it. Only the UUID of the *latest* full response to a replica is good, so
+  a full fetch that comes late, or from somebody who claims that replica id, makes the other side's UUID bad, which is
+  noticed at the next fetch, and a full fetch follows. It must come from a cryptographic source: who could guess it
+  could move another's positions.
+* There is no word for dropping or adding a partition: another set of partitions takes a full fetch.
+* Nothing counts the incremental fetches. One that is repeated is taken twice, and its second response is told to
+  nobody. So a client must never send one twice, and whenever it does not know whether a request arrived it has to begin
+  anew with a full fetch. On one connection TCP sees to the rest; what is still under way on an older connection carries
+  an older UUID.
+* Consumers share replica id -1, so "latest for that replica" would have them shut each other out: kcli's broker keeps
+  consumers apart by client id, which the request's header brings.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from kcli.sessions.rules import RULES, Rules, Told
+from kcli.sessions.values import Partition, Position, Result
+
+__all__ = ["NO_UUID", "UUID_MISMATCH", "DraftBroker", "DraftClient", "DraftRequest", "DraftResponse", "new_uuid"]
+
+NO_UUID = 0
+# The draft names no number for its error: one outside Kafka's.
+UUID_MISMATCH = 10227
+
+
+@dataclass(slots=True, frozen=True)
+class DraftRequest:
+    """A FetchRequest (uuid None: full, with every partition) or an IncrementalFetchRequest with what moved."""
+
+    uuid: int | None
+    replica_id: int
+    partitions: Mapping[Partition, Position] = field(default_factory=dict)
+    client_id: str = ""
+
+    @property
+    def fetcher(self) -> int | str:
+        """Whose latest UUID counts."""
+        return self.replica_id if self.replica_id >= 0 else self.client_id
+
+
+@dataclass(slots=True, frozen=True)
+class DraftResponse:
+    error: int = 0
+    uuid: int = NO_UUID
+    partitions: Mapping[Partition, Result] = field(default_factory=dict)
+
+
+def new_uuid() -> int:
+    """A random INT64 other than 0, from the system's cryptographic source."""
+    while True:
+        uuid = secrets.randbits(64) - 2**63
+        if uuid != NO_UUID:
+            return uuid
+
+
+class DraftClient:
+    """The fetcher's side; one request at a time. Costs what changed, except for a full fetch."""
+
+    def __init__(self, *, replica_id: int = -1, client_id: str = "") -> None:
+        self.replica_id, self.client_id = replica_id, client_id
+        self.uuid: int | None = None
+        self.partitions: dict[Partition, Position] = {}
+        self._known: dict[Partition, Position] = {}
+        self._moved: dict[Partition, None] = {}
+        self._pending: DraftRequest | None = None
+
+    def want(self, partition: Partition, position: Position) -> None:
+        self.partitions[partition] = position
+        known = self._known.get(partition)
+        if known is None:
+            self.uuid = None
+        elif known == position:
+            self._moved.pop(partition, None)
+        else:
+            self._moved[partition] = None
+
+    def forget(self, partition: Partition) -> None:
+        if self.partitions.pop(partition, None) is not None:
+            self.uuid = None
+
+    def build(self) -> DraftRequest:
+        """The next request. RuntimeError while another one is under way."""
+        if self._pending is not None:
+            raise RuntimeError("draft fetch session: a request is under way already")
+        if self.uuid is None:
+            self._known = dict(self.partitions)
+            partitions = dict(self.partitions)
+        else:
+            partitions = {partition: self.partitions[partition] for partition in self._moved}
+            self._known.update(partitions)
+        self._moved = {}
+        self._pending = DraftRequest(self.uuid, self.replica_id, partitions, self.client_id)
+        return self._pending
+
+    def accept(self, request: DraftRequest, response: DraftResponse) -> bool:
+        """Whether the response may be processed. If not, the next request is a full fetch."""
+        if request is not self._pending:
+            return False
+        self._pending = None
+        if not self._good(request, response):
+            self.uuid = None
+            return False
+        if request.uuid is None:
+            # What was wanted or dropped meanwhile is not what this UUID stands for.
+            same = self._known.keys() == self.partitions.keys()
+            self.uuid = response.uuid if same and response.uuid != NO_UUID else None
+        return True
+
+    def lose(self, request: DraftRequest) -> None:
+        """No response: the broker may or may not have moved, so everything is said again."""
+        if request is self._pending:
+            self._pending = None
+            self.uuid = None
+
+    def _good(self, request: DraftRequest, response: DraftResponse) -> bool:
+        if response.error:
+            return False
+        if request.uuid is None:
+            return response.partitions.keys() == request.partitions.keys()
+        return response.uuid == request.uuid and all(partition in self._known for partition in response.partitions)
+
+
+@dataclass(slots=True)
+class Registered:
+    """What a broker keeps of one fetcher."""
+
+    uuid: int
+    positions: dict[Partition, Position]
+    told: dict[Partition, Told]
+    due: set[Partition]
+
+
+class DraftBroker:
+    """The leader's side: the latest UUID of each fetcher, and its partitions."""
+
+    def __init__(self, *, uuid: Callable[[], int] = new_uuid, rules: Rules = RULES) -> None:
+        self._uuid = uuid
+        self._rules = rules
+        self._fetchers: dict[int | str, Registered] = {}
+        self._interest: dict[Partition, set[int | str]] = {}
+
+    def mark(self, partition: Partition) -> None:
+        """Something about this partition changed."""
+        for fetcher in self._interest.get(partition, ()):
+            self._fetchers[fetcher].due.add(partition)
+
+    def begin(self, request: DraftRequest) -> int:
+        """Take the request in; an error code, 0 when it may be answered."""
+        if request.uuid is None:
+            return 0
+        known = self._fetchers.get(request.fetcher)
+        if known is None or known.uuid != request.uuid or not request.partitions.keys() <= known.positions.keys():
+            return UUID_MISMATCH
+        known.positions.update(request.partitions)
+        known.due.update(request.partitions)
+        return 0
+
+    def candidates(self, request: DraftRequest) -> Iterable[tuple[Partition, Position]]:
+        """What to look up for a request that was taken in."""
+        if request.uuid is None:
+            return request.partitions.items()
+        known = self._fetchers[request.fetcher]
+        return [(partition, known.positions[partition]) for partition in known.due]
+
+    def answer(self, request: DraftRequest, results: Mapping[Partition, Result], error: int = 0) -> DraftResponse:
+        """The response; to a full fetch, with a new UUID that replaces the fetcher's former one."""
+        if request.uuid is None:
+            return DraftResponse(0, self._register(request, results), dict(results))
+        known = self._fetchers.get(request.fetcher)
+        if error or known is None or known.uuid != request.uuid:
+            return DraftResponse(error or UUID_MISMATCH)
+        news = {partition: result for partition, result in results.items() if self._tell(known, partition, result)}
+        return DraftResponse(0, known.uuid, news)
+
+    def _register(self, request: DraftRequest, results: Mapping[Partition, Result]) -> int:
+        former = self._fetchers.pop(request.fetcher, None)
+        for partition in former.positions if former else ():
+            self._interest[partition].discard(request.fetcher)
+        known = Registered(self._uuid(), dict(request.partitions), {}, set())
+        for partition, result in results.items():
+            self._tell(known, partition, result)
+            self._interest.setdefault(partition, set()).add(request.fetcher)
+        self._fetchers[request.fetcher] = known
+        return known.uuid
+
+    def _tell(self, known: Registered, partition: Partition, result: Result) -> bool:
+        told = known.told.setdefault(partition, Told(-1, -1))
+        news = bool(self._rules.reasons(told, result))
+        told.high_watermark = -1 if result.error else result.high_watermark
+        told.log_start_offset = result.log_start_offset
+        if result.records_size or result.error or result.more:
+            known.due.add(partition)
+        else:
+            known.due.discard(partition)
+        return news

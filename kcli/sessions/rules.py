@@ -1,0 +1,247 @@
+"""The rules of incremental fetch sessions (KIP-227, KIP-516 for topic ids): tables that both machines obey.
+
+Why there are sessions. A fetcher that follows many partitions used to name all of them in each request and was told
+of all of them in each response, though few had moved. A session is what both sides agreed not to repeat: the set of
+partitions, the position of the fetcher in each, and what the broker last told about each. From then on silence means
+"as before", in both directions. So the one thing that must never happen is that the two sides remember different
+things without noticing.
+
+What keeps them together is the epoch, a counter in each request. The broker goes on only with exactly the epoch it
+waits for, and counts on as soon as it has taken the request in. A request that is lost, repeated or late has a wrong
+epoch and is refused (71). A response that is lost leaves the client not knowing whether its request was taken in, so
+it may not go on: it says everything again in a full fetch, and names the old session there for the broker to close.
+
+Client. It is in one of these states, and the state alone decides how the next request begins:
+
+    OPENING     epoch 0, session 0      say everything, ask for a session
+    LIVE        epoch n, session s      say what changed
+    REOPENING   epoch 0, session s      say everything, close session s, ask for another
+    CLOSING     epoch -1, session s     close session s
+    CLOSED      epoch -1, session 0     say everything, want no session
+
+* A full response grants a session or, when the broker has no slot to spare, none: then the next fetch is full again.
+* A full response must hold each partition that was asked for, since what it leaves out could never be told from
+  "unchanged" later. One that does not is of no use, and neither is its session. Nothing at all with a throttle time
+  (KIP-219) is a broker asking for patience and no such fault.
+* A response in a session may hold only partitions of that session: others mean that somebody is confused.
+* Session 0 in answer to an incremental fetch: the broker has closed the session (its last partition was forgotten).
+* 70 FETCH_SESSION_ID_NOT_FOUND: the broker evicted the session, so there is nothing left to close. After any other
+  error (71 INVALID_FETCH_SESSION_EPOCH, 106 FETCH_SESSION_TOPIC_ID_ERROR, ...) it may still be there, and is closed.
+
+Broker. What a request is (by its epoch) and what the cache holds under its session id decide what happens:
+
+* A full fetch closes the session that it names, if there is one: the fetcher has moved on. Epoch 0 then asks for a new
+  session, -1 does not.
+* The partitions of an incremental fetch are taken in before the forgotten ones are dropped. When none is left, the
+  session goes and the answer says so with session 0.
+* A session speaks either of topic names or of topic ids, from its first request on: between the two a partition
+  cannot be told from another with certainty (a topic may have been made anew), hence 106.
+* A fetch may wait for records. If its session went on meanwhile, nobody waits for its answer: 71 instead (recheck).
+
+What an incremental response tells (INCLUDE): records; a high watermark or log start offset other than the one last
+told; an error, each time; another replica to fetch from; a divergence. After an error the broker forgets the
+high watermark it told, so that the end of the error is told too.
+
+Order: responses have a size limit, and the first partitions use it up. Partitions that delivered records therefore go
+to the back of the session, and none starves.
+
+Slots: a broker keeps a limited number of sessions (spread over shards that do not know of each other). A full shard
+gives a new session the place of an old one that is, in this order: unused for the eviction time; or else the least
+worth of those that may go: followers' sessions (privileged, replication hangs on them) are worth more than consumers',
+then bigger ones more than smaller. Consumers may displace only what is older than the eviction time, followers also
+any consumer; nobody displaces what is worth more. Otherwise the fetch is served without a session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from kcli.sessions.values import Result
+
+__all__ = [
+    "EPOCH_MISMATCH",
+    "EVICTION_MS",
+    "FINAL_EPOCH",
+    "FIRST_EPOCH",
+    "FULL_EPOCH",
+    "ID_NOT_FOUND",
+    "MAX_EPOCH",
+    "NO_SESSION",
+    "RULES",
+    "TOPIC_ID_MISMATCH",
+    "Action",
+    "Came",
+    "Found",
+    "Kind",
+    "Rules",
+    "State",
+    "Told",
+    "kind_of",
+    "next_epoch",
+]
+
+NO_SESSION = 0
+FULL_EPOCH, FINAL_EPOCH, FIRST_EPOCH, MAX_EPOCH = 0, -1, 1, 2**31 - 1
+ID_NOT_FOUND, EPOCH_MISMATCH, TOPIC_ID_MISMATCH = 70, 71, 106
+EVICTION_MS = 120_000
+
+
+class Kind(Enum):
+    """What a request is, by its epoch."""
+
+    FULL = auto()
+    FINAL = auto()
+    INCREMENTAL = auto()
+
+
+class State(Enum):
+    """Where a client stands."""
+
+    OPENING = auto()
+    LIVE = auto()
+    REOPENING = auto()
+    CLOSING = auto()
+    CLOSED = auto()
+
+
+class Came(Enum):
+    """What became of a client's request."""
+
+    GRANTED = auto()
+    NOT_GRANTED = auto()
+    THROTTLED = auto()
+    CONTINUED = auto()
+    ENDED = auto()
+    MALFORMED = auto()
+    NOT_FOUND = auto()
+    FAILED = auto()
+    LOST = auto()
+
+
+class Found(Enum):
+    """What a broker's cache holds under the session id of a request."""
+
+    NOTHING = auto()
+    CURRENT = auto()
+    EMPTIED = auto()
+    OTHER_EPOCH = auto()
+    OTHER_NAMING = auto()
+
+
+class Action(Enum):
+    """What a broker does with a request."""
+
+    OPEN = auto()
+    REPLACE = auto()
+    SERVE = auto()
+    CLOSE = auto()
+    CONTINUE = auto()
+    RELEASE = auto()
+    REFUSE_ID = ID_NOT_FOUND
+    REFUSE_EPOCH = EPOCH_MISMATCH
+    REFUSE_NAMING = TOPIC_ID_MISMATCH
+
+
+def kind_of(epoch: int) -> Kind:
+    """FULL for 0, FINAL for -1, INCREMENTAL for the rest."""
+    return Kind.FULL if epoch == FULL_EPOCH else Kind.FINAL if epoch == FINAL_EPOCH else Kind.INCREMENTAL
+
+
+def next_epoch(epoch: int) -> int:
+    """The epoch after this one: -1 stays, and after the greatest INT32 comes 1, since 0 means a full fetch."""
+    if epoch < 0:
+        return FINAL_EPOCH
+    return FIRST_EPOCH if epoch == MAX_EPOCH else epoch + 1
+
+
+@dataclass(slots=True)
+class Told:
+    """What a broker last told a session about one partition."""
+
+    high_watermark: int
+    log_start_offset: int
+
+
+CLIENT: Mapping[tuple[State, Came], State] = {
+    (State.OPENING, Came.GRANTED): State.LIVE,
+    (State.OPENING, Came.NOT_GRANTED): State.OPENING,
+    (State.OPENING, Came.THROTTLED): State.OPENING,
+    (State.OPENING, Came.MALFORMED): State.REOPENING,
+    (State.OPENING, Came.NOT_FOUND): State.OPENING,
+    (State.OPENING, Came.FAILED): State.OPENING,
+    (State.OPENING, Came.LOST): State.OPENING,
+    (State.REOPENING, Came.GRANTED): State.LIVE,
+    (State.REOPENING, Came.NOT_GRANTED): State.OPENING,
+    (State.REOPENING, Came.THROTTLED): State.OPENING,
+    (State.REOPENING, Came.MALFORMED): State.REOPENING,
+    (State.REOPENING, Came.NOT_FOUND): State.OPENING,
+    (State.REOPENING, Came.FAILED): State.REOPENING,
+    (State.REOPENING, Came.LOST): State.REOPENING,
+    (State.LIVE, Came.CONTINUED): State.LIVE,
+    (State.LIVE, Came.ENDED): State.OPENING,
+    (State.LIVE, Came.MALFORMED): State.REOPENING,
+    (State.LIVE, Came.NOT_FOUND): State.OPENING,
+    (State.LIVE, Came.FAILED): State.REOPENING,
+    (State.LIVE, Came.LOST): State.REOPENING,
+}
+
+BROKER: Mapping[tuple[Kind, Found], Action] = {
+    (Kind.FULL, Found.NOTHING): Action.OPEN,
+    (Kind.FULL, Found.CURRENT): Action.REPLACE,
+    (Kind.FINAL, Found.NOTHING): Action.SERVE,
+    (Kind.FINAL, Found.CURRENT): Action.CLOSE,
+    (Kind.INCREMENTAL, Found.NOTHING): Action.REFUSE_ID,
+    (Kind.INCREMENTAL, Found.OTHER_EPOCH): Action.REFUSE_EPOCH,
+    (Kind.INCREMENTAL, Found.OTHER_NAMING): Action.REFUSE_NAMING,
+    (Kind.INCREMENTAL, Found.CURRENT): Action.CONTINUE,
+    (Kind.INCREMENTAL, Found.EMPTIED): Action.RELEASE,
+}
+
+INCLUDE: Mapping[str, Callable[[Told, Result], bool]] = {
+    "records": lambda told, result: result.records_size > 0,
+    "error": lambda told, result: result.error != 0,
+    "high watermark": lambda told, result: result.high_watermark != told.high_watermark,
+    "log start offset": lambda told, result: result.log_start_offset != told.log_start_offset,
+    "preferred replica": lambda told, result: result.preferred_replica >= 0,
+    "diverging epoch": lambda told, result: result.diverging,
+}
+
+
+@dataclass(frozen=True)
+class Rules:
+    """All rules as one value, so that a test can bend a single one and see what breaks.
+
+    worth: the rank of a session among those that may be displaced, from (privileged, partitions, id)
+    forgive: the high watermark taken as told once an error was told
+    rotate: partitions that delivered go to the back
+    check_full, check_known: the client looks whether a response holds all, or none but, the session's partitions
+    forget_last: a session that has lost its last partition is closed
+    recheck: the epoch counts when the answer is made, too
+    keep_young: only what is older than the eviction time may be displaced by a consumer
+    """
+
+    client: Mapping[tuple[State, Came], State]
+    broker: Mapping[tuple[Kind, Found], Action]
+    include: Mapping[str, Callable[[Told, Result], bool]]
+    next_epoch: Callable[[int], int] = next_epoch
+    worth: Callable[[bool, int, int], tuple[int, ...]] = lambda privileged, size, session_id: (
+        int(privileged),
+        size,
+        session_id,
+    )
+    forgive: int | None = -1
+    rotate: bool = True
+    check_full: bool = True
+    check_known: bool = True
+    forget_last: bool = True
+    recheck: bool = True
+    keep_young: bool = True
+
+    def reasons(self, told: Told, result: Result) -> list[str]:
+        """Why an incremental response must tell this result; empty when it must not."""
+        return [name for name, applies in self.include.items() if applies(told, result)]
+
+
+RULES = Rules(CLIENT, BROKER, INCLUDE)

@@ -1,0 +1,67 @@
+"""The plain values both sides of a fetch session exchange. No bytes, no message dicts: `wire` makes those."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+__all__ = ["FetchRequest", "FetchResponse", "Partition", "Position", "Result"]
+
+# A topic's name, or from Fetch v13 on its id (url-safe base64, as Kafka prints it), and the partition's index.
+Partition = tuple[str, int]
+
+
+class Position(NamedTuple):
+    """What a fetcher asks of one partition. Offsets are -1 where the fetcher does not know or say them."""
+
+    fetch_offset: int
+    log_start_offset: int = -1
+    max_bytes: int = 1 << 20
+    leader_epoch: int = -1
+    last_fetched_epoch: int = -1
+
+
+class Result(NamedTuple):
+    """What a broker says of one partition: records in bytes, offsets, error code.
+
+    diverging: it asks the follower to truncate
+    more: there are records that had no room in this response (never on the wire: for the broker's own turns)
+    """
+
+    high_watermark: int = -1
+    last_stable_offset: int = -1
+    log_start_offset: int = -1
+    records_size: int = 0
+    error: int = 0
+    preferred_replica: int = -1
+    diverging: bool = False
+    more: bool = False
+
+
+@dataclass(slots=True, frozen=True)
+class FetchRequest:
+    """A Fetch request, as far as sessions go.
+
+    partitions: in a full fetch every partition wanted, in an incremental one those added or moved, in order of interest
+    forgotten: partitions to drop from the session (incremental fetches only)
+    topic_ids: topics go by id (Fetch v13 and later)
+    replica_id: -1 for a consumer
+    """
+
+    session_id: int
+    epoch: int
+    partitions: Mapping[Partition, Position] = field(default_factory=dict)
+    forgotten: tuple[Partition, ...] = ()
+    topic_ids: bool = True
+    replica_id: int = -1
+
+
+@dataclass(slots=True, frozen=True)
+class FetchResponse:
+    """A Fetch response, as far as sessions go; `error` is the one of the whole response."""
+
+    error: int = 0
+    session_id: int = 0
+    partitions: Mapping[Partition, Result] = field(default_factory=dict)
+    throttle_ms: int = 0

@@ -1,0 +1,128 @@
+"""Whatever is lost, repeated, late or interleaved, client and broker never disagree without noticing.
+
+Thousands of random histories of `world`; and each rule of the tables broken on purpose, which these histories find.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kcli.sessions.rules import BROKER, CLIENT, INCLUDE, RULES, Action, Came, Found, Kind, Rules, State
+from tests.sessions.world import History
+
+HISTORIES = 4000
+STEPS = 60
+
+
+def play(seed: int, rules: Rules = RULES, steps: int = STEPS) -> None:
+    History(random.Random(seed), rules).run(steps)
+
+
+def test_thousands_of_histories_without_a_disagreement() -> None:
+    for seed in range(HISTORIES):
+        play(seed)
+
+
+@given(st.randoms(use_true_random=False), st.integers(1, 200))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+def test_histories_that_hypothesis_looks_for(rng: random.Random, steps: int) -> None:
+    History(rng).run(steps)
+
+
+# For each entry of the client's table, a state in which it must not end.
+WRONG_STATES: Mapping[tuple[State, Came], State] = {
+    (State.OPENING, Came.GRANTED): State.OPENING,
+    (State.OPENING, Came.NOT_GRANTED): State.LIVE,
+    (State.OPENING, Came.THROTTLED): State.LIVE,
+    (State.OPENING, Came.MALFORMED): State.OPENING,
+    (State.OPENING, Came.NOT_FOUND): State.LIVE,
+    (State.OPENING, Came.FAILED): State.LIVE,
+    (State.OPENING, Came.LOST): State.LIVE,
+    (State.REOPENING, Came.GRANTED): State.OPENING,
+    (State.REOPENING, Came.NOT_GRANTED): State.LIVE,
+    (State.REOPENING, Came.THROTTLED): State.LIVE,
+    (State.REOPENING, Came.MALFORMED): State.OPENING,
+    (State.REOPENING, Came.NOT_FOUND): State.LIVE,
+    (State.REOPENING, Came.FAILED): State.OPENING,
+    (State.REOPENING, Came.LOST): State.OPENING,
+    (State.LIVE, Came.CONTINUED): State.OPENING,
+    (State.LIVE, Came.ENDED): State.LIVE,
+    (State.LIVE, Came.MALFORMED): State.OPENING,
+    (State.LIVE, Came.NOT_FOUND): State.LIVE,
+    (State.LIVE, Came.FAILED): State.OPENING,
+    (State.LIVE, Came.LOST): State.LIVE,
+}
+
+WRONG_ACTIONS: Mapping[tuple[Kind, Found], Action] = {
+    (Kind.FULL, Found.NOTHING): Action.SERVE,
+    (Kind.FULL, Found.CURRENT): Action.OPEN,
+    (Kind.FINAL, Found.NOTHING): Action.OPEN,
+    (Kind.FINAL, Found.CURRENT): Action.SERVE,
+    (Kind.INCREMENTAL, Found.NOTHING): Action.SERVE,
+    (Kind.INCREMENTAL, Found.OTHER_EPOCH): Action.CONTINUE,
+    (Kind.INCREMENTAL, Found.OTHER_NAMING): Action.CONTINUE,
+    (Kind.INCREMENTAL, Found.CURRENT): Action.REFUSE_EPOCH,
+    (Kind.INCREMENTAL, Found.EMPTIED): Action.OPEN,
+}
+
+BENT_RULES: Mapping[str, Any] = {
+    "the epoch does not count": {"next_epoch": lambda epoch: epoch},
+    "the epoch does not wrap": {"next_epoch": lambda epoch: epoch + 1},
+    "big sessions go first": {"worth": lambda privileged, size, number: (int(privileged), -size, number)},
+    "followers are nothing special": {"worth": lambda privileged, size, number: (0, size, number)},
+    "young sessions may go": {"keep_young": False},
+    "an error is not forgotten": {"forgive": None},
+    "no rotation": {"rotate": False},
+    "full responses go unchecked": {"check_full": False},
+    "foreign partitions go unnoticed": {"check_known": False},
+    "an empty session stays": {"forget_last": False},
+}
+
+
+def without(name: str) -> Rules:
+    return replace(RULES, include={key: rule for key, rule in INCLUDE.items() if key != name})
+
+
+def broken_action(kind: Kind, found: Found, wrong: Action) -> Rules:
+    """One entry of the broker's table; the epoch is looked at twice, so both looks have to fail to do harm."""
+    return replace(RULES, broker={**BROKER, (kind, found): wrong}, recheck=found is not Found.OTHER_EPOCH)
+
+
+MUTATIONS: dict[str, Rules] = {
+    **{
+        f"client: {state.name} + {came.name} -> {wrong.name}": replace(RULES, client={**CLIENT, (state, came): wrong})
+        for (state, came), wrong in WRONG_STATES.items()
+    },
+    **{
+        f"broker: {kind.name} + {found.name} -> {wrong.name}": broken_action(kind, found, wrong)
+        for (kind, found), wrong in WRONG_ACTIONS.items()
+    },
+    **{f"not told: {name}": without(name) for name in INCLUDE},
+    **{name: replace(RULES, **bent) for name, bent in BENT_RULES.items()},
+}
+
+
+def test_each_rule_of_the_tables_is_broken_once() -> None:
+    assert WRONG_STATES.keys() == CLIENT.keys()
+    assert WRONG_ACTIONS.keys() == BROKER.keys()
+    assert all(CLIENT[key] is not wrong for key, wrong in WRONG_STATES.items())
+    assert all(BROKER[key] is not wrong for key, wrong in WRONG_ACTIONS.items())
+
+
+@pytest.mark.parametrize("rules", MUTATIONS.values(), ids=MUTATIONS.keys())
+def test_a_broken_rule_is_found(rules: Rules) -> None:
+    found = 0
+    for seed in range(HISTORIES):
+        try:
+            play(seed, rules)
+        except (AssertionError, KeyError):
+            found += 1
+            break
+    assert found, "the histories do not notice this broken rule"
