@@ -30,7 +30,12 @@ def extensions() -> list[Extension]:
 
 
 def headers() -> list[str]:
-    return [str(path) for suffix in ("*.pxd", "*.h") for path in sorted(CORE.glob(suffix))]
+    return [str(path) for suffix in ("*.pxd", "*.pxi", "*.h") for path in sorted(CORE.glob(suffix))]
 
 
-setup(ext_modules=cythonize(extensions(), compiler_directives=DIRECTIVES))
+def compiled() -> list[Extension]:
+    found = extensions()
+    return cythonize(found, compiler_directives=DIRECTIVES) if found else []
+
+
+setup(ext_modules=compiled(), options={"build_ext": {"parallel": True}})

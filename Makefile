@@ -1,0 +1,67 @@
+# From a fresh clone, with Python 3.11+, a C compiler, Java 17+ and Maven at hand:
+#
+#   make demo     read a real capture from samples/
+#   make test     everything: linters, types, import order, tests, real Kafka (fetched through Maven by name)
+#
+# The network is used for pip and mvn only, and only for what is not there yet.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+CORE := setup.py $(foreach kind,pyx pxd pxi h,$(wildcard kcli/core/*.$(kind)))
+
+.PHONY: help demo test check unit real bench man dist format clean
+.DEFAULT_GOAL := help
+
+help:  ## This list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+demo: $(VENV)/built  ## Run the README's examples on the captures and files in samples/
+	@$(BIN)/python tools/examples.py show README.md
+
+test: check  ## Linters, then every test, real Kafka included
+	$(BIN)/python -m pytest
+
+check: $(VENV)/built  ## Style, types, import order
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: $(VENV)/built  ## The tests that need neither Java nor Maven
+	$(BIN)/python -m pytest -m 'not real'
+
+real: $(VENV)/built  ## The tests against Apache Kafka's own classes and brokers
+	$(BIN)/python -m pytest -m real
+
+bench: $(VENV)/built $(VENV)/bench  ## Each bench with its peer beside it, in one run (ONLY=name for some of them)
+	$(BIN)/python tests/bench/run.py $(ONLY)
+
+man: $(VENV)/built  ## Write man/ anew from the commands
+	$(BIN)/python tools/manpages.py man
+
+dist: $(VENV)/built  ## A wheel and an sdist in dist/
+	$(BIN)/python -m build --no-isolation
+
+format: $(VENV)/built  ## Put every file into its standard form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## Remove what make has made
+	rm -rf $(VENV) build dist kcli/core/*.c kcli/core/*.so *.egg-info
+
+$(VENV)/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and f"kcli needs Python 3.11 or newer; {sys.executable} is {v[0]}.{v[1]}: make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install -c constraints.txt setuptools wheel cython
+	$(PIP) install -c constraints.txt --no-build-isolation -e '.[dev]'
+	@touch $@
+
+$(VENV)/built: $(VENV)/installed $(CORE)
+	$(BIN)/python setup.py --quiet build_ext --inplace
+	@touch $@
+
+$(VENV)/bench: $(VENV)/installed
+	$(PIP) install -c constraints.txt --no-build-isolation -e '.[bench]'
+	@touch $@

@@ -1,0 +1,156 @@
+"""The shell examples in README.md and docs/: run them, compare what they print, show them.
+
+    python tools/examples.py check FILE...     run and compare; exit 1 when one printed something else
+    python tools/examples.py show FILE...      run for a person to see (make demo)
+    python tools/examples.py update FILE...    put what was printed into the files, where it differs
+
+An example stands in a fence marked `console`: lines that begin with "$ " (and "> " for what they go on with) are run by
+a shell, the rest is what must come out, stdout and stderr as they come. A line "..." there stands for any lines, and
+"…" within a line for any text. All examples of a file run in one folder, in order, with samples/ in it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Example", "check", "documents", "matches", "read", "run", "show", "update", "workplace"]
+
+ROOT = Path(__file__).resolve().parents[1]
+FENCE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Example:
+    file: Path
+    line: int
+    command: str
+    expected: str
+
+    def __str__(self) -> str:
+        return f"{self.file.name}:{self.line}: $ {self.command}"
+
+
+def documents() -> list[Path]:
+    """Every document that may hold examples."""
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+
+
+def read(file: Path) -> Iterator[Example]:
+    """The examples of a file, in order."""
+    text = file.read_text()
+    for fence in FENCE.finditer(text):
+        line = text.count("\n", 0, fence.start(1)) + 1
+        command: list[str] = []
+        expected: list[str] = []
+        start = line
+        for number, content in enumerate(fence[1].splitlines(), line):
+            if content.startswith("$ "):
+                if command:
+                    yield Example(file, start, "\n".join(command), "\n".join(expected))
+                command, expected, start = [content[2:]], [], number
+            elif content.startswith("> ") and not expected:
+                command.append(content[2:])
+            else:
+                expected.append(content)
+        if command:
+            yield Example(file, start, "\n".join(command), "\n".join(expected))
+
+
+def workplace(folder: Path) -> Path:
+    """Make a folder ready for examples to run in."""
+    for name in ("samples", "README.md"):
+        link = folder / name
+        if not link.exists():
+            link.symlink_to(ROOT / name)
+    return folder
+
+
+def environment() -> dict[str, str]:
+    """Like a person's shell, 110 columns wide, with this interpreter's kcli first."""
+    scripts = str(Path(sys.executable).parent)
+    path = os.pathsep.join((scripts, os.environ.get("PATH", "")))
+    return {**os.environ, "PATH": path, "COLUMNS": "110", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+
+
+def run(example: Example, folder: Path) -> str:
+    """What the example prints."""
+    done = subprocess.run(
+        ["bash", "-c", example.command],
+        cwd=folder,
+        env={**environment(), "NO_COLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=SECONDS,
+        check=False,
+    )
+    return "\n".join(line.rstrip() for line in done.stdout.decode(errors="replace").splitlines())
+
+
+def matches(expected: str, printed: str) -> bool:
+    """Whether what was printed is what was expected, with "..." lines and "…" for anything."""
+    pattern = ""
+    for line in expected.splitlines():
+        if line.strip() == "...":
+            pattern += r"(?:.*\n)*"
+        else:
+            pattern += ".*".join(map(re.escape, line.rstrip().split("…"))) + r"\n"
+    text = printed.rstrip("\n")
+    return re.fullmatch(pattern.rstrip(r"\n") + r"\n?", text + "\n" if text else "") is not None
+
+
+def check(files: list[Path]) -> int:
+    wrong = 0
+    for file in files:
+        with tempfile.TemporaryDirectory() as folder:
+            for example in read(file):
+                printed = run(example, workplace(Path(folder)))
+                if not matches(example.expected, printed):
+                    wrong += 1
+                    print(f"{example}\n--- expected\n{example.expected}\n--- printed\n{printed}\n")
+    return 1 if wrong else 0
+
+
+def show(files: list[Path]) -> int:
+    bold, plain = ("\033[1m", "\033[0m") if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else ("", "")
+    for file in files:
+        with tempfile.TemporaryDirectory() as folder:
+            for example in read(file):
+                print(f"{bold}$ {example.command}{plain}", flush=True)
+                shell = ["bash", "-c", example.command]
+                subprocess.run(shell, cwd=workplace(Path(folder)), env=environment(), timeout=SECONDS, check=False)
+                print(flush=True)
+    return 0
+
+
+def update(files: list[Path]) -> int:
+    for file in files:
+        text = file.read_text()
+        with tempfile.TemporaryDirectory() as folder:
+            for example in list(read(file)):
+                printed = run(example, workplace(Path(folder)))
+                if not matches(example.expected, printed):
+                    text = replaced(text, example, printed)
+        file.write_text(text)
+    return 0
+
+
+def replaced(text: str, example: Example, printed: str) -> str:
+    prompt = "$ " + example.command.replace("\n", "\n> ") + "\n"
+    before = prompt + (example.expected + "\n" if example.expected else "")
+    return text.replace(before, prompt + (printed + "\n" if printed else ""), 1)
+
+
+if __name__ == "__main__":
+    verbs = {"check": check, "show": show, "update": update}
+    if len(sys.argv) < 3 or sys.argv[1] not in verbs:
+        sys.exit(__doc__)
+    sys.exit(verbs[sys.argv[1]]([Path(name) for name in sys.argv[2:]]))
