@@ -113,7 +113,10 @@ def complain(error: BaseException | str) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run kcli; its exit code: 0 done, 1 the answer is no, 2 usage, 3 bad input, 4 network, 130 interrupted. A bug still shows its traceback."""
+    """Run kcli; its exit code: 0 done, 1 the answer is no, 2 usage, 3 bad input, 4 network, 130 interrupted.
+
+    A bug still shows its traceback.
+    """
     try:
         code = cli.main(argv, prog_name="kcli", standalone_mode=False)
         sys.stdout.flush()

@@ -1,0 +1,93 @@
+# What the other modules of the core may cimport: the growing buffer, and a message's verbs at C speed.
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+
+cdef extern from "text.h" nogil:
+    enum: KC_OK, KC_MEMORY, KC_UTF8
+
+    ctypedef struct Out "kc_out":
+        char* data
+        size_t size
+        size_t capacity
+
+    int out_reserve "kc_reserve"(Out* out, size_t extra)
+    int out_put "kc_append"(Out* out, const void* data, size_t size)
+    void out_free "kc_free"(Out* out)
+    int out_string "kc_string"(Out* out, const uint8_t* text, size_t size)
+    int out_base64 "kc_base64_string"(Out* out, const uint8_t* data, size_t size)
+    char* put_int "kc_i64"(char* at, int64_t value)
+    char* put_uint "kc_u64"(char* at, uint64_t value)
+    char* put_uuid "kc_uuid"(char* at, const uint8_t* uuid)
+    char* put_base64 "kc_base64"(char* at, const uint8_t* data, size_t size)
+    size_t base64_size "kc_base64_size"(size_t size)
+    size_t utf8_char "kc_utf8_char"(const uint8_t* text, size_t left)
+
+
+cdef extern from "names.h" nogil:
+    ctypedef struct Name "kc_name":
+        char* text
+        size_t size
+
+    ctypedef struct NameTable "kc_names":
+        size_t used
+
+    Name* name_find "kc_name_find"(NameTable* names, const uint8_t* id)
+    int name_learn "kc_name_learn"(NameTable* names, const uint8_t* id, const char* text, size_t size)
+    void names_free "kc_names_free"(NameTable* names)
+
+
+cdef enum RecordsForm:
+    RECORDS_SIZE = 0      # {"sizeInBytes": n}
+    RECORDS_RAW = 1       # ... and "base64"
+    RECORDS_HOOK = 2      # ... and what the hook returns
+
+
+# How JSON text is made: what to do with records fields, and which topic names are known.
+cdef struct JsonContext:
+    int records
+    PyObject* hook        # borrowed; called with a memoryview, returns bytes: the JSON text of "batches"
+    NameTable* names      # or NULL
+
+
+# Where a reader stands, and what stopped it.
+cdef struct Cursor:
+    const uint8_t* base
+    const uint8_t* at
+    const uint8_t* end
+    int code
+    Py_ssize_t where      # bytes from base to what is wrong
+    int64_t need, left    # figures for the message, by code
+    int64_t says, here    # the innermost array that says more entries than are there; -1: none
+    PyObject* path        # a list of names and indices, innermost first, or NULL
+    JsonContext* context
+
+
+# Where a writer stands: the name, or the index where there is no name, at each level of the value.
+cdef struct Trail:
+    int depth
+    PyObject* name[40]
+    Py_ssize_t index[40]
+
+
+cdef class Names:
+    cdef NameTable table
+
+
+cdef class Node:
+    cdef readonly Py_ssize_t least         # the fewest bytes a value takes
+    cdef public object fallback            # the interpreted codec, for what the fast way refuses
+
+    cdef PyObject* read_c(self, Cursor* cursor) noexcept
+    cdef int json_c(self, Cursor* cursor, Out* out) noexcept
+    cdef int skip_c(self, Cursor* cursor) noexcept
+    cdef int write_c(self, PyObject* value, Out* out, Trail* trail) except -1
+    cdef int slow(self, Cursor* cursor, Py_ssize_t offset) except -1
+    cdef int refuse(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset) except -1
+
+    # JSON text of one message at the start of `data`. Returns the bytes consumed; -1 when refused (out.size is then as
+    # before): the Python-level `json` of this node has the full error, or the slower way for non-canonical bytes.
+    # -2 with an exception: a hook raised, or no memory. `whole`: bytes left over stand as "_trailing".
+    cdef Py_ssize_t json_at(self, const uint8_t* data, Py_ssize_t size, Out* out, JsonContext* context, bint whole) except -2
+    # Bytes that the message takes, -1 when refused.
+    cdef Py_ssize_t skip_at(self, const uint8_t* data, Py_ssize_t size) noexcept

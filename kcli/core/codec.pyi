@@ -1,0 +1,49 @@
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+
+class Fallback(Protocol):
+    def read(self, data: Buffer, offset: int = 0) -> tuple[Any, int]: ...
+    def skip(self, data: Buffer, offset: int = 0) -> int: ...
+
+class Names:
+    def __len__(self) -> int: ...
+    def learn(self, uuid: bytes, name: str) -> None: ...
+    def get(self, uuid: bytes) -> str | None: ...
+
+class Node:
+    least: int
+    fallback: Fallback | None
+    def read(self, data: Buffer, offset: int = 0) -> tuple[Any, int]: ...
+    def json(
+        self,
+        data: Buffer,
+        offset: int = 0,
+        *,
+        records: str = "size",
+        hook: Callable[[memoryview], bytes] | None = None,
+        names: Names | None = None,
+        whole: bool = False,
+    ) -> tuple[bytes, int]: ...
+    def skip(self, data: Buffer, offset: int = 0) -> int: ...
+    def write(self, value: Any) -> bytes: ...
+
+class Scalar(Node):
+    def __init__(self, kind: str, nullable: bool = False, compact: bool = False) -> None: ...
+
+class Array(Node):
+    element: Node
+    def __init__(self, element: Node, nullable: bool = False, compact: bool = False) -> None: ...
+
+class Optional(Node):
+    inner: Node
+    def __init__(self, inner: Node) -> None: ...
+
+class Message(Node):
+    fields: list[tuple[str, Node, Any]]
+    tagged: list[tuple[str, int, Node]]
+    flexible: bool
+    def __init__(
+        self, fields: list[tuple[str, Node, Any]], tagged: list[tuple[str, int, Node]], flexible: bool
+    ) -> None: ...

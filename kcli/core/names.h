@@ -1,0 +1,71 @@
+/* Topic ids and the names they were seen with: an open-addressing table from 16 bytes to JSON text, quotes included. */
+#ifndef KCLI_NAMES_H
+#define KCLI_NAMES_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    uint8_t id[16];
+    char *text;
+    size_t size;
+} kc_name;
+
+typedef struct {
+    kc_name *slots;
+    size_t used, capacity;   /* capacity is a power of two */
+} kc_names;
+
+static inline kc_name *kc_name_slot(kc_names *names, const uint8_t *id) {
+    uint64_t a, b;
+    memcpy(&a, id, 8);
+    memcpy(&b, id + 8, 8);
+    size_t at = (size_t)((a ^ b) * 0x9e3779b97f4a7c15ULL >> 20);
+    for (;; at++) {
+        kc_name *slot = &names->slots[at & (names->capacity - 1)];
+        if (!slot->text || memcmp(slot->id, id, 16) == 0) return slot;
+    }
+}
+
+/* The name of an id, NULL when it was never seen. */
+static inline kc_name *kc_name_find(kc_names *names, const uint8_t *id) {
+    if (!names->used) return NULL;
+    kc_name *slot = kc_name_slot(names, id);
+    return slot->text ? slot : NULL;
+}
+
+static int kc_names_grow(kc_names *names) {
+    kc_names bigger = {NULL, names->used, names->capacity ? names->capacity * 2 : 64};
+    bigger.slots = (kc_name *)calloc(bigger.capacity, sizeof(kc_name));
+    if (!bigger.slots) return -1;
+    for (size_t i = 0; i < names->capacity; i++)
+        if (names->slots[i].text) *kc_name_slot(&bigger, names->slots[i].id) = names->slots[i];
+    free(names->slots);
+    *names = bigger;
+    return 0;
+}
+
+/* Keep the newest name of an id; 0, or -1 without memory. */
+static int kc_name_learn(kc_names *names, const uint8_t *id, const char *text, size_t size) {
+    if (names->used * 2 >= names->capacity && kc_names_grow(names)) return -1;
+    kc_name *slot = kc_name_slot(names, id);
+    if (slot->text && slot->size == size && memcmp(slot->text, text, size) == 0) return 0;
+    char *copy = (char *)malloc(size + 1);
+    if (!copy) return -1;
+    memcpy(copy, text, size);
+    if (slot->text) free(slot->text);
+    else names->used++;
+    memcpy(slot->id, id, 16);
+    slot->text = copy;
+    slot->size = size;
+    return 0;
+}
+
+static void kc_names_free(kc_names *names) {
+    for (size_t i = 0; i < names->capacity; i++) free(names->slots[i].text);
+    free(names->slots);
+    memset(names, 0, sizeof *names);
+}
+
+#endif

@@ -1,0 +1,239 @@
+/* Text from bytes: a growing buffer, and the JSON forms of numbers, strings, bytes and uuids.
+ *
+ * A function that takes `char *p` writes there and returns the end; its caller has reserved the room.
+ * A function that takes `kc_out *` reserves for itself and returns KC_OK, KC_MEMORY or KC_UTF8. */
+#ifndef KCLI_TEXT_H
+#define KCLI_TEXT_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KC_OK = 0, KC_MEMORY = -1, KC_UTF8 = -2 };
+
+typedef struct {
+    char *data;
+    size_t size;
+    size_t capacity;
+} kc_out;
+
+static int kc_grow(kc_out *out, size_t extra) {
+    size_t wanted = out->size + extra;
+    size_t capacity = out->capacity ? out->capacity : 4096;
+    if (wanted < extra) return KC_MEMORY;
+    while (capacity < wanted) capacity += capacity / 2 + 4096;
+    char *data = (char *)realloc(out->data, capacity);
+    if (!data) return KC_MEMORY;
+    out->data = data;
+    out->capacity = capacity;
+    return KC_OK;
+}
+
+static inline int kc_reserve(kc_out *out, size_t extra) {
+    return out->capacity - out->size >= extra ? KC_OK : kc_grow(out, extra);
+}
+
+static inline int kc_append(kc_out *out, const void *bytes, size_t n) {
+    if (kc_reserve(out, n)) return KC_MEMORY;
+    memcpy(out->data + out->size, bytes, n);
+    out->size += n;
+    return KC_OK;
+}
+
+static inline void kc_free(kc_out *out) {
+    free(out->data);
+    out->data = NULL;
+    out->size = out->capacity = 0;
+}
+
+static const char kc_pairs[201] =
+    "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
+    "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+
+static inline char *kc_u64(char *p, uint64_t v) {
+    char digits[20];
+    int at = 20;
+    if (v < 10) {
+        *p = (char)('0' + v);
+        return p + 1;
+    }
+    while (v >= 100) {
+        unsigned pair = (unsigned)(v % 100) * 2;
+        v /= 100;
+        at -= 2;
+        memcpy(digits + at, kc_pairs + pair, 2);
+    }
+    if (v >= 10) {
+        at -= 2;
+        memcpy(digits + at, kc_pairs + v * 2, 2);
+    } else {
+        digits[--at] = (char)('0' + v);
+    }
+    memcpy(p, digits + at, 20 - at);
+    return p + (20 - at);
+}
+
+/* At most 20 characters. */
+static inline char *kc_i64(char *p, int64_t v) {
+    if (v >= 0) return kc_u64(p, (uint64_t)v);
+    *p = '-';
+    return kc_u64(p + 1, 0 - (uint64_t)v);
+}
+
+static const char kc_base64_standard[65] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char kc_base64_url[65] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+static inline size_t kc_base64_size(size_t n) { return (n + 2) / 3 * 4; }
+
+/* Base64 with padding: kc_base64_size(n) characters. */
+static inline char *kc_base64(char *p, const uint8_t *bytes, size_t n) {
+    const char *digit = kc_base64_standard;
+    for (; n >= 3; n -= 3, bytes += 3) {
+        uint32_t v = (uint32_t)bytes[0] << 16 | (uint32_t)bytes[1] << 8 | bytes[2];
+        p[0] = digit[v >> 18];
+        p[1] = digit[v >> 12 & 63];
+        p[2] = digit[v >> 6 & 63];
+        p[3] = digit[v & 63];
+        p += 4;
+    }
+    if (n) {
+        uint32_t v = (uint32_t)bytes[0] << 16 | (n > 1 ? (uint32_t)bytes[1] << 8 : 0);
+        p[0] = digit[v >> 18];
+        p[1] = digit[v >> 12 & 63];
+        p[2] = n > 1 ? digit[v >> 6 & 63] : '=';
+        p[3] = '=';
+        p += 4;
+    }
+    return p;
+}
+
+/* Kafka's text of a uuid: url-safe base64 of its 16 bytes without padding, 22 characters. */
+static inline char *kc_uuid(char *p, const uint8_t *bytes) {
+    const char *digit = kc_base64_url;
+    for (int i = 0; i < 15; i += 3, p += 4) {
+        uint32_t v = (uint32_t)bytes[i] << 16 | (uint32_t)bytes[i + 1] << 8 | bytes[i + 2];
+        p[0] = digit[v >> 18];
+        p[1] = digit[v >> 12 & 63];
+        p[2] = digit[v >> 6 & 63];
+        p[3] = digit[v & 63];
+    }
+    p[0] = digit[bytes[15] >> 2];
+    p[1] = digit[(bytes[15] & 3) << 4];
+    return p + 2;
+}
+
+/* Length of the well-formed UTF-8 character at `s` (RFC 3629: no surrogates, no over-long forms), 0 if there is none. */
+static inline size_t kc_utf8_char(const uint8_t *s, size_t left) {
+    uint8_t c = s[0];
+    if (c < 0x80) return 1;
+    if (c < 0xc2) return 0;
+    if (c < 0xe0) return left >= 2 && (s[1] & 0xc0) == 0x80 ? 2 : 0;
+    if (c < 0xf0) {
+        if (left < 3 || (s[1] & 0xc0) != 0x80 || (s[2] & 0xc0) != 0x80) return 0;
+        if ((c == 0xe0 && s[1] < 0xa0) || (c == 0xed && s[1] >= 0xa0)) return 0;
+        return 3;
+    }
+    if (c > 0xf4 || left < 4) return 0;
+    if ((s[1] & 0xc0) != 0x80 || (s[2] & 0xc0) != 0x80 || (s[3] & 0xc0) != 0x80) return 0;
+    if ((c == 0xf0 && s[1] < 0x90) || (c == 0xf4 && s[1] >= 0x90)) return 0;
+    return 4;
+}
+
+static inline int kc_is_plain(uint8_t c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
+
+/* Nonzero when one of the eight bytes is a control character, a quote, a backslash or outside ASCII. */
+static inline uint64_t kc_not_plain8(uint64_t w) {
+    const uint64_t ones = 0x0101010101010101ULL, high = 0x8080808080808080ULL;
+    uint64_t quote = w ^ (ones * '"'), slash = w ^ (ones * '\\');
+    return ((w - ones * 0x20) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | w) & high;
+}
+
+/* The characters up to the first that is not plain are copied with their scan, eight at a time; the room is the caller's. */
+static inline size_t kc_copy_plain(char *p, const uint8_t *s, size_t n) {
+    size_t i = 0;
+    while (n - i >= 8) {
+        uint64_t w;
+        memcpy(&w, s + i, 8);
+        if (kc_not_plain8(w)) break;
+        memcpy(p + i, &w, 8);
+        i += 8;
+    }
+    while (i < n && kc_is_plain(s[i])) {
+        p[i] = (char)s[i];
+        i++;
+    }
+    return i;
+}
+
+static inline char *kc_escape(char *p, uint8_t c) {
+    static const char hex[17] = "0123456789abcdef";
+    *p++ = '\\';
+    switch (c) {
+        case '"': case '\\': *p++ = (char)c; return p;
+        case '\n': *p++ = 'n'; return p;
+        case '\r': *p++ = 'r'; return p;
+        case '\t': *p++ = 't'; return p;
+        case '\b': *p++ = 'b'; return p;
+        case '\f': *p++ = 'f'; return p;
+    }
+    memcpy(p, "u00", 3);
+    p[3] = hex[c >> 4];
+    p[4] = hex[c & 15];
+    return p + 5;
+}
+
+/* The rest of a string behind its plain start, with escapes; takes no more than 6 characters for a byte. */
+static int kc_string_rest(kc_out *out, const uint8_t *s, size_t n) {
+    if (n > SIZE_MAX / 6 - 16 || kc_reserve(out, n * 6 + 1)) return KC_MEMORY;
+    char *p = out->data + out->size;
+    size_t i = 0;
+    while (i < n) {
+        size_t plain = kc_copy_plain(p, s + i, n - i);
+        p += plain;
+        i += plain;
+        if (i == n) break;
+        if (s[i] < 0x80) {
+            p = kc_escape(p, s[i++]);
+            continue;
+        }
+        size_t length = kc_utf8_char(s + i, n - i);
+        if (!length) return KC_UTF8;
+        memcpy(p, s + i, length);
+        p += length;
+        i += length;
+    }
+    *p++ = '"';
+    out->size = (size_t)(p - out->data);
+    return KC_OK;
+}
+
+/* A JSON string, quotes included. KC_UTF8: not well-formed; out->size is then left as it was. */
+static inline int kc_string(kc_out *out, const uint8_t *s, size_t n) {
+    size_t before = out->size;
+    if (kc_reserve(out, n + 10)) return KC_MEMORY;
+    char *p = out->data + out->size;
+    *p++ = '"';
+    size_t plain = kc_copy_plain(p, s, n);
+    p += plain;
+    if (plain == n) {
+        *p++ = '"';
+        out->size = (size_t)(p - out->data);
+        return KC_OK;
+    }
+    out->size = (size_t)(p - out->data);
+    int code = kc_string_rest(out, s + plain, n - plain);
+    if (code) out->size = before;
+    return code;
+}
+
+static inline int kc_base64_string(kc_out *out, const uint8_t *bytes, size_t n) {
+    if (kc_reserve(out, kc_base64_size(n) + 2)) return KC_MEMORY;
+    char *p = out->data + out->size;
+    *p++ = '"';
+    p = kc_base64(p, bytes, n);
+    *p++ = '"';
+    out->size = (size_t)(p - out->data);
+    return KC_OK;
+}
+
+#endif

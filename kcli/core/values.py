@@ -1,0 +1,52 @@
+"""Values that have more than one form: uuids, bytes and records fields, as Python or as they stand in Kafka's JSON."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+__all__ = ["bytes_of", "records_of", "uuid_bytes", "uuid_text"]
+
+_URL_TO_STANDARD = str.maketrans("-_", "+/")
+
+
+def uuid_text(data: bytes) -> str:
+    """16 bytes as Kafka's `Uuid.toString` has them: url-safe base64 without padding."""
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def uuid_bytes(value: object) -> bytes:
+    """The 16 bytes of a uuid's text; ValueError when it is none."""
+    if isinstance(value, str) and len(value) == 22:
+        try:
+            data = base64.b64decode(value.translate(_URL_TO_STANDARD) + "==", validate=True)
+        except binascii.Error:
+            data = b""
+        if len(data) == 16 and uuid_text(data) == value:
+            return data
+    raise ValueError(f"needs a uuid (22 characters of url-safe base64), not {value!r}")
+
+
+def bytes_of(value: object) -> bytes | bytearray | memoryview:
+    """A bytes field's value: bytes themselves, or base64 text; ValueError when it is neither."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return value
+    if isinstance(value, str):
+        try:
+            return base64.b64decode(value, validate=True)
+        except (binascii.Error, ValueError):
+            pass
+    raise ValueError(f"needs bytes as base64, not {value!r}")
+
+
+def records_of(value: object) -> bytes | bytearray | memoryview:
+    """A records field's value: bytes, or `{"base64": ...}` as JSON has it; ValueError when its bytes are not there."""
+    if isinstance(value, dict):
+        if "base64" in value:
+            return bytes_of(value["base64"])
+        if "batches" in value:
+            raise ValueError("batches have to be encoded first (kcli.records)")
+        if value.get("sizeInBytes") == 0:
+            return b""
+        raise ValueError("only the size of the records is here, not their bytes (decode with --records raw keeps them)")
+    return bytes_of(value)

@@ -1,0 +1,243 @@
+"""One message of one version, with its verbs: the interpreted grammar, and the compiled core where it is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from kcli.core import COMPILED
+from kcli.core.values import bytes_of
+from kcli.errors import DecodeError, EncodeError
+from kcli.grammar.primitives import JsonForm
+from kcli.grammar.source import Source, Span, Walk
+from kcli.grammar.structs import Struct
+from kcli.grammar.topics import annotate
+from kcli.jsontext import dumps
+
+if TYPE_CHECKING:
+    from kcli.core.codec import Names, Node
+
+__all__ = ["Interpreted", "MessageCodec"]
+
+Buffer = bytes | bytearray | memoryview
+Hook = Callable[[memoryview], bytes]
+
+ENCODINGS = "_encodings"
+TRAILING = "_trailing"
+VARIANT = "_variant"
+
+
+class Interpreted:
+    """The verbs on the construct grammar itself: slower, complete, the reference."""
+
+    def __init__(self, grammar: Struct) -> None:
+        self.grammar = grammar
+
+    def walk(self, data: Buffer, offset: int, walk: Walk) -> tuple[Any, int]:
+        source = Source(data, offset)
+        value = self.grammar.parse_word(source, walk, "")
+        if walk.encodings:
+            value[ENCODINGS] = walk.encodings
+        return value, source.tell()
+
+    def read(self, data: Buffer, offset: int = 0) -> tuple[Any, int]:
+        return self.walk(data, offset, Walk())
+
+    def skip(self, data: Buffer, offset: int = 0) -> int:
+        return self.read(data, offset)[1]
+
+    def json(
+        self,
+        data: Buffer,
+        offset: int = 0,
+        *,
+        records: str = "size",
+        hook: Hook | None = None,
+        names: Names | None = None,
+        whole: bool = False,
+    ) -> tuple[bytes, int]:
+        value, end = self.read(data, offset)
+        if whole and end < len(data):
+            value[TRAILING] = bytes(data[end:])
+            end = len(data)
+        made = self.json_value(value, JsonForm(records, hook))
+        if names is not None:
+            annotate(made, names)
+        return dumps(made).encode(), end
+
+    def json_value(self, value: dict[str, Any], form: JsonForm) -> dict[str, Any]:
+        """The JSON form of a value that `read` gave."""
+        import base64
+
+        made = self.grammar.json_value(value, form)
+        if ENCODINGS in value:
+            made[ENCODINGS] = {path: base64.b64encode(raw).decode() for path, raw in value[ENCODINGS].items()}
+        if TRAILING in value:
+            made[TRAILING] = base64.b64encode(value[TRAILING]).decode()
+        if VARIANT in value:
+            made[VARIANT] = value[VARIANT]
+        return made
+
+    def write(self, value: dict[str, Any]) -> bytes:
+        odd = value.get(ENCODINGS, {}) if isinstance(value, dict) else {}
+        if not isinstance(odd, dict):
+            raise EncodeError(ENCODINGS, f"needs an object of paths, not {odd!r}")
+        try:
+            walk = Walk(encodings={path: bytes(bytes_of(raw)) for path, raw in odd.items()})
+        except ValueError as error:
+            raise EncodeError(ENCODINGS, str(error)) from None
+        out = bytearray()
+        self.grammar.build_word(value, out, walk, "")
+        return bytes(out)
+
+
+class MessageCodec:
+    """A message's name and version, and what can be done with its bytes and values.
+
+    Values are plain dicts in Kafka's field names. Underscored keys keep what a canonical encoder would lose:
+    "_unknownTaggedFields", "_trailing" (bytes behind the message), "_encodings" (odd but lawful bytes, by path) and
+    "_variant" (the layout some old releases had under this version, where it is not the newest one's).
+    """
+
+    def __init__(
+        self, name: str, version: int, grammar: Struct, variants: Sequence[tuple[str, MessageCodec]] = ()
+    ) -> None:
+        self.name, self.version, self.grammar = name, version, grammar
+        self.variants = tuple(variants)
+        self.interpreted = Interpreted(grammar)
+
+    def __repr__(self) -> str:
+        return f"<MessageCodec {self.what}>"
+
+    @property
+    def what(self) -> str:
+        """`FetchRequest v12`, as errors name it."""
+        return f"{self.name} v{self.version}"
+
+    @cached_property
+    def compiled(self) -> Node | None:
+        """The core's node, None where the core is not built."""
+        if not COMPILED:
+            return None
+        from kcli.grammar.translate import translate
+
+        node = translate(self.grammar)
+        node.fallback = self.interpreted
+        return node
+
+    @property
+    def node(self) -> Node | None:
+        """The core's node, where it alone can tell how the bytes are to be read: None for a version with variants."""
+        return None if self.variants else self.compiled
+
+    def read(self, data: Buffer, offset: int = 0) -> tuple[dict[str, Any], int]:
+        """(value, end) of the message at `offset`, in its newest layout. DecodeError: path, offset, reason."""
+        try:
+            return (self.compiled or self.interpreted).read(data, offset)
+        except DecodeError as error:
+            raise self.named(error) from None
+
+    def read_whole(self, data: Buffer, offset: int = 0) -> dict[str, Any]:
+        """The message that the rest of `data` is, in the layout that fits; bytes left over stand as "_trailing"."""
+        layout, value, end = self.fit(data, offset)
+        if layout:
+            value[VARIANT] = layout
+        if end < len(data):
+            value[TRAILING] = bytes(data[end:])
+        return value
+
+    def fit(self, data: Buffer, offset: int) -> tuple[str, dict[str, Any], int]:
+        """(variant's name or "", value, end): the newest layout, unless it does not fit and a variant does."""
+        failure = None
+        try:
+            value, end = self.read(data, offset)
+            if end == len(data) or not self.variants:
+                return "", value, end
+        except DecodeError as error:
+            failure, value, end = error, {}, 0
+        for name, codec in self.variants:
+            try:
+                other, other_end = codec.read(data, offset)
+            except DecodeError:
+                continue
+            if other_end == len(data):
+                return name, other, other_end
+        if failure is not None:
+            raise failure
+        return "", value, end
+
+    def json(
+        self,
+        data: Buffer,
+        offset: int = 0,
+        *,
+        records: str = "size",
+        hook: Hook | None = None,
+        names: Names | None = None,
+        whole: bool = False,
+    ) -> tuple[bytes, int]:
+        """(text, end): JSON text, UTF-8, of the message at `offset`.
+
+        records: what a records field shows: its "size", "raw" base64 too, or anything else with `hook`, which turns its
+        bytes into the JSON text of "batches". names: topic ids are shown with the names learnt so far (`_topicName`).
+        whole: the message is all of the rest, in the layout that fits; bytes left over stand as "_trailing".
+        """
+        try:
+            if whole and self.variants:
+                value = self.read_whole(data, offset)
+                made = self.interpreted_for(value).json_value(value, JsonForm(records, hook))
+                if names is not None:
+                    annotate(made, names)
+                return dumps(made).encode(), len(data)
+            verbs = self.compiled or self.interpreted
+            return verbs.json(data, offset, records=records, hook=hook, names=names, whole=whole)
+        except DecodeError as error:
+            raise self.named(error) from None
+
+    def json_value(self, value: dict[str, Any], *, records: str = "size", hook: Hook | None = None) -> dict[str, Any]:
+        """The JSON form (base64 for bytes, records by size) of a value that `read` gave."""
+        return self.interpreted_for(value).json_value(value, JsonForm(records, hook))
+
+    def interpreted_for(self, value: dict[str, Any]) -> Interpreted:
+        return self.layout(value).interpreted
+
+    def layout(self, value: dict[str, Any]) -> MessageCodec:
+        """The codec of the value's "_variant", this one when it has none."""
+        name = value.get(VARIANT) if isinstance(value, dict) else None
+        return dict(self.variants).get(name, self) if name else self
+
+    def write(self, value: dict[str, Any]) -> bytes:
+        """The message's bytes, "_trailing" and all. Fields left out take their defaults. EncodeError names the path."""
+        codec = self.layout(value)
+        try:
+            odd = isinstance(value, dict) and ENCODINGS in value
+            data = (codec.interpreted if odd else codec.compiled or codec.interpreted).write(value)
+            return data + bytes_of(value[TRAILING]) if TRAILING in value else data
+        except EncodeError as error:
+            raise EncodeError(error.path, error.reason, what=self.what) from None
+        except ValueError as error:
+            raise EncodeError(TRAILING, str(error), what=self.what) from None
+
+    def skip(self, data: Buffer, offset: int = 0) -> int:
+        """Where the message at `offset` ends."""
+        try:
+            return (self.compiled or self.interpreted).skip(data, offset)
+        except DecodeError as error:
+            raise self.named(error) from None
+
+    def spans(self, data: Buffer, offset: int = 0, into: list[Span] | None = None) -> list[Span]:
+        """Each value's bytes, in order; those before an error are in `into` when it is raised."""
+        spans: list[Span] = [] if into is None else into
+        codec = self
+        if self.variants:
+            name = self.fit(data, offset)[0]
+            codec = dict(self.variants).get(name, self)
+        try:
+            codec.interpreted.walk(data, offset, Walk(spans=spans))
+        except DecodeError as error:
+            raise self.named(error) from None
+        return spans
+
+    def named(self, error: DecodeError) -> DecodeError:
+        return DecodeError(error.path, error.offset, error.reason, what=self.what)

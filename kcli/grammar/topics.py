@@ -1,0 +1,45 @@
+"""Topic names beside topic ids: learnt where a message has both, shown where it has the id alone."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from kcli.core.values import uuid_bytes
+from kcli.jsontext import loads
+
+__all__ = ["TOPIC_NAME", "Names", "annotate"]
+
+TOPIC_NAME = "_topicName"
+NAME_FIELDS = ("name", "topicName", "topic")
+
+
+class Names(Protocol):
+    """kcli.core.codec.Names, or anything like it."""
+
+    def learn(self, uuid: bytes, name: str) -> None: ...
+    def get(self, uuid: bytes) -> str | None: ...
+
+
+def annotate(value: Any, names: Names) -> None:
+    """Walk a message's value: learn, and put "_topicName" where a known id stands alone."""
+    if isinstance(value, list):
+        for item in value:
+            if isinstance(item, (dict, list)):
+                annotate(item, names)
+    elif isinstance(value, dict):
+        if isinstance(value.get("topicId"), str):
+            name_topic(value, names)
+        for item in value.values():
+            if isinstance(item, (dict, list)):
+                annotate(item, names)
+
+
+def name_topic(value: dict[str, Any], names: Names) -> None:
+    topic_id = uuid_bytes(value["topicId"])
+    name = next((value[field] for field in NAME_FIELDS if isinstance(value.get(field), str)), None)
+    if name:
+        names.learn(topic_id, name)
+        return
+    known = names.get(topic_id)
+    if known is not None:
+        value[TOPIC_NAME] = loads(known)
