@@ -54,7 +54,7 @@ class Connection:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._protocol = FrameProtocol(self._take_frame, self._take_loss, LONGEST)
-        self._answered = False
+        self._answers = 0
         self._correlation = 0
         self.last_used = self._loop.time()
 
@@ -146,7 +146,7 @@ class Connection:
             self._protocol.abort(NetworkError(f"it sent {len(frame)} bytes that nobody asked for"))
             return
         waiter = self._waiters[0]
-        self._answered = True
+        self._answers += 1
         if waiter.correlation is not None and not self._fits(frame, waiter):
             return
         self._waiters.popleft()
@@ -194,7 +194,7 @@ class Connection:
         text = f"{start} closed the connection"
         if self._waiters:
             text += f" instead of answering {self._waiters[0].what}"
-            if not self._answered:
+            if self._answers < 2:
                 text += (
                     f" (security.protocol is {self.config['security.protocol']}: is that what this listener speaks?)"
                 )

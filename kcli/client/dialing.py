@@ -38,7 +38,9 @@ async def dial(address: Address, config: ClientConfig, make: Callable[[], P]) ->
         except OSError as error:
             failure = error
     assert failure is not None
-    raise describe_failure(address, failure, "in the TLS handshake" if context else "at once") from None
+    raise describe_failure(
+        address, failure, "in the TLS handshake (is it a TLS listener?)" if context else "at once"
+    ) from None
 
 
 async def resolve(address: Address) -> list[tuple[int, tuple[str, int]]]:

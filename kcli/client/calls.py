@@ -1,0 +1,76 @@
+"""Requests and responses on a connection, as values: encoded, sent, and decoded when the answer is there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from kcli.client.connection import Connection, Frame
+from kcli.grammar import frames, messages
+from kcli.schemas.catalog import catalog
+from kcli.schemas.model import API_VERSIONS
+
+__all__ = ["Call", "call", "call_of"]
+
+
+class Call:
+    """One api in one version: its bytes out and in."""
+
+    def __init__(self, api_key: int, version: int, dialect: str | None) -> None:
+        self.api_key, self.version, self.dialect = api_key, version, dialect
+        self.what = f"{catalog(dialect).apis[api_key].name} v{version}"
+        self.request_header = messages.request_header(api_key, version, dialect)
+        self.request = messages.request(api_key, version, dialect)
+        self.response_header = messages.response_header(api_key, version, dialect)
+        self.response = messages.response(api_key, version, dialect)
+        self.plain_header = len(self.response_header.write({"correlationId": 0})) == 4
+
+    def encode(self, correlation: int, client_id: str | None, body: Mapping[str, Any]) -> bytes:
+        """The frame of a request, without its length. EncodeError names the field."""
+        header = {
+            "requestApiKey": self.api_key,
+            "requestApiVersion": self.version,
+            "correlationId": correlation,
+            "clientId": client_id,
+        }
+        return self.request_header.write(header) + self.request.write(dict(body))
+
+    def body_start(self, frame: Frame) -> int:
+        """Where the body of a response begins."""
+        if self.plain_header:
+            return 4
+        # A tag section without tags is one zero byte; anything else is read with care.
+        return 5 if frame[4:5] == b"\0" else self.response_header.read(frame)[1]
+
+    def decode(self, frame: Frame) -> dict[str, Any]:
+        """The body of a response; DecodeError names the field."""
+        if self.api_key == API_VERSIONS:
+            return frames.decode_response(frame, self.api_key, self.version, self.dialect).body
+        return self.response.read_whole(frame, self.body_start(frame))
+
+
+@lru_cache(maxsize=512)
+def call_of(api_key: int, version: int, dialect: str | None = None) -> Call:
+    """SchemaError when the tables have no such api or version."""
+    return Call(api_key, version, dialect)
+
+
+def call(
+    connection: Connection,
+    api_key: int,
+    version: int,
+    body: Mapping[str, Any],
+    *,
+    dialect: str | None = None,
+    seconds: float | None = None,
+) -> asyncio.Future[dict[str, Any]]:
+    """Send one request; the future gets the body of its response (as MessageCodec.read gives it).
+
+    It goes out at once, behind those that still wait: call again without awaiting, and requests are pipelined.
+    """
+    made = call_of(api_key, version, dialect)
+    correlation = connection.next_correlation()
+    frame = made.encode(correlation, connection.config["client.id"], body)
+    return connection.exchange(frame, correlation, made.what, seconds=seconds, read=made.decode)

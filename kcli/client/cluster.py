@@ -1,0 +1,199 @@
+"""A client of a whole cluster: bootstrap, a connection for each broker, metadata, retries."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Self, TypeVar
+
+from kcli.client.address import Address, parse_bootstrap
+from kcli.client.backoff import Backoff, reconnect_backoff, retry_backoff
+from kcli.client.calls import call
+from kcli.client.handshake import Session, connect
+from kcli.client.metadata import Leader, MetadataCache
+from kcli.client.properties import ClientConfig
+from kcli.errors import BrokerError, NetworkError
+from kcli.schemas.errors import error_name, is_retriable
+
+__all__ = ["Client"]
+
+METADATA = 3
+# Log in again before the broker's time is up (KIP-368).
+LIFETIME_PART = 0.85
+
+T = TypeVar("T")
+
+
+class Client:
+    """`async with Client(config) as client`: entering it connects to the first bootstrap broker that answers.
+
+    metadata: what is known of the cluster so far; node None in calls means any broker.
+    """
+
+    def __init__(self, config: ClientConfig, dialect: str | None = None) -> None:
+        self.config, self.dialect = config, dialect
+        self.metadata = MetadataCache()
+        self.bootstrap = parse_bootstrap(config["bootstrap.servers"])
+        self.retry: Backoff = retry_backoff(config)
+        self._reconnect: Backoff = reconnect_backoff(config)
+        self._failures: dict[Address, tuple[int, float]] = {}
+        self._sessions: dict[Address, Session] = {}
+        self._opening: dict[Address, asyncio.Task[Session]] = {}
+        self._ends: dict[Address, float] = {}
+        self._refreshed = float("-inf")
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self.any_session()
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        for task in self._opening.values():
+            task.cancel()
+        sessions, self._sessions = list(self._sessions.values()), {}
+        for each in sessions:
+            await each.connection.close()
+
+    # --- connections
+
+    async def any_session(self) -> Session:
+        """A connection to any broker: one that is open, else the first bootstrap or known broker that answers."""
+        for address, session in self._sessions.items():
+            if session.connection.error is None and not self._is_over(address):
+                return session
+        failure: NetworkError | None = None
+        for address in dict.fromkeys((*self.metadata.nodes.values(), *self.bootstrap)):
+            try:
+                return await self.session_at(address)
+            except NetworkError as error:
+                failure = failure or error
+        assert failure is not None
+        raise failure
+
+    async def session(self, node: int | None = None) -> Session:
+        """The connection to a broker by its id; NetworkError when metadata knows no such broker."""
+        if node is None:
+            return await self.any_session()
+        if node not in self.metadata.nodes:
+            await self.refresh()
+        if node not in self.metadata.nodes:
+            raise NetworkError(f"the cluster has no broker {node} now (it has {sorted(self.metadata.nodes)})")
+        return await self.session_at(self.metadata.nodes[node])
+
+    async def session_at(self, address: Address) -> Session:
+        """The connection to an address, opened now if need be; many callers share one attempt."""
+        session = self._sessions.get(address)
+        if session is not None and session.connection.error is None and not self._is_over(address):
+            return session
+        task = self._opening.get(address)
+        if task is None:
+            task = self._opening[address] = asyncio.ensure_future(self._open(address))
+            task.add_done_callback(lambda _: self._opening.pop(address, None))
+        return await asyncio.shield(task)
+
+    def _is_over(self, address: Address) -> bool:
+        return asyncio.get_running_loop().time() > self._ends.get(address, float("inf"))
+
+    async def _open(self, address: Address) -> Session:
+        loop = asyncio.get_running_loop()
+        failures, last = self._failures.get(address, (0, 0.0))
+        if failures:
+            await asyncio.sleep(last + self._reconnect.delay(failures) - loop.time())
+        try:
+            session = await connect(address, self.config, self.dialect)
+        except BrokerError:
+            raise
+        except NetworkError:
+            self._failures[address] = (failures + 1, loop.time())
+            raise
+        self._failures.pop(address, None)
+        former = self._sessions.get(address)
+        if former is not None and former.connection.error is None and not former.connection.waiting:
+            await former.connection.close()
+        self._sessions[address] = session
+        self._ends.pop(address, None)
+        if session.lifetime is not None:
+            self._ends[address] = loop.time() + session.lifetime * LIFETIME_PART
+        return session
+
+    # --- calls
+
+    async def call(
+        self,
+        api_key: int,
+        body: Mapping[str, Any],
+        *,
+        node: int | None = None,
+        version: int | None = None,
+        high: int = 32_767,
+        seconds: float | None = None,
+    ) -> dict[str, Any]:
+        """One request, in `version` or the newest both sides have up to `high`; the body of its response.
+
+        Raises NetworkError; error codes inside the response are the caller's.
+        """
+        session = await self.session(node)
+        chosen = session.versions.best(api_key, high=high) if version is None else version
+        return await call(session.connection, api_key, chosen, body, dialect=self.dialect, seconds=seconds)
+
+    async def retrying(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do `work` until it works, with backoff, for at most default.api.timeout.ms (and `retries`).
+
+        Again after a NetworkError, but for a BrokerError only for a retriable code.
+        """
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self.config.seconds("default.api.timeout.ms")
+        failures = 0
+        while True:
+            try:
+                return await work()
+            except NetworkError as error:
+                failures += 1
+                hopeless = isinstance(error, BrokerError) and not is_retriable(error.code)
+                delay = self.retry.delay(failures)
+                if hopeless or failures > self.config["retries"] or loop.time() + delay > until:
+                    raise
+            await asyncio.sleep(delay)
+
+    # --- metadata
+
+    async def refresh(self, topics: Iterable[str] | None = (), *, create: bool = False) -> MetadataCache:
+        """Ask any broker for brokers and topics (() none, None all) and take the answer in."""
+        session = await self.any_session()
+        version = session.versions.best(METADATA)
+        names = None if topics is None else [{"name": name} for name in topics]
+        if version == 0:
+            # Version 0 has no way to ask for no topic: an empty list means all.
+            names = names or []
+        body = {"topics": names, "allowAutoTopicCreation": create and self.config["allow.auto.create.topics"]}
+        answer = await call(session.connection, METADATA, version, body, dialect=self.dialect)
+        self.metadata.update(answer)
+        self._refreshed = asyncio.get_running_loop().time()
+        return self.metadata
+
+    def is_stale(self) -> bool:
+        """Older than metadata.max.age.ms?"""
+        return asyncio.get_running_loop().time() - self._refreshed > self.config.seconds("metadata.max.age.ms")
+
+    async def describe_topic(self, name: str, *, create: bool = False) -> None:
+        """Have metadata of a topic with a leader for each partition; BrokerError when there is none."""
+
+        async def work() -> None:
+            await self.refresh([name], create=create)
+            topic = self.metadata.topics.get(name)
+            code = 3 if topic is None else topic.error
+            if not code and topic is not None and len(topic.leaders) < topic.partitions:
+                code = 5
+            if code:
+                raise BrokerError(code, error_name(code), f"topic {name}")
+
+        await self.retrying(work)
+
+    def leader(self, topic: str, partition: int) -> Leader | None:
+        return self.metadata.leader(topic, partition)

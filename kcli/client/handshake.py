@@ -1,0 +1,104 @@
+"""What comes before the first request on a connection: ApiVersions, then SASL (KIP-43, KIP-152, KIP-368)."""
+
+from __future__ import annotations
+
+from kcli import __version__
+from kcli.client.address import Address
+from kcli.client.calls import call
+from kcli.client.connection import Connection
+from kcli.client.properties import ClientConfig
+from kcli.client.sasl import Mechanism, mechanism_for
+from kcli.client.versions import ApiVersions
+from kcli.errors import BrokerError, NetworkError
+from kcli.schemas.catalog import catalog
+from kcli.schemas.errors import error_name
+from kcli.schemas.model import API_VERSIONS
+
+__all__ = ["Session", "connect"]
+
+SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
+UNSUPPORTED_VERSION, UNSUPPORTED_SASL_MECHANISM = 35, 33
+
+
+class Session:
+    """A connection that is ready for requests.
+
+    lifetime: seconds after which the broker wants a new login (KIP-368), None when it does not
+    """
+
+    def __init__(self, connection: Connection, versions: ApiVersions, lifetime: float | None) -> None:
+        self.connection, self.versions, self.lifetime = connection, versions, lifetime
+
+
+async def connect(address: Address, config: ClientConfig, dialect: str | None = None) -> Session:
+    """Connect, negotiate versions, log in. Raises NetworkError (BrokerError when the broker says no), UsageError."""
+    mechanism = mechanism_for(config)
+    connection = await Connection.open(address, config)
+    try:
+        versions = await negotiate(connection, dialect)
+        lifetime = await authenticate(connection, versions, mechanism) if mechanism else None
+    except BaseException:
+        await connection.close()
+        raise
+    return Session(connection, versions, lifetime)
+
+
+async def negotiate(connection: Connection, dialect: str | None = None) -> ApiVersions:
+    """Ask for the broker's versions in the newest form; a broker that does not know that one says which it knows."""
+    version = catalog(None).apis[API_VERSIONS].versions.hi
+    body = {"clientSoftwareName": "kcli", "clientSoftwareVersion": __version__}
+    answer = await call(connection, API_VERSIONS, version, body)
+    who = f"broker {connection.address}"
+    if answer["errorCode"] == UNSUPPORTED_VERSION:
+        known = [each["maxVersion"] for each in answer["apiKeys"] if each["apiKey"] == API_VERSIONS]
+        answer = await call(connection, API_VERSIONS, min(version, *known) if known else 0, body)
+    check(answer["errorCode"], f"{who} refused ApiVersions")
+    return ApiVersions(who, answer, dialect)
+
+
+async def authenticate(connection: Connection, versions: ApiVersions, mechanism: Mechanism) -> float | None:
+    """Log in; the seconds this login is good for, None for ever."""
+    who = f"broker {connection.address}"
+    handshake = versions.best(SASL_HANDSHAKE)
+    answer = await call(connection, SASL_HANDSHAKE, handshake, {"mechanism": mechanism.name})
+    if answer["errorCode"] == UNSUPPORTED_SASL_MECHANISM:
+        offered = ", ".join(answer["mechanisms"]) or "none"
+        raise NetworkError(f"{who} does not take {mechanism.name} (sasl.mechanism); it offers {offered}")
+    check(answer["errorCode"], f"{who} refused the SASL handshake")
+    try:
+        return await (
+            exchange_tokens(connection, versions.best(SASL_AUTHENTICATE), mechanism)
+            if handshake
+            else exchange_raw(connection, mechanism)
+        )
+    except BrokerError:
+        raise
+    except NetworkError as error:
+        text = str(error)
+        raise (error if text.startswith("broker ") else NetworkError(f"{who}: {text}")) from None
+
+
+async def exchange_tokens(connection: Connection, version: int, mechanism: Mechanism) -> float | None:
+    token: bytes | None = mechanism.first()
+    lifetime = 0
+    while token is not None:
+        answer = await call(connection, SASL_AUTHENTICATE, version, {"authBytes": token})
+        if answer["errorCode"]:
+            reason = answer["errorMessage"] or "it says no more"
+            check(answer["errorCode"], f"broker {connection.address} refused the {mechanism.name} login: {reason}")
+        lifetime = answer.get("sessionLifetimeMs", 0)
+        token = mechanism.step(answer["authBytes"])
+    return lifetime / 1000 if lifetime > 0 else None
+
+
+async def exchange_raw(connection: Connection, mechanism: Mechanism) -> None:
+    """Handshake v0: tokens as bare frames; a broker that refuses just closes the connection."""
+    token: bytes | None = mechanism.first()
+    while token is not None:
+        answer = await connection.exchange(token, None, f"the {mechanism.name} login")
+        token = mechanism.step(bytes(answer))
+
+
+def check(code: int, text: str) -> None:
+    if code:
+        raise BrokerError(code, error_name(code), text)
