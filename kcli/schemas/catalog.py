@@ -10,11 +10,16 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from kcli.errors import UsageError
 from kcli.schemas.definition import build
-from kcli.schemas.model import Api, Field, Message, Releases, Variant
+from kcli.schemas.errors import ERRORS, error_name
+from kcli.schemas.model import Api, Field, Message, Releases, Variant, release_order
 from kcli.schemas.ranges import NONE, Range
+
+if TYPE_CHECKING:
+    from kcli.schemas.check import Finding
 
 __all__ = ["STOCK", "Api", "Catalog", "Field", "Message", "Range", "Releases", "Variant", "catalog"]
 
@@ -31,6 +36,8 @@ CONTROL_RECORDS = {
     6: "VotersRecord",
 }
 
+PRODUCE = 0
+
 catalogs: dict[str | None, Catalog] = {}
 
 
@@ -41,7 +48,7 @@ def catalog(dialect: str | None = None) -> Catalog:
     """
     found = catalogs.get(dialect)
     if found is None:
-        found = Catalog(STOCK)
+        found = Catalog.open(STOCK)
         if dialect is not None:
             from kcli.schemas.dialects import lay_over
 
@@ -53,15 +60,36 @@ def catalog(dialect: str | None = None) -> Catalog:
 class Catalog:
     """Messages by name, APIs by key, and which release has what."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self,
+        releases: tuple[str, ...],
+        rows: dict[int, list[Any]],
+        numbered: dict[str, dict[str, str]],
+        lines: dict[str, str],
+    ) -> None:
+        self.releases = releases
+        self.rows = rows
+        self.numbered = numbered
+        self.lines = lines
+        self.built: dict[str, Message] = {}
+        # What a dialect adds: its messages, its error codes, and what is wrong or odd in its definitions.
+        self.laid: dict[str, Message] = {}
+        self.errors: Mapping[int, str] = ERRORS
+        self.findings: list[Finding] = []
+
+    @classmethod
+    def open(cls, folder: Path) -> Catalog:
+        """The catalog of the tables in a directory."""
         index = json.loads((folder / "index.json").read_bytes())
-        self.releases: tuple[str, ...] = tuple(index["releases"])
-        self.rows: dict[int, list[object]] = {row[0]: row for row in index["apis"]}
-        self.numbered: dict[str, dict[str, str]] = index["records"]
         # Each line begins {"name":"...",
         lines = (folder / "messages.jsonl").read_text("utf-8").splitlines()
-        self.lines = {line[9 : line.index('"', 9)]: line for line in lines}
-        self.built: dict[str, Message] = {}
+        by_name = {line[9 : line.index('"', 9)]: line for line in lines}
+        return cls(tuple(index["releases"]), {row[0]: row for row in index["apis"]}, index["records"], by_name)
+
+    def copy(self) -> Catalog:
+        """Another catalog of the same tables, to lay a dialect over."""
+        numbered = {kind: dict(named) for kind, named in self.numbered.items()}
+        return Catalog(self.releases, dict(self.rows), numbered, self.lines)
 
     @cached_property
     def apis(self) -> Mapping[int, Api]:
@@ -74,7 +102,7 @@ class Catalog:
         return None if row is None else self.apis[key]
 
     def api_key(self, name: str) -> int:
-        """The key of an API by its name in any usual form: "fetch", "Fetch", "FETCH", "list_offsets", "1". UsageError."""
+        """The key of an API by its name, however written: "fetch", "Fetch", "LIST_OFFSETS"; or "1". UsageError."""
         if name.isascii() and name.isdigit() and int(name) < 32768:
             return int(name)
         key = self.keys_by_name.get(plain(name))
@@ -91,7 +119,7 @@ class Catalog:
     @property
     def names(self) -> list[str]:
         """The name of every message."""
-        return [*self.lines, *(name for name in self.built if name not in self.lines)]
+        return [*self.lines, *(name for name in self.laid if name not in self.lines)]
 
     def message(self, name: str) -> Message:
         """A message by its name, or by one that it had in an old release. UsageError when there is none."""
@@ -100,7 +128,13 @@ class Catalog:
             found = self.built[name] = self.load(name)
         return found
 
+    def error_name(self, code: int) -> str:
+        """The name of an error code, the dialect's own among them."""
+        return self.errors.get(code) or error_name(code)
+
     def load(self, name: str) -> Message:
+        if name in self.laid:
+            return self.laid[name]
         line = self.lines.get(name)
         if line is None:
             current = self.current_names.get(name)
@@ -143,20 +177,29 @@ class Catalog:
         """The release that "4.4", "4.4.0" or "v3.9.1" names. UsageError when it is not in the tables."""
         wanted = ".".join(text.removeprefix("v").split(".")[:2])
         if wanted not in self.releases:
-            raise UsageError(
-                f"release {text}: not in the tables (there are {self.releases[0]} to {self.releases[-1]}: {', '.join(self.releases)})"
-            )
+            raise UsageError(f"release {text}: not in the tables (there are {', '.join(self.releases)})")
         return wanted
 
     def release_versions(self, release: str, listener: str | None = None) -> Mapping[int, Range]:
         """API key -> the versions that a node of this release accepts unless told otherwise (KIP-896).
 
-        listener: only what is accepted there, "broker", "controller" or "zkBroker" (before 2.8 there were only brokers).
+        listener: only what is accepted there, "broker", "controller" or "zkBroker"; before 2.8 there were only brokers.
         An API whose only version is marked unstable is left out. UsageError when the release is not in the tables.
         """
         wanted = self.release(release)
         found = {key: self.accepted(api.request, wanted, listener) for key, api in self.apis.items()}
         return {key: versions for key, versions in found.items() if versions}
+
+    def advertised_versions(self, release: str, listener: str | None = None) -> Mapping[int, Range]:
+        """What a node of this release answers to ApiVersions: as release_versions, but for Produce.
+
+        From 4.0 on it still names Produce 0 to 2: librdkafka takes their absence for a broker that can't compress
+        (KIP-896, ApiKeys.PRODUCE_API_VERSIONS_RESPONSE_MIN_VERSION).
+        """
+        found = dict(self.release_versions(release, listener))
+        if PRODUCE in found and release_order(self.release(release)) >= (4, 0):
+            found[PRODUCE] = Range(0, found[PRODUCE].hi)
+        return found
 
     def accepted(self, request: str, release: str, listener: str | None) -> Range:
         for said in self.message(request).releases:
@@ -165,18 +208,10 @@ class Catalog:
         return NONE
 
 
-def api_from(row: list[object]) -> Api:
+def api_from(row: list[Any]) -> Api:
     key, name, log_name, request, response, versions, flexible, aliases = row
-    return Api(
-        key=key,  # type: ignore[arg-type]
-        name=name,  # type: ignore[arg-type]
-        log_name=log_name,  # type: ignore[arg-type]
-        request=request,  # type: ignore[arg-type]
-        response=response,  # type: ignore[arg-type]
-        versions=Range.parse(versions),  # type: ignore[arg-type]
-        flexible=Range.parse(flexible),  # type: ignore[arg-type]
-        aliases=tuple(aliases),  # type: ignore[arg-type]
-    )
+    spoken, compact = Range.parse(versions), Range.parse(flexible)
+    return Api(key, name, log_name, request, response, spoken, compact, tuple(aliases))
 
 
 def plain(name: str) -> str:
@@ -191,5 +226,3 @@ def unknown(what: str, name: str, names: list[str]) -> str:
     by_plain = {plain(each): each for each in names}
     near = difflib.get_close_matches(plain(name), list(by_plain), 1)
     return f"{name}: no such {what}" + (f"; did you mean {by_plain[near[0]]}?" if near else "")
-
-

@@ -1,8 +1,8 @@
 """Message definitions in Kafka's JSON form -> Message.
 
 The form is that of the files under `common/message` in Kafka's jars; kcli's own tables and users' dialects have it too.
-Kafka's files hold `//` comments, sometimes text after the JSON (2.8.2, DescribeProducersRequest), a field that leaves out
-`versions` because it is tagged (3.5.2, FetchRequest), and tags as text (before 4.1).
+Kafka's files hold `//` comments, sometimes text after the JSON (2.8.2, DescribeProducersRequest), a field that leaves
+out `versions` because it is tagged (3.5.2, FetchRequest), and tags as text (before 4.1).
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ def releases(raw: Raw) -> tuple[Releases, ...]:
     found = []
     for span, (versions, listeners, *marks) in raw.get("releases", {}).items():
         since, _, until = span.partition("-")
-        found.append(Releases(since, until or since, Range.parse(versions), "unstable" in marks, tuple(listeners.split())))
+        found.append(
+            Releases(since, until or since, Range.parse(versions), "unstable" in marks, tuple(listeners.split()))
+        )
     return tuple(found)
 
 
@@ -175,7 +177,14 @@ def objects(raws: Any, path: str) -> list[Raw]:
 
 MISSING = object()
 BOOLEANS = {"true": True, "false": False, True: True, False: False}
-EMPTY: dict[str, object] = {"string": "", "bytes": b"", "records": None, "bool": False, "float64": 0.0, "uuid": ZERO_UUID}
+EMPTY: dict[str, object] = {
+    "string": "",
+    "bytes": b"",
+    "records": None,
+    "bool": False,
+    "float64": 0.0,
+    "uuid": ZERO_UUID,
+}
 
 
 def default_of(kind: str, given: object, path: str) -> object:

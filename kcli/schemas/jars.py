@@ -33,7 +33,7 @@ def release_of(path: Path) -> tuple[str, str]:
     """("kafka-clients", "4.4") from a jar's file name."""
     found = NAME.search(path.name)
     if not found:
-        raise InputError("its name says no release (ARTIFACT-VERSION.jar expected, as kafka-clients-4.4.0.jar)", file=str(path))
+        raise InputError("its name says no release (as kafka-clients-4.4.0.jar does)", file=str(path))
     return found["artifact"], found["release"]
 
 

@@ -77,6 +77,4 @@ def holds(one: Layout, other: Layout) -> bool:
     if not reads(one, other) or any(tag not in mine for tag, _ in other.tagged):
         return False
     pairs = [*zip(one.plain, other.plain, strict=True), *((mine[tag], theirs) for tag, theirs in other.tagged)]
-    return all(
-        holds(a.shape, b.shape) for a, b in pairs if isinstance(a.shape, Layout) and isinstance(b.shape, Layout)
-    )
+    return all(holds(a.shape, b.shape) for a, b in pairs if isinstance(a.shape, Layout) and isinstance(b.shape, Layout))

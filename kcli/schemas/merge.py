@@ -7,8 +7,8 @@ building. So, message by message:
 - A version that it has dropped, and that its fields no longer describe, gets the older fields grafted in.
 - A tag that it has dropped stays known.
 - A version that both have in layouts that don't read each other: the newer one holds, the older becomes a Variant.
-- Coordinator records had no type number of their own before 4.1: the version of a key was the type. They are turned into
-  the form of 4.1 when the first definition in that form comes.
+- Coordinator records had no type number of their own before 4.1: the version of a key was the type. They are turned
+  into the form of 4.1 when the first definition in that form comes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NUMBERED = ("request", "response", "metadata")
 
 
 def identity(message: Message) -> Identity:
-    """What makes two definitions the same message: requests were renamed (AlterIsr -> AlterPartition), keys were not."""
+    """What makes two definitions one message: the key where there is one, as names change (AlterIsr, AlterPartition)."""
     if message.kind in NUMBERED:
         return message.kind, str(message.api_key)
     return "name", message.name
@@ -58,13 +58,14 @@ def rekeyed(tables: Mapping[Identity, Message], arriving: Mapping[Identity, Mess
         if new.kind != "coordinator-key":
             continue
         for old in tables.values():
-            if old.kind == "data" and old.name.endswith("Key") and same_family(old, new) and new.api_key in old.versions:
+            if same_family(old, new) and new.api_key in old.versions:
                 found.append(as_type(old, new))
     return found
 
 
 def same_family(old: Message, new: Message) -> bool:
-    return old.component == new.component and old.name in new.name
+    keys = old.kind == "data" and old.name.endswith("Key")
+    return keys and old.component == new.component and old.name in new.name
 
 
 def as_type(old: Message, new: Message) -> Message:

@@ -90,7 +90,9 @@ class Releases:
 
     def __contains__(self, release: object) -> bool:
         """Is this release, "3.9", one of them?"""
-        return isinstance(release, str) and release_order(self.since) <= release_order(release) <= release_order(self.until)
+        return isinstance(release, str) and release_order(self.since) <= release_order(release) <= release_order(
+            self.until
+        )
 
     def __str__(self) -> str:
         return self.since if self.since == self.until else f"{self.since}-{self.until}"
@@ -161,13 +163,13 @@ class Api:
     aliases: tuple[str, ...] = ()
 
     def request_header_version(self, version: int) -> int:
-        """0, 1 or 2: 2 where flexible, else 1; ControlledShutdown 0 came before there was a client id (ApiKeys.requestHeaderVersion)."""
+        """2 where flexible, else 1; 0 for ControlledShutdown 0, older than client ids (ApiKeys.requestHeaderVersion)."""
         if version in self.flexible:
             return 2
         return 0 if self.key == CONTROLLED_SHUTDOWN and version == 0 else 1
 
     def response_header_version(self, version: int) -> int:
-        """0 or 1: 1 where flexible; ApiVersions always 0, so that a client can read an answer of any version (KIP-511)."""
+        """1 where flexible, else 0; ApiVersions always 0, so that any client can read the answer (KIP-511)."""
         return 1 if version in self.flexible and self.key != API_VERSIONS else 0
 
 

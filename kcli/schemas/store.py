@@ -1,8 +1,8 @@
 """Tables as text: one message a line, in the JSON form of Kafka's own definitions, and an index beside them.
 
-A line adds to that form: `component`, `aliases` (names in old releases), `releases` ({"2.8-3.9": [versions,
-listeners, "unstable"?]}) and `variants`. Comments, `about` and whatever else doesn't change bytes are left out. The text
-is the same each time the same releases are imported, so that a change of the tables can be read in a diff.
+A line adds to that form: `component`, `aliases` (names in old releases), `releases` ({"2.8-3.9": [versions, listeners,
+"unstable"?]}) and `variants`. Comments, `about` and whatever else doesn't change bytes are left out. The text is the
+same each time the same releases are imported, so that a change of the tables can be read in a diff.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ RANK = {kind: rank for rank, kind in enumerate(KINDS)}
 
 def ordered(messages: Iterable[Message]) -> list[Message]:
     """By kind, number and name."""
-    return sorted(
-        messages,
-        key=lambda message: (RANK[message.kind], message.component, -1 if message.api_key is None else message.api_key, message.name),
-    )
+    return sorted(messages, key=place)
+
+
+def place(message: Message) -> tuple[int, str, int, str]:
+    number = -1 if message.api_key is None else message.api_key
+    return RANK[message.kind], message.component, number, message.name
 
 
 def to_line(message: Message) -> str:
@@ -80,5 +82,3 @@ def field_to_raw(field: Field, structs: dict[str, tuple[Field, ...]]) -> dict[st
         structs.setdefault(field.element, field.fields)
         raw["fields"] = fields_to_raw(field.fields, structs)
     return raw
-
-

@@ -1,4 +1,4 @@
-"""The files of a set of tables: `messages.jsonl`, a definition a line, and `index.json`, what is asked of all of them."""
+"""The files of a set of tables: `messages.jsonl`, a definition a line, and `index.json`, made from all of them."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ def import_releases(known: Imported | None, arriving: dict[str, list[Message]]) 
     tables: Tables = dict(known.tables) if known else {}
     for release in sorted(arriving, key=release_order):
         if releases and release_order(release) < release_order(releases[-1]):
+            newest = releases[-1]
             raise SchemaError(
-                f"release {release} is older than {releases[-1]}, the newest in the tables: import them all together, onto none"
+                f"release {release} is older than {newest}, the newest in the tables: import all of them anew"
             )
         if release in releases:
             releases.remove(release)

@@ -1,0 +1,234 @@
+"""Dialects: message definitions laid over the stock tables.
+
+A dialect is a directory of definitions in Kafka's JSON form, one message a file. What it says of the versions it names
+holds; every other version, and every other message, stays as in the stock tables. A pair of messages without an API key
+gets one: that of the API of its name, else one from PRIVATE_KEYS. `--schema NAME,Api=KEY` sets another.
+
+A file dialect.json beside the definitions may hold "apiKeys" ({"IncrementalFetch": 30227}), "errors"
+({"30227": "INCREMENTAL_FETCH_UUID_MISMATCH"}) and "source" (text). In a field, "readAs" gives the versions to read by
+where those of the draft can't be meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from kcli.errors import InputError, SchemaError, UsageError
+from kcli.schemas.catalog import Catalog
+from kcli.schemas.check import Finding, check, check_pair, repair
+from kcli.schemas.definition import build, camel, parse_text
+from kcli.schemas.merge import NUMBERED
+from kcli.schemas.model import Field, Message
+from kcli.schemas.ranges import HIGHEST, NONE, Range, covering
+from kcli.schemas.tables import INDEX, api_row
+
+__all__ = ["PRIVATE_KEYS", "SHIPPED", "Dialect", "lay_over", "read_dialect", "shipped"]
+
+SHIPPED = Path(__file__).parent / "dialects"
+PRIVATE_KEYS = range(30000, 32768)
+SETTINGS = "dialect.json"
+LARGEST = 1 << 20
+
+
+@dataclass(slots=True)
+class Dialect:
+    """What a directory of definitions says.
+
+    api_keys  "IncrementalFetch" -> key, as set by dialect.json or the user
+    errors    code -> name of errors that only the dialect has
+    findings  what is wrong or odd in the definitions, and what was made of it
+    """
+
+    name: str
+    source: str = ""
+    messages: list[Message] = field(default_factory=list)
+    api_keys: dict[str, int] = field(default_factory=dict)
+    errors: dict[int, str] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def shipped() -> list[str]:
+    """The names of the dialects that come with kcli."""
+    return sorted(path.name for path in SHIPPED.iterdir() if path.is_dir())
+
+
+def lay_over(stock: Catalog, given: str) -> Catalog:
+    """The catalog under a dialect: NAME or DIR, then ",Api=KEY" for each key to set. UsageError, SchemaError."""
+    name, *settings = given.split(",")
+    folder = find(name)
+    if (folder / INDEX).is_file():
+        return Catalog.open(folder)
+    dialect = read_dialect(folder)
+    dialect.api_keys.update(setting(text) for text in settings)
+    return applied(stock, dialect)
+
+
+def find(name: str) -> Path:
+    if name in shipped():
+        return SHIPPED / name
+    folder = Path(name)
+    if folder.is_dir():
+        return folder
+    raise UsageError(f"--schema {name}: neither a directory nor a dialect of kcli's ({', '.join(shipped())})")
+
+
+def setting(text: str) -> tuple[str, int]:
+    api, _, key = text.partition("=")
+    if not api or not key.isascii() or not key.isdigit() or int(key) > HIGHEST:
+        raise UsageError(f"--schema ...,{text}: Api=KEY expected, KEY from 0 to {HIGHEST}")
+    return api, int(key)
+
+
+def read_dialect(folder: Path) -> Dialect:
+    """The definitions in a directory and those below it. SchemaError names the file that makes no sense."""
+    dialect = Dialect(folder.name)
+    for path in sorted(folder.rglob("*.json")):
+        try:
+            read_file(dialect, path)
+        except InputError as error:
+            raise error.within(str(path)) from None
+    if not dialect.messages:
+        raise SchemaError("no message definitions (*.json) in this directory", file=str(folder))
+    return dialect
+
+
+def read_file(dialect: Dialect, path: Path) -> None:
+    if path.stat().st_size > LARGEST:
+        raise SchemaError(f"{path.stat().st_size} bytes are too many for a message definition")
+    raw = parse_text(path.read_text("utf-8", "replace"))
+    if path.name == SETTINGS:
+        dialect.source = str(raw.get("source", ""))
+        dialect.api_keys.update({str(api): int(key) for api, key in raw.get("apiKeys", {}).items()})
+        dialect.errors.update({int(code): str(name) for code, name in raw.get("errors", {}).items()})
+        return
+    written = build(raw)
+    message, repaired = repair(build(corrected(raw)))
+    dialect.findings += [*check(written), *read_as(raw, written.name), *repaired]
+    dialect.messages.append(message)
+
+
+def corrected(raw: Any) -> Any:
+    """The definition with "readAs" in the place of the versions as written."""
+    if isinstance(raw, list):
+        return [corrected(each) for each in raw]
+    if not isinstance(raw, dict):
+        return raw
+    result = {key: corrected(value) for key, value in raw.items()}
+    if "readAs" in raw:
+        result["versions"] = raw["readAs"]
+    return result
+
+
+def read_as(raw: Any, message: str, path: str = "") -> Iterator[Finding]:
+    for each in raw.get("fields", ()):
+        here = f"{path}{camel(each['name'])}"
+        if "readAs" in each:
+            text = f"written for versions {each.get('versions', 'none')}, read as {each['readAs']}"
+            yield Finding(message, here, "versions-read-as", text)
+        yield from read_as(each, message, f"{here}.")
+
+
+def applied(stock: Catalog, dialect: Dialect) -> Catalog:
+    """The stock catalog with a dialect's messages over it."""
+    laid = stock.copy()
+    laid.findings = list(dialect.findings)
+    laid.errors = {**stock.errors, **dialect.errors}
+    keyed = [with_key(stock, dialect, message) for message in named_alike(dialect)]
+    for message in keyed:
+        laid.laid[message.name] = over(stock, message)
+        if message.kind == "metadata":
+            laid.numbered.setdefault("metadata", {})[str(message.api_key)] = message.name
+    for key in sorted({message.api_key for message in keyed if is_rpc(message) and message.api_key is not None}):
+        pair(stock, laid, key)
+    return laid
+
+
+def is_rpc(message: Message) -> bool:
+    return message.kind in ("request", "response")
+
+
+def named_alike(dialect: Dialect) -> list[Message]:
+    """Requests first, so that keys are handed out in the order of their names."""
+    return sorted(dialect.messages, key=lambda message: (message.kind != "request", message.name))
+
+
+def with_key(stock: Catalog, dialect: Dialect, message: Message) -> Message:
+    if not is_rpc(message):
+        return message
+    api = api_name(message)
+    key = dialect.api_keys.get(api, message.api_key)
+    if key is None:
+        known = stock.keys_by_name.get(api.lower())
+        taken = {*stock.rows, *dialect.api_keys.values()}
+        key = known if known is not None else next(key for key in PRIVATE_KEYS if key not in taken)
+    dialect.api_keys[api] = key
+    return replace(message, api_key=key)
+
+
+def api_name(message: Message) -> str:
+    return message.name.removesuffix("Request").removesuffix("Response")
+
+
+def over(stock: Catalog, message: Message) -> Message:
+    """The dialect's versions of a message, and the stock's others."""
+    known = stock_message(stock, message)
+    if known is None:
+        return message
+    spoken = message.versions
+    flexible = {v for v in {*known.versions, *spoken} if v in (message if v in spoken else known).flexible}
+    return replace(
+        known,
+        versions=covering({*known.versions, *spoken}),
+        flexible=run(message.name, flexible, known.flexible),
+        fields=(*cut(known.fields, spoken), *limited(message.fields, spoken)),
+        variants=tuple(each for each in known.variants if not each.versions & spoken),
+    )
+
+
+def stock_message(stock: Catalog, message: Message) -> Message | None:
+    if message.kind in NUMBERED and message.kind != "metadata" and message.api_key in stock.rows:
+        known = stock.request(message.api_key) if message.kind == "request" else stock.response(message.api_key)
+        if known.name != message.name:
+            raise SchemaError(f"{message.name}: API key {message.api_key} is that of {known.name}")
+        return known
+    return stock.message(message.name) if message.name in stock.lines else None
+
+
+def run(name: str, flexible: set[int], known: Range) -> Range:
+    """The flexible versions as a range; it stays open to above where the stock's is."""
+    found = covering(flexible)
+    if len(flexible) != len(list(found)):
+        raise SchemaError(f"{name}: its flexible versions are no unbroken range once laid over the stock tables")
+    return Range(found.lo, known.hi) if found and known.hi == HIGHEST else found
+
+
+def cut(fields: tuple[Field, ...], versions: Range) -> tuple[Field, ...]:
+    """The fields without these versions; a field with versions on both sides becomes two."""
+    sides = (Range(0, versions.lo - 1), Range(versions.hi + 1, HIGHEST))
+    parts = [replace(each, versions=each.versions & side) for each in fields for side in sides]
+    return tuple(each for each in parts if each.versions)
+
+
+def limited(fields: tuple[Field, ...], versions: Range) -> tuple[Field, ...]:
+    parts = [replace(each, versions=each.versions & versions) for each in fields]
+    return tuple(each for each in parts if each.versions != NONE)
+
+
+def pair(stock: Catalog, laid: Catalog, key: int) -> None:
+    """Enter a pair of request and response among the APIs; say what is odd about it."""
+    mine = {message.kind: message for message in laid.laid.values() if message.api_key == key and is_rpc(message)}
+    if key in stock.rows:
+        mine = {"request": stock.request(key), "response": stock.response(key), **mine}
+    elif len(mine) == 2:
+        laid.findings += check_pair(mine["request"], mine["response"])
+    if len(mine) < 2:
+        only = next(iter(mine.values()))
+        missing = "response" if only.kind == "request" else "request"
+        laid.findings.append(
+            Finding(only.name, "", "no-counterpart", f"there is no {missing} of its name: no API is made of it")
+        )
+        return
+    laid.rows[key] = api_row(mine["request"], mine["response"])
