@@ -137,9 +137,12 @@ def members(shape: tuple[tuple[str, str], ...]) -> str:
 
 
 def check_pair(request: Message, response: Message) -> list[Finding]:
-    """Fields that request and response have by one name in two types; each keeps its own."""
+    """Versions that only one of them has; fields that both have by one name in two types."""
     mine = {field.name: (path, field) for path, field, here in places(request.fields, request.versions) if here}
     found = []
+    if request.versions != response.versions:
+        text = f"versions {response.versions}, but {request.name} has {request.versions}"
+        found.append(Finding(response.name, "", "versions-differ", text))
     for path, field, here in places(response.fields, response.versions):
         where, asked = mine.get(field.name, ("", field))
         if here and not field.is_struct and not asked.is_struct and asked.type != field.type:

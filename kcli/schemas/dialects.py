@@ -100,14 +100,21 @@ def read_file(dialect: Dialect, path: Path) -> None:
         raise SchemaError(f"{path.stat().st_size} bytes are too many for a message definition")
     raw = parse_text(path.read_text("utf-8", "replace"))
     if path.name == SETTINGS:
-        dialect.source = str(raw.get("source", ""))
-        dialect.api_keys.update({str(api): int(key) for api, key in raw.get("apiKeys", {}).items()})
-        dialect.errors.update({int(code): str(name) for code, name in raw.get("errors", {}).items()})
+        read_settings(dialect, raw)
         return
     written = build(raw)
     message, repaired = repair(build(corrected(raw)))
     dialect.findings += [*check(written), *read_as(raw, written.name), *repaired]
     dialect.messages.append(message)
+
+
+def read_settings(dialect: Dialect, raw: dict[str, Any]) -> None:
+    try:
+        dialect.source = str(raw.get("source", ""))
+        dialect.api_keys.update({str(api): int(key) for api, key in raw.get("apiKeys", {}).items()})
+        dialect.errors.update({int(code): str(name) for code, name in raw.get("errors", {}).items()})
+    except (ValueError, TypeError, AttributeError):
+        raise SchemaError('"apiKeys" ({"Api": key}) and "errors" ({"code": "NAME"}) expected') from None
 
 
 def corrected(raw: Any) -> Any:
@@ -225,10 +232,11 @@ def pair(stock: Catalog, laid: Catalog, key: int) -> None:
     elif len(mine) == 2:
         laid.findings += check_pair(mine["request"], mine["response"])
     if len(mine) < 2:
-        only = next(iter(mine.values()))
-        missing = "response" if only.kind == "request" else "request"
-        laid.findings.append(
-            Finding(only.name, "", "no-counterpart", f"there is no {missing} of its name: no API is made of it")
-        )
-        return
-    laid.rows[key] = api_row(mine["request"], mine["response"])
+        laid.findings.append(alone(next(iter(mine.values()))))
+    else:
+        laid.rows[key] = api_row(mine["request"], mine["response"])
+
+
+def alone(message: Message) -> Finding:
+    missing = "response" if message.kind == "request" else "request"
+    return Finding(message.name, "", "no-counterpart", f"there is no {missing} of its name: no API is made of it")

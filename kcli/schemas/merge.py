@@ -30,7 +30,7 @@ NUMBERED = ("request", "response", "metadata")
 
 
 def identity(message: Message) -> Identity:
-    """What makes two definitions one message: the key where there is one, as names change (AlterIsr, AlterPartition)."""
+    """What makes two definitions one message: the key where it has one, as names change (AlterIsr, AlterPartition)."""
     if message.kind in NUMBERED:
         return message.kind, str(message.api_key)
     return "name", message.name

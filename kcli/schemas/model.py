@@ -163,7 +163,7 @@ class Api:
     aliases: tuple[str, ...] = ()
 
     def request_header_version(self, version: int) -> int:
-        """2 where flexible, else 1; 0 for ControlledShutdown 0, older than client ids (ApiKeys.requestHeaderVersion)."""
+        """2 where flexible, else 1; 0 for ControlledShutdown 0, before client ids (ApiKeys.requestHeaderVersion)."""
         if version in self.flexible:
             return 2
         return 0 if self.key == CONTROLLED_SHUTDOWN and version == 0 else 1
