@@ -12,7 +12,7 @@ from kcli.grammar.structs import Field, Struct
 from kcli.schemas import model
 from kcli.schemas.catalog import catalog
 
-__all__ = ["data", "request", "request_header", "response", "response_header"]
+__all__ = ["data", "request", "request_header", "response", "response_header", "unknown"]
 
 SIZED = ("string", "bytes", "records")
 ZEROS: dict[str, Any] = {"bool": False, "float64": 0.0, "uuid": "A" * 22, "string": "", "bytes": b"", "records": b""}
@@ -36,6 +36,11 @@ def request_header(api_key: int, version: int, dialect: str | None = None) -> Me
 def response_header(api_key: int, version: int, dialect: str | None = None) -> MessageCodec:
     known = catalog(dialect).apis.get(api_key)
     return data("ResponseHeader", known.response_header_version(version) if known else 0, dialect)
+
+
+def unknown(what: str, api_key: int, version: int) -> MessageCodec:
+    """The codec of a message that the tables don't have: nothing of it is known, all its bytes are "_trailing"."""
+    return MessageCodec(f"{what} of api key {api_key}", version, Struct([], [], flexible=False))
 
 
 def api(api_key: int, dialect: str | None) -> model.Api:

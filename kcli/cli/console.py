@@ -1,0 +1,62 @@
+"""What commands write: the terminal's console, progress on stderr, data to a file or stdout."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["console", "is_terminal", "open_output", "progress", "warn"]
+
+
+def is_terminal(stream: IO[str]) -> bool:
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def console(stderr: bool = False, quiet: bool = False) -> Console:
+    """rich's console, which honours NO_COLOR; in a pipe it writes plain text and breaks no line."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    made = Console(stderr=stderr, quiet=quiet, highlight=False, soft_wrap=not is_terminal(stream))
+    if not is_terminal(stream) and "COLUMNS" not in os.environ:
+        made.width = 10_000
+    return made
+
+
+def warn(text: str, quiet: bool = False) -> None:
+    """One line on stderr about something odd that is no failure."""
+    if not quiet:
+        sys.stderr.write(f"kcli: {text}\n")
+
+
+@contextlib.contextmanager
+def progress(total: int | None, label: str, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+    """A bar of bytes on a terminal's stderr, nothing elsewhere; the function given takes the bytes done so far."""
+    if quiet or not is_terminal(sys.stderr):
+        yield lambda _done: None
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+@contextlib.contextmanager
+def open_output(path: str | None) -> Iterator[BinaryIO]:
+    """Where data goes: standard output for None or "-", else a file, written anew."""
+    if path is None or path == "-":
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with Path(path).open("wb") as file:
+        yield file

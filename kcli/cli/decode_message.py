@@ -1,0 +1,247 @@
+"""`kcli decode request` and `kcli decode response`: one message, or several behind their lengths."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from kcli.cli.console import is_terminal, warn
+from kcli.cli.inputs import binary_input, name_of, read_bytes, schema_option
+from kcli.errors import DecodeError, InputError, UsageError
+from kcli.grammar import frames, messages
+from kcli.grammar.codec import MessageCodec
+from kcli.grammar.source import Span
+from kcli.jsontext import dumps, loads
+from kcli.schemas.catalog import catalog
+
+__all__ = ["request", "response"]
+
+FORMATS = click.Choice(["json", "tree", "hexdump", "table"])
+RECORDS = click.Choice(["none", "raw", "batches", "full"])
+
+
+def message_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option("--quiet", is_flag=True, help="No warnings."),
+        click.option("--records", type=RECORDS, default="none", help="What to show of records besides their size."),
+        click.option("--format", "format_", type=FORMATS, default="json", show_default=True, help="How to show it."),
+        click.option("--framed/--unframed", default=None, help="Is its int32 length in front? (default: look)"),
+        click.option("--api-version", type=click.IntRange(0, 32767), help="The api version, for a response."),
+        click.option("--api", metavar="NAME", help="The API, by name or key, for a response."),
+        schema_option,
+        binary_input,
+        click.argument("file", default="-"),
+    ):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where a message's frame lies in the input: `start` to `end`, without the length prefix."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How the parts of a frame are read: header and body codec, and the JSON around them."""
+
+    header: MessageCodec
+    body: Callable[[int], MessageCodec]
+    wrap: Callable[[dict[str, Any], Any], dict[str, Any]]
+
+
+@click.command()
+@message_options
+def request(**options: Any) -> None:
+    """Decode a request: header and body, by the api key and version that it starts with.
+
+    FILE holds the request's bytes ("-", the default: standard input), with or without the length in front; several
+    framed requests one after another are decoded one after another.
+    """
+    decode(options, request_shape)
+
+
+@click.command()
+@message_options
+def response(**options: Any) -> None:
+    """Decode a response, which does not say what it is: --api and --api-version are those of its request."""
+    if options["api"] is None or options["api_version"] is None:
+        raise UsageError("a response does not say what it is: --api NAME and --api-version N are needed")
+    decode(options, response_shape)
+
+
+def decode(options: dict[str, Any], shape_of: Callable[[bytes, Frame, dict[str, Any]], Shape]) -> None:
+    file = options["file"]
+    data = read_bytes(file, options["hex_"], options["base64_"])
+    failure: InputError | None = None
+    try:
+        for frame in frames_of(data, options["framed"], options.get("api") is not None):
+            try:
+                show(data[: frame.end], frame, shape_of(data[: frame.end], frame, options), options)
+            except DecodeError as error:
+                failure = failure or error
+    except InputError as error:
+        failure = failure or error
+    if failure is not None:
+        raise failure.within(name_of(file)) if file != "-" else failure
+
+
+def frames_of(data: bytes, framed: bool | None, response: bool) -> Iterator[Frame]:
+    """The frames in the input. Unless told: framed when lengths lead exactly to the end of it."""
+    if framed is None:
+        framed = chain_fits(data)
+    if not framed:
+        yield Frame(0, len(data))
+        return
+    at = 0
+    while at < len(data) or not data:
+        size = int.from_bytes(data[at : at + 4], "big", signed=True)
+        left = len(data) - at - 4
+        if left < 0 or size < 0:
+            raise DecodeError(
+                "",
+                at,
+                f"needs a length of 4 bytes at {at:#x}, {len(data) - at} left"
+                if left < 0
+                else f"length {size} at {at:#x}",
+            )
+        if size > left:
+            raise DecodeError("", at, f"the length at {at:#x} says {size} bytes, {left} are left")
+        yield Frame(at + 4, at + 4 + size)
+        at += 4 + size
+
+
+def chain_fits(data: bytes) -> bool:
+    at = 0
+    while at + 8 <= len(data):
+        size = int.from_bytes(data[at : at + 4], "big", signed=True)
+        if size < 4:
+            return False
+        at += 4 + size
+    return at == len(data) and at > 0
+
+
+def request_shape(data: bytes, frame: Frame, options: dict[str, Any]) -> Shape:
+    dialect = options["dialect"]
+    header, body = frames.request_codecs(data, frame.start, dialect)
+    api_key = int.from_bytes(data[frame.start : frame.start + 2], "big", signed=True)
+    version = int.from_bytes(data[frame.start + 2 : frame.start + 4], "big", signed=True)
+    check_said(api_key, version, options)
+    known = catalog(dialect).api(api_key)
+    if known is None or version not in known.versions:
+        what = f"api key {api_key}" if known is None else f"{known.name} v{version} (known: {known.versions})"
+        warn(f"unknown: {what}; its body is kept as bytes (_trailing)", options["quiet"])
+    name = known.log_name if known else None
+    return Shape(
+        header,
+        lambda _start: body,
+        lambda head, value: {"requestHeader": head | {"requestApiKeyName": name}, "request": value},
+    )
+
+
+def check_said(api_key: int, version: int, options: dict[str, Any]) -> None:
+    """--api and --api-version add nothing to a request's own; where they contradict it something is amiss."""
+    if options["api"] is not None and catalog(options["dialect"]).api_key(options["api"]) != api_key:
+        raise UsageError(f"--api {options['api']}: the request's own header says api key {api_key}")
+    if options["api_version"] not in (None, version):
+        raise UsageError(f"--api-version {options['api_version']}: the request's own header says {version}")
+
+
+def response_shape(data: bytes, frame: Frame, options: dict[str, Any]) -> Shape:
+    dialect, version = options["dialect"], options["api_version"]
+    api_key = catalog(dialect).api_key(options["api"])
+    return Shape(
+        messages.response_header(api_key, version, dialect),
+        lambda start: frames.response_codec(data, start, api_key, version, dialect),
+        lambda head, value: {
+            "responseHeader": head,
+            "requestApiKey": api_key,
+            "requestApiVersion": version,
+            "response": value,
+        },
+    )
+
+
+def show(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> None:
+    if options["format_"] == "json":
+        show_json(data, frame, shape, options)
+    elif options["format_"] == "table":
+        show_table(data, frame, shape)
+    else:
+        show_spans(data, frame, shape, options)
+
+
+def show_json(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> None:
+    header, start = shape.header.read(data, frame.start)
+    codec = shape.body(start)
+    text, _ = codec.json(data, start, records=options["records"], hook=records_hook(options["records"]), whole=True)
+    made = shape.wrap(shape.header.json_value(header), loads(text))
+    if is_terminal(sys.stdout):
+        from rich import print_json
+
+        print_json(dumps(made))
+    else:
+        click.echo(dumps(made))
+
+
+def records_hook(records: str) -> Callable[[memoryview], bytes] | None:
+    if records in ("none", "raw"):
+        return None
+    from kcli.records import batches_json
+
+    return lambda data: batches_json(data, records)
+
+
+def show_table(data: bytes, frame: Frame, shape: Shape) -> None:
+    """Path and value, a line each."""
+    header, start = shape.header.read(data, frame.start)
+    codec = shape.body(start)
+    rows = list(leaves(shape.wrap(shape.header.json_value(header), codec.json_value(codec.read_whole(data, start)))))
+    width = max((len(path) for path, _ in rows), default=0)
+    for path, value in rows:
+        click.echo(f"{path:<{width}}  {dumps(value)}")
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict) and value:
+        for name, item in value.items():
+            yield from leaves(item, f"{path}.{name}" if path else name)
+    elif isinstance(value, list) and value:
+        for index, item in enumerate(value):
+            yield from leaves(item, f"{path}[{index}]")
+    else:
+        yield path, value
+
+
+def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> None:
+    """Every field's bytes; those before an error are shown before it is raised."""
+    from kcli.cli.spans import hexdump_lines, tree_lines
+
+    spans: list[Span] = []
+    failure: DecodeError | None = None
+    what = shape.header.what
+    try:
+        shape.header.spans(data, frame.start, spans)
+        start = spans[-1].end if spans else frame.start
+        codec = shape.body(start)
+        what = codec.what
+        codec.spans(data, start, spans)
+        end = spans[-1].end if spans else start
+        if end < len(data):
+            spans.append(Span("_trailing", end, len(data), "bytes behind the message", bytes(data[end:])))
+    except DecodeError as error:
+        failure = error
+        spans.append(Span(error.path, error.offset, len(data), error.reason, None))
+    click.echo(f"{what}, {frame.end - frame.start} bytes")
+    lines = tree_lines if options["format_"] == "tree" else hexdump_lines
+    for line in lines(data, spans, options["dialect"]):
+        click.echo(line)
+    if failure is not None:
+        raise failure

@@ -1,0 +1,134 @@
+"""`kcli encode request` and `kcli encode response`: bytes from the JSON that `decode` prints."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+
+from kcli.cli.console import open_output
+from kcli.cli.inputs import name_of, read_text, schema_option
+from kcli.errors import EncodeError, InputError
+from kcli.grammar import frames
+from kcli.jsontext import loads
+
+__all__ = ["request", "response", "write_as"]
+
+FORMS = click.Choice(["raw", "hex", "base64"])
+
+
+def encode_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option("-o", "--output", metavar="OUT", help='Where to write ("-": standard output, the default).'),
+        click.option("--framed/--unframed", default=False, help="Put the message's int32 length in front of it."),
+        click.option("--to", "form", type=FORMS, default="raw", show_default=True, help="Bytes, or text of them."),
+        schema_option,
+        click.argument("file", default="-"),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@encode_options
+def request(file: str, dialect: str | None, form: str, framed: bool, output: str | None) -> None:
+    """Encode requests from JSON: what `decode request` prints, or the lines of `decode pcap`.
+
+    FILE ("-", the default: standard input) holds one JSON object, or one on each line. Fields left out take their
+    defaults.
+    """
+    encode(file, form, framed, output, lambda row: request_bytes(row, dialect))
+
+
+@click.command()
+@encode_options
+def response(file: str, dialect: str | None, form: str, framed: bool, output: str | None) -> None:
+    """Encode responses from JSON: what `decode response` prints, or the lines of `decode pcap`."""
+    encode(file, form, framed, output, lambda row: response_bytes(row, dialect))
+
+
+def encode(
+    file: str, form: str, framed: bool, output: str | None, write: Callable[[dict[str, Any]], bytes | None]
+) -> None:
+    with open_output(output) as out:
+        for place, row in rows(file):
+            try:
+                data = write(row)
+            except InputError as error:
+                raise error.within(place) from None
+            if data is not None:
+                prefix = len(data).to_bytes(4, "big") if framed else b""
+                out.write(write_as(form, prefix + data))
+
+
+def write_as(form: str, data: bytes) -> bytes:
+    """Bytes as they are, or a line of text."""
+    if form == "raw":
+        return data
+    return (data.hex() if form == "hex" else base64.b64encode(data).decode()).encode() + b"\n"
+
+
+def rows(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(place, object): the JSON objects of the input, one in all or one on each line."""
+    text = read_text(file)
+    try:
+        whole = [loads(text)]
+    except InputError:
+        lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+        if len(lines) < 2:
+            raise
+        for number, line in lines:
+            place = f"{name_of(file)}: line {number}"
+            try:
+                row = loads(line)
+            except InputError as error:
+                raise error.within(place) from None
+            yield place, checked(row, place)
+        return
+    yield name_of(file), checked(whole[0], name_of(file))
+
+
+def checked(row: Any, place: str) -> dict[str, Any]:
+    if not isinstance(row, dict):
+        raise InputError("a JSON object expected, as decode prints it", file=place)
+    return row
+
+
+def request_bytes(row: dict[str, Any], dialect: str | None) -> bytes | None:
+    """The frame of a row's request; None for an event line of `decode pcap`."""
+    if "event" in row:
+        return None
+    header, body = part(row, "requestHeader"), part(row, "request")
+    return frames.encode_request(header, with_records(body), dialect)
+
+
+def response_bytes(row: dict[str, Any], dialect: str | None) -> bytes | None:
+    """The frame of a row's response; None for an event line, and for an exchange that had none."""
+    if "event" in row or ("requestHeader" in row and row.get("response") is None):
+        return None
+    asked = row.get("requestHeader", row)
+    header = row.get("responseHeader") or {"correlationId": asked.get("correlationId")}
+    api_key, version = (frames.header_int(asked, name) for name in ("requestApiKey", "requestApiVersion"))
+    return frames.encode_response(header, api_key, version, with_records(part(row, "response")), dialect)
+
+
+def part(row: dict[str, Any], name: str) -> dict[str, Any]:
+    value = row.get(name)
+    if not isinstance(value, dict):
+        raise EncodeError(name, "is missing" if value is None else f"needs an object, not {value!r}")
+    return value
+
+
+def with_records(value: Any) -> Any:
+    """The value with every records field's "batches" encoded."""
+    if isinstance(value, list):
+        return [with_records(item) if isinstance(item, (dict, list)) else item for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "batches" in value and "sizeInBytes" in value and "base64" not in value:
+        from kcli.records import encode_batches
+
+        return encode_batches(value["batches"])
+    return {name: with_records(item) if isinstance(item, (dict, list)) else item for name, item in value.items()}

@@ -1,0 +1,109 @@
+"""What commands read: files or standard input, raw or as hex or base64 text; and the options that say so."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from kcli.errors import InputError, UsageError
+
+__all__ = ["binary_input", "read_bytes", "read_text", "schema_option", "unhex"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+# xxd: `00000010: 0001 0011 ...  text`; hexdump -C: `00000010  00 01 ...  |text|`; tshark -x: `0010  00 01 ...   text`
+COLUMNS = re.compile(r"([0-9a-fA-F]{4,16})(:\s*|\s{2,}|$)(.*)")
+PAIRS = re.compile(r"(?:[0-9a-fA-F]{2})+")
+
+
+def binary_input(command: Command) -> Command:
+    """--hex and --base64: the input is text."""
+    command = click.option("--base64", "base64_", is_flag=True, help="The input is base64 text.")(command)
+    return click.option("--hex", "hex_", is_flag=True, help="The input is hex text, or a hex dump.")(command)
+
+
+def schema_option(command: Command) -> Command:
+    return click.option(
+        "--schema",
+        "dialect",
+        metavar="NAME|DIR",
+        help="A dialect over the stock tables: kip-227-draft, kip-1018, kip-630-draft, or a directory of message JSON.",
+    )(command)
+
+
+def read_bytes(file: str, hex_: bool = False, base64_: bool = False) -> bytes:
+    """The bytes of a file, or of standard input for "-"; decoded where they are text. InputError, UsageError."""
+    if hex_ and base64_:
+        raise UsageError("--hex and --base64: one of them at most")
+    data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    try:
+        return unhex(data) if hex_ else unbase64(data) if base64_ else data
+    except InputError as error:
+        raise error.within(name_of(file)) from None
+
+
+def read_text(file: str) -> bytes:
+    """A text file's bytes, or standard input's for "-"."""
+    return read_bytes(file)
+
+
+def name_of(file: str) -> str:
+    return "standard input" if file == "-" else file
+
+
+def unbase64(data: bytes) -> bytes:
+    try:
+        return base64.b64decode(b"".join(data.split()), validate=True)
+    except binascii.Error as error:
+        raise InputError(f"not base64: {error}") from None
+
+
+def unhex(data: bytes) -> bytes:
+    """Bytes from hex text: digits with white space, commas or 0x between them, or the columns of a hex dump."""
+    out = bytearray()
+    for number, line in enumerate(data.decode("latin-1").splitlines(), 1):
+        columns = COLUMNS.fullmatch(line.strip())
+        if line.strip() == "*":
+            raise InputError(f"line {number}: `*` stands for lines that were left out (hexdump -v prints them all)")
+        if columns and (columns[2].startswith(":") or int(columns[1], 16) == len(out)) and not bare(columns, len(out)):
+            out += dump_line(columns[3], columns[2].startswith(":"), number)
+        else:
+            out += plain_line(line, number)
+    return bytes(out)
+
+
+def bare(columns: re.Match[str], size: int) -> bool:
+    """A line of digits alone is data, unless it can only be the last offset of a dump."""
+    return not columns[3] and not columns[2].startswith(":") and not (size and len(columns[1]) >= 7)
+
+
+def dump_line(text: str, colon: bool, number: int) -> bytes:
+    """The hex column of a dump's line: text follows two spaces in xxd, a bar in hexdump, three spaces in tshark."""
+    if "|" in text:
+        text = text[: text.index("|")]
+    elif colon:
+        text = re.split(r"\s{2,}", text, maxsplit=1)[0]
+    else:
+        text = re.split(r"\s{3,}", text, maxsplit=1)[0]
+    return plain_line(text, number)
+
+
+def plain_line(text: str, number: int) -> bytes:
+    out = bytearray()
+    for token in re.finditer(r"[^\s,:;]+", text):
+        digits = token[0].removeprefix("0x").removeprefix("0X").replace("\\x", "")
+        if not PAIRS.fullmatch(digits):
+            wrong = next((i for i, c in enumerate(token[0]) if c not in "0123456789abcdefABCDEFxX"), 0)
+            why = f"{token[0][wrong]!r}" if len(digits) % 2 == 0 else f"an odd number of digits in {token[0][:20]!r}"
+            raise InputError(
+                f"not hex: line {number}, column {token.start() + wrong + 1}: {why} (pairs of digits expected)"
+            )
+        out += bytes.fromhex(digits)
+    return bytes(out)
