@@ -35,6 +35,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "list": "schema:list_",
         "show": "schema:show",
     },
+    "send": "send:send",
 }
 
 HELP = {

@@ -47,7 +47,7 @@ class Call:
     def decode(self, frame: Frame) -> dict[str, Any]:
         """The body of a response; DecodeError names the field."""
         if self.api_key == API_VERSIONS:
-            return frames.decode_response(frame, self.api_key, self.version, self.dialect).body
+            return frames.decode_response(frame, self.api_key, self.version, dialect=self.dialect).body
         return self.response.read_whole(frame, self.body_start(frame))
 
 

@@ -26,7 +26,7 @@ class ApiVersions:
 
     def best(self, api_key: int, low: int = 0, high: int = 32_767) -> int:
         """The newest version that the broker, the tables and low..high have in common; NetworkError when none."""
-        known = catalog(self.dialect).apis[api_key]
+        known = catalog(self.dialect).known(api_key)
         theirs = self.ranges.get(api_key)
         if theirs is None:
             raise NetworkError(f"{self.who} does not have {known.name} (api key {api_key})")

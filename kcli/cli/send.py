@@ -1,0 +1,110 @@
+"""`kcli send`: one request, or several, to a broker; the decoded answers back."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import click
+
+from kcli.cli.client_options import client_options, configure
+from kcli.cli.decode_message import RECORDS, records_hook
+from kcli.cli.inputs import binary_input, read_bytes, schema_option
+from kcli.client.cluster import Client
+from kcli.client.connection import Connection, Frame
+from kcli.client.outgoing import Outgoing, Written, answer_text, encoded, from_bytes, from_json, looks_like_json, raw
+from kcli.client.properties import ClientConfig
+from kcli.errors import UsageError
+
+__all__ = ["send"]
+
+
+@click.command()
+@click.argument("file", default="-", metavar="[FILE]")
+@client_options
+@binary_input
+@click.option("--raw", "exact", is_flag=True, help="Send the bytes as they are, malformed or not: no length is added.")
+@click.option("--api", metavar="NAME", help="The api of a JSON request whose header does not name it.")
+@click.option("--api-version", type=int, metavar="N", help="Its version; by default the newest both sides have.")
+@click.option("--node", type=int, metavar="ID", help="Send to this broker of the cluster, not to the bootstrap one.")
+@click.option("--records", type=RECORDS, default="none", help="What to show of a records field besides its size.")
+@schema_option
+def send(
+    file: str,
+    bootstrap: str | None,
+    settings: tuple[str, ...],
+    hex_: bool,
+    base64_: bool,
+    exact: bool,
+    api: str | None,
+    api_version: int | None,
+    node: int | None,
+    records: str,
+    dialect: str | None,
+) -> None:
+    """Send the request in FILE to a broker and print its decoded response.
+
+    FILE is an encoded request (with or without its length), or JSON as `kcli decode request` prints it, one or one a
+    line; parts of the header that are left out are filled in: `echo '{"topics":null}' | kcli send --api Metadata ...`.
+    """
+    config = configure(bootstrap, settings)
+    data = read_bytes(file, hex_, base64_)
+    if exact:
+        if api or api_version is not None:
+            raise UsageError("--raw sends bytes as they are: no --api, no --api-version")
+        asyncio.run(send_raw(config, raw(data), node, records))
+    elif not (hex_ or base64_) and looks_like_json(data):
+        asyncio.run(send_written(config, from_json(data, api, api_version, dialect), node, records, dialect))
+    else:
+        asyncio.run(send_encoded(config, [from_bytes(data, dialect)], node, records, dialect))
+
+
+async def send_raw(config: ClientConfig, requests: list[Outgoing], node: int | None, records: str) -> None:
+    """On a connection on which nothing was said before, but for a login where the configuration has one."""
+    if node is None and not config["security.protocol"].startswith("SASL"):
+        client = Client(config)
+        connection = await Connection.open(client.bootstrap[0], config)
+        try:
+            await converse(connection, requests, records, None)
+        finally:
+            await connection.close()
+        return
+    await send_encoded(config, requests, node, records, None)
+
+
+async def send_encoded(
+    config: ClientConfig, requests: list[Outgoing], node: int | None, records: str, dialect: str | None
+) -> None:
+    async with Client(config, dialect) as client:
+        session = await client.session(node)
+        await converse(session.connection, requests, records, dialect)
+
+
+async def send_written(
+    config: ClientConfig, requests: list[Written], node: int | None, records: str, dialect: str | None
+) -> None:
+    async with Client(config, dialect) as client:
+        session = await client.session(node)
+        numbered = enumerate(requests, 1)
+        choose, name = session.versions.best, config["client.id"]
+        outgoing = [encoded(each, choose, number, name, dialect) for number, each in numbered]
+        await converse(session.connection, outgoing, records, dialect)
+
+
+async def converse(connection: Connection, requests: list[Outgoing], records: str, dialect: str | None) -> None:
+    """Send them all, then print each answer as it comes."""
+    awaited: list[tuple[Outgoing, asyncio.Future[Frame]]] = []
+    for each in requests:
+        connection.send_raw(each.data)
+        if each.answered:
+            awaited.append((each, connection.expect(each.correlation, each.what)))
+        else:
+            sys.stderr.write(f"kcli: {each.what} with acks=0 has no response\n")
+    await connection.drain()
+    try:
+        for each, future in awaited:
+            sys.stdout.write(answer_text(each, await future, dialect, records, records_hook(records)) + "\n")
+            sys.stdout.flush()
+    finally:
+        for _, future in awaited:
+            future.cancel()

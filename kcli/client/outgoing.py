@@ -1,0 +1,170 @@
+"""Requests somebody else wrote, as bytes or as JSON: what has to be sent, and how to read what comes back.
+
+JSON is one request or one a line, in the form `kcli decode request` prints: {"requestHeader": {...}, "request": {...}}.
+The header may be left out in part or, when the api is named otherwise, whole; a lone object is then the body itself.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.client.connection import Frame
+from kcli.errors import InputError, UsageError
+from kcli.grammar import frames
+from kcli.jsontext import dumps, loads
+from kcli.schemas.catalog import catalog
+
+__all__ = ["Outgoing", "answer_text", "encoded", "from_bytes", "from_json", "looks_like_json", "raw"]
+
+PRODUCE = 0
+
+Choose = Callable[[int], int]
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """One request to send.
+
+    data: the bytes for the wire, its length in front
+    api_key, version, correlation: how to read the answer; None where the bytes don't say (an answer is then any frame)
+    answered: whether an answer will come (a Produce with acks=0 has none)
+    """
+
+    data: bytes
+    api_key: int | None
+    version: int | None
+    correlation: int | None
+    answered: bool = True
+    what: str = "the request"
+
+
+@dataclass(frozen=True)
+class Written:
+    """A request in JSON: its body, and what its header says of it."""
+
+    api_key: int
+    version: int | None
+    header: Mapping[str, Any]
+    body: Mapping[str, Any]
+
+
+def looks_like_json(data: bytes) -> bool:
+    return data.lstrip()[:1] == b"{"
+
+
+def raw(data: bytes) -> list[Outgoing]:
+    """Bytes as they are, malformed or not, cut where their lengths say so (together they are `data` again).
+
+    What a header seems to say is used to read the answer.
+    """
+    parts: list[Outgoing] = []
+    while data or not parts:
+        length = int.from_bytes(data[:4], "big", signed=True)
+        end = 4 + length if 8 <= length <= len(data) - 4 else len(data)
+        parts.append(raw_part(data[:end]))
+        data = data[end:]
+    return parts
+
+
+def raw_part(data: bytes) -> Outgoing:
+    header = data[4:12]
+    if len(header) < 8:
+        return Outgoing(data, None, None, None)
+    api_key, version = (int.from_bytes(header[at : at + 2], "big", signed=True) for at in (0, 2))
+    known = catalog(None).api(api_key)
+    if known is None or version not in known.versions:
+        return Outgoing(data, None, None, None)
+    correlation = int.from_bytes(header[4:8], "big", signed=True)
+    return Outgoing(data, api_key, version, correlation, what=f"{known.name} v{version}")
+
+
+def from_bytes(data: bytes, dialect: str | None = None) -> Outgoing:
+    """One encoded request, with or without its length in front; DecodeError when it is not a request."""
+    length = int.from_bytes(data[:4], "big", signed=True)
+    frame = data[4:] if len(data) >= 4 and length == len(data) - 4 else data
+    request = frames.decode_request(frame, dialect=dialect)
+    return outgoing(frame, request.api_key, request.api_version, request.header["correlationId"], request.body, dialect)
+
+
+def from_json(data: bytes, api: str | None, version: int | None, dialect: str | None = None) -> list[Written]:
+    """Requests in JSON; `api` and `version` are what the command line says. InputError, UsageError."""
+    return [written(value, api, version, dialect) for value in list(values(data))]
+
+
+def values(data: bytes) -> Iterator[Any]:
+    """The JSON values of a text: one, or one a line."""
+    try:
+        yield json.loads(data)
+    except UnicodeDecodeError:
+        loads(data)
+    except json.JSONDecodeError as error:
+        if "Extra data" not in error.msg:
+            loads(data)  # raises, in kcli's words
+        for number, line in enumerate(data.splitlines(), 1):
+            if line.strip():
+                yield loads(line, what=f"JSON in line {number}")
+
+
+def written(value: Any, api: str | None, version: int | None, dialect: str | None) -> Written:
+    if not isinstance(value, dict):
+        raise InputError(f"a request is a JSON object, not {type(value).__name__}")
+    whole = "request" in value and ("requestHeader" in value or api is None or len(value) == 1)
+    header = value.get("requestHeader", {}) if whole else {}
+    body = value["request"] if whole else value
+    if not isinstance(header, dict) or not isinstance(body, dict):
+        raise InputError('"requestHeader" and "request" are JSON objects')
+    named = api if api is not None else header.get("requestApiKey", header.get("requestApiKeyName"))
+    if named is None:
+        raise UsageError("which api? --api NAME, or requestApiKey (or requestApiKeyName) in the request's header")
+    api_key = catalog(dialect).api_key(str(named))
+    chosen = version if version is not None else header.get("requestApiVersion")
+    return Written(api_key, chosen, header, body)
+
+
+def encoded(request: Written, choose: Choose, correlation: int, client_id: str, dialect: str | None = None) -> Outgoing:
+    """The bytes of a request; choose(api key) is asked for its version, and correlation and client id are used, where
+    the request does not say them. EncodeError, SchemaError."""
+    version = request.version if request.version is not None else choose(request.api_key)
+    header = {
+        "correlationId": correlation,
+        "clientId": client_id,
+        **request.header,
+        "requestApiKey": request.api_key,
+        "requestApiVersion": version,
+    }
+    frame = frames.encode_request(header, dict(request.body), dialect)
+    return outgoing(frame, request.api_key, version, header["correlationId"], request.body, dialect)
+
+
+def outgoing(
+    frame: bytes, api_key: int, version: int, correlation: int, body: Mapping[str, Any], dialect: str | None
+) -> Outgoing:
+    answered = not (api_key == PRODUCE and body.get("acks") == 0)
+    known = catalog(dialect).api(api_key)
+    what = f"{known.name if known else f'api key {api_key}'} v{version}"
+    return Outgoing(len(frame).to_bytes(4, "big") + frame, api_key, version, correlation, answered, what)
+
+
+def answer_text(
+    request: Outgoing,
+    frame: Frame,
+    dialect: str | None = None,
+    records: str = "none",
+    hook: Callable[[memoryview], bytes] | None = None,
+) -> str:
+    """The JSON line of an answer, in the form `kcli decode response` prints; bytes of an unknown kind as base64.
+
+    records, hook: as MessageCodec.json's. DecodeError when the answer breaks its grammar.
+    """
+    if request.api_key is None or request.version is None:
+        return dumps({"base64": base64.b64encode(frame).decode()})
+    response = frames.decode_response(frame, request.api_key, request.version, dialect=dialect)
+    body, _ = response.codec.json(frame, response.start, records=records, hook=hook, whole=True)
+    return (
+        f'{{"responseHeader":{dumps(response.header)},"requestApiKey":{request.api_key},'
+        f'"requestApiVersion":{request.version},"response":{body.decode()}}}'
+    )
