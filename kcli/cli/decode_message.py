@@ -238,10 +238,11 @@ def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
             spans.append(Span("_trailing", end, len(data), "bytes behind the message", bytes(data[end:])))
     except DecodeError as error:
         failure = error
-        spans.append(Span(error.path, error.offset, len(data), error.reason, None))
     click.echo(f"{what}, {frame.end - frame.start} bytes")
     lines = tree_lines if options["format_"] == "tree" else hexdump_lines
     for line in lines(data, spans, options["dialect"]):
         click.echo(line)
     if failure is not None:
+        left = data[failure.offset : failure.offset + 8].hex(" ")
+        click.echo(f"{failure.offset:04x}  {left:<28}  {failure.path}  {failure.reason}")
         raise failure

@@ -38,7 +38,23 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "send": "send:send",
 }
 
+# What `--help` of a group says of its members, so that it need not import them.
 HELP = {
+    "audit": "Say which clients of a capture a Kafka release would refuse.",
+    "decode batch": "Decode record batches or message sets of any magic.",
+    "decode pcap": "Decode network captures: every request with its response.",
+    "decode request": "Decode a request by the api key and version it starts with.",
+    "decode response": "Decode a response, given its API and version.",
+    "decode segment": "Decode and verify log segments and the indexes beside them.",
+    "down-convert": "Convert record batches to an older magic, as brokers did for old clients.",
+    "encode batch": "Encode record batches of any magic from JSON.",
+    "encode request": "Encode requests from JSON.",
+    "encode response": "Encode responses from JSON.",
+    "schema diff": "Show what changed between two versions of a message, or two releases.",
+    "schema import": "Import message tables from Kafka's jars.",
+    "schema list": "List the messages that the tables have.",
+    "schema show": "Show a message's fields.",
+    "send": "Send one request to a broker and decode its response.",
     "decode": "Read the bytes of Kafka: captures, requests, responses, record batches, log segments.",
     "encode": "Write the bytes of Kafka from JSON.",
     "schema": "The message tables: list, show, compare and import them.",
@@ -48,9 +64,9 @@ HELP = {
 class LazyGroup(click.Group):
     """A group whose commands are named in a table and imported when they are asked for."""
 
-    def __init__(self, table: Mapping[str, str | Mapping[str, str]], **attributes: object) -> None:
+    def __init__(self, table: Mapping[str, str | Mapping[str, str]], path: str = "", **attributes: object) -> None:
         super().__init__(**attributes)  # type: ignore[arg-type]
-        self.table = table
+        self.table, self.path = table, path
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(self.table)
@@ -63,7 +79,11 @@ class LazyGroup(click.Group):
             module, _, attribute = target.partition(":")
             command: click.Command = getattr(importlib.import_module(f"kcli.cli.{module}"), attribute)
             return command
-        return LazyGroup(target, name=cmd_name, help=HELP[cmd_name], no_args_is_help=True)
+        return LazyGroup(target, f"{cmd_name} ", name=cmd_name, help=HELP[cmd_name], no_args_is_help=True)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, HELP[self.path + name]) for name in self.list_commands(ctx)])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

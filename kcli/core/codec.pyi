@@ -21,7 +21,7 @@ class Node:
         data: Buffer,
         offset: int = 0,
         *,
-        records: str = "size",
+        records: str = "none",
         hook: Callable[[memoryview], bytes] | None = None,
         names: Names | None = None,
         whole: bool = False,

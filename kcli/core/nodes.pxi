@@ -74,11 +74,11 @@ cdef class Node:
             PyBuffer_Release(&view)
         return self.fallback.read(data, offset)
 
-    def json(self, data, Py_ssize_t offset=0, *, str records="size", hook=None, Names names=None, bint whole=False):
+    def json(self, data, Py_ssize_t offset=0, *, str records="none", hook=None, Names names=None, bint whole=False):
         """(text, end): the JSON text of `read`'s value, as UTF-8 bytes.
 
-        records: what stands in a records field: its "size", "raw" base64 too, or what `hook(memoryview) -> bytes` makes
-        of it, as "batches". whole: bytes behind the message are kept as "_trailing".
+        records: what stands in a records field beside its size: "none", "raw" base64, or what `hook(memoryview) -> bytes`
+        makes of it, as "batches". whole: bytes behind the message are kept as "_trailing".
         """
         cdef Py_buffer view
         cdef Out out = Out(NULL, 0, 0)
@@ -180,7 +180,7 @@ cdef int check_offset(Py_buffer* view, Py_ssize_t offset) except -1:
 
 
 cdef int json_context(JsonContext* context, str records, object hook, Names names) except -1:
-    context.records = {"size": RECORDS_SIZE, "raw": RECORDS_RAW}.get(records, RECORDS_HOOK)
+    context.records = {"none": RECORDS_SIZE, "raw": RECORDS_RAW}.get(records, RECORDS_HOOK)
     if context.records == RECORDS_HOOK and hook is None:
         raise ValueError(f"records={records!r} needs a hook")
     context.hook = <PyObject*>hook

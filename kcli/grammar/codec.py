@@ -52,7 +52,7 @@ class Interpreted:
         data: Buffer,
         offset: int = 0,
         *,
-        records: str = "size",
+        records: str = "none",
         hook: Hook | None = None,
         names: Names | None = None,
         whole: bool = False,
@@ -172,16 +172,16 @@ class MessageCodec:
         data: Buffer,
         offset: int = 0,
         *,
-        records: str = "size",
+        records: str = "none",
         hook: Hook | None = None,
         names: Names | None = None,
         whole: bool = False,
     ) -> tuple[bytes, int]:
         """(text, end): JSON text, UTF-8, of the message at `offset`.
 
-        records: what a records field shows: its "size", "raw" base64 too, or anything else with `hook`, which turns its
-        bytes into the JSON text of "batches". names: topic ids are shown with the names learnt so far (`_topicName`).
-        whole: the message is all of the rest, in the layout that fits; bytes left over stand as "_trailing".
+        records: what a records field shows beside its size: "none", "raw" base64, or anything else with `hook`, which
+        turns its bytes into the JSON text of "batches". names: topic ids are shown with the names learnt so far
+        (`_topicName`). whole: the message is all of the rest, in the layout that fits; bytes left over stand as "_trailing".
         """
         try:
             if whole and self.variants:
@@ -195,7 +195,7 @@ class MessageCodec:
         except DecodeError as error:
             raise self.named(error) from None
 
-    def json_value(self, value: dict[str, Any], *, records: str = "size", hook: Hook | None = None) -> dict[str, Any]:
+    def json_value(self, value: dict[str, Any], *, records: str = "none", hook: Hook | None = None) -> dict[str, Any]:
         """The JSON form (base64 for bytes, records by size) of a value that `read` gave."""
         return self.interpreted_for(value).json_value(value, JsonForm(records, hook))
 

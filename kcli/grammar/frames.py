@@ -94,7 +94,7 @@ def decode_response(data: Buffer, api_key: int, version: int, start: int = 0, di
 def response_codec(data: Buffer, start: int, api_key: int, version: int, dialect: str | None = None) -> MessageCodec:
     """The codec of a response's body at `start`: that of its request's version.
 
-    But for one case: ApiVersions in a version that a broker doesn't know is answered in version 0, with error 35 (KIP-511).
+    But for one: ApiVersions in a version that a broker doesn't know is answered in version 0, error 35 (KIP-511).
     """
     if api_key == API_VERSIONS and version != 0 and bytes(data[start : start + 2]) == b"\0\x23":
         oldest = messages.response(api_key, 0, dialect)

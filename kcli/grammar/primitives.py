@@ -48,9 +48,9 @@ _FLOAT_NAMES = ("NaN", "Infinity", "-Infinity")
 
 @dataclass(frozen=True, slots=True)
 class JsonForm:
-    """How JSON is made: records by "size", "raw" as base64 too, or with what `hook` makes of them as "batches"."""
+    """How JSON is made: records by size, "raw" with base64, or with what `hook` makes of them."""
 
-    records: str = "size"
+    records: str = "none"
     hook: Callable[[memoryview], bytes] | None = None
 
 
