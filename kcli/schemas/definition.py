@@ -67,7 +67,7 @@ def build(raw: Raw) -> Message:
         fields=structs.fields(raw.get("fields", ()), name),
         releases=releases(raw),
         variants=tuple(
-            Variant(each["name"], Range.parse(each["versions"]), build({**raw, **each["message"], "variants": ()}))
+            Variant(each["before"], Range.parse(each["versions"]), build({**raw, **each["message"], "variants": ()}))
             for each in raw.get("variants", ())
         ),
         component=raw.get("component", ""),

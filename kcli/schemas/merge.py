@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from kcli.errors import SchemaError
 from kcli.schemas.layout import holds, layout, reads
-from kcli.schemas.model import Field, Message, Releases, Variant
+from kcli.schemas.model import Field, Message, Releases, Variant, release_order
 from kcli.schemas.ranges import ALL, NONE, Range, covering
 
 __all__ = ["Identity", "Tables", "add_release", "identity"]
@@ -116,9 +116,11 @@ def variants(old: Message, new: Message, versions: list[int]) -> list[Variant]:
     if not versions:
         return []
     spoken = covering(versions)
-    others = tuple(each for each in old.releases if each.versions & spoken)
+    # Releases before an earlier change of these versions had yet another layout.
+    since = max((each.before for each in old.variants if each.versions & spoken), key=release_order, default="0")
+    others = tuple(late for each in old.releases if each.versions & spoken and (late := each.starting(since)))
     form = replace(old, versions=spoken, releases=others, variants=(), aliases=())
-    return [Variant(f"before {new.releases[-1].since}", spoken, form)]
+    return [Variant(new.releases[-1].since, spoken, form)]
 
 
 def check(merged: Message, old: Message, new: Message, parting: list[int]) -> None:

@@ -5,7 +5,7 @@ The terms are those of Kafka's own message definitions (KIP-482 and the README b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kcli.schemas.ranges import NONE, Range
 
@@ -88,6 +88,12 @@ class Releases:
     def says_same(self, other: Releases) -> bool:
         return (self.versions, self.unstable, self.listeners) == (other.versions, other.unstable, other.listeners)
 
+    def starting(self, since: str) -> Releases | None:
+        """Those of them from a release on; None when they all came before it."""
+        if release_order(self.until) < release_order(since):
+            return None
+        return replace(self, since=max(self.since, since, key=release_order))
+
     def __contains__(self, release: object) -> bool:
         """Is this release, "3.9", one of them?"""
         return isinstance(release, str) and release_order(self.since) <= release_order(release) <= release_order(
@@ -134,11 +140,15 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Another layout of the same versions of a message, spoken by some releases: `name` says which ("before 3.3")."""
+    """Another layout of the same versions of a message, spoken by the releases before `before`."""
 
-    name: str
+    before: str
     versions: Range
     message: Message
+
+    @property
+    def name(self) -> str:
+        return f"before {self.before}"
 
 
 @dataclass(frozen=True, slots=True)

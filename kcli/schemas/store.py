@@ -48,7 +48,7 @@ def to_raw(message: Message) -> dict[str, Any]:
     if message.releases:
         raw["releases"] = {str(each): releases_to_raw(each) for each in message.releases}
     if message.variants:
-        raw["variants"] = [variant_to_raw(each.name, each.message) for each in message.variants]
+        raw["variants"] = [variant_to_raw(each.before, each.message) for each in message.variants]
     return raw
 
 
@@ -57,10 +57,14 @@ def releases_to_raw(releases: Releases) -> list[str]:
     return [*entry, "unstable"] if releases.unstable else entry
 
 
-def variant_to_raw(name: str, message: Message) -> dict[str, Any]:
+def variant_to_raw(before: str, message: Message) -> dict[str, Any]:
     form = to_raw(message)
     kept = ("validVersions", "flexibleVersions", "fields", "releases")
-    return {"name": name, "versions": str(message.versions), "message": {key: form[key] for key in kept if key in form}}
+    return {
+        "before": before,
+        "versions": str(message.versions),
+        "message": {key: form[key] for key in kept if key in form},
+    }
 
 
 def fields_to_raw(fields: tuple[Field, ...], structs: dict[str, tuple[Field, ...]]) -> list[dict[str, Any]]:

@@ -1,0 +1,111 @@
+"""What changed: between two versions of a message, or between two releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kcli.schemas.catalog import Catalog
+from kcli.schemas.model import Field, Message
+
+__all__ = ["Change", "between_releases", "between_versions", "said_by", "traits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """message  "FetchRequest"
+    path     the field, or "" for the message itself
+    change   "added", "removed", "changed"
+    before, after  what it was and is; "" where it was not there
+    """
+
+    message: str
+    path: str
+    change: str
+    before: str
+    after: str
+
+
+def between_versions(message: Message, one: int, other: int) -> list[Change]:
+    """The fields that differ between two versions of a message."""
+    found = []
+    if message.is_flexible(one) != message.is_flexible(other):
+        before, after = (form(message, version) for version in (one, other))
+        found.append(Change(message.name, "", "changed", before, after))
+    before_fields, after_fields = fields_of(message, one), fields_of(message, other)
+    for path in merged(list(before_fields), list(after_fields)):
+        before, after = before_fields.get(path, ""), after_fields.get(path, "")
+        if before != after:
+            change = "changed" if before and after else "added" if after else "removed"
+            found.append(Change(message.name, path, change, before, after))
+    return found
+
+
+def form(message: Message, version: int) -> str:
+    return "flexible (compact lengths, tagged fields)" if message.is_flexible(version) else "not flexible"
+
+
+def merged(before: list[str], after: list[str]) -> Iterator[str]:
+    """The paths of both, each where its neighbours are."""
+    known = set(after)
+    at = 0
+    for path in before:
+        if path in known:
+            place = after.index(path, at) + 1 if path in after[at:] else at
+            yield from after[at:place]
+            at = max(at, place)
+        else:
+            yield path
+    yield from after[at:]
+
+
+def fields_of(message: Message, version: int) -> dict[str, str]:
+    """Path -> what the field is in this version."""
+    return dict(walk(message.fields, version, ""))
+
+
+def walk(fields: tuple[Field, ...], version: int, path: str) -> Iterator[tuple[str, str]]:
+    for field in fields:
+        if version in field.versions:
+            yield f"{path}{field.name}", " ".join((field.type, *traits(field, version)))
+            yield from walk(field.fields, version, f"{path}{field.name}.")
+
+
+def traits(field: Field, version: int) -> list[str]:
+    """What is to say of a field in one version beside its type: nullable, its tag, its default."""
+    found = ["nullable"] if version in field.nullable else []
+    if version in field.tagged:
+        found.append(f"tag {field.tag}")
+    if field.flexible is not None and version not in field.flexible:
+        found.append("classic length")
+    if field.default is None and version in field.nullable:
+        found.append("default null")
+    elif isinstance(field.default, int | float | str) and field.default not in (0, "", "A" * 22):
+        found.append(f"default {str(field.default).lower() if isinstance(field.default, bool) else field.default}")
+    return found
+
+
+def between_releases(catalog: Catalog, one: str, other: str) -> list[Change]:
+    """Messages and versions that differ between two releases, requests first."""
+    found = []
+    for name in catalog.names:
+        message = catalog.message(name)
+        before, after = said_by(message, one), said_by(message, other)
+        if before != after:
+            change = "changed" if before and after else "added" if after else "removed"
+            found.append(Change(name, "", change, before, after))
+    return found
+
+
+def said_by(message: Message, release: str) -> str:
+    """The versions that a release has of a message, as text: "0-17", "0-1, 1 unstable"; "" when it has none."""
+    for each in message.releases:
+        if release in each:
+            unstable = f", {each.versions.hi} unstable" if each.unstable else ""
+            layout = next((variant.name for variant in message.variants if is_spoken(variant.message, release)), "")
+            return f"{each.versions}{unstable}" + (f", layout {layout}" if layout else "")
+    return ""
+
+
+def is_spoken(form: Message, release: str) -> bool:
+    return any(release in each for each in form.releases)
