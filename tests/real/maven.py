@@ -25,7 +25,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-__all__ = ["broker_jars", "cache", "command", "compiled", "jars", "locked", "release", "unavailable"]
+__all__ = ["broker_jars", "cache", "command", "compiled", "jars", "locked", "message_jars", "release", "unavailable"]
 
 KAFKA = "org.apache.kafka"
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:build-classpath"
@@ -99,6 +99,26 @@ def jars(artifact: str, version: str) -> list[Path]:
     [PosixPath('.../kafka-clients-4.4.0.jar'), ...]
     """
     return list(classpath((f"{KAFKA}:{artifact}:{version}", *QUIET, *JACKSON)))
+
+
+# Where generated message classes live, and since when. Before, group and transaction records were in the broker itself.
+MESSAGE_ARTIFACTS = {
+    "kafka-clients": (0,),
+    "kafka-raft": (2, 7),
+    "kafka-metadata": (2, 8),
+    "kafka-group-coordinator": (3, 4),
+    "kafka-transaction-coordinator": (3, 8),
+    "kafka-share-coordinator": (4, 0),
+}
+
+
+def message_jars(version: str) -> list[Path]:
+    """The jars with a release's generated messages, without what else those artifacts need."""
+    parts = release(version)
+    names = [name for name, since in MESSAGE_ARTIFACTS.items() if parts >= since]
+    names += ["kafka_2.13"] if parts < (3, 8) else []
+    alone = tuple(f"{KAFKA}:{name}:{version}:alone" for name in names)
+    return list(classpath((*alone, *QUIET, *JACKSON)))
 
 
 def broker_jars(version: str) -> list[Path]:
