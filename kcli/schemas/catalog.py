@@ -223,6 +223,6 @@ def plain(name: str) -> str:
 def unknown(what: str, name: str, names: list[str]) -> str:
     import difflib
 
-    by_plain = {plain(each): each for each in names}
+    by_plain = {plain(each): each for each in reversed(names)}
     near = difflib.get_close_matches(plain(name), list(by_plain), 1)
     return f"{name}: no such {what}" + (f"; did you mean {by_plain[near[0]]}?" if near else "")

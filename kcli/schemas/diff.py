@@ -86,15 +86,22 @@ def traits(field: Field, version: int) -> list[str]:
 
 
 def between_releases(catalog: Catalog, one: str, other: str) -> list[Change]:
-    """Messages and versions that differ between two releases, requests first."""
+    """APIs and other messages whose versions differ between two releases."""
     found = []
+    apis = {catalog.message(api.request).name: api.name for api in catalog.apis.values()}
     for name in catalog.names:
         message = catalog.message(name)
         before, after = said_by(message, one), said_by(message, other)
-        if before != after:
+        # A response has the versions of its request, but a layout of its own.
+        told = message.kind == "response" and bare(before) != bare(after)
+        if before != after and not told:
             change = "changed" if before and after else "added" if after else "removed"
-            found.append(Change(name, "", change, before, after))
+            found.append(Change(apis.get(name, name), "", change, before, after))
     return found
+
+
+def bare(said: str) -> str:
+    return said.partition(",")[0]
 
 
 def said_by(message: Message, release: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,13 +37,19 @@ def release_of(path: Path) -> tuple[str, str]:
     return found["artifact"], found["release"]
 
 
-def read_jars(paths: Iterable[Path]) -> dict[str, list[Message]]:
-    """Messages by release, oldest release first. Of two jars with one message in one release the later path counts."""
+def read_jars(paths: Sequence[Path], done: Callable[[int], None] = lambda _: None) -> dict[str, list[Message]]:
+    """Messages by release, oldest release first. Of two jars with one message in one release the later path counts.
+
+    done: is told the bytes of the jars read so far.
+    """
     found: dict[str, dict[tuple[str, str], Message]] = {}
+    size = 0
     for path in paths:
         _, release = release_of(path)
         for message in read_jar(path):
             found.setdefault(release, {})[message.kind, message.name] = message
+        size += path.stat().st_size
+        done(size)
     return {release: list(found[release].values()) for release in sorted(found, key=release_order)}
 
 
