@@ -1,0 +1,42 @@
+from collections.abc import Callable
+
+from typing_extensions import Buffer
+
+DONE: int
+END: int
+PARTIAL: int
+LENGTH: int
+SHORT: int
+MAGIC: int
+SUSPECT: int
+
+Frame = tuple[
+    int, int, int, int, int, int, int, int, bool | None, int, int, int, int, int, int, int, int, int, int
+]
+Hook = Callable[[bytes | None, bytes | None], bytes]
+
+class BatchText:
+    problems: list[tuple[int, str, str]]
+    batches: int
+    records: int
+    wrong_checksums: int
+    def __init__(
+        self,
+        decompress: Callable[[int, Buffer, int], Buffer],
+        control: Hook | None = None,
+        record: Hook | None = None,
+        payloads: bool = True,
+    ) -> None: ...
+    def take(self) -> bytes: ...
+    def text(self) -> memoryview: ...
+    def clear(self) -> None: ...
+    def take_findings(self) -> tuple[int, int, int, list[tuple[int, str, str]]]: ...
+    def append(self, text: bytes, lines: bool = False) -> None: ...
+    def write(
+        self, data: Buffer, start: int, stop: int, base: int, full: bool, trusted: int = -1, lines: bool = False
+    ) -> tuple[int, int]: ...
+
+def whole(data: Buffer, start: int, size: int) -> tuple[int, int, int]: ...
+def find(data: Buffer, start: int, stop: int) -> int: ...
+def sound(data: Buffer, start: int, stop: int) -> tuple[bool, bool]: ...
+def frames(data: Buffer, start: int = 0, check: bool = True) -> tuple[list[Frame], int, int]: ...

@@ -1,0 +1,74 @@
+"""Compression of record batches: one module for each codec, imported when it is first asked for.
+
+A codec module has `compress(data, magic, level) -> bytes` and `decompress(data, magic, most) -> bytes-like`: whole payloads of a
+batch or of a wrapper message. `level` None is Kafka's default. `most`: the output may not be longer than that many bytes.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Protocol, cast
+
+from typing_extensions import Buffer
+
+from kcli.errors import EncodeError, InputError
+
+__all__ = ["CODECS", "MOST_BYTES", "codec_id", "compress", "decompress"]
+
+# Names by codec id, as in the lowest three bits of a batch's attributes (Kafka's CompressionType).
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+# No batch may unfold to more than this, whatever its bytes say: 256 MiB.
+MOST_BYTES = 1 << 28
+
+# What a byte of input can unfold to at most, by format: gzip 1032, snappy 64 (copies of 64 in 3 bytes, rounded up), lz4
+# 255; zstd has no such limit (a block of 128 KiB may take 4 bytes).
+RATIOS = {1: 1040, 2: 64, 3: 260, 4: 1 << 16}
+
+
+class Codec(Protocol):
+    def compress(self, data: Buffer, magic: int, level: int | None) -> bytes: ...
+    def decompress(self, data: memoryview, magic: int, most: int) -> Buffer: ...
+
+
+_loaded: dict[int, Codec] = {}
+
+
+def _codec(number: int) -> Codec:
+    codec = _loaded.get(number)
+    if codec is None:
+        module = importlib.import_module(f"kcli.records.codecs.{CODECS[number]}")
+        codec = _loaded[number] = cast(Codec, module)
+    return codec
+
+
+def codec_id(name: str) -> int:
+    """The id of a codec by name; EncodeError for one that Kafka does not have."""
+    if name not in CODECS:
+        raise EncodeError("compression", f"no codec {name!r} ({', '.join(CODECS)} expected)")
+    return CODECS.index(name)
+
+
+def decompress(codec: int, data: Buffer, magic: int = 2, most: int = MOST_BYTES) -> Buffer:
+    """A payload unfolded. InputError: an id without a codec, damaged data, or more than `most` bytes of output.
+
+    magic: in magic 0 the header checksum of lz4 frames is wrong by Kafka's convention, and not looked at.
+    """
+    view = memoryview(data).cast("B")
+    if codec == 0:
+        return view
+    if codec >= len(CODECS):
+        raise InputError(f"codec {codec}: there is none with this id (0 to 4 expected)")
+    return _codec(codec).decompress(view, magic, min(most, len(view) * RATIOS[codec] + 65536))
+
+
+def compress(codec: int, data: Buffer, magic: int = 2, level: int | None = None) -> bytes:
+    """A payload folded as Kafka folds it: gzip with one member, snappy in xerial blocks, lz4 and zstd in frames.
+
+    level None: Kafka's default, as near as the library has it.
+    """
+    return bytes(data) if codec == 0 else _codec(codec).compress(data, magic, level)
+
+
+Decompress = Callable[[int, Buffer, int], Buffer]

@@ -1,0 +1,86 @@
+"""lz4 frames (Kafka's Lz4BlockOutputStream): 64 KiB independent blocks, no checksums but the header's, no content size.
+
+In magic 0 the header's checksum is taken over one word too much, frame magic included (KAFKA-3160); such a checksum is
+put right before the library sees it, and not looked at, as in Kafka's own reader.
+"""
+
+from __future__ import annotations
+
+import lz4.frame
+from typing_extensions import Buffer
+
+from kcli.errors import InputError
+
+MAGIC = b"\x04\x22\x4d\x18"
+FLAG_INDEPENDENT, FLAG_CONTENT_SIZE, FLAG_DICTIONARY = 0x20, 0x08, 0x01
+
+
+def compress(data: Buffer, magic: int, level: int | None) -> bytes:
+    """level None: the fast compressor, which Kafka's default is; levels are those of lz4."""
+    folded: bytes = lz4.frame.compress(
+        data,
+        compression_level=level or 0,
+        block_size=lz4.frame.BLOCKSIZE_MAX64KB,
+        block_linked=False,
+        store_size=False,
+    )
+    return with_old_checksum(folded) if magic == 0 else folded
+
+
+def decompress(data: memoryview, magic: int, most: int) -> bytes:
+    size = descriptor_size(data)
+    if magic == 0:
+        checksum = xxh32(bytes(data[4 : 4 + size])) >> 8 & 0xFF
+        if data[4 + size] != checksum:
+            data = memoryview(b"".join((data[: 4 + size], bytes([checksum]), data[5 + size :])))
+    reader = lz4.frame.LZ4FrameDecompressor()
+    try:
+        unfolded: bytes = reader.decompress(data, most + 1)
+    except (RuntimeError, EOFError) as error:
+        raise InputError(f"lz4: {error}") from None
+    if len(unfolded) > most:
+        raise InputError(f"lz4: unfolds to more than {most} bytes")
+    if not reader.eof:
+        raise InputError(f"lz4: the frame ends early, after {len(unfolded)} bytes of output")
+    return unfolded
+
+
+def descriptor_size(data: memoryview) -> int:
+    """Bytes of the frame descriptor between the frame's magic and the header checksum."""
+    if data[:4] != MAGIC:
+        raise InputError(f"lz4: starts with {bytes(data[:4]).hex() or 'nothing'}, a frame (04224d18) expected")
+    if len(data) < 7:
+        raise InputError("lz4: the frame's header is cut")
+    if not data[4] & FLAG_INDEPENDENT:
+        raise InputError("lz4: a frame with linked blocks, which Kafka refuses")
+    size = 2 + 8 * bool(data[4] & FLAG_CONTENT_SIZE) + 4 * bool(data[4] & FLAG_DICTIONARY)
+    if len(data) < 5 + size:
+        raise InputError("lz4: the frame's header is cut")
+    return size
+
+
+def with_old_checksum(frame: bytes) -> bytes:
+    """The frame with the header checksum of magic 0: over the frame's magic and the descriptor."""
+    size = descriptor_size(memoryview(frame))
+    checksum = xxh32(frame[: 4 + size]) >> 8 & 0xFF
+    return frame[: 4 + size] + bytes([checksum]) + frame[5 + size :]
+
+
+def xxh32(data: bytes) -> int:
+    """xxHash32 with seed 0 of fewer than 16 bytes, all that a frame header needs (xxhash_spec.md)."""
+    assert len(data) < 16 + 1
+    primes = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1)
+    mask = 0xFFFFFFFF
+
+    def rotate(value: int, by: int) -> int:
+        return (value << by | value >> 32 - by) & mask
+
+    value, at = primes[4] + len(data), 0
+    while len(data) - at >= 4:
+        value = rotate(value + int.from_bytes(data[at : at + 4], "little") * primes[2] & mask, 17) * primes[3] & mask
+        at += 4
+    for byte in data[at:]:
+        value = rotate(value + byte * primes[4] & mask, 11) * primes[0] & mask
+    value = (value ^ value >> 15) * primes[1] & mask
+    value = (value ^ value >> 13) * primes[2] & mask
+    return value ^ value >> 16

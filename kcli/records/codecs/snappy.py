@@ -1,0 +1,71 @@
+"""snappy: the xerial stream Kafka writes (snappy-java's SnappyOutputStream), and a raw block, which it reads as well.
+
+The stream: `82 "SNAPPY" 00`, version int32, compatible int32, then blocks, each behind its length as int32. A header may
+come again between blocks, where streams were joined.
+"""
+
+from __future__ import annotations
+
+import cramjam
+from typing_extensions import Buffer
+
+from kcli.errors import InputError
+
+MAGIC = b"\x82SNAPPY\x00"
+HEADER = MAGIC + b"\0\0\0\1" + b"\0\0\0\1"
+BLOCK = 32 * 1024
+
+
+def compress(data: Buffer, _magic: int, _level: int | None) -> bytes:
+    """Snappy has no levels."""
+    view = memoryview(data)
+    parts = [HEADER]
+    for start in range(0, len(view), BLOCK):
+        block = bytes(cramjam.snappy.compress_raw(view[start : start + BLOCK]))
+        parts += [len(block).to_bytes(4, "big"), block]
+    return b"".join(parts)
+
+
+def decompress(data: memoryview, _magic: int, most: int) -> bytes | bytearray:
+    if not len(data):
+        raise InputError("snappy: no bytes (a stream or a block expected)")
+    blocks = list(split_blocks(data)) if data[:8] == MAGIC else [data]
+    sizes = [unfolded_size(block) for block in blocks]
+    if sum(sizes) > most:
+        raise InputError(f"snappy: unfolds to {sum(sizes)} bytes, at most {most} expected")
+    unfolded = bytearray(sum(sizes))
+    into, at = memoryview(unfolded), 0
+    for block, size in zip(blocks, sizes, strict=True):
+        try:
+            written = cramjam.snappy.decompress_raw_into(block, into[at : at + size]) if size else 0
+        except cramjam.DecompressionError as error:
+            raise InputError(f"snappy: {error}") from None
+        if written != size:
+            raise InputError(f"snappy: a block gives {written} bytes, its start says {size}")
+        at += size
+    return unfolded
+
+
+def split_blocks(data: memoryview) -> list[memoryview]:
+    """The blocks of a xerial stream, headers between them skipped."""
+    blocks, at = [], 0
+    while at < len(data):
+        if data[at : at + 8] == MAGIC:
+            at += len(HEADER)
+            continue
+        size = int.from_bytes(data[at : at + 4], "big", signed=True)
+        if len(data) - at < 4 or size < 0 or size > len(data) - at - 4:
+            raise InputError(f"snappy: the block at 0x{at:x} says {size} bytes, {len(data) - at - 4} left")
+        blocks.append(data[at + 4 : at + 4 + size])
+        at += 4 + size
+    return blocks
+
+
+def unfolded_size(block: memoryview) -> int:
+    """The size a raw block says in front, an unsigned varint of at most 5 bytes."""
+    size = 0
+    for index, byte in enumerate(block[:5]):
+        size |= (byte & 0x7F) << 7 * index
+        if byte < 0x80:
+            return size
+    raise InputError("snappy: a block without its size in front")

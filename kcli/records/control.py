@@ -1,0 +1,84 @@
+"""Control records: the markers of transactions, of leader changes and of KRaft's own state (Kafka's ControlRecordType).
+
+The key is `version` int16, `type` int16. The value of a commit or abort marker is `version` int16, `coordinatorEpoch` int32
+(EndTransactionMarker); the values of the others are messages of Kafka's schemas, led by their version.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+from kcli.errors import InputError
+from kcli.jsontext import dumps
+
+__all__ = ["CONTROL_TYPES", "control_members", "decode_control", "end_transaction_key", "end_transaction_value"]
+
+CONTROL_TYPES: Mapping[int, str] = {
+    0: "ABORT",
+    1: "COMMIT",
+    2: "LEADER_CHANGE",
+    3: "SNAPSHOT_HEADER",
+    4: "SNAPSHOT_FOOTER",
+    5: "KRAFT_VERSION",
+    6: "KRAFT_VOTERS",
+}
+MESSAGES: Mapping[int, str] = {
+    2: "LeaderChangeMessage",
+    3: "SnapshotHeaderRecord",
+    4: "SnapshotFooterRecord",
+    5: "KRaftVersionRecord",
+    6: "VotersRecord",
+}
+
+
+def decode_control(key: bytes | None, value: bytes | None) -> dict[str, Any]:
+    """{"type", "version", "data"}: type None with "apiKey" and "reason" when it can't be told what it is.
+
+    `data` has the fields of the value; for what cannot be read it is {"base64": ...}, with a "reason".
+    """
+    if key is None or len(key) < 4:
+        return unknown(None, None, value, f"a control record's key has 4 bytes, here {0 if key is None else len(key)}")
+    kind = int.from_bytes(key[2:4], "big", signed=True)
+    name = CONTROL_TYPES.get(kind)
+    if name is None:
+        return unknown(kind, None, value, f"no control record type {kind} (0 to 6 expected)")
+    if value is None or len(value) < 2:
+        return unknown(kind, None, value, "a control record's value begins with its version")
+    version = int.from_bytes(value[:2], "big", signed=True)
+    try:
+        return {"type": name, "version": version, "data": decode_value(kind, version, value)}
+    except InputError as error:
+        return unknown(kind, version, value, str(error))
+
+
+def decode_value(kind: int, version: int, value: bytes) -> dict[str, Any]:
+    if kind < 2:
+        if len(value) < 6:
+            raise InputError(f"a transaction marker needs 6 bytes, {len(value)} are here")
+        return {"coordinatorEpoch": int.from_bytes(value[2:6], "big", signed=True)}
+    from kcli.grammar import messages
+
+    fields, _ = messages.data(MESSAGES[kind], version).read(value, 0)
+    return dict(fields)
+
+
+def unknown(kind: int | None, version: int | None, value: bytes | None, reason: str) -> dict[str, Any]:
+    import base64
+
+    data = None if value is None else {"base64": base64.b64encode(value).decode()}
+    return {"type": None, "apiKey": kind, "version": version, "data": data, "reason": reason}
+
+
+def control_members(key: bytes | None, value: bytes | None) -> bytes:
+    """The member that a control record has more than another, as JSON text: `,"_control":{...}`."""
+    return b',"_control":' + dumps(decode_control(key, value)).encode()
+
+
+def end_transaction_key(commit: bool) -> bytes:
+    return struct.pack(">hh", 0, int(commit))
+
+
+def end_transaction_value(coordinator_epoch: int) -> bytes:
+    return struct.pack(">hi", 0, coordinator_epoch)

@@ -1,0 +1,92 @@
+"""Where a row of batches breaks off: what the damage is, and at which byte sound batches go on.
+
+Kafka's own readers stop at an impossible size, and believe a wrong one. Here the checksum decides: behind a batch whose
+checksum is wrong and which no sound batch follows, and at whatever is no batch, the next batch with a right checksum is
+looked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kcli.core import records as core
+
+__all__ = ["Damage", "assess"]
+
+# No more than this is held in memory to find the next sound batch.
+SEARCH_BYTES = 1 << 25
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """data[start:end] is no batch (event "undecodable"), or the cut begin of one at the end (event "truncated")."""
+
+    event: str
+    start: int
+    end: int
+    reason: str
+
+    @property
+    def lawful(self) -> bool:
+        """A fetch response may end inside a batch, and a log that is being written as well."""
+        return self.event == "truncated"
+
+
+def assess(data: bytearray | memoryview, size: int, at: int, status: int, last: bool) -> Damage | None | bool:
+    """What to do about the entry at `at`, at which a writer stopped with `status`: the Damage to report; None: take the
+    batch as it is, its size is right; True: not to be told without more bytes.
+
+    data[:size] is there; `last`: nothing follows.
+    """
+    if status == core.SUSPECT:
+        return assess_suspect(data, size, at, last)
+    following = core.find(data, at + 1, size)
+    if following >= 0:
+        return Damage("undecodable", at, following, describe(data, size, at, status))
+    if not last:
+        if size - at < SEARCH_BYTES:
+            return True
+        return Damage("undecodable", at, size - SEARCH_BYTES // 2, describe(data, size, at, status))
+    if status == core.PARTIAL:
+        return Damage("truncated", at, size, describe(data, size, at, status))
+    return Damage("undecodable", at, skip_short(data, size, at, status), describe(data, size, at, status))
+
+
+def assess_suspect(data: bytearray | memoryview, size: int, at: int, last: bool) -> Damage | None | bool:
+    """A batch with a wrong checksum, and no sound one behind it: is its size field at fault?"""
+    end = at + entry_size(data, at)
+    plausible, _ = core.sound(data, end, size)
+    following = core.find(data, at + 1, size)
+    if following < 0:
+        return None if last or size - at >= SEARCH_BYTES else True
+    if following > end or (following == end and plausible):
+        return None
+    reason = f"a batch with a wrong checksum says {end - at} bytes, a sound one begins {following - at} bytes from its start"
+    return Damage("undecodable", at, following, reason)
+
+
+def entry_size(data: bytearray | memoryview, at: int) -> int:
+    return int.from_bytes(data[at + 8 : at + 12], "big", signed=True) + 12
+
+
+def skip_short(data: bytearray | memoryview, size: int, at: int, status: int) -> int:
+    """Where Kafka's reader would go on: behind an entry whose size can be believed; else nowhere."""
+    if status in (core.SHORT, core.MAGIC):
+        return min(size, at + entry_size(data, at))
+    return size
+
+
+def describe(data: bytearray | memoryview, size: int, at: int, status: int) -> str:
+    left = size - at
+    if status == core.PARTIAL and left < 18:
+        return f"{left} bytes at the end, fewer than a batch has"
+    says = entry_size(data, at) - 12
+    if status == core.PARTIAL:
+        return f"a batch of {says + 12} bytes, {left} are here"
+    if status == core.MAGIC:
+        return f"magic {data[at + 16] - 256}: 0, 1 or 2 expected"
+    if status == core.SHORT:
+        return f"says {says} bytes, too few for the header of magic {data[at + 16]}"
+    if not any(memoryview(data)[at:size]):
+        return f"{left} zero bytes to the end (a file made longer beforehand?)"
+    return f"says {says} bytes: 14 or more expected"

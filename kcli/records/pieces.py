@@ -1,0 +1,82 @@
+"""A long row of batches, cut into pieces between two batches: what lets a segment of any size be read in little memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+
+from kcli.core import records as core
+
+__all__ = ["PIECE_BYTES", "Piece", "ReadInto", "cut_pieces"]
+
+# Small enough to stay in a core's own cache between the read and the work on it.
+PIECE_BYTES = 1 << 20
+
+# read(into, position) -> bytes read, 0 at the end: os.preadv, or a stream that is read in order.
+ReadInto = Callable[[memoryview, int], int]
+
+
+@dataclass(slots=True)
+class Piece:
+    """data[:stop] are entries to work on, data[stop:size] what follows them; data[0] is at `base` of its file."""
+
+    data: bytearray
+    size: int
+    stop: int
+    base: int
+    last: bool
+
+
+Wish = tuple[int, bool] | None
+
+
+def cut_pieces(
+    read: ReadInto, position: int = 0, piece_bytes: int = PIECE_BYTES, spare: list[bytearray] | None = None
+) -> Generator[Piece, Wish, None]:
+    """Pieces from `position` to the end of the source. The last whole batch of a piece is also the first of the next, so
+    that each batch can be seen with the one behind it; a batch that does not fit makes its piece as long as it needs.
+
+    `send((position, True))` goes on at another place of the piece just given, with more bytes behind it. `spare`: buffers
+    to use again, which the caller puts back.
+    """
+    own = spare is None
+    spare = [] if spare is None else spare
+    data, have = take_buffer(spare, piece_bytes), 0
+    while True:
+        have, last = fill(read, data, have, position)
+        if not have:
+            return
+        code, _end, begun = core.whole(data, 0, have)
+        stop = have if last or code not in (core.DONE, core.PARTIAL, core.END) else begun
+        if stop == 0:
+            data.extend(bytes(len(data)))
+            piece_bytes = max(piece_bytes, len(data))
+            continue
+        wish = yield Piece(data, have, stop, position, last)
+        resume, more = (stop, False) if wish is None else (wish[0] - position, wish[1])
+        if resume >= have and last:
+            return
+        left = have - resume
+        wanted = max(piece_bytes, 2 * left if more else left + piece_bytes // 2)
+        old, data = data, take_buffer(spare, wanted)
+        data[:left] = memoryview(old)[resume:have]
+        have, position = left, position + resume
+        if own:
+            spare.append(old)
+
+
+def take_buffer(spare: list[bytearray], size: int) -> bytearray:
+    if spare and len(spare[-1]) >= size:
+        return spare.pop()
+    return bytearray(size)
+
+
+def fill(read: ReadInto, data: bytearray, have: int, position: int) -> tuple[int, bool]:
+    """Read until the buffer is full or the source at its end: (bytes there, at the end)."""
+    view = memoryview(data)
+    while have < len(data):
+        n = read(view[have:], position + have)
+        if n == 0:
+            return have, True
+        have += n
+    return have, False

@@ -1,0 +1,97 @@
+"""Batches as JSON text, made by the core: of a buffer, or piece by piece of a source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kcli.core import records as core
+from kcli.jsontext import dumps
+from kcli.records.codecs import decompress
+from kcli.records.control import control_members
+from kcli.records.damage import Damage, assess
+from kcli.records.pieces import Piece
+
+__all__ = ["Findings", "batches_json", "new_writer", "write_piece"]
+
+Hook = Callable[[bytes | None, bytes | None], bytes]
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was wrong in the bytes that were read: positions are those of the source."""
+
+    batches: int = 0
+    records: int = 0
+    wrong_checksums: int = 0
+    problems: list[tuple[int, str, str]] = field(default_factory=list)
+    damages: list[Damage] = field(default_factory=list)
+
+    @property
+    def damaged(self) -> bool:
+        """Something could not be read, or has a wrong checksum; a cut batch at the end is lawful."""
+        return bool(self.wrong_checksums or self.problems or any(not damage.lawful for damage in self.damages))
+
+    def gather(self, writer: core.BatchText) -> None:
+        """Take over what a writer has counted since it was last asked."""
+        batches, records, wrong_checksums, problems = writer.take_findings()
+        self.batches += batches
+        self.records += records
+        self.wrong_checksums += wrong_checksums
+        self.problems += problems
+
+
+def new_writer(record: Hook | None = None, payloads: bool = True) -> core.BatchText:
+    return core.BatchText(decompress, control_members, record, payloads)
+
+
+def batches_json(data: memoryview | bytes, mode: str = "full", findings: Findings | None = None) -> bytes:
+    """The JSON text of a records field: a list of batches (kcli's contract), each with its records in mode "full", without
+    them in mode "batches". What is no batch stands among them as an event, with its bytes in mode "full".
+    """
+    writer = new_writer()
+    damages = [] if findings is None else findings.damages
+    piece = Piece(data, len(data), len(data), 0, True)  # type: ignore[arg-type]
+    write_piece(writer, piece, mode == "full", False, damages)
+    if findings is not None:
+        findings.gather(writer)
+    return b"[" + writer.take() + b"]"
+
+
+def write_piece(
+    writer: core.BatchText, piece: Piece, full: bool, lines: bool, damages: list[Damage]
+) -> tuple[int, bool]:
+    """Write the batches of a piece; what is no batch as an event, also added to `damages` (positions in the source).
+
+    Returns where in the source to go on, and whether more bytes are needed there than the piece has.
+    """
+    at, trusted = 0, -1
+    while at < piece.stop:
+        status, at = writer.write(piece.data, at, piece.stop, piece.base, full, trusted, lines)
+        if status == core.DONE:
+            break
+        verdict = assess(piece.data, piece.size, at, status, piece.last)
+        if verdict is True:
+            return piece.base + at, True
+        if verdict is None:
+            trusted = at
+            continue
+        assert isinstance(verdict, Damage)
+        writer.append(event_text(piece, verdict, full), lines)
+        damages.append(Damage(verdict.event, piece.base + at, piece.base + verdict.end, verdict.reason))
+        at = verdict.end
+    return piece.base + at, False
+
+
+def event_text(piece: Piece, damage: Damage, full: bool) -> bytes:
+    row = {
+        "event": damage.event,
+        "offset": piece.base + damage.start,
+        "bytes": damage.end - damage.start,
+        "reason": damage.reason,
+    }
+    if full:
+        import base64
+
+        row["base64"] = base64.b64encode(memoryview(piece.data)[damage.start : damage.end]).decode()
+    return dumps(row).encode()
