@@ -36,6 +36,9 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "show": "schema:show",
     },
     "send": "send:send",
+    "snapshot": {
+        "inspect": "snapshot:inspect",
+    },
 }
 
 # What `--help` of a group says of its members, so that it need not import them.
@@ -55,6 +58,8 @@ HELP = {
     "schema list": "List the messages that the tables have.",
     "schema show": "Show a message's fields.",
     "send": "Send one request to a broker and decode its response.",
+    "snapshot": "KRaft snapshots: inspect, verify, query, compare, write and fetch them.",
+    "snapshot inspect": "Show what a snapshot or a metadata log segment holds.",
     "decode": "Read the bytes of Kafka: captures, requests, responses, record batches, log segments.",
     "encode": "Write the bytes of Kafka from JSON.",
     "schema": "The message tables: list, show, compare and import them.",

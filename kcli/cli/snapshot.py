@@ -1,0 +1,106 @@
+"""kcli snapshot inspect: what is in a KRaft snapshot or a metadata log segment."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from kcli.cli.console import is_terminal, open_output, warn
+from kcli.cli.inputs import schema_option
+from kcli.cli.snapshot_files import OpenFile, chosen_files, open_file
+from kcli.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
+__all__ = ["inspect"]
+
+
+@click.command()
+@click.argument("paths", metavar="FILE|DIR...", nargs=-1, required=True)
+@click.option("--records", is_flag=True, help="Print every record in Kafka's JSON form instead.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "jsonl"]),
+    help="A table (the default on a terminal), or one JSON object a line.",
+)
+@click.option("--stats", is_flag=True, help="Also the KIP's measures: size, load time, generation time.")
+@click.option("-o", "--output", metavar="FILE", help="Where to write; standard output by default.")
+@click.option("--quiet", is_flag=True, help="No warnings on stderr.")
+@schema_option
+def inspect(
+    paths: tuple[str, ...],
+    records: bool,
+    form: str | None,
+    stats: bool,
+    output: str | None,
+    quiet: bool,
+    dialect: str | None,
+) -> int:
+    """Show what a KRaft snapshot holds: header, voters, records by type, the largest topics, what is not well.
+
+    FILE is a snapshot (`<offset>-<epoch>.checkpoint`) or a segment of the metadata log (`<offset>.log`); for a
+    directory (`__cluster_metadata-0`, or the log directory around it) all its snapshots. The offset in a snapshot's
+    name is its end offset: the first one of the log that it does not hold. Offsets inside a snapshot count its own
+    records from 0.
+    """
+    wrong = []
+    files = chosen_files(paths, logs=records)
+    form = form or ("table" if is_terminal(sys.stdout) and output in (None, "-") and not records else "jsonl")
+    with open_output(output) as out:
+        for path in files:
+            with open_file(path) as file:
+                shown = show_records(file, out, dialect) if records else show_survey(file, out, form, stats, dialect)
+            for text in shown:
+                warn(f"{file.path}: {text}", quiet)
+            wrong += [f"{file.path}: {text}" for text in shown[:1]]
+    if wrong:
+        raise InputError(f"{wrong[0]}" + (f" (and {len(wrong) - 1} more files)" if len(wrong) > 1 else ""))
+    return 0
+
+
+def show_records(file: OpenFile, out: BinaryIO, dialect: str | None) -> list[str]:
+    """Write every record as a line; what could not be read."""
+    from kcli.snapshots.lines import RecordLines
+
+    lines = RecordLines(dialect)
+    write = raw_writer(out)
+    for piece in lines.lines(file.data, file.mapped):
+        write(piece)
+    return lines.problems[:20]
+
+
+def raw_writer(out: BinaryIO) -> Callable[[bytes | memoryview], object]:
+    """Write big pieces past the buffer: each goes to the file in one call."""
+    raw = getattr(out, "raw", None)
+    if raw is None:
+        return out.write
+    out.flush()
+
+    def write(piece: bytes | memoryview) -> None:
+        rest = memoryview(piece)
+        while len(rest):
+            rest = rest[raw.write(rest) or 0 :]
+
+    return write
+
+
+def show_survey(file: OpenFile, out: BinaryIO, form: str, stats: bool, dialect: str | None) -> list[str]:
+    """Write one file's survey; what could not be read."""
+    from kcli.snapshots.survey import survey
+
+    found = survey(file.data, file.name, dialect=dialect, mapped=file.mapped)
+    if form == "jsonl":
+        from kcli.jsontext import dumps
+        from kcli.snapshots.report import survey_json
+
+        out.write(dumps(survey_json(found, stats)).encode() + b"\n")
+    else:
+        from kcli.cli.snapshot_table import survey_table
+
+        out.write(survey_table(found, file.path, stats).encode())
+    return [f"at byte {at}: the batch's checksum is wrong" for at in found.bad_checksums[:5]] + found.problems

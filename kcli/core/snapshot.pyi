@@ -1,0 +1,43 @@
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+FACTS: dict[str, int]
+
+def partition_facts(framed: Any) -> tuple[int, int, tuple[int, ...], tuple[int, ...]] | None: ...
+
+class Partitions:
+    count: int
+    size: int
+    broken_count: int
+    topics: dict[bytes, list[int]]
+    pairs: dict[tuple[int, bytes | None], int]
+    store: dict[bytes, Any] | None
+    broken: list[tuple[int, bytes, int, str]]
+    most: int
+    def __init__(
+        self,
+        references: bool = False,
+        store: dict[bytes, Any] | None = None,
+        most: int = 100,
+        quiet: Iterable[int] = (),
+    ) -> None: ...
+    @property
+    def tallies(self) -> dict[tuple[int, int], list[int]]: ...
+    @property
+    def facts(self) -> dict[str, int]: ...
+    @property
+    def by_version(self) -> dict[int, list[int]]: ...
+    def close(self) -> None: ...
+
+class Walk:
+    def __init__(
+        self,
+        body: Any,
+        base_offset: int,
+        count: int,
+        control: bool = False,
+        partitions: Partitions | None = None,
+        mapped: bool = False,
+    ) -> None: ...
+    def __iter__(self) -> Iterator[tuple[int, int | None, int | None, int, int, str]]: ...
+    def __next__(self) -> tuple[int, int | None, int | None, int, int, str]: ...

@@ -1,0 +1,130 @@
+"""The small files beside a metadata log, and what a partition's directory holds. Text in, values out.
+
+quorum-state (KIP-595, KIP-853), leader-epoch-checkpoint, partition.metadata; snapshots and segments by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kcli import jsontext
+from kcli.errors import InputError
+from kcli.snapshots.names import SnapshotName, parse_snapshot_name, segment_offset
+
+__all__ = [
+    "EpochEntry",
+    "Listing",
+    "QuorumState",
+    "list_directory",
+    "parse_leader_epochs",
+    "parse_partition_metadata",
+    "parse_quorum_state",
+]
+
+QUORUM_STATE_VERSIONS = (0, 1)
+
+
+class EpochEntry(NamedTuple):
+    """A leader epoch and the first offset that it wrote."""
+
+    epoch: int
+    start_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumState:
+    """What a voter remembers of elections; -1 is nobody. voters: ids, data version 0 only (1 has them in the log)."""
+
+    leader_id: int
+    leader_epoch: int
+    voted_id: int
+    data_version: int
+    voters: tuple[int, ...] = ()
+    cluster_id: str = ""
+
+
+@dataclass(slots=True)
+class Listing:
+    """File names of a partition's directory by what they are."""
+
+    snapshots: list[tuple[str, SnapshotName]] = field(default_factory=list)
+    unfinished: list[tuple[str, SnapshotName]] = field(default_factory=list)
+    misnamed: list[tuple[str, SnapshotName]] = field(default_factory=list)
+    segments: list[tuple[str, int]] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+
+
+def list_directory(names: Iterable[str]) -> Listing:
+    """Sort a directory's names: snapshots and segments by offset."""
+    listing = Listing()
+    for name in sorted(names):
+        snapshot, base = parse_snapshot_name(name), segment_offset(name)
+        if snapshot is not None:
+            ready = listing.snapshots if snapshot.exact else listing.misnamed
+            (ready if snapshot.state == "ready" else listing.unfinished).append((name, snapshot))
+        elif base is not None:
+            listing.segments.append((name, base))
+        else:
+            listing.others.append(name)
+    return listing
+
+
+def parse_quorum_state(text: str) -> QuorumState:
+    """The file `quorum-state`. InputError says what is missing or wrong."""
+    raw = jsontext.loads(text, what="a quorum-state file")
+    if not isinstance(raw, dict):
+        raise InputError("not a quorum-state file: a JSON object expected")
+    version = whole(raw, "data_version")
+    if version not in QUORUM_STATE_VERSIONS:
+        raise InputError(f"quorum-state: data_version {version} (0 or 1 expected)")
+    voters = raw.get("currentVoters") or ()
+    if not isinstance(voters, list | tuple) or not all(isinstance(each, dict) for each in voters):
+        raise InputError("quorum-state: currentVoters is no list of voters")
+    return QuorumState(
+        leader_id=whole(raw, "leaderId"),
+        leader_epoch=whole(raw, "leaderEpoch"),
+        voted_id=whole(raw, "votedId"),
+        data_version=version,
+        voters=tuple(whole(each, "voterId") for each in voters),
+        cluster_id=str(raw.get("clusterId") or ""),
+    )
+
+
+def whole(raw: dict[str, object], name: str) -> int:
+    value = raw.get(name)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InputError(f"quorum-state: {name} is {'missing' if value is None else repr(value)} (a number expected)")
+    return value
+
+
+def parse_leader_epochs(text: str) -> tuple[EpochEntry, ...]:
+    """The file `leader-epoch-checkpoint`: version 0, a count, then `epoch offset` lines. InputError names the line."""
+    lines = text.splitlines()
+    if not lines or lines[0].strip() != "0":
+        raise InputError("leader-epoch-checkpoint: line 1: version 0 expected")
+    try:
+        count = int(lines[1])
+    except (IndexError, ValueError):
+        raise InputError("leader-epoch-checkpoint: line 2: the number of entries expected") from None
+    entries = [epoch_entry(line, number) for number, line in enumerate(lines[2:], 3) if line.strip()]
+    if len(entries) != count:
+        raise InputError(f"leader-epoch-checkpoint: {len(entries)} entries, line 2 says {count}")
+    return tuple(entries)
+
+
+def epoch_entry(line: str, number: int) -> EpochEntry:
+    try:
+        epoch, offset = (int(part) for part in line.split())
+    except ValueError:
+        raise InputError(f"leader-epoch-checkpoint: line {number}: `epoch offset` expected, not {line!r}") from None
+    return EpochEntry(epoch, offset)
+
+
+def parse_partition_metadata(text: str) -> str:
+    """The topic id in the file `partition.metadata`. InputError."""
+    fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    if fields.get("version", "").strip() != "0" or not fields.get("topic_id", "").strip():
+        raise InputError("partition.metadata: `version: 0` and `topic_id: ...` expected")
+    return fields["topic_id"].strip()

@@ -1,0 +1,136 @@
+"""A snapshot's or log segment's records as JSON lines, in Kafka's form."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kcli.errors import DecodeError, InputError
+from kcli.jsontext import dumps
+from kcli.snapshots.decoding import CONTROL_TYPES, Decoder
+from kcli.snapshots.framing import Batch, Fault, batches, checksum, release
+from kcli.snapshots.walk import PROBLEMS, Row, opened, walk
+
+__all__ = ["RecordLines"]
+
+SOFT = ("key", "headers")  # problems that leave the message readable
+CHUNK = 1 << 20
+
+
+class RecordLines:
+    """Makes the lines of one file after the other; `problems` gathers (offset in the file or record, text)."""
+
+    def __init__(self, dialect: str | None = None) -> None:
+        self.decoder = Decoder(dialect)
+        self.problems: list[str] = []
+        self.records = 0
+
+    def lines(self, data: memoryview, mapped: object = None) -> Iterator[bytes | memoryview]:
+        """Pieces of text, whole lines each; a memoryview is good until the next piece is asked for."""
+        for batch in batches(data):
+            if isinstance(batch, Fault):
+                self.problems.append(f"at byte {batch.position}: {batch.reason}")
+                yield fault_line(batch)
+                return
+            yield from self.batch_lines(data, batch, mapped)
+            release(mapped, batch.position, batch.end)
+
+    def batch_lines(self, data: memoryview, batch: Batch, mapped: object) -> Iterator[bytes | memoryview]:
+        if batch.magic == 2 and checksum(data, batch, mapped) != batch.crc:
+            self.problems.append(f"at byte {batch.position}: the batch's checksum is wrong")
+        try:
+            if batch.magic != 2:
+                raise InputError(f"a batch of magic {batch.magic} (2 expected)")
+            records = opened(data, batch)
+        except InputError as error:
+            self.problems.append(f"at byte {batch.position}: {error}")
+            yield unread_batch_line(batch, str(error))
+            return
+        self.records += max(batch.record_count, 0)
+        for piece in self.pieces(records, batch, mapped is not None):
+            yield self.row_line(piece, records, batch) if isinstance(piece, tuple) else piece
+
+    def pieces(self, records: memoryview, batch: Batch, mapped: bool) -> Iterable[memoryview | bytes | Row]:
+        """Finished text where the kernel makes it, rows for the rest."""
+        if batch.is_control or (fast := self.fast) is None:
+            return walk(records, batch)
+        mapped = mapped and batch.compression == "none"
+        made: Iterable[memoryview | Row] = fast.lines(records, batch.base_offset, batch.record_count, mapped)
+        return made
+
+    @property
+    def fast(self) -> Any:
+        """The kernel, with the nodes of every type and version; None without the compiled core."""
+        if not hasattr(self, "kernel"):
+            self.kernel = self.make_kernel()
+        return self.kernel
+
+    def make_kernel(self) -> Any:
+        try:
+            from kcli.core.snapshot_json import JsonLines
+        except ImportError:
+            return None
+        return JsonLines(self.node, CHUNK)
+
+    def node(self, key: int, version: int) -> tuple[bytes, Any] | None:
+        """What the kernel needs to write records of a type and version: the text in front, and the message's node."""
+        codec = self.decoder.codec(key, version)
+        if codec is None or codec.compiled is None:
+            return None
+        return head(self.decoder.type_names[key], version), codec.compiled
+
+    def row_line(self, row: Row, records: memoryview, batch: Batch) -> bytes:
+        """The line of one record, the slow way."""
+        offset, key, version, start, end, problem = row
+        data = records[start:end]
+        if key is None or version is None or (problem and problem not in SOFT):
+            return self.unread_line(offset, key, version, data, PROBLEMS[problem])
+        try:
+            line = self.control_line(offset, key, data) if batch.is_control else self.line(offset, key, version, data)
+        except DecodeError as error:
+            return self.unread_line(offset, key, version, data, str(error))
+        if problem:
+            self.problems.append(f"record {offset}: {PROBLEMS[problem]}")
+            return line[:-2] + b',"reason":' + dumps(PROBLEMS[problem]).encode() + b"}\n"
+        return line
+
+    def line(self, offset: int, key: int, version: int, data: memoryview) -> bytes:
+        codec = self.decoder.codec(key, version)
+        if codec is None:
+            raise DecodeError("", 0, self.decoder.why_unknown(key, version))
+        self.decoder.read(key, version, data)  # refuses what ends too early or too late
+        text, _ = codec.json(data, whole=True)
+        return b'{"offset":%d%s%s}\n' % (offset, head(self.decoder.type_names[key], version), text)
+
+    def control_line(self, offset: int, kind: int, data: memoryview) -> bytes:
+        codec = self.decoder.control_codec(kind, data)
+        if codec is None:
+            raise DecodeError("", 0, self.decoder.why_unknown_control(kind, data))
+        self.decoder.read_control(kind, data)
+        text, _ = codec.json(data)
+        version = int.from_bytes(data[:2], signed=True)
+        return b'{"offset":%d%s%s}\n' % (offset, head(CONTROL_TYPES[kind], version), text)
+
+    def unread_line(self, offset: int, key: int | None, version: int | None, data: memoryview, reason: str) -> bytes:
+        self.problems.append(f"record {offset}: {reason}")
+        form = {"offset": offset, "type": None, "apiKey": key, "version": version, "data": base64(data)}
+        return dumps({**form, "reason": reason}).encode() + b"\n"
+
+
+def head(name: str, version: int) -> bytes:
+    return b',"type":"%s","version":%d,"data":' % (name.encode(), version)
+
+
+def base64(data: memoryview) -> dict[str, str]:
+    return {"base64": b64encode(data).decode()}
+
+
+def fault_line(fault: Fault) -> bytes:
+    event = {"event": "unreadable", "position": fault.position, "bytes": fault.left, "reason": fault.reason}
+    return dumps(event).encode() + b"\n"
+
+
+def unread_batch_line(batch: Batch, reason: str) -> bytes:
+    event = {"event": "unreadable", "position": batch.position, "bytes": batch.size, "reason": reason}
+    return dumps(event).encode() + b"\n"

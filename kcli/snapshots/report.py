@@ -1,0 +1,118 @@
+"""A survey as plain values for JSON, and the words that tables share."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from kcli.schemas.catalog import catalog
+from kcli.snapshots.decoding import upper_snake
+from kcli.snapshots.names import parse_snapshot_name, segment_offset
+from kcli.snapshots.partitions import FACTS
+from kcli.snapshots.survey import Survey
+
+__all__ = ["TOTALS", "instant", "survey_json", "type_name"]
+
+# Records that stand for objects in a snapshot, one each: what to call them, and their types.
+TOTALS = {
+    "configs": (4,),
+    "quotas": (14,),
+    "acls": (18,),
+    "scramCredentials": (11,),
+    "delegationTokens": (10,),
+}
+
+
+def instant(ms: int | None) -> str | None:
+    """ISO 8601 in UTC with milliseconds; None for none."""
+    if ms is None or ms < 0:
+        return None
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{ms % 1000:03d}Z"
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def type_name(key: int, dialect: str | None = None) -> str:
+    """ "PartitionRecord" of an apiKey; "type 99" where there is none."""
+    return catalog(dialect).records("metadata").get(key, f"type {key}")
+
+
+def survey_json(found: Survey, stats: bool = False) -> dict[str, Any]:
+    """One object with everything a survey found; times as ISO 8601 and as ms."""
+    name = parse_snapshot_name(found.file)
+    base = segment_offset(found.file)
+    form: dict[str, Any] = {
+        "file": found.file,
+        "kind": "log" if base is not None else "snapshot",
+        "sizeInBytes": found.size,
+    }
+    if name is not None:
+        form |= {"endOffset": name.id.end_offset, "epoch": name.id.epoch, "state": name.state}
+    if base is not None:
+        form |= {"baseOffset": base}
+    form |= {
+        "offsets": list(found.offsets or ()),
+        "leaderEpochs": list(found.epochs or ()),
+        "batches": found.batches,
+        "controlBatches": found.control_batches,
+        "compressions": found.compressions,
+        "crcsValid": not found.bad_checksums,
+        "records": found.records,
+        "unread": found.unread,
+        "metadataVersion": found.metadata_version,
+        "features": found.features,
+    }
+    form |= header_json(found) if base is None else {}
+    form["types"] = [
+        {"type": upper_snake(type_name(key)), "apiKey": key, "version": version, "count": row[0], "bytes": row[1]}
+        for (key, version), row in sorted(found.types.items())
+    ]
+    if base is None:
+        form |= totals_json(found)
+    form["problems"] = found.problems
+    if stats:
+        form["stats"] = stats_json(found)
+    return form
+
+
+def header_json(found: Survey) -> dict[str, Any]:
+    header = found.control("SNAPSHOT_HEADER")
+    return {
+        "header": header,
+        "lastContainedLogTime": instant(found.header_timestamp),
+        "footer": found.control("SNAPSHOT_FOOTER"),
+        "kRaftVersion": found.kraft_version,
+        "voters": found.voters,
+    }
+
+
+def totals_json(found: Survey) -> dict[str, Any]:
+    return {
+        "brokers": found.brokers,
+        "brokersFenced": found.fenced,
+        "controllers": found.controllers,
+        "topics": found.topics,
+        "partitions": found.partitions,
+        **{camel(name): found.facts.get(name, 0) for name in FACTS},
+        **{name: found.count(*keys) for name, keys in TOTALS.items()},
+        "largestTopics": [
+            {"topic": topic, "partitions": partitions, "bytes": size} for topic, partitions, size in found.largest
+        ],
+    }
+
+
+def camel(name: str) -> str:
+    first, *rest = name.split("-")
+    return first + "".join(word.title() for word in rest)
+
+
+def stats_json(found: Survey) -> dict[str, Any]:
+    """KIP-630's measures. Generation is what the batches' timestamps tell: from the first one written to the last."""
+    generated = None if found.timestamps is None else found.timestamps[1] - found.timestamps[0]
+    return {
+        "SnapshotSizeBytes": found.size,
+        "GenSnapshotLatencyMs": generated,
+        "LoadSnapshotLatencyMs": round(found.seconds * 1000, 3),
+        "bytesPerRecord": round(found.size / found.records, 2) if found.records else None,
+    }
