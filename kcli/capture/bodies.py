@@ -1,0 +1,160 @@
+"""What the grammar says of a capture's frames: values, JSON text, and whether bytes fit a message at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kcli.core import COMPILED
+from kcli.errors import DecodeError
+from kcli.grammar import frames, messages
+from kcli.grammar.codec import MessageCodec
+from kcli.jsontext import dumps
+from kcli.schemas.catalog import catalog
+
+if TYPE_CHECKING:
+    from kcli.schemas.model import Api
+
+__all__ = ["RECORDS", "Bodies", "PlainNames"]
+
+RECORDS = ("none", "batches", "full", "raw")
+SPARE = 4  # bytes behind a message that are still believed: librdkafka sends up to three
+
+
+class PlainNames:
+    """Topic ids and names, where the core's table is not built: the same two verbs."""
+
+    def __init__(self) -> None:
+        self.texts: dict[bytes, str] = {}
+
+    def learn(self, uuid: bytes, name: str) -> None:
+        self.texts[uuid] = dumps(name)
+
+    def get(self, uuid: bytes) -> str | None:
+        return self.texts.get(uuid)
+
+
+def new_names() -> Any:
+    if not COMPILED:
+        return PlainNames()
+    from kcli.core.codec import Names
+
+    return Names()
+
+
+def records_hook(form: str) -> Callable[[memoryview], bytes] | None:
+    """What turns a records field into the text of its batches; None where only its size or bytes are shown."""
+    if form not in ("batches", "full"):
+        return None
+    from kcli.records import batches_json
+
+    return lambda data: batches_json(data, form)
+
+
+class Bodies:
+    """Requests and responses of one capture under one dialect, with the topic names it has taught so far.
+
+    Frames are given without their length prefix. A message that the tables don't have (an unknown key, a version beyond
+    them) has all its bytes in "_trailing".
+    """
+
+    def __init__(self, dialect: str | None = None, records: str = "none") -> None:
+        self.dialect = dialect
+        self.apis = catalog(dialect).apis
+        self.names = new_names()
+        self.form: dict[str, Any] = {
+            "records": records,
+            "hook": records_hook(records),
+            "names": self.names,
+            "whole": True,
+        }
+
+    def api(self, api_key: int) -> Api | None:
+        return self.apis.get(api_key)
+
+    def name(self, api_key: int) -> str | None:
+        """As in a broker's log: "FETCH"."""
+        api = self.apis.get(api_key)
+        return api.log_name if api else None
+
+    def knows(self, api_key: int, version: int) -> bool:
+        api = self.apis.get(api_key)
+        return api is not None and version in api.versions
+
+    def codecs(self, frame: bytes) -> tuple[MessageCodec, MessageCodec]:
+        """Of a request's header and body."""
+        header, body = frames.request_codecs(frame, 0, self.dialect)
+        if not self.knows(*key_of(frame)):
+            try:
+                header.skip(frame)
+            except DecodeError:
+                header = messages.data("RequestHeader", 1, self.dialect)
+        return header, body
+
+    # Values
+
+    def read_header(self, frame: bytes) -> dict[str, Any]:
+        header = self.codecs(frame)[0].read(frame)[0]
+        return header | {"requestApiKeyName": self.name(header["requestApiKey"])}
+
+    def read_request(self, frame: bytes) -> dict[str, Any]:
+        header, body = self.codecs(frame)
+        return body.read_whole(frame, header.skip(frame))
+
+    def read_response(self, frame: bytes, api_key: int, version: int) -> dict[str, Any]:
+        codec, start = self.response_codec(frame, api_key, version)
+        return codec.read_whole(frame, start)
+
+    def response_codec(self, frame: bytes, api_key: int, version: int) -> tuple[MessageCodec, int]:
+        """The codec of a response's body, and where that begins."""
+        start = messages.response_header(api_key, version, self.dialect).skip(frame)
+        return frames.response_codec(frame, start, api_key, version, self.dialect), start
+
+    # Text
+
+    def header_text(self, frame: bytes) -> bytes:
+        text = self.codecs(frame)[0].json(frame)[0]
+        return text[:-1] + f',"requestApiKeyName":{dumps(self.name(key_of(frame)[0]))}}}'.encode()
+
+    def request_text(self, frame: bytes) -> bytes:
+        header, body = self.codecs(frame)
+        return body.json(frame, header.skip(frame), **self.form)[0]
+
+    def response_text(self, frame: bytes, api_key: int, version: int) -> bytes:
+        codec, start = self.response_codec(frame, api_key, version)
+        return codec.json(frame, start, **self.form)[0]
+
+    # Judging bytes
+
+    def request_fits(self, frame: bytes) -> bool:
+        """Whether a request of a known version is all of these bytes."""
+        if len(frame) < 4 or not self.knows(*key_of(frame)):
+            return False
+        header, body = self.codecs(frame)
+        try:
+            return fills(body, frame, header.skip(frame))
+        except DecodeError:
+            return False
+
+    def response_fits(self, frame: bytes, api_key: int, version: int) -> bool:
+        if not self.knows(api_key, version):
+            return len(frame) >= 4
+        try:
+            codec, start = self.response_codec(frame, api_key, version)
+            return fills(codec, frame, start)
+        except DecodeError:
+            return False
+
+
+def fills(codec: MessageCodec, frame: bytes, start: int) -> bool:
+    """Whether the message ends where the frame does, or so near that a client's spare bytes explain the rest."""
+    if codec.variants:
+        return codec.fit(frame, start)[2] == len(frame)
+    return len(frame) - codec.skip(frame, start) <= SPARE
+
+
+def key_of(frame: bytes) -> tuple[int, int]:
+    """(api key, version) of a request frame; DecodeError when it is too short for them."""
+    if len(frame) < 4:
+        raise DecodeError("requestApiKey", 0, f"needs 4 bytes of api key and version at 0x0, {len(frame)} left")
+    return int.from_bytes(frame[:2], "big", signed=True), int.from_bytes(frame[2:4], "big", signed=True)

@@ -1,0 +1,40 @@
+"""The capture's timestamps as text and back: nanoseconds since 1970, UTC."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from kcli.errors import UsageError
+
+__all__ = ["instant", "milliseconds", "parse_instant"]
+
+SECOND = 1_000_000_000
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LAST = 253402300799  # 9999-12-31T23:59:59Z
+
+
+def instant(ns: int) -> str:
+    """ISO 8601 with microseconds: "2026-11-21T00:52:34.167123Z"."""
+    seconds, rest = divmod(ns, SECOND)
+    at = EPOCH + timedelta(seconds=min(seconds, LAST))
+    return f"{at:%Y-%m-%dT%H:%M:%S}.{rest // 1000:06d}Z"
+
+
+def milliseconds(ns: int) -> float:
+    """To the microsecond, as `latencyMs` is written."""
+    return (ns // 1000) / 1000
+
+
+def parse_instant(text: str) -> int:
+    """Nanoseconds of an ISO 8601 time (UTC where it names no zone), or of seconds since 1970. UsageError."""
+    try:
+        return round(float(text) * SECOND)
+    except ValueError:
+        pass
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"{text}: no time; an ISO 8601 time (2026-11-21T09:14:02.5Z) or seconds since 1970") from None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    elapsed = at - EPOCH
+    return (elapsed.days * 86400 + elapsed.seconds) * SECOND + elapsed.microseconds * 1000

@@ -1,0 +1,388 @@
+"""One connection: frames out of its two streams, and exchanges out of its frames. The rules, in prose:
+
+- The client is who connected, or who was found to send requests, or who does not have a port that was pinned.
+- A connection whose client's first bytes make no request is not Kafka: TLS if they look like it. It is counted, not read.
+- Responses answer requests by correlation id, nearly always in order. A Produce with acks 0 has no response.
+- After a SaslHandshake v0 the frames are raw tokens, each way in turn, until a frame is a request again.
+- Bytes that a capture lacks (a gap, or a packet cut short) damage the frame they fall into. Its length tells where the next
+  one starts if the loss ends within it; if not, the stream is searched for one.
+- After a loss on the server's side, an answer to a later request means that the earlier ones' answers were lost.
+- Every byte ends in an exchange or an event.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kcli.capture.bodies import Bodies
+from kcli.capture.events import Event, Exchange, Kind, Link
+from kcli.capture.frames import (
+    LARGEST,
+    PREFIX,
+    Stream,
+    acks_of,
+    find_request,
+    find_response,
+    looks_like_tls,
+    plausible_request,
+)
+
+__all__ = ["Connection", "Pending"]
+
+PRODUCE, SASL_HANDSHAKE = 0, 17
+UNANSWERED = 10_000  # requests that wait; the oldest gives up its place
+NOTHING = "no request of Kafka's in it"
+STRANGE = 1 << 20  # bytes without any frame, in a connection never seen to speak Kafka, after which it is given up
+
+
+@dataclass(slots=True)
+class Pending:
+    """A request that waits for its response; frame None: damaged, or (token) a SASL token and no request."""
+
+    correlation_id: int
+    api_key: int
+    api_version: int
+    ns: int
+    frame: bytes | None
+    token: bool = False
+
+
+class Connection:
+    """Feed it ordered bytes of both directions (0 and 1: the two ends), losses, and the end."""
+
+    def __init__(
+        self,
+        ends: tuple[str, str],
+        client: int | None,
+        started: tuple[bool, bool],
+        bodies: Bodies,
+        emit: Callable[[Exchange | Event], None],
+    ) -> None:
+        self.ends = ends
+        self.bodies = bodies
+        self.emit = emit
+        self.client = client
+        self.streams = (Stream(started[0]), Stream(started[1]))
+        self.pending: deque[Pending] = deque()
+        self.spoke = False  # a request was found
+        self.tokens = False  # SASL tokens stand where requests did
+        self.lossy = False  # an answer may be missing
+        self.foreign: str | None = None  # why this is not Kafka
+        self.began = 0
+
+    # What is asked from outside
+
+    @property
+    def steady(self) -> bool:
+        """Nothing odd is under way: frames follow each other in both directions, and each answer has its request."""
+        return (
+            self.spoke and not self.tokens and not self.lossy and self.foreign is None
+            and all(stream.synced and not stream.skip for stream in self.streams)
+            and all(request.frame is not None for request in self.pending)
+        )  # fmt: skip
+
+    @property
+    def link(self) -> Link:
+        client = self.client if self.client is not None else self.guess_client()
+        return Link(self.ends[1 - client], self.ends[client])
+
+    def guess_client(self) -> int:
+        """Servers have the lower port, as a rule."""
+        ports = [int(end.rpartition(":")[2]) for end in self.ends]
+        return 0 if ports[0] > ports[1] else 1
+
+    def data(self, d: int, ns: int, data: bytes) -> None:
+        """Bytes that end `d` sent."""
+        stream = self.streams[d]
+        stream.ns = ns
+        self.began = self.began or ns
+        if self.foreign is not None:
+            stream.seen += len(data)
+            return
+        stream.buffer += data
+        self.advance(d)
+
+    def lost(self, d: int, ns: int, count: int, kind: Kind, reason: str) -> None:
+        """Bytes that end `d` sent and the capture lacks; 0: nobody can tell how many."""
+        stream = self.streams[d]
+        stream.ns = ns
+        self.began = self.began or ns
+        if self.foreign is None:
+            self.event(kind, d, stream.offset + len(stream.buffer), count, reason + self.damage(d, count))
+        self.lossy = self.lossy or d != self.client
+        stream.offset += count
+
+    def close(self, ns: int, why: str, extra: tuple[int, int] = (0, 0)) -> None:
+        """The end of the connection, or of the capture; `extra`: bytes that were counted elsewhere once it was foreign."""
+        if self.foreign is None and not self.spoke and any(s.buffer or s.seen for s in self.streams):
+            self.refuse(NOTHING)
+        if self.foreign is not None:
+            self.close_foreign(ns, extra)
+            return
+        for d, stream in enumerate(self.streams):
+            if stream.buffer:
+                self.leftover(d, stream, why)
+        waiting = [request for request in self.pending if request.frame is not None]
+        for request in waiting:
+            self.exchange(request, None, None)
+        if waiting:
+            count = sum(len(request.frame or b"") + PREFIX for request in waiting)
+            ids = ", ".join(str(request.correlation_id) for request in waiting[:8]) + (
+                ", ..." if len(waiting) > 8 else ""
+            )
+            assert self.client is not None
+            self.event(
+                "unanswered-at-end",
+                self.client,
+                self.streams[self.client].offset,
+                count,
+                f"no response to {ids}: {why}",
+                ns,
+            )
+        self.pending.clear()
+
+    # Bytes
+
+    def advance(self, d: int) -> None:
+        if not self.spoke and not self.greet(d):
+            return
+        self.read(d)
+        if d == self.client:
+            self.read(1 - d)  # answers that were there first
+
+    def greet(self, d: int) -> bool:
+        """Whether a request has been found: the client's first bytes, where they were seen from the start."""
+        if self.client is None or not self.streams[self.client].synced:
+            return self.identify(d)
+        start = self.streams[self.client].buffer
+        verdict = not looks_like_tls(start) and plausible_request(start, 0, self.bodies)
+        if verdict is False:
+            return self.refuse("TLS" if looks_like_tls(start) else f"begins with {bytes(start[:12])!r}")
+        self.spoke = bool(verdict)
+        return self.spoke
+
+    def identify(self, d: int) -> bool:
+        """Which end is the client, of a connection that was under way: the one in whose bytes a request is found."""
+        stream = self.streams[d]
+        if looks_like_tls(stream.buffer) and not stream.seen:
+            return self.refuse("TLS")
+        at = find_request(stream, self.bodies) if self.client in (None, d) else None
+        if at is None:
+            self.bound(d)
+            if sum(s.seen for s in self.streams) > STRANGE:
+                self.refuse(NOTHING)
+            return False
+        self.client, self.spoke = d, True
+        return True
+
+    def refuse(self, why: str) -> bool:
+        self.foreign = why
+        for stream in self.streams:
+            stream.seen += stream.offset + len(stream.buffer)
+            stream.buffer.clear()
+            stream.candidates = []
+        return False
+
+    def read(self, d: int) -> None:
+        """All frames that are whole."""
+        stream = self.streams[d]
+        while stream.buffer:
+            if stream.skip:
+                stream.skip -= len(stream.take(min(stream.skip, len(stream.buffer))))
+                continue
+            if not stream.synced and not self.synchronise(d):
+                return
+            size = stream.frame_size()
+            if size is None:
+                return
+            if not self.plausible_size(d, size):
+                self.event("undecodable", d, stream.offset, 0, f"a frame cannot have a length of {size}")
+                stream.unsync()
+                continue
+            if len(stream.buffer) < PREFIX + size:
+                return
+            offset = stream.offset
+            frame = stream.take(PREFIX + size)[PREFIX:]
+            if d == self.client:
+                self.request(frame, offset)
+            else:
+                self.response(frame, offset)
+
+    def plausible_size(self, d: int, size: int) -> bool:
+        return (0 if self.tokens else 8 if d == self.client else 4) <= size < LARGEST
+
+    def synchronise(self, d: int) -> bool:
+        """Find a frame; what comes before it is no longer to be read."""
+        stream = self.streams[d]
+        if d == self.client:
+            at = find_request(stream, self.bodies)
+        else:
+            waiting = [(p.correlation_id, p.api_key, p.api_version) for p in self.pending if p.frame is not None]
+            at = find_response(stream, waiting, self.bodies)
+        if at is None:
+            self.bound(d)
+            return False
+        if at:
+            self.unread(d, at, "before the first whole frame")
+        stream.synced = True
+        stream.candidates = []
+        return True
+
+    def bound(self, d: int) -> None:
+        stream = self.streams[d]
+        count = stream.give_up()
+        if count:
+            stream.seen += count
+            self.unread(d, count, "no frame found in it")
+            stream.dropped(count)
+
+    def unread(self, d: int, count: int, why: str) -> None:
+        stream = self.streams[d]
+        offset = stream.offset
+        stream.take(count)
+        self.event("undecodable", d, offset, count, why)
+
+    # Losses
+
+    def damage(self, d: int, count: int) -> str:
+        """What a loss does to the frame it falls into; for the event's reason."""
+        stream = self.streams[d]
+        have = len(stream.buffer)
+        if stream.skip > have and count and count <= stream.skip - have:
+            stream.skip -= count
+            return ", in the same frame"
+        size = stream.frame_size() if stream.synced and not stream.skip else None
+        if size is None or not self.plausible_size(d, size) or self.client is None:
+            self.drop_partial(d)
+            stream.unsync()
+            return ""
+        text = self.damaged_frame(d, size)
+        missing = PREFIX + size - have - count
+        self.drop_partial(d)
+        if missing < 0 or not count:
+            stream.unsync()
+        else:
+            stream.skip = missing
+        return text
+
+    def drop_partial(self, d: int) -> None:
+        stream = self.streams[d]
+        if stream.buffer:
+            self.unread(d, len(stream.buffer), "the rest of the frame is missing")
+
+    def damaged_frame(self, d: int, size: int) -> str:
+        """The request or response that a loss made unreadable."""
+        head = bytes(self.streams[d].buffer[PREFIX : PREFIX + 8])
+        if d != self.client:
+            number = int.from_bytes(head[:4], "big", signed=True)
+            request = next((p for p in self.pending if len(head) >= 4 and p.correlation_id == number), None)
+            if request is None:
+                return f", in a response of {size} bytes"
+            self.pending.remove(request)
+            if request.frame is not None:
+                self.exchange(request, None, None)
+            return f", in the response of {size} bytes to {self.describe(request)}"
+        if len(head) < 8:
+            return f", in a request of {size} bytes"
+        key, version, number = (int.from_bytes(head[a:b], "big", signed=True) for a, b in ((0, 2), (2, 4), (4, 8)))
+        request = Pending(number, key, version, self.streams[d].ns, None)
+        self.pending.append(request)
+        return f", in {self.describe(request)}, {size} bytes"
+
+    def describe(self, request: Pending) -> str:
+        api = self.bodies.api(request.api_key)
+        return f"{api.name if api else request.api_key} v{request.api_version} request {request.correlation_id}"
+
+    # Frames
+
+    def request(self, frame: bytes, offset: int) -> None:
+        assert self.client is not None
+        ns = self.streams[self.client].ns
+        if self.tokens:
+            self.tokens = not self.is_request(frame)
+        if self.tokens:
+            self.pending.append(Pending(0, -1, -1, ns, None, token=True))
+            self.event("not-kafka", self.client, offset, len(frame) + PREFIX, "SASL token of the client")
+            return
+        if len(frame) < 8:
+            self.event("undecodable", self.client, offset, len(frame) + PREFIX, "too short for a request", data=frame)
+            return
+        key, version, number = (int.from_bytes(frame[a:b], "big", signed=True) for a, b in ((0, 2), (2, 4), (4, 8)))
+        request = Pending(number, key, version, ns, frame)
+        if key == PRODUCE and acks_of(frame) == 0:
+            self.exchange(request, None, None)
+            return
+        self.tokens = key == SASL_HANDSHAKE and version == 0
+        self.pending.append(request)
+        if len(self.pending) > UNANSWERED:
+            oldest = self.pending.popleft()
+            if oldest.frame is not None:
+                self.exchange(oldest, None, None)
+
+    def is_request(self, frame: bytes) -> bool:
+        whole = len(frame).to_bytes(4, "big") + frame
+        return bool(plausible_request(whole, 0, self.bodies)) and self.bodies.request_fits(frame)
+
+    def response(self, frame: bytes, offset: int) -> None:
+        assert self.client is not None
+        server = 1 - self.client
+        ns = self.streams[server].ns
+        if self.pending and self.pending[0].token:
+            self.pending.popleft()
+            self.event("not-kafka", server, offset, len(frame) + PREFIX, "SASL token of the server")
+            return
+        number = int.from_bytes(frame[:4], "big", signed=True)
+        place = next((i for i, p in enumerate(self.pending) if p.correlation_id == number and not p.token), None)
+        if place is None:
+            why = f"answers request {number}, which is not in the capture"
+            self.event("undecodable", server, offset, len(frame) + PREFIX, why, data=frame)
+            return
+        request = self.pending[place]
+        del self.pending[place]
+        if self.lossy:
+            self.pass_unanswered(place)
+        if request.frame is None:
+            why = f"answers {self.describe(request)}, which is not whole in the capture"
+            self.event("undecodable", server, offset, len(frame) + PREFIX, why, data=frame)
+            return
+        self.exchange(request, ns, frame)
+
+    def pass_unanswered(self, count: int) -> None:
+        """Requests before one that was answered, where answers were lost."""
+        for _ in range(count):
+            request = self.pending.popleft()
+            if request.frame is not None:
+                self.exchange(request, None, None)
+        self.lossy = False
+
+    # What comes out
+
+    def exchange(self, request: Pending, ns: int | None, frame: bytes | None) -> None:
+        assert request.frame is not None
+        self.emit(Exchange(self.link, request.ns, request.frame, ns, frame, self.bodies))
+
+    def event(
+        self, kind: Kind, d: int, offset: int, size: int, reason: str, ns: int | None = None, data: bytes | None = None
+    ) -> None:
+        link = self.link
+        sender = "server" if self.ends[d] == link.server else "client"
+        self.emit(
+            Event(kind, str(link), self.streams[d].ns if ns is None else ns, offset, size, reason, sender, data=data)
+        )
+
+    def leftover(self, d: int, stream: Stream, why: str) -> None:
+        """Bytes at the end that make no whole frame."""
+        if not stream.synced:
+            self.unread(d, len(stream.buffer), "no frame found in it")
+            return
+        size = stream.frame_size()
+        have = len(stream.buffer)
+        says = f"{have} of {PREFIX + size} bytes of a frame" if size is not None else f"{have} bytes of a frame"
+        self.event("truncated", d, stream.offset, have, f"{says}: {why}")
+        stream.buffer.clear()
+
+    def close_foreign(self, ns: int, extra: tuple[int, int]) -> None:
+        count = sum(stream.seen for stream in self.streams) + sum(extra)
+        self.emit(Event("not-kafka", str(self.link), self.began or ns, 0, count, self.foreign or ""))

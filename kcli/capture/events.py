@@ -1,0 +1,209 @@
+"""What a capture is made of: exchanges, and events for every byte that is none."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from kcli.capture.bodies import Bodies
+from kcli.capture.clock import instant, milliseconds
+from kcli.errors import DecodeError
+from kcli.jsontext import dumps
+
+__all__ = ["Event", "Exchange", "Kind", "Link"]
+
+Kind = Literal["gap", "truncated", "undecodable", "not-kafka", "unanswered-at-end"]
+PREFIX = 4  # bytes of a frame's length
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The two ends of a connection, as "address:port" (IPv6 addresses in brackets)."""
+
+    server: str
+    client: str
+
+    def __str__(self) -> str:
+        return f"{self.server}-{self.client}"
+
+
+@dataclass(slots=True)
+class Event:
+    """Bytes that are no exchange, or the news that an answer is missing.
+
+    kind: one of CONTRACT's words. offset: bytes from the start of that direction of the connection as captured, or from the
+    start of the file where there is no connection. size: bytes. data: those bytes, for what could not be decoded.
+    """
+
+    kind: Kind
+    connection: str | None
+    ns: int
+    offset: int
+    size: int
+    reason: str
+    sender: str | None = None
+    file: str | None = None
+    data: bytes | None = None
+
+    @property
+    def timestamp(self) -> str:
+        return instant(self.ns)
+
+    def as_dict(self) -> dict[str, Any]:
+        made: dict[str, Any] = {"event": self.kind, "connection": self.connection, "timestamp": self.timestamp}
+        made |= {"offset": self.offset, "bytes": self.size, "reason": self.reason}
+        for name in ("sender", "file"):
+            if getattr(self, name) is not None:
+                made[name] = getattr(self, name)
+        if self.data is not None:
+            made["base64"] = base64.b64encode(self.data).decode()
+        return made
+
+    def line(self) -> bytes:
+        return dumps(self.as_dict()).encode() + b"\n"
+
+
+class Exchange:
+    """A request, and its response where there is one.
+
+    Times are nanoseconds since 1970, of the packets that made the message whole. Frames are without their length prefix.
+    `header`, `request` and `response` are values as `kcli.grammar` reads them, decoded when first asked for; a body that
+    can't be decoded is None, and `failures` has the reason.
+    """
+
+    def __init__(
+        self,
+        link: Link,
+        request_ns: int,
+        request_frame: bytes,
+        response_ns: int | None,
+        response_frame: bytes | None,
+        bodies: Bodies,
+    ) -> None:
+        self.link = link
+        self.request_ns = request_ns
+        self.response_ns = response_ns
+        self.request_frame = request_frame
+        self.response_frame = response_frame
+        self.bodies = bodies
+        self.failures: list[Event] = []
+
+    @property
+    def connection(self) -> str:
+        """ "server-client"."""
+        return f"{self.link.server}-{self.link.client}"
+
+    @property
+    def timestamp(self) -> str:
+        return instant(self.request_ns)
+
+    @property
+    def api_key(self) -> int:
+        return int.from_bytes(self.request_frame[:2], "big", signed=True)
+
+    @property
+    def api_version(self) -> int:
+        return int.from_bytes(self.request_frame[2:4], "big", signed=True)
+
+    @property
+    def correlation_id(self) -> int:
+        return int.from_bytes(self.request_frame[4:8], "big", signed=True)
+
+    @property
+    def api_name(self) -> str:
+        """As in a broker's log: "FETCH"; of an unknown key its number."""
+        return self.bodies.name(self.api_key) or str(self.api_key)
+
+    @property
+    def client_id(self) -> str | None:
+        return self.header.get("clientId")
+
+    @property
+    def request_bytes(self) -> int:
+        """On the wire, with the length in front."""
+        return len(self.request_frame) + PREFIX
+
+    @property
+    def response_bytes(self) -> int | None:
+        return None if self.response_frame is None else len(self.response_frame) + PREFIX
+
+    @property
+    def latency_ms(self) -> float | None:
+        return None if self.response_ns is None else milliseconds(self.response_ns - self.request_ns)
+
+    @cached_property
+    def header(self) -> dict[str, Any]:
+        try:
+            return self.bodies.read_header(self.request_frame)
+        except DecodeError:
+            return self.bare_header()
+
+    @cached_property
+    def request(self) -> dict[str, Any] | None:
+        try:
+            return self.bodies.read_request(self.request_frame)
+        except DecodeError as error:
+            self.fail("client", self.request_ns, self.request_frame, error)
+            return None
+
+    def bare_header(self) -> dict[str, Any]:
+        """What stands at fixed places in any header."""
+        keys = {
+            "requestApiKey": self.api_key,
+            "requestApiVersion": self.api_version,
+            "correlationId": self.correlation_id,
+        }
+        return keys | {"clientId": None, "requestApiKeyName": self.bodies.name(self.api_key)}
+
+    @cached_property
+    def response(self) -> dict[str, Any] | None:
+        if self.response_frame is None:
+            return None
+        try:
+            return self.bodies.read_response(self.response_frame, self.api_key, self.api_version)
+        except DecodeError as error:
+            self.fail("server", self.response_ns or 0, self.response_frame, error)
+            return None
+
+    def fail(self, sender: str, ns: int, frame: bytes, error: DecodeError) -> None:
+        side = "request" if sender == "client" else "response"
+        what = f"{side} {self.correlation_id}"
+        self.failures.append(
+            Event(
+                "undecodable",
+                self.connection,
+                ns,
+                error.offset,
+                len(frame) + PREFIX,
+                f"{what}: {error}",
+                sender,
+                data=frame,
+            )
+        )
+
+    def line(self) -> bytes:
+        """The exchange as one line of JSON; undecodable bodies are null, and fill `failures`."""
+        head, request, response = self.texts()
+        size = "null" if self.response_frame is None else str(self.response_bytes)
+        latency = "null" if self.latency_ms is None else repr(self.latency_ms)
+        opening = f'{{"timestamp":"{self.timestamp}","connection":"{self.connection}","requestHeader":'
+        closing = f',"requestBytes":{self.request_bytes},"responseBytes":{size},"latencyMs":{latency}}}\n'
+        return b"".join((opening.encode(), head, b',"request":', request, b',"response":', response, closing.encode()))
+
+    def texts(self) -> tuple[bytes, bytes, bytes]:
+        """(header, request, response) as JSON text."""
+        head, request, response = b"", b"null", b"null"
+        try:
+            head = self.bodies.header_text(self.request_frame)
+            request = self.bodies.request_text(self.request_frame)
+        except DecodeError as error:
+            self.fail("client", self.request_ns, self.request_frame, error)
+            head = head or dumps(self.bare_header()).encode()
+        if self.response_frame is not None:
+            try:
+                response = self.bodies.response_text(self.response_frame, self.api_key, self.api_version)
+            except DecodeError as error:
+                self.fail("server", self.response_ns or 0, self.response_frame, error)
+        return head, request, response

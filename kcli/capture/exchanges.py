@@ -1,0 +1,64 @@
+"""Exchanges and events out of capture files: `read` for values, `Lines` for JSON text at full speed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from kcli.capture.bodies import Bodies
+from kcli.capture.connection import Connection
+from kcli.capture.events import Event, Exchange
+from kcli.capture.files import Engine, drive
+from kcli.core import COMPILED
+
+__all__ = ["Event", "Exchange", "Item", "Source", "read"]
+
+Item = Exchange | Event
+
+
+class Source:
+    """A capture in one or more files, on its way through: its engine, and what has come out and was not yet taken."""
+
+    def __init__(
+        self, paths: Sequence[str], *, ports: Sequence[int] = (), dialect: str | None = None, records: str = "none"
+    ) -> None:
+        self.paths = paths
+        self.bodies = Bodies(dialect, records)
+        self.items: list[Item] = []
+        self.engine, self.new_reader = self.choose_engine(ports)
+
+    def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
+        if COMPILED:
+            from kcli.core.capture import Engine as Compiled
+            from kcli.core.packets import Reader
+
+            return Compiled(self.connect, ports), Reader
+        raise NotImplementedError
+
+    def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> Connection:
+        return Connection(ends, client, started, self.bodies, self.items.append)
+
+    def pieces(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[list[Item]]:
+        """What came out of each piece of the files, in order. InputError at the end for damaged files."""
+        for _ in drive(self.paths, self.engine, self.new_reader, self.items.append, moved):
+            if self.items:
+                taken = self.items[:]
+                self.items.clear()
+                yield taken
+
+
+def read(
+    paths: Sequence[str], *, ports: Sequence[int] = (), dialect: str | None = None, records: str = "none"
+) -> Iterator[Item]:
+    """Every exchange and event of the captures, read as one, in the order in which they complete.
+
+    paths: files in any order, "-" for standard input. ports: of servers; connections without one are left out. dialect:
+    laid over the tables. records: of `Exchange.line`. An exchange's undecodable bodies are None, and events before it.
+    Raises InputError at the end, when all that could be read was, for files that are no captures or damaged.
+    """
+    for items in Source(paths, ports=ports, dialect=dialect, records=records).pieces():
+        for item in items:
+            if isinstance(item, Exchange):
+                _ = item.request, item.response
+                yield from item.failures
+            yield item

@@ -1,0 +1,291 @@
+"""Capture files: opened, decompressed, put in order of time, and read in pieces. "-" is standard input."""
+
+from __future__ import annotations
+
+import heapq
+import io
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from kcli.capture.events import Event
+from kcli.errors import InputError
+
+__all__ = ["CaptureFile", "Engine", "drive"]
+
+PIECE = 1 << 20  # bytes read at a time; fits the processor's cache, so that a packet's bytes are touched while warm
+EXPECTED = "(pcap, pcapng, or either in gzip or zstd expected)"
+FOREVER = (1 << 63) - 1
+
+
+class Reader(Protocol):
+    """Where one file stands: kcli.core.packets.Reader, or its interpreted twin."""
+
+    problem: str | None
+
+    def peek(self, data: memoryview) -> int | None: ...
+    def resume(self, data: memoryview) -> int: ...
+
+
+class Engine(Protocol):
+    """kcli.core.capture.Engine, or its interpreted twin."""
+
+    next_ns: int
+
+    def run(self, reader: Any, data: memoryview, limit: int) -> tuple[int, str]: ...
+    def finish(self) -> None: ...
+
+
+class CaptureFile:
+    """One file's bytes behind its compression, with what is not yet used of them in `data`."""
+
+    def __init__(self, path: str) -> None:
+        self.name = "standard input" if path == "-" else path
+        self.path = path
+        self.room = bytearray(PIECE)
+        self.start = self.end = 0
+        self.offset = 0  # of `start`, in the decompressed file
+        self.failure: str | None = None
+        self.stream = self.open()
+
+    def open(self) -> Any:
+        raw = open(0, "rb", buffering=0, closefd=False) if self.path == "-" else Path(self.path).open("rb", buffering=0)
+        self.raw = raw
+        self.read_some(raw, 4)
+        head = bytes(self.data[:4])
+        if head[:2] == b"\x1f\x8b":
+            from isal import igzip
+
+            return igzip.IGzipFile(fileobj=self.rewound(raw))
+        if head == b"\x28\xb5\x2f\xfd":
+            import zstandard
+
+            return zstandard.ZstdDecompressor().stream_reader(self.rewound(raw), read_across_frames=True)
+        return raw
+
+    def rewound(self, raw: Any) -> Any:
+        """The compressed stream from its first byte on, also where it cannot be sought in (a pipe)."""
+        head = bytes(self.data)
+        self.start = self.end = 0
+        return Rejoined(head, raw)
+
+    @property
+    def data(self) -> memoryview:
+        return memoryview(self.room)[self.start : self.end]
+
+    def read_some(self, stream: Any, least: int) -> None:
+        while self.end < least:
+            count = stream.readinto(memoryview(self.room)[self.end :])
+            if not count:
+                return
+            self.end += count
+
+    def use(self, count: int) -> None:
+        self.start += count
+        self.offset += count
+
+    def fill(self) -> bool:
+        """More bytes behind those in `data`; False at the end. What breaks decompression is the end too, and the failure."""
+        left = self.end - self.start
+        room = self.room if left * 2 <= len(self.room) else bytearray(len(self.room) * 2)
+        room[:left] = self.room[self.start : self.end]
+        self.room, self.start, self.end = room, 0, left
+        try:
+            count = self.stream.readinto(memoryview(room)[left:])
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            self.failure = str(error)
+            return False
+        except Exception as error:
+            # Each decompressor has errors of its own, without a common class.
+            if type(error).__module__ not in (
+                "zlib",
+                "isal.isal_zlib",
+                "isal.igzip",
+                "zstd",
+                "zstandard",
+                "gzip",
+                "builtins",
+                "struct",
+            ):
+                raise
+            self.failure = str(error)
+            return False
+        self.end += count or 0
+        return bool(count)
+
+    def close(self) -> None:
+        if self.path != "-":
+            self.raw.close()
+
+
+class Rejoined(io.RawIOBase):
+    """A byte stream with its first bytes put back."""
+
+    def __init__(self, head: bytes, rest: Any) -> None:
+        self.head, self.rest = head, rest
+
+    def readinto(self, room: Any) -> int:
+        if not self.head:
+            return int(self.rest.readinto(room) or 0)
+        count = min(len(room), len(self.head))
+        room[:count] = self.head[:count]
+        self.head = self.head[count:]
+        return count
+
+    def readable(self) -> bool:
+        return True
+
+
+class Source:
+    """A file on its way through the engine."""
+
+    def __init__(self, path: str, number: int, new_reader: Callable[[], Reader]) -> None:
+        self.path, self.number, self.new_reader = path, number, new_reader
+        self.file: CaptureFile | None = None
+        self.reader = new_reader()
+        self.first = self.look()
+
+    def look(self) -> int:
+        """Nanoseconds of the first packet; 0 for a file without any. InputError: not a capture."""
+        self.file = CaptureFile(self.path)
+        if self.path == "-":
+            return 0  # a pipe may take its time, and can't be read twice
+        probe = self.new_reader()
+        at = probe.peek(self.file.data)
+        while at is None and probe.problem is None and self.file.end < (1 << 20) and self.file.fill():
+            probe = self.new_reader()
+            at = probe.peek(self.file.data)
+        if self.file.failure is not None and not len(self.file.data):
+            raise InputError(f"can't be decompressed: {self.file.failure}", file=self.file.name)
+        if at is None:
+            check_start(self.file, probe)
+        self.file.close()
+        self.file = None
+        return at or 0
+
+    def opened(self) -> CaptureFile:
+        if self.file is None:
+            self.file = CaptureFile(self.path)
+        return self.file
+
+
+def check_start(file: CaptureFile, probe: Reader) -> None:
+    """InputError for what does not even begin as a capture."""
+    if probe.problem is not None and probe.problem.startswith("starts with"):
+        raise InputError(f"not a capture: {probe.problem} {EXPECTED}", file=file.name)
+    if len(file.data) < 24:
+        size = len(file.data)
+        raise InputError(f"not a capture: {'empty' if not size else f'only {size} bytes'} {EXPECTED}", file=file.name)
+
+
+def drive(
+    paths: Sequence[str],
+    engine: Engine,
+    new_reader: Callable[[], Reader],
+    emit: Callable[[Event], None],
+    moved: Callable[[int], None] = lambda count: None,
+) -> Iterator[None]:
+    """Run captures through the engine as one, in order of time; yields after each piece. moved: told of bytes read.
+
+    Raises InputError at the end, when all that could be read was, for the first file that was no capture or was damaged.
+    """
+    failures: list[InputError] = []
+    queue: list[tuple[int, int, Source]] = []
+    for number, path in enumerate(dict.fromkeys(paths)):
+        try:
+            source = Source(path, number, new_reader)
+            queue.append((source.first, number, source))
+        except InputError as error:
+            failures.append(error)
+        except OSError as error:
+            failures.append(InputError(error.strerror or str(error), file=path))
+    heapq.heapify(queue)
+    while queue:
+        _, number, source = heapq.heappop(queue)
+        limit = queue[0][0] if queue else FOREVER
+        for after in run_source(source, engine, limit, emit, failures, moved):
+            if after is not None:
+                heapq.heappush(queue, (after, number, source))
+            yield
+    engine.finish()
+    yield
+    if failures:
+        raise failures[0] if len(failures) == 1 else more_than_one(failures)
+
+
+def more_than_one(failures: list[InputError]) -> InputError:
+    first = failures[0]
+    return InputError(f"{first.text} (and {len(failures) - 1} more)", file=first.file)
+
+
+def run_source(
+    source: Source,
+    engine: Engine,
+    limit: int,
+    emit: Callable[[Event], None],
+    failures: list[InputError],
+    moved: Callable[[int], None],
+) -> Iterator[int | None]:
+    """Read a file up to `limit`; the last thing yielded is the time of its next packet where that stopped it."""
+    file, reader = source.opened(), source.reader
+    while True:
+        used, why = engine.run(reader, file.data, limit)
+        file.use(used)
+        moved(used)
+        if why == "limit":
+            yield engine.next_ns
+            return
+        if why == "damage":
+            if not skip_damage(source, file, emit, failures):
+                break
+            continue
+        yield None
+        if not file.fill():
+            break
+    report_end(file, reader, emit, failures)
+    file.close()
+    yield None
+
+
+def skip_damage(source: Source, file: CaptureFile, emit: Callable[[Event], None], failures: list[InputError]) -> bool:
+    """Pass over bytes that are no packet, up to where packets go on. False: this is no capture at all."""
+    problem = source.reader.problem or ""
+    if problem.startswith("starts with"):
+        failures.append(InputError(f"not a capture: {problem} {EXPECTED}", file=file.name))
+        file.use(len(file.data))
+        return False
+    offset, count = file.offset, 0
+    while True:
+        step = source.reader.resume(file.data)
+        whole = step < len(file.data)
+        file.use(step)
+        count += step
+        if whole or not file.fill():
+            break
+    emit(Event("undecodable", None, 0, offset, count, problem, file=file.name))
+    failures.append(InputError(f"{problem} at {offset:#x}; {count:,} bytes passed over", file=file.name))
+    return True
+
+
+def report_end(file: CaptureFile, reader: Reader, emit: Callable[[Event], None], failures: list[InputError]) -> None:
+    left = len(file.data)
+    if file.failure is not None:
+        failures.append(
+            InputError(f"can't be decompressed beyond {file.offset + left:,} bytes: {file.failure}", file=file.name)
+        )
+        emit(Event("truncated", None, 0, file.offset, left, f"can't be decompressed: {file.failure}", file=file.name))
+    elif file.path == "-" and not file.offset and left < 24:
+        failures.append(
+            InputError(f"not a capture: {'empty' if not left else f'only {left} bytes'} {EXPECTED}", file=file.name)
+        )
+    elif left:
+        why = f"the file ends in the middle of a packet, {left} bytes into it"
+        failures.append(InputError(f"{why}, at {file.offset:#x}", file=file.name))
+        emit(Event("truncated", None, 0, file.offset, left, why, file=file.name))
+
+
+def is_terminal_input(paths: Iterable[str]) -> bool:
+    return "-" in paths and sys.stdin.isatty()

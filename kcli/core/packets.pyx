@@ -1,0 +1,242 @@
+"""Packets out of pcap and pcapng bytes, at C speed.
+
+The formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng. kcli/grammar/network.py holds them as a grammar, which
+the tests hold this against.
+"""
+
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy
+
+cdef extern from *:
+    """
+    typedef unsigned __int128 kc_u128;
+    static inline uint64_t kc_scale(uint64_t value, uint64_t divisor, uint64_t seconds) {
+        if (divisor == 1000000) return (value + seconds * 1000000) * 1000;
+        return (uint64_t)((kc_u128)value * 1000000000u / divisor) + seconds * 1000000000u;
+    }
+    """
+    uint64_t scale "kc_scale"(uint64_t value, uint64_t divisor, uint64_t seconds) noexcept nogil
+
+cdef enum:
+    LARGEST = 1 << 26           # bytes of a packet or block beyond which its length is not believed
+    SECTION = 0x0A0D0D0A
+    NANO = 1000000000
+
+MAGICS = {
+    b"\xd4\xc3\xb2\xa1": (False, 1000000),
+    b"\xa1\xb2\xc3\xd4": (True, 1000000),
+    b"\x4d\x3c\xb2\xa1": (False, NANO),
+    b"\xa1\xb2\x3c\x4d": (True, NANO),
+}
+
+
+cdef class Reader:
+    """Where one capture file stands: its byte order, interfaces and time resolutions."""
+
+    def __dealloc__(self):
+        free(self.interfaces)
+
+    cdef uint16_t u16(self, const uint8_t* p) noexcept:
+        return be16(p) if self.swapped else p[0] | (<uint16_t>p[1] << 8)
+
+    cdef uint32_t u32(self, const uint8_t* p) noexcept:
+        cdef uint32_t value
+        if self.swapped:
+            return be32(p)
+        memcpy(&value, p, 4)
+        return value
+
+    cdef int damage(self, str text) except -2:
+        self.problem = text
+        return FOUND_DAMAGE
+
+    cdef bint add_interface(self, int link, uint32_t snaplen, uint64_t divisor) except False:
+        cdef Interface* grown
+        if self.count & (self.count - 1) == 0:
+            grown = <Interface*>realloc(self.interfaces, max(1, 2 * self.count) * sizeof(Interface))
+            if grown == NULL:
+                raise MemoryError
+            self.interfaces = grown
+        self.interfaces[self.count] = Interface(link, snaplen, divisor, 0)
+        self.count += 1
+        return True
+
+    cdef int take(self, const uint8_t* p, size_t n, size_t* used, Packet* packet) except -2:
+        """The next packet, or other thing, at the start of these bytes; `used`: the bytes it takes."""
+        if not self.started:
+            return self.take_header(p, n, used)
+        if self.blocks:
+            return self.take_block(p, n, used, packet)
+        return self.take_record(p, n, used, packet)
+
+    cdef int take_header(self, const uint8_t* p, size_t n, size_t* used) except -2:
+        if n >= 4 and be32(p) == SECTION:
+            self.started = self.blocks = True
+            used[0] = 0
+            return FOUND_OTHER
+        if n < 24:
+            return FOUND_END
+        found = MAGICS.get(p[:4])
+        if found is None:
+            return self.damage(f"starts with {bytes(p[:8])!r}")
+        self.swapped = found[0]
+        self.add_interface(self.u32(p + 20) & 0xffff, self.u32(p + 16), found[1])
+        self.started = True
+        used[0] = 24
+        return FOUND_OTHER
+
+    cdef int take_record(self, const uint8_t* p, size_t n, size_t* used, Packet* packet) noexcept:
+        cdef uint32_t captured
+        cdef Interface* interface = self.interfaces
+        if n < 16:
+            return FOUND_END
+        captured = self.u32(p + 8)
+        if captured > LARGEST or self.u32(p + 4) >= interface.divisor:
+            self.problem = "a packet's header makes no sense"
+            return FOUND_DAMAGE
+        if n < 16 + <size_t>captured:
+            return FOUND_END
+        packet.ts = self.u32(p) * <uint64_t>NANO + self.u32(p + 4) * (NANO // interface.divisor)
+        packet.data = p + 16
+        packet.captured = captured
+        packet.length = self.u32(p + 12)
+        packet.link = interface.link
+        self.last = packet.ts
+        used[0] = 16 + <size_t>captured
+        return FOUND_PACKET
+
+    cdef int take_block(self, const uint8_t* p, size_t n, size_t* used, Packet* packet) except -2:
+        cdef uint32_t kind, size
+        if n < 12:
+            return FOUND_END
+        kind = self.u32(p)
+        if kind == SECTION:      # the same in both byte orders
+            if be32(p + 8) == 0x1A2B3C4D:
+                self.swapped = True
+            elif be32(p + 8) == 0x4D3C2B1A:
+                self.swapped = False
+            else:
+                return self.damage("a section header without its byte-order magic")
+        size = self.u32(p + 4)
+        if size < 12 or size > LARGEST or size & 3:
+            return self.damage(f"a block of {size} bytes")
+        if n < size:
+            return FOUND_END
+        if self.u32(p + size - 4) != size:
+            return self.damage(f"a block that begins with a length of {size} and ends with {self.u32(p + size - 4)}")
+        used[0] = size
+        if kind == 6:
+            return self.enhanced(p + 8, size - 12, packet)
+        if kind == SECTION:
+            self.count = 0
+        elif kind == 1 and size >= 20:
+            self.add_interface(self.u16(p + 8), self.u32(p + 12), 1000000)
+            self.describe_interface(p + 16, size - 20)
+        elif kind == 2 and size >= 32:
+            return self.obsolete(p + 8, size - 12, packet)
+        elif kind == 3 and size >= 16:
+            return self.simple(p + 8, size - 12, packet)
+        return FOUND_OTHER
+
+    cdef void describe_interface(self, const uint8_t* p, size_t n) noexcept:
+        """Options if_tsresol (9) and if_tsoffset (14) of the interface added last."""
+        cdef size_t at = 0, size
+        cdef int code, i
+        cdef Interface* interface = &self.interfaces[self.count - 1]
+        while at + 4 <= n:
+            code = self.u16(p + at)
+            size = self.u16(p + at + 2)
+            at += 4
+            if code == 0 or at + size > n:
+                return
+            if code == 9 and size == 1:
+                if p[at] & 0x80:
+                    interface.divisor = (<uint64_t>1) << min(p[at] & 0x7f, 63)
+                else:
+                    interface.divisor = 1
+                    for i in range(min(p[at], 19)):
+                        interface.divisor *= 10
+            elif code == 14 and size == 8:
+                interface.offset = self.u32(p + at) | (<uint64_t>self.u32(p + at + 4) << 32)
+                if self.swapped:
+                    interface.offset = be64(p + at)
+            at += (size + 3) & ~<size_t>3
+
+    cdef int enhanced(self, const uint8_t* p, size_t n, Packet* packet) except -2:
+        cdef uint32_t number
+        if n < 20:
+            return self.damage("a packet block without its header")
+        number = self.u32(p)
+        packet.captured = self.u32(p + 12)
+        packet.length = self.u32(p + 16)
+        packet.data = p + 20
+        return self.stamp(number, self.u32(p + 4), self.u32(p + 8), n - 20, packet)
+
+    cdef int simple(self, const uint8_t* p, size_t n, Packet* packet) except -2:
+        """A packet without time or captured length: it has those of the packet before it, and the snapshot length."""
+        if self.count == 0:
+            return self.damage("a packet of interface 0, which no block describes")
+        packet.length = self.u32(p)
+        packet.captured = min(packet.length, <uint32_t>(n - 4))
+        if self.interfaces[0].snaplen:
+            packet.captured = min(packet.captured, self.interfaces[0].snaplen)
+        packet.data = p + 4
+        packet.link = self.interfaces[0].link
+        packet.ts = self.last
+        return FOUND_PACKET
+
+    cdef int obsolete(self, const uint8_t* p, size_t n, Packet* packet) except -2:
+        packet.captured = self.u32(p + 12)
+        packet.length = self.u32(p + 16)
+        packet.data = p + 20
+        return self.stamp(self.u16(p), self.u32(p + 4), self.u32(p + 8), n - 20, packet)
+
+    cdef int stamp(self, uint32_t number, uint32_t high, uint32_t low, size_t room, Packet* packet) except -2:
+        cdef Interface* interface
+        if number >= <uint32_t>self.count:
+            return self.damage(f"a packet of interface {number}, which no block describes")
+        if packet.captured > room:
+            return self.damage(f"a packet of {packet.captured} bytes in a block with room for {room}")
+        interface = &self.interfaces[number]
+        packet.ts = scale((<uint64_t>high << 32) | low, interface.divisor, interface.offset)
+        packet.link = interface.link
+        self.last = packet.ts
+        return FOUND_PACKET
+
+    cdef bint plausible(self, const uint8_t* p, size_t n) noexcept:
+        """Whether a pcap record or pcapng block may begin here (where damage is being passed over)."""
+        cdef uint32_t size, captured
+        if self.blocks:
+            if n < 12:
+                return False
+            size = self.u32(p + 4)
+            return size >= 12 and size <= LARGEST and not size & 3 and n >= size and self.u32(p + size - 4) == size
+        if n < 16:
+            return False
+        captured = self.u32(p + 8)
+        size = self.u32(p)
+        return (
+            captured <= self.u32(p + 12) <= 1 << 18 and self.u32(p + 4) < self.interfaces[0].divisor
+            and captured >= 20 and n >= captured + 32
+            and (self.last == 0 or (size + 86400 > self.last // NANO and size < self.last // NANO + 86400))
+        )
+
+    def peek(self, const uint8_t[::1] data not None):
+        """Nanoseconds of the first packet, None where these bytes hold none. Only for a reader that has read nothing."""
+        cdef Packet packet
+        cdef size_t used, at = 0
+        cdef int found = FOUND_OTHER
+        while found == FOUND_OTHER and at < <size_t>data.shape[0]:
+            found = self.take(&data[at], data.shape[0] - at, &used, &packet)
+            at += used if found > 0 else 0
+        return packet.ts if found == FOUND_PACKET else None
+
+    def resume(self, const uint8_t[::1] data not None):
+        """Bytes of damage to pass over: up to the next place where a packet may begin, all of them where there is none."""
+        cdef size_t at, n = data.shape[0]
+        if not self.started:
+            return n
+        for at in range(1, n):
+            if self.plausible(&data[at], n - at):
+                return at
+        return n

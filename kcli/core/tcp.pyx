@@ -1,0 +1,537 @@
+"""TCP streams out of segments, with no Python object for a segment.
+
+The rules are those of kcli/capture/tcp.py, its interpreted twin, where the prose about them stands; tests hold both equal.
+"""
+
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcmp, memcpy
+
+from kcli.core.packets cimport KC_ACK, KC_FIN, KC_RST, KC_SYN, Ends, Segment
+
+cdef extern from *:
+    """
+    #define kc_ahead(a, b) ((int32_t)((uint32_t)(a) - (uint32_t)(b)))
+    static inline uint64_t kc_mix(uint64_t h) {
+        h ^= h >> 32; h *= 0xd6e8feb86659fd93ULL; h ^= h >> 32; h *= 0xd6e8feb86659fd93ULL; h ^= h >> 32;
+        return h;
+    }
+    static inline uint64_t kc_hash_ends(const kc_ends *e) {
+        uint64_t h = e->address[0][1] * 0x9e3779b97f4a7c15ULL ^ e->address[0][0];
+        h = kc_mix(h ^ e->address[1][1]) ^ e->address[1][0];
+        return kc_mix(h + ((uint64_t)e->port[0] << 32 | (uint64_t)e->port[1] << 16 | e->version));
+    }
+    """
+    int32_t ahead "kc_ahead"(uint32_t a, uint32_t b) noexcept nogil
+    uint64_t hash_ends "kc_hash_ends"(const Ends* ends) noexcept nogil
+
+cdef enum:
+    START_PACKETS = 8            # of a connection that was under way: how many are looked at to find the first in order
+    CALM_PACKETS = 64            # of the capture: before them no time is long enough, as packets may be out of order
+    LOSS_PACKETS = 32            # after which what was acknowledged and not seen counts as lost
+    FARTHEST = 1 << 28           # bytes between two sequence numbers of one stream
+    NEAR = 1 << 16
+    HELD_LIMIT = 1 << 26         # bytes that wait in one direction
+    DONE_LIMIT = 4096            # closed connections that are remembered
+
+cdef uint64_t SECOND = 1000000000
+cdef uint64_t NEVER = <uint64_t>-1
+
+
+cdef class Streams:
+    def __cinit__(self):
+        self.slot_count = 1024
+        self.slots = <Flow**>calloc(self.slot_count, sizeof(Flow*))
+        if self.slots == NULL:
+            raise MemoryError
+        self.alarm = NEVER
+
+    def __dealloc__(self):
+        cdef Flow* flow = self.first
+        while flow != NULL:
+            self.first = flow.newer
+            free_held(flow)
+            free(flow)
+            flow = self.first
+        free(self.slots)
+
+    # The layer above
+
+    cdef int deliver(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
+        return 0
+
+    cdef int lost(self, Flow* flow, int d, uint64_t ts, uint64_t n, Loss why) except -1:
+        return 0
+
+    cdef int ended(self, Flow* flow, uint64_t ts, bint reset) except -1:
+        return 0
+
+    cdef int forget(self, Flow* flow) except -1:
+        return 0
+
+    # Segments
+
+    cdef int segment(self, Segment* s) except -1:
+        cdef Flow* flow
+        cdef Side* side
+        cdef Side* other
+        cdef int d = s.sender
+        self.segments += 1
+        self.payload += s.captured
+        self.tell_time(s.ts)
+        flow = self.find(s)
+        if s.flags & KC_SYN or flow.done:
+            flow = self.open(flow, s)
+            if flow.done:
+                self.stray += s.captured
+                return 0
+        flow.last = s.ts
+        side = &flow.side[d]
+        other = &flow.side[1 - d]
+        side.seen = True
+        if s.flags & KC_ACK:
+            if other.known and ahead(s.ack, other.next) > FARTHEST:
+                s.flags &= ~KC_ACK       # no window is that wide: a damaged packet
+            elif not other.answered or ahead(s.ack, other.acked) > 0:
+                other.acked = s.ack
+                other.answered = True
+        if s.length or s.flags & (KC_FIN | KC_RST):
+            self.accept(flow, s)
+        if flow.waiting:
+            self.patience(flow)
+        elif other.known and other.answered and ahead(other.acked, other.next) > 0 and not flow.done:
+            self.wait(flow, SECOND)
+        return 0
+
+    cdef int tell_time(self, uint64_t ts) except -1:
+        """The clock is the capture's own. One packet's leap is not believed before a second one confirms it."""
+        if ts <= self.clock:
+            return 0
+        if ts > self.clock + 3600 * SECOND and self.clock and not (self.leap <= ts < self.leap + 3600 * SECOND):
+            self.leap = ts
+            return 0
+        self.clock = ts
+        if ts >= self.alarm:
+            self.expire()
+        if ts >= self.sweep:
+            self.sweep_idle()
+        return 0
+
+    cdef int accept(self, Flow* flow, Segment* s) except -1:
+        cdef int d = s.sender
+        cdef Side* side = &flow.side[d]
+        cdef int32_t distance
+        if side.known:
+            distance = ahead(s.seq, side.next)
+            if distance < -FARTHEST and s.length:
+                self.lost(flow, d, s.ts, 0, LOSS_JUMP)
+                side.next = s.seq
+            if s.flags & KC_RST and not 0 <= distance < NEAR:
+                side.closed = flow.reset = True       # resets often come without a sequence number that fits
+                return self.finished(flow, d, s)
+            if self.ready(flow, d, s.seq, s.ack, s.flags):
+                self.pass_on(flow, d, s)
+                if flow.waiting:
+                    self.drain(flow)
+                return self.finished(flow, d, s)
+        elif not s.length:
+            return self.finished(flow, d, s) if s.flags & KC_RST else 0
+        return self.hold(flow, d, s)
+
+    cdef bint ready(self, Flow* flow, int d, uint32_t seq, uint32_t ack, uint8_t flags) noexcept:
+        """Whether all that comes before this segment, in both directions, has been passed on."""
+        cdef Side* other = &flow.side[1 - d]
+        if ahead(seq, flow.side[d].next) > 0:
+            return False
+        return not (flags & KC_ACK and other.known and ahead(ack, other.next) > 0)
+
+    cdef int pass_on(self, Flow* flow, int d, Segment* s) except -1:
+        """The bytes of a segment that are new, to the layer above."""
+        cdef Side* side = &flow.side[d]
+        cdef uint32_t old = side.next - s.seq
+        cdef uint32_t fresh, here
+        if old >= s.length:
+            self.duplicate += s.captured
+            fresh = here = 0
+        else:
+            fresh = s.length - old
+            here = s.captured - old if s.captured > old else 0
+            self.duplicate += s.captured - here
+        side.next += fresh
+        side.offset += here
+        if here:
+            self.deliver(flow, d, s.ts, s.data + old, here)
+        if fresh > here:
+            self.lost(flow, d, s.ts, fresh - here, LOSS_CUT)
+            side.offset += fresh - here
+        if s.flags & KC_FIN and not side.closed and s.seq + s.length == side.next:
+            side.next += 1
+            side.closed = True
+        if s.flags & KC_RST:
+            side.closed = flow.reset = True
+        return 0
+
+    cdef int finished(self, Flow* flow, int d, Segment* s) except -1:
+        """A connection ends when both ends have closed; after a reset the other end's last words are awaited."""
+        if s.flags & KC_RST and not flow.side[d].known:
+            flow.side[d].closed = flow.reset = True
+        if flow.side[0].closed and flow.side[1].closed and not self.blocked(flow):
+            return self.close(flow, s.ts)
+        if flow.reset and not flow.waiting:
+            self.wait(flow, SECOND)
+        return 0
+
+    cdef int hold(self, Flow* flow, int d, Segment* s) except -1:
+        cdef Side* side = &flow.side[d]
+        cdef Held** place = &side.held
+        cdef Held* held
+        while place[0] != NULL and ahead(s.seq, place[0].seq) >= 0:
+            if place[0].seq == s.seq and place[0].length >= s.length and place[0].captured >= s.captured and not s.flags & KC_FIN:
+                self.duplicate += s.captured
+                return 0
+            place = &place[0].next
+        held = <Held*>malloc(sizeof(Held) + s.captured)
+        if held == NULL:
+            raise MemoryError
+        held.ts, held.seq, held.ack, held.flags = s.ts, s.seq, s.ack, s.flags
+        held.captured, held.length = s.captured, s.length
+        memcpy(held + 1, s.data, s.captured)
+        held.next = place[0]
+        place[0] = held
+        side.held_bytes += sizeof(Held) + s.captured
+        if not flow.waiting:
+            self.wait(flow, SECOND if side.known else SECOND // 4)
+        if side.held_bytes > HELD_LIMIT:
+            self.resolve(flow, True)
+        return 0
+
+    cdef int drain(self, Flow* flow) except -1:
+        """Pass on what waited and now has all before it."""
+        cdef Held* held
+        cdef Side* side
+        cdef Segment s
+        cdef bint again = True
+        cdef int d
+        while again:
+            again = False
+            for d in range(2):
+                side = &flow.side[d]
+                while side.known and side.held != NULL and self.ready(flow, d, side.held.seq, side.held.ack, side.held.flags):
+                    held = side.held
+                    s.ts, s.seq, s.ack, s.flags = held.ts, held.seq, held.ack, held.flags
+                    s.captured, s.length = held.captured, held.length
+                    s.data = <const uint8_t*>(held + 1)
+                    side.held = held.next
+                    side.held_bytes -= sizeof(Held) + held.captured
+                    try:
+                        self.pass_on(flow, d, &s)
+                    finally:
+                        free(held)
+                    again = True
+        return 0
+
+    # Waiting
+
+    cdef bint blocked(self, Flow* flow) noexcept:
+        cdef int d
+        cdef Side* side
+        for d in range(2):
+            side = &flow.side[d]
+            if side.held != NULL or (side.known and side.answered and ahead(side.acked, side.next) > 0):
+                return True
+        return False
+
+    cdef int wait(self, Flow* flow, uint64_t delay) except -1:
+        flow.since = self.clock
+        flow.mark = self.segments
+        flow.packets = 0
+        flow.deadline = self.clock + delay
+        self.alarm = min(self.alarm, flow.deadline)
+        if flow.waiting:
+            return 0
+        flow.waiting = True
+        flow.wait_newer = NULL
+        flow.wait_older = self.wait_latest
+        if self.wait_latest != NULL:
+            self.wait_latest.wait_newer = flow
+        else:
+            self.wait_first = flow
+        self.wait_latest = flow
+        return 0
+
+    cdef void unwait(self, Flow* flow) noexcept:
+        if not flow.waiting:
+            return
+        if flow.wait_older != NULL:
+            flow.wait_older.wait_newer = flow.wait_newer
+        else:
+            self.wait_first = flow.wait_newer
+        if flow.wait_newer != NULL:
+            flow.wait_newer.wait_older = flow.wait_older
+        else:
+            self.wait_latest = flow.wait_older
+        flow.wait_older = flow.wait_newer = NULL
+        flow.waiting = False
+
+    cdef int patience(self, Flow* flow) except -1:
+        """A packet of a waiting connection came: is it still blocked, and has it waited long enough?"""
+        flow.packets += 1
+        if flow.packets == START_PACKETS:
+            self.begin(flow)
+        if flow.packets % LOSS_PACKETS == 0:
+            self.resolve(flow, False)
+        if not self.blocked(flow):
+            if flow.side[0].closed and flow.side[1].closed:
+                return self.close(flow, flow.last)
+            if not flow.reset:
+                self.unwait(flow)
+        return 0
+
+    cdef int begin(self, Flow* flow) except -1:
+        """Directions that were under way start at the first byte seen."""
+        cdef int d
+        cdef Side* side
+        for d in range(2):
+            side = &flow.side[d]
+            if not side.known and side.held != NULL:
+                side.known = True
+                side.first = side.next = side.held.seq
+        return self.drain(flow)
+
+    cdef int resolve(self, Flow* flow, bint force) except -1:
+        """Pass over what was acknowledged and never seen; with `force`, over all that is missing."""
+        if force:
+            self.begin(flow)
+        while self.pass_hole(flow, 0, force) or self.pass_hole(flow, 1, force):
+            self.drain(flow)
+        return 0
+
+    cdef bint pass_hole(self, Flow* flow, int d, bint force) except -1:
+        cdef Side* side = &flow.side[d]
+        cdef bint acked = side.known and side.answered and ahead(side.acked, side.next) > 0
+        cdef uint32_t end
+        if not side.known:
+            return False
+        if side.held != NULL:
+            end = side.held.seq
+            if ahead(end, side.next) <= 0:
+                return False                    # waits for the other direction
+            if not force and not (acked and ahead(side.acked, end) >= 0):
+                if not acked:
+                    return False
+                end = side.acked
+        elif acked and side.acked - side.next > 1:     # one alone is a FIN that was not seen
+            end = side.acked
+        else:
+            return False
+        self.lost(flow, d, flow.last, end - side.next, LOSS_GAP)
+        side.offset += end - side.next
+        side.next = end
+        return True
+
+    cdef int expire(self) except -1:
+        cdef Flow* flow = self.wait_first
+        cdef Flow* following
+        cdef uint64_t waited
+        self.alarm = NEVER
+        while flow != NULL:
+            following = flow.wait_newer
+            if flow.deadline <= self.clock and self.segments - flow.mark >= CALM_PACKETS:
+                waited = self.clock - flow.since
+                self.begin(flow)
+                if waited >= SECOND:
+                    self.resolve(flow, waited >= 30 * SECOND or (waited >= 2 * SECOND and not (flow.side[0].seen and flow.side[1].seen)))
+                flow.deadline = self.clock + SECOND
+                if flow.reset or not self.blocked(flow):
+                    if flow.reset or (flow.side[0].closed and flow.side[1].closed):
+                        self.close(flow, flow.last)
+                    else:
+                        self.unwait(flow)
+            if flow.waiting:
+                self.alarm = min(self.alarm, flow.deadline)
+            flow = following
+        return 0
+
+    # Connections
+
+    cdef Flow* find(self, Segment* s) except NULL:
+        cdef Flow* flow = self.recent
+        cdef uint64_t hash
+        if flow != NULL and memcmp(&flow.ends, &s.ends, sizeof(Ends)) == 0:
+            return flow
+        hash = hash_ends(&s.ends)
+        flow = self.slots[hash & (self.slot_count - 1)]
+        while flow != NULL and (flow.hash != hash or memcmp(&flow.ends, &s.ends, sizeof(Ends)) != 0):
+            flow = flow.chain
+        if flow == NULL:
+            flow = self.add(s, hash)
+        self.recent = flow
+        return flow
+
+    cdef Flow* add(self, Segment* s, uint64_t hash) except NULL:
+        cdef Flow* flow
+        if self.flow_count >= self.slot_count:
+            self.widen()
+        flow = <Flow*>calloc(1, sizeof(Flow))
+        if flow == NULL:
+            raise MemoryError
+        flow.ends = s.ends
+        flow.hash = hash
+        flow.client = -1
+        flow.chain = self.slots[hash & (self.slot_count - 1)]
+        self.slots[hash & (self.slot_count - 1)] = flow
+        flow.older = self.latest
+        if self.latest != NULL:
+            self.latest.newer = flow
+        else:
+            self.first = flow
+        self.latest = flow
+        self.flow_count += 1
+        return flow
+
+    cdef int widen(self) except -1:
+        cdef size_t count = self.slot_count * 4, slot
+        cdef Flow** slots = <Flow**>calloc(count, sizeof(Flow*))
+        cdef Flow* flow = self.first
+        if slots == NULL:
+            raise MemoryError
+        for slot in range(self.slot_count):
+            flow = self.slots[slot]
+            while flow != NULL:
+                following = flow.chain
+                flow.chain = slots[flow.hash & (count - 1)]
+                slots[flow.hash & (count - 1)] = flow
+                flow = following
+        free(self.slots)
+        self.slots, self.slot_count = slots, count
+        return 0
+
+    cdef int unlink(self, Flow* flow) except -1:
+        """Out of the table: another connection of the same ends takes its place."""
+        cdef Flow** place = &self.slots[flow.hash & (self.slot_count - 1)]
+        while place[0] != NULL:
+            if place[0] == flow:
+                place[0] = flow.chain
+                self.flow_count -= 1
+                break
+            place = &place[0].chain
+        if self.recent == flow:
+            self.recent = NULL
+        return 0
+
+    cdef int remove(self, Flow* flow) except -1:
+        self.unlink(flow)
+        self.unwait(flow)
+        if flow.older != NULL:
+            flow.older.newer = flow.newer
+        else:
+            self.first = flow.newer
+        if flow.newer != NULL:
+            flow.newer.older = flow.older
+        else:
+            self.latest = flow.older
+        self.forget(flow)
+        free_held(flow)
+        free(flow)
+        return 0
+
+    cdef Flow* open(self, Flow* flow, Segment* s) except NULL:
+        """What a SYN says, and whether it, or bytes far from those before, begin another connection of the same two ends."""
+        cdef int d = s.sender
+        cdef Side* side = &flow.side[d]
+        cdef Side* other
+        cdef bint syn = s.flags & KC_SYN
+        cdef uint32_t start = s.seq + 1
+        cdef int32_t distance
+        cdef bint another
+        if syn:
+            distance = ahead(side.first, start)
+            another = side.known and distance != 0 and (side.syn or not 0 <= distance < NEAR)
+            if flow.done and not (side.known and distance == 0):
+                another = True
+        else:
+            distance = ahead(s.seq, side.next)
+            another = s.length and self.clock > flow.last + SECOND and not -NEAR < distance < NEAR
+        if another:
+            if not flow.done:
+                self.close(flow, flow.last)
+            self.unlink(flow)
+            flow = self.add(s, flow.hash)
+            self.recent = flow
+            side = &flow.side[d]
+        if not syn or flow.done:
+            return flow
+        other = &flow.side[1 - d]
+        flow.client = 1 - d if s.flags & KC_ACK else d
+        if not side.known:
+            side.known = side.syn = True
+            side.first = side.next = start
+        if s.flags & KC_ACK and not other.known:
+            other.known = other.syn = True
+            other.first = other.next = s.ack
+        s.seq = start
+        if flow.waiting:
+            self.drain(flow)
+        return flow
+
+    cdef int close(self, Flow* flow, uint64_t ts) except -1:
+        self.unwait(flow)
+        flow.done = True
+        self.resolve(flow, True)
+        self.ended(flow, ts, flow.reset)
+        free_held(flow)
+        flow.since = self.clock
+        flow.wait_newer = NULL
+        if self.done_latest != NULL:
+            self.done_latest.wait_newer = flow
+        else:
+            self.done_first = flow
+        self.done_latest = flow
+        self.done_count += 1
+        return self.forget_done()
+
+    cdef int forget_done(self) except -1:
+        cdef Flow* flow = self.done_first
+        while flow != NULL and (self.done_count > DONE_LIMIT or flow.since + 30 * SECOND < self.clock):
+            self.done_first = flow.wait_newer
+            if self.done_first == NULL:
+                self.done_latest = NULL
+            self.done_count -= 1
+            flow.wait_newer = NULL
+            self.remove(flow)
+            flow = self.done_first
+        return 0
+
+    cdef int sweep_idle(self) except -1:
+        """Close connections that said nothing for a quarter of an hour: brokers drop them after ten minutes."""
+        cdef Flow* flow = self.first
+        self.sweep = self.clock + 60 * SECOND
+        while flow != NULL:
+            if not flow.done and flow.last + 900 * SECOND < self.clock:
+                self.close(flow, flow.last)
+                flow = self.first            # closing may have removed others
+                continue
+            flow = flow.newer
+        return self.forget_done()
+
+    cdef int close_all(self) except -1:
+        cdef Flow* flow = self.first
+        while flow != NULL:
+            if not flow.done:
+                self.unwait(flow)
+                flow.done = True
+                self.resolve(flow, True)
+                self.ended(flow, self.clock, flow.reset)
+            flow = flow.newer
+        return 0
+
+
+cdef void free_held(Flow* flow) noexcept:
+    cdef int d
+    cdef Held* held
+    for d in range(2):
+        held = flow.side[d].held
+        while held != NULL:
+            flow.side[d].held = held.next
+            free(held)
+            held = flow.side[d].held
+        flow.side[d].held_bytes = 0
