@@ -17,59 +17,28 @@ SASL_PLAINTEXT ones (`sasl_bootstrap`; PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512), 
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
-import os
-import random
 import shutil
 import signal
-import socket
-import struct
 import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 from tests.real import keys, logs
-from tests.real.maven import broker_jars, command, compiled, release, unavailable
+from tests.real.jvm import PortTakenError, check_alive, end, java, run_java
+from tests.real.maven import broker_jars, command, compiled, release
+from tests.real.ports import connects, free_ports, known_brokers
+from tests.real.settings import SCRAM, USERS, jaas, listeners, scram_credentials, server_properties
 
-__all__ = ["SCRAM", "USERS", "Cluster", "java", "run_java"]
+__all__ = ["SCRAM", "USERS", "Cluster", "java", "known_brokers", "run_java"]
 
-USERS = {"admin": "admin-secret", "alice": "alice-secret"}
-SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 START_SECONDS = 90
 STOP_SECONDS = 15
 PORT_TRIES = 3
-
-# Quick to start and light: the simple collector, the first compiler only; and what Kafka's reflection asks of Java 17.
-JVM = (
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-Xshare:auto",
-    "--add-opens=java.base/java.nio=ALL-UNNAMED",
-    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
-    "--add-opens=java.base/java.lang=ALL-UNNAMED",
-)
-
-
-def java(
-    jars: Sequence[Path], main: str, *arguments: str, heap: str = "512m", options: Sequence[str] = ()
-) -> list[str]:
-    """The command line that runs a Java class."""
-    program = shutil.which("java")
-    if program is None:
-        unavailable("java (17 or newer) is not installed")
-    return [program, f"-Xmx{heap}", *JVM, *options, "-cp", os.pathsep.join(map(str, jars)), main, *arguments]
-
-
-def run_java(
-    jars: Sequence[Path], main: str, *arguments: str, stdin: bytes = b"", timeout: float = 120
-) -> subprocess.CompletedProcess[bytes]:
-    """Run a Java class to its end; its output is not checked."""
-    return subprocess.run(java(jars, main, *arguments), input=stdin, capture_output=True, timeout=timeout, check=False)
 
 
 class Cluster:
@@ -283,7 +252,7 @@ class Cluster:
             self.start_zookeeper()
         for node in self.node_ids:
             logs.write(self.home(node), self.release, self.home(node) / "request.log" if self.request_log else None)
-            lines = [f"{name}={value}\n" for name, value in sorted(self.properties(node).items())]
+            lines = [f"{name}={value}\n" for name, value in sorted(server_properties(self, node).items())]
             (self.home(node) / "server.properties").write_text("".join(lines))
             if self.kraft:
                 self.format(node)
@@ -340,144 +309,9 @@ class Cluster:
             while known_brokers(self.ports["PLAINTEXT"][node - 1]) < wanted:
                 check_alive(self.processes[node], self.home(node) / "out.log", until)
 
-    def properties(self, node: int) -> dict[str, object]:
-        """The server.properties of a node."""
-        replicas = min(3, self.nodes)
-        values: dict[str, object] = {
-            "log.dirs": self.home(node) / "data",
-            "default.replication.factor": replicas,
-            "offsets.topic.num.partitions": 3,
-            "offsets.topic.replication.factor": replicas,
-            **self.listener_properties(node),
-            **(self.kraft_properties(node) if self.kraft else self.zookeeper_properties(node)),
-        }
-        for since, prefix in (((0, 11), "transaction.state.log"), ((4, 1), "share.coordinator.state.topic")):
-            if self.release >= since:
-                values |= {f"{prefix}.{name}": n for name, n in (("min.isr", 1), ("num.partitions", 3))}
-                values[f"{prefix}.replication.factor"] = replicas
-        if self.release >= (0, 11):
-            values["group.initial.rebalance.delay.ms"] = 0
-        if self.acl:
-            values |= {"authorizer.class.name": self.authorizer, "allow.everyone.if.no.acl.found": "true"}
-        if self.acl or self.sasl:
-            values["super.users"] = "User:admin;User:ANONYMOUS"
-        return {**values, **self.config, **self.node_config.get(node, {})}
-
-    def listener_properties(self, node: int) -> dict[str, object]:
-        kinds = listeners(self.sasl, self.tls)
-        urls = ",".join(f"{name}://{self.address(node, name)}" for name in kinds)
-        controller = f",CONTROLLER://{self.address(node, 'CONTROLLER')}" if self.kraft else ""
-        values: dict[str, object] = {"listeners": urls + controller, "advertised.listeners": urls}
-        if self.release >= (0, 10, 2):
-            protocols = {**kinds, **({"CONTROLLER": "PLAINTEXT"} if self.kraft else {})}
-            values["listener.security.protocol.map"] = ",".join(f"{name}:{kind}" for name, kind in protocols.items())
-            values["inter.broker.listener.name"] = "PLAINTEXT"
-        if self.sasl:
-            values["sasl.enabled.mechanisms"] = ",".join(("PLAIN", *SCRAM))
-        return {**values, **(keys.properties(self.folder) if self.tls else {})}
-
-    def kraft_properties(self, node: int) -> dict[str, object]:
-        return {
-            "process.roles": "broker,controller",
-            "node.id": node,
-            "controller.listener.names": "CONTROLLER",
-            "controller.quorum.voters": ",".join(f"{n}@{self.address(n, 'CONTROLLER')}" for n in self.node_ids),
-        }
-
-    def zookeeper_properties(self, node: int) -> dict[str, object]:
-        return {"broker.id": node, "zookeeper.connect": self.address(1, "ZOOKEEPER")}
-
-    @property
-    def authorizer(self) -> str:
-        if self.kraft:
-            return "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-        return f"kafka.security.{'authorizer.Acl' if self.release >= (2, 4) else 'auth.SimpleAcl'}Authorizer"
-
-
-class PortTakenError(AssertionError):
-    """Someone else took a port between our look and the broker's bind."""
-
-
-def listeners(sasl: bool, tls: bool) -> dict[str, str]:
-    """Listener name to security protocol."""
-    kinds = {"PLAINTEXT": "PLAINTEXT"}
-    kinds |= {"TLS": "SSL"} if tls else {}
-    kinds |= {"SASL": "SASL_PLAINTEXT"} if sasl else {}
-    return kinds | ({"SASLTLS": "SASL_SSL"} if sasl and tls else {})
-
-
-def scram_credentials() -> Iterator[tuple[str, str, str]]:
-    """Mechanism, user and password, for everyone in USERS."""
-    for user, secret in USERS.items():
-        for mechanism in SCRAM:
-            yield mechanism, user, secret
-
-
-def jaas() -> str:
-    """The users of the SASL listeners, in Java's own form of login configuration."""
-    users = " ".join(f'user_{name}="{password}"' for name, password in USERS.items())
-    modules = "org.apache.kafka.common.security"
-    plain = f'{modules}.plain.PlainLoginModule required username="admin" password="{USERS["admin"]}" {users};'
-    return f"KafkaServer {{\n  {plain}\n  {modules}.scram.ScramLoginModule required;\n}};\n"
-
 
 def kafka_uuid() -> str:
     """A random uuid in Kafka's text form that no command line takes for an option."""
     while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
         continue
     return text
-
-
-def free_ports(count: int) -> Iterator[int]:
-    """Ports nobody listens on, below the range the system hands out to outgoing connections."""
-    found: set[int] = set()
-    while len(found) < count:
-        port = random.SystemRandom().randrange(18000, 32000)
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            found.add(port)
-    return iter(sorted(found))
-
-
-def connects(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), 2).close()
-    except OSError:
-        return False
-    return True
-
-
-def known_brokers(port: int) -> int:
-    """How many brokers a node tells of in a Metadata v0 response; -1 while it is not up."""
-    name = b"no such name"  # a name that can't be a topic's: asking for none would mean all
-    body = struct.pack(">hhih3sih", 3, 0, 1, 3, b"lab", 1, len(name)) + name
-    try:
-        with socket.create_connection(("127.0.0.1", port), 2) as link, link.makefile("rb") as answer:
-            link.settimeout(5)
-            link.sendall(struct.pack(">i", len(body)) + body)
-            head = answer.read(12)
-    except OSError:
-        return -1
-    return int(struct.unpack(">i", head[8:])[0]) if len(head) == 12 else -1
-
-
-def check_alive(process: subprocess.Popen[bytes], log: Path, until: float) -> None:
-    """Wait a moment; complain with the end of its log when the process has ended or the time is up."""
-    time.sleep(0.1)
-    ended = process.poll() is not None
-    if ended or time.monotonic() > until:
-        text = log.read_text(errors="replace")
-        kind = PortTakenError if "Address already in use" in text else AssertionError
-        raise kind(f"{'ended' if ended else 'not up'} after start: {text[-3000:]}")
-
-
-def end(process: subprocess.Popen[bytes], how: signal.Signals, seconds: float) -> None:
-    process.send_signal(how)
-    process.send_signal(signal.SIGCONT)  # a paused one would never notice
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    if process.stdin:
-        process.stdin.close()
