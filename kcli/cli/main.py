@@ -6,16 +6,21 @@ import importlib
 import os
 import sys
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
 
 from kcli.errors import KcliError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 __all__ = ["COMMANDS", "cli", "main"]
 
 # Each command lives in a module of its own, imported only when it is called: a cold start pays for what it uses.
 COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "audit": "audit:audit",
+    "completion": "completion:completion",
     "decode": {
         "batch": "decode_records:batch",
         "pcap": "decode_pcap:pcap",
@@ -44,6 +49,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
 # What `--help` of a group says of its members, so that it need not import them.
 HELP = {
     "audit": "Say which clients of a capture a Kafka release would refuse.",
+    "completion": "Print the script that completes kcli's commands and options in a shell.",
     "decode batch": "Decode record batches or message sets of any magic.",
     "decode pcap": "Decode network captures: every request with its response.",
     "decode request": "Decode a request by the api key and version it starts with.",
@@ -89,6 +95,13 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, HELP[self.path + name]) for name in self.list_commands(ctx)])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        items = [CompletionItem(name, help=HELP[self.path + name]) for name in names]
+        return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
