@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,6 +15,11 @@ from kcli.cli.inputs import schema_option
 from kcli.errors import UsageError
 from kcli.schemas.catalog import Catalog, catalog, unknown
 from kcli.schemas.model import Message
+
+if TYPE_CHECKING:
+    from kcli.schemas.diff import Change
+    from kcli.schemas.jars import Definitions
+    from kcli.schemas.tables import Imported
 
 __all__ = ["diff", "import_", "list_", "show"]
 
@@ -196,7 +201,7 @@ def diff(
     print_changes(changes, form)
 
 
-def version_changes(tables: Catalog, name: str, one: int, other: int) -> list[Any]:
+def version_changes(tables: Catalog, name: str, one: int, other: int) -> list[Change]:
     from kcli.schemas.diff import between_versions
 
     messages = [tables.message(each) for each in named(tables, name)]
@@ -206,7 +211,7 @@ def version_changes(tables: Catalog, name: str, one: int, other: int) -> list[An
     return [change for message in messages for change in between_versions(message, one, other)]
 
 
-def print_changes(changes: list[Any], form: str) -> None:
+def print_changes(changes: list[Change], form: str) -> None:
     from dataclasses import asdict
 
     if form != "table":
@@ -241,7 +246,7 @@ def import_(jars: tuple[Path, ...], output: Path | None, anew: bool, quiet: bool
 
     target = output or STOCK
     base = target if has_tables(target) else STOCK
-    known = Imported((), {}) if anew else load_tables(base)
+    known = Imported() if anew else load_tables(base)
     merged = import_releases(known, read_all(jars, quiet))
     write_tables(target, merged)
     if not quiet:
@@ -254,7 +259,7 @@ def has_tables(folder: Path) -> bool:
     return (folder / INDEX).is_file()
 
 
-def read_all(jars: tuple[Path, ...], quiet: bool) -> dict[str, list[Message]]:
+def read_all(jars: tuple[Path, ...], quiet: bool) -> dict[str, Definitions]:
     from kcli.errors import InputError
     from kcli.schemas.jars import read_jars
 
@@ -268,7 +273,7 @@ def read_all(jars: tuple[Path, ...], quiet: bool) -> dict[str, list[Message]]:
     return found
 
 
-def write_tables(folder: Path, merged: Any) -> None:
+def write_tables(folder: Path, merged: Imported) -> None:
     from kcli.schemas.tables import to_files
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -280,7 +285,7 @@ def write_tables(folder: Path, merged: Any) -> None:
         (folder / f"{name}.new").replace(folder / name)
 
 
-def say_imported(folder: Path, known: Any, merged: Any) -> None:
+def say_imported(folder: Path, known: Imported, merged: Imported) -> None:
     """What is new, by release, on stderr."""
     fresh = [release for release in merged.releases if release not in known.releases]
     what = f"new: {', '.join(fresh)}" if fresh else "none of them new"

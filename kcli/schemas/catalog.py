@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.errors import UsageError
 from kcli.schemas.definition import build
-from kcli.schemas.errors import ERRORS, error_name
+from kcli.schemas.errors import ERRORS, error_name, read_table
 from kcli.schemas.model import Api, Field, Message, Releases, Variant, release_order
 from kcli.schemas.ranges import NONE, Range
 
@@ -84,7 +84,10 @@ class Catalog:
         # Each line begins {"name":"...",
         lines = (folder / "messages.jsonl").read_text("utf-8").splitlines()
         by_name = {line[9 : line.index('"', 9)]: line for line in lines}
-        return cls(tuple(index["releases"]), {row[0]: row for row in index["apis"]}, index["records"], by_name)
+        opened = cls(tuple(index["releases"]), {row[0]: row for row in index["apis"]}, index["records"], by_name)
+        if folder != STOCK:
+            opened.errors = {code: name for code, name, _, _ in read_table(folder)}
+        return opened
 
     def copy(self) -> Catalog:
         """Another catalog of the same tables, to lay a dialect over."""

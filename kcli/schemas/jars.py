@@ -1,18 +1,19 @@
-"""Message definitions out of Kafka's own jars."""
+"""Message definitions and error codes out of Kafka's own jars."""
 
 from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kcli.errors import InputError, SchemaError
+from kcli.schemas.classfile import ErrorCode, read_errors
 from kcli.schemas.definition import build, parse_text
-from kcli.schemas.model import Message, Releases, release_order
+from kcli.schemas.model import Message, Releases
 
-__all__ = ["read_jar", "read_jars", "release_of"]
+__all__ = ["Definitions", "read_jars", "release_of"]
 
 FOLDERS = ("common/message/", "common/metadata/")
 LARGEST = 1 << 20
@@ -37,34 +38,41 @@ def release_of(path: Path) -> tuple[str, str]:
     return found["artifact"], found["release"]
 
 
-def read_jars(paths: Sequence[Path], done: Callable[[int], None] = lambda _: None) -> dict[str, list[Message]]:
-    """Messages by release, oldest release first. Of two jars with one message in one release the later path counts.
+@dataclass(slots=True)
+class Definitions:
+    """What the jars of one release define: messages by kind and name, and error codes."""
 
-    done: is told the bytes of the jars read so far.
+    messages: dict[tuple[str, str], Message] = field(default_factory=dict)
+    errors: list[ErrorCode] = field(default_factory=list)
+
+
+def read_jars(paths: Sequence[Path], done: Callable[[int], None] = lambda _: None) -> dict[str, Definitions]:
+    """What the jars define, by release. Of two jars with one message in one release the later path counts.
+
+    done: is told the bytes of the jars read so far. InputError when a path is no jar, or its name says no release.
     """
-    found: dict[str, dict[tuple[str, str], Message]] = {}
+    found: dict[str, Definitions] = {}
     size = 0
     for path in paths:
-        _, release = release_of(path)
-        for message in read_jar(path):
-            found.setdefault(release, {})[message.kind, message.name] = message
+        artifact, release = release_of(path)
+        try:
+            with zipfile.ZipFile(path) as jar:
+                read_jar(jar, artifact, release, found.setdefault(release, Definitions()))
+        except zipfile.BadZipFile as error:
+            raise InputError(f"not a jar: {error}", file=str(path)) from None
+        except InputError as error:
+            raise error.within(str(path)) from None
         size += path.stat().st_size
         done(size)
-    return {release: list(found[release].values()) for release in sorted(found, key=release_order)}
+    return {release: each for release, each in found.items() if each.messages or each.errors}
 
 
-def read_jar(path: Path) -> Iterator[Message]:
-    """The messages that a jar defines, each with its release. InputError when it is no jar."""
-    artifact, release = release_of(path)
-    try:
-        with zipfile.ZipFile(path) as jar:
-            for info in sorted(jar.infolist(), key=lambda info: info.filename):
-                if info.filename.startswith(FOLDERS) and info.filename.endswith(".json"):
-                    yield definition(jar, info, artifact, release)
-    except zipfile.BadZipFile as error:
-        raise InputError(f"not a jar: {error}", file=str(path)) from None
-    except InputError as error:
-        raise error.within(str(path)) from None
+def read_jar(jar: zipfile.ZipFile, artifact: str, release: str, found: Definitions) -> None:
+    for info in sorted(jar.infolist(), key=lambda info: info.filename):
+        if info.filename.startswith(FOLDERS) and info.filename.endswith(".json"):
+            message = definition(jar, info, artifact, release)
+            found.messages[message.kind, message.name] = message
+    found.errors = read_errors(jar) or found.errors
 
 
 def definition(jar: zipfile.ZipFile, info: zipfile.ZipInfo, artifact: str, release: str) -> Message:

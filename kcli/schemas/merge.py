@@ -101,7 +101,12 @@ def combine(old: Message, new: Message, before: str | None) -> Message:
 
 def follow(known: tuple[Releases, ...], new: Releases, before: str | None) -> tuple[Releases, ...]:
     """What is known, and what the new release says: one run with the release before it, if that says the same."""
-    known = tuple(each for each in known if each.since != new.since)
+    # The release may be known already: then it is read anew.
+    known = tuple(
+        replace(each, until=before or each.until) if new.since in each else each
+        for each in known
+        if each.since != new.since
+    )
     if known and known[-1].until == before and known[-1].says_same(new):
         return (*known[:-1], replace(known[-1], until=new.until))
     return (*known, new)

@@ -1,38 +1,58 @@
-"""The files of a set of tables: `messages.jsonl`, a definition a line, and `index.json`, made from all of them."""
+"""The files of a set of tables.
+
+messages.jsonl  a definition a line
+index.json      what is asked of all of them: releases, APIs, types of records; made from the definitions
+errors.json     [code, name, retriable?, names in earlier releases] a line
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kcli.errors import SchemaError
 from kcli.jsontext import dumps, loads
+from kcli.schemas.classfile import ErrorCode
 from kcli.schemas.definition import build
+from kcli.schemas.errors import Row, read_table
+from kcli.schemas.jars import Definitions
 from kcli.schemas.merge import Tables, add_release, identity
 from kcli.schemas.model import Message, release_order
 from kcli.schemas.store import ordered, to_line
 
-__all__ = ["INDEX", "MESSAGES", "Imported", "api_row", "import_releases", "load_tables", "log_name", "to_files"]
+__all__ = [
+    "ERRORS",
+    "INDEX",
+    "MESSAGES",
+    "Imported",
+    "api_row",
+    "import_releases",
+    "load_tables",
+    "log_name",
+    "to_files",
+]
 
+ERRORS = "errors.json"
 INDEX = "index.json"
 MESSAGES = "messages.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Merged tables, and the releases they were merged from, oldest first."""
+    """Merged tables, the releases they were merged from, oldest first, and the error codes of all of them."""
 
-    releases: tuple[str, ...]
-    tables: Tables
+    releases: tuple[str, ...] = ()
+    tables: Tables = field(default_factory=dict)
+    errors: dict[int, Row] = field(default_factory=dict)
 
 
-def import_releases(known: Imported | None, arriving: dict[str, list[Message]]) -> Imported:
+def import_releases(known: Imported, arriving: dict[str, Definitions]) -> Imported:
     """The known tables with more releases, none of them older than those known (SchemaError)."""
-    releases = list(known.releases) if known else []
-    tables: Tables = dict(known.tables) if known else {}
+    releases = list(known.releases)
+    tables, errors = dict(known.tables), dict(known.errors)
     for release in sorted(arriving, key=release_order):
         if releases and release_order(release) < release_order(releases[-1]):
             newest = releases[-1]
@@ -41,9 +61,20 @@ def import_releases(known: Imported | None, arriving: dict[str, list[Message]]) 
             )
         if release in releases:
             releases.remove(release)
-        tables = add_release(tables, arriving[release], releases[-1] if releases else None)
+        tables = add_release(tables, arriving[release].messages.values(), releases[-1] if releases else None)
+        errors = with_errors(errors, arriving[release].errors)
         releases.append(release)
-    return Imported(tuple(releases), tables)
+    return Imported(tuple(releases), tables, errors)
+
+
+def with_errors(known: dict[int, Row], arriving: Iterable[ErrorCode]) -> dict[int, Row]:
+    """The known codes with a newer release's: its names hold, other names are kept beside them."""
+    merged = dict(known)
+    for error in arriving:
+        _, name, _, old = known.get(error.code, (0, error.name, False, []))
+        names = {name, *old} - {error.name}
+        merged[error.code] = (error.code, error.name, error.retriable, sorted(names))
+    return merged
 
 
 def to_files(imported: Imported) -> dict[str, str]:
@@ -52,6 +83,7 @@ def to_files(imported: Imported) -> dict[str, str]:
     return {
         MESSAGES: "".join(f"{to_line(message)}\n" for message in messages),
         INDEX: index_text(imported.releases, messages),
+        ERRORS: rows_text(imported.errors[code] for code in sorted(imported.errors)) + "\n",
     }
 
 
@@ -60,14 +92,21 @@ def load_tables(folder: Path) -> Imported:
     index = loads((folder / INDEX).read_bytes(), what=str(folder / INDEX))
     lines = (folder / MESSAGES).read_text("utf-8").splitlines()
     messages = [build(loads(line)) for line in lines]
-    return Imported(tuple(index["releases"]), {identity(message): message for message in messages})
+    errors = {row[0]: row for row in read_table(folder)}
+    return Imported(tuple(index["releases"]), {identity(message): message for message in messages}, errors)
 
 
 def index_text(releases: tuple[str, ...], messages: list[Message]) -> str:
     """Lines of JSON objects' members: releases, APIs, records by kind."""
-    rows = ",\n".join(dumps(row) for row in api_rows(messages))
     records = ",\n".join(f"{dumps(kind)}:{dumps(found)}" for kind, found in record_names(messages).items())
-    return f'{{"releases":{dumps(list(releases))},\n"apis":[\n{rows}\n],\n"records":{{\n{records}\n}}}}\n'
+    apis = rows_text(api_rows(messages))
+    return f'{{"releases":{dumps(list(releases))},\n"apis":{apis},\n"records":{{\n{records}\n}}}}\n'
+
+
+def rows_text(rows: Iterable[Iterable[Any]]) -> str:
+    """An array with a row a line."""
+    body = ",\n".join(dumps(list(row)) for row in rows)
+    return f"[\n{body}\n]"
 
 
 def api_rows(messages: Iterable[Message]) -> list[list[Any]]:
