@@ -1,0 +1,297 @@
+"""One fetcher of a replay at its live brokers: its sessions, and each step sent and taken in.
+
+A captured fetcher speaks to one broker. Where the live partitions have several leaders, it has a session with each,
+and what they answer is put together again for the comparison.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from kcli.client.calls import call_of
+from kcli.client.handshake import Session, connect
+from kcli.client.properties import ClientConfig
+from kcli.client.replay.plan import Captured, Fetcher, Step
+from kcli.client.replay.positions import Positions
+from kcli.client.replay.target import Target
+from kcli.client.replay.wire import Limits, request_body, session_response
+from kcli.errors import NetworkError
+from kcli.sessions.client import ClientSession
+from kcli.sessions.rules import FINAL_EPOCH, NO_SESSION, State
+from kcli.sessions.trace import FETCH, SESSIONS_SINCE, TOPIC_IDS_SINCE, Key
+from kcli.sessions.values import FetchRequest, Position
+
+__all__ = ["Fetching", "LiveFetch"]
+
+NOT_LEADER, FENCED_EPOCH, UNKNOWN_EPOCH = 6, 74, 75
+MOVED = (NOT_LEADER, FENCED_EPOCH, UNKNOWN_EPOCH)
+
+
+class LiveFetch:
+    """What became of one step. live: its exchange, in captured terms (None: no answer); problem: what was wrong."""
+
+    def __init__(self, step: Step, live: Captured | None, problem: str = "") -> None:
+        self.step, self.live, self.problem = step, live, problem
+
+
+class Node:
+    """A fetcher's dealings with one broker."""
+
+    def __init__(self) -> None:
+        self.session = ClientSession()
+        self.link: Session | None = None
+
+
+class Fetching:
+    """scale: captured waits are divided by it (None: don't wait); full: no sessions, whatever the capture had."""
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        target: Target,
+        positions: Positions,
+        config: ClientConfig,
+        *,
+        scale: float | None = 1.0,
+        full: bool = False,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.fetcher, self.target, self.positions, self.config = fetcher, target, positions, config
+        self.scale, self.full, self.tell = scale, full, tell
+        self.nodes: dict[int, Node] = {}
+        self.homes: dict[Key, int] = {}
+        self.captured_keys: dict[Key, Key] = {}
+        self.wanted: dict[Key, Position] = {}
+        self.max_bytes: dict[Key, int] = {}
+        self.started = False
+
+    async def close(self) -> None:
+        for node in self.nodes.values():
+            if node.link is not None:
+                await node.link.connection.close()
+
+    async def run_step(self, step: Step) -> LiveFetch:
+        """Send what the captured fetch said, in live terms, and take the answer in."""
+        if step.reconnect:
+            await self.close()
+        await self.link_nodes(step)
+        self.update_wants(step)
+        results = await asyncio.gather(*(self.fetch(number, step) for number in self.involved(step)))
+        problems = [problem for _, problem in results if problem]
+        answered = [live for live, _ in results if live is not None]
+        live = merged(answered) if answered else None
+        if live is not None:
+            await self.follow_leaders(live)
+        return LiveFetch(step, live, "; ".join(problems))
+
+    # --- connections and versions
+
+    async def link_nodes(self, step: Step) -> None:
+        """Have a connection to each broker that this step needs."""
+        if not self.started:
+            self.started = True
+            for key in sorted(self.fetcher.carried):
+                self.max_bytes[key] = Position(0).max_bytes
+                self.homes[key] = self.target.leader(key)
+        for key, _ in step.captured.asked:
+            if key not in self.homes:
+                self.homes[key] = self.target.leader(key)
+        needed = set(self.homes.values()) or set(self.nodes) or {await self.any_node()}
+        for number in needed:
+            node = self.nodes.setdefault(number, Node())
+            if node.link is None or node.link.connection.error is not None:
+                node.link = await connect(self.target.client.metadata.nodes[number], self.config, None)
+
+    async def any_node(self) -> int:
+        nodes = self.target.client.metadata.nodes
+        if not nodes:
+            await self.target.client.refresh()
+        return next(iter(nodes))
+
+    def version(self, node: Node, captured: int) -> int:
+        """The captured version, or the nearest that the broker takes."""
+        assert node.link is not None
+        versions = node.link.versions
+        theirs = versions.ranges.get(FETCH)
+        chosen = theirs.lo if theirs and theirs.lo > captured else versions.best(FETCH, high=captured)
+        if chosen != captured:
+            self.tell(f"Fetch v{captured} in the capture, v{chosen} here: {versions.who} takes {theirs}")
+        return chosen
+
+    # --- what to fetch
+
+    def update_wants(self, step: Step) -> None:
+        """Move on to the partitions and positions of this step."""
+        captured = step.captured
+        if step.is_close:
+            return
+        if step.is_full and captured.asked:
+            asked = {key for key, _ in captured.asked}
+            for key in [key for key in self.wanted if key not in asked]:
+                del self.wanted[key]
+        for key in self.fetcher.carried if step is self.fetcher.steps[0] and not step.is_full else ():
+            self.wanted[key] = Position(self.positions.carried(key), -1, self.max_bytes[key])
+        for key in captured.forgotten:
+            self.wanted.pop(key, None)
+        for key, offset, max_bytes in self.positions.asked(captured):
+            self.wanted[key] = Position(offset, -1, max_bytes)
+        if self.positions.follows_live:
+            for key, position in self.wanted.items():
+                self.wanted[key] = position._replace(fetch_offset=self.positions.current(key))
+
+    def involved(self, step: Step) -> Iterator[int]:
+        """Brokers to ask: those of the partitions wanted, and those that hold a session to go on with or to close."""
+        homes = {self.homes[key] for key in self.wanted}
+        for number, node in self.nodes.items():
+            alone = len(self.nodes) == 1
+            if alone or number in homes or node.session.state in (State.LIVE, State.REOPENING):
+                yield number
+
+    def request(self, number: int, step: Step, version: int) -> tuple[FetchRequest, ClientSession | None]:
+        """What to say to a broker now; without a session machine, where the request is outside of any session."""
+        node = self.nodes[number]
+        by_ids = version >= TOPIC_IDS_SINCE
+        wanted = {
+            self.target.live_key(key, version): (key, position)
+            for key, position in self.wanted.items()
+            if self.homes[key] == number
+        }
+        self.captured_keys.update((live, key) for live, (key, _) in wanted.items())
+        positions = {live: position for live, (_, position) in wanted.items()}
+        captured = step.captured
+        if self.full or version < SESSIONS_SINCE or captured.version < SESSIONS_SINCE:
+            return FetchRequest(NO_SESSION, FINAL_EPOCH, positions, topic_ids=by_ids), None
+        if step.is_close:
+            node.session.close()
+        elif captured.session_epoch == FINAL_EPOCH:
+            return FetchRequest(node.session.session_id, FINAL_EPOCH, positions, topic_ids=by_ids), None
+        else:
+            self.prepare_session(node, step, positions)
+        return node.session.build(topic_ids=by_ids), node.session
+
+    def prepare_session(self, node: Node, step: Step, positions: Mapping[Key, Position]) -> None:
+        session = node.session
+        if session.state in (State.CLOSING, State.CLOSED):
+            session = node.session = ClientSession()
+        for live in [live for live in session.partitions if live not in positions]:
+            session.forget(live)
+        for live, position in positions.items():
+            session.want(live, position)
+        if step.is_full and session.state is State.LIVE:
+            # The captured client began anew: so does this one, as if its last request had been lost.
+            session.lose(session.build(topic_ids=session.topic_ids))
+
+    # --- sending and taking in
+
+    async def fetch(self, number: int, step: Step) -> tuple[Captured | None, str]:
+        """One request to one broker: its exchange in captured terms, and what was wrong with it."""
+        node = self.nodes[number]
+        assert node.link is not None
+        link, captured = node.link, step.captured
+        version = self.version(node, captured.version)
+        request, session = self.request(number, step, version)
+        body = request_body(request, version, self.limits(captured))
+        made = call_of(FETCH, version)
+        correlation = link.connection.next_correlation()
+        frame = made.encode(correlation, self.config["client.id"], body)
+        header = {"requestApiVersion": version, "correlationId": correlation, "clientId": self.config["client.id"]}
+        live = Captured(str(link.connection.address), captured.connection, header, time.time_ns(), None)
+        try:
+            answer = await link.connection.exchange(frame, correlation, made.what)
+            response = made.decode(answer)
+        except NetworkError as error:
+            if session is not None:
+                session.lose(request)
+            return None, str(error)
+        live.response_ns = time.time_ns()
+        live.request_bytes, live.response_bytes = len(frame) + 4, len(answer) + 4
+        live.read(body, response)
+        problem = self.take_in(request, session, live)
+        self.take_records(response, live)
+        self.translate(live)
+        return live, problem
+
+    def limits(self, captured: Captured) -> Limits:
+        wait = 0 if self.scale is None else round(captured.max_wait_ms / self.scale)
+        return Limits(wait, captured.min_bytes, captured.max_bytes, captured.isolation)
+
+    @staticmethod
+    def take_in(request: FetchRequest, session: ClientSession | None, live: Captured) -> str:
+        if session is None:
+            return ""
+        closing = session.state is State.CLOSING
+        accepted = session.accept(request, session_response(live))
+        return "" if accepted.usable or closing else accepted.problem
+
+    def take_records(self, response: Mapping[str, Any], live: Captured) -> None:
+        """Follow leaders that moved (KIP-951), and positions where they go with the live records."""
+        endpoints = response.get("nodeEndpoints", ())
+        for part, key in self.parts_of(response):
+            if part["errorCode"] in MOVED:
+                name = self.target.names[key[0]]
+                self.target.client.metadata.take_hint(name, key[1], part.get("currentLeader", {}), endpoints)
+            elif self.positions.follows_live and part.get("records"):
+                self.positions.move(key, next_offset(part["records"], self.positions.current(key)))
+
+    def parts_of(self, response: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Key]]:
+        for topic in response["responses"]:
+            name = topic.get("topicId") or topic.get("topic")
+            for part in topic["partitions"]:
+                key = self.captured_keys.get((name, part["partitionIndex"]))
+                if key is not None:
+                    yield part, key
+
+    def translate(self, live: Captured) -> None:
+        """From live partitions to captured ones."""
+        keys = self.captured_keys
+        live.asked = [(keys.get(key, key), asked) for key, asked in live.asked]
+        live.told = [(keys.get(key, key), told) for key, told in live.told]
+        live.forgotten = [keys.get(key, key) for key in live.forgotten]
+
+    async def follow_leaders(self, live: Captured) -> None:
+        """Give partitions whose leader moved a new home: by the hint that came along, else by fresh metadata."""
+        moved = [key for key, told in live.told if told[0] in MOVED]
+        if not moved:
+            return
+        if any(self.target.leader(key) == self.homes[key] for key in moved):
+            await self.target.client.refresh({self.target.names[key[0]] for key in moved})
+        for key in moved:
+            self.homes[key] = self.target.leader(key)
+
+
+def merged(parts: list[Captured]) -> Captured:
+    """Fetches of one step from several brokers as one: the first error and session, all partitions, bytes summed."""
+    first = parts[0]
+    for other in parts[1:]:
+        first.asked += other.asked
+        first.told += other.told
+        first.forgotten += other.forgotten
+        first.request_bytes += other.request_bytes
+        first.response_bytes += other.response_bytes
+        first.error = first.error or other.error
+        if other.response_ns is not None and first.response_ns is not None:
+            first.response_ns = max(first.response_ns, other.response_ns)
+    return first
+
+
+def next_offset(records: bytes, asked: int) -> int:
+    """The offset after the last whole batch or message; `asked` when there is none.
+
+    A batch: baseOffset int64, length int32, ..., magic at 16, lastOffsetDelta at 23 (magic 2). A message of magic 0 or
+    1 begins likewise, with its own offset (for a compressed wrapper that of the last message in it).
+    """
+    at = 0
+    while len(records) - at >= 17:
+        length = int.from_bytes(records[at + 8 : at + 12], "big", signed=True)
+        end = at + 12 + length
+        if length < 5 or end > len(records):
+            break
+        offset = int.from_bytes(records[at : at + 8], "big", signed=True)
+        if records[at + 16] >= 2:
+            offset += int.from_bytes(records[at + 23 : at + 27], "big", signed=True)
+        asked = max(asked, offset + 1)
+        at = end
+    return asked

@@ -1,0 +1,56 @@
+"""Captured topics and what they are called: ids as metadata in the capture named them, and the user's own mapping."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kcli.errors import UsageError
+from kcli.sessions.trace import NO_UUID
+
+__all__ = ["TopicNames", "parse_topic_map"]
+
+LEGAL_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
+METADATA, FETCH = 3, 1
+# Api key -> the list of topics in its response that holds names beside ids.
+TOPIC_LISTS = {METADATA: "topics", 19: "topics", 20: "responses", 75: "topics"}
+
+
+class TopicNames:
+    """Topic names by id, learnt from the exchanges of a capture in any order."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+
+    def learn(self, api_key: int, request: Mapping[str, Any] | None, response: Mapping[str, Any] | None) -> None:
+        """Take what an exchange says: a response that names topics, or `_topicName` in a line of `decode pcap`."""
+        listed = TOPIC_LISTS.get(api_key)
+        if response is not None and listed is not None:
+            for topic in response.get(listed) or ():
+                self._put(topic.get("topicId"), topic.get("name"))
+        elif api_key == FETCH:
+            for message, field in ((request, "topics"), (response, "responses")):
+                for topic in (message or {}).get(field) or ():
+                    self._put(topic.get("topicId"), topic.get("_topicName"))
+
+    def _put(self, topic_id: str | None, name: str | None) -> None:
+        if topic_id and name and topic_id != NO_UUID:
+            self.names[topic_id] = name
+
+    def live_name(self, captured: str, mapping: Mapping[str, str]) -> str:
+        """The live topic for a captured id or name: as mapped, else its name; an id that nothing names is its own."""
+        name = self.names.get(captured, captured)
+        return mapping.get(captured) or mapping.get(name) or name
+
+
+def parse_topic_map(texts: Iterable[str]) -> dict[str, str]:
+    """`--topic-map CAPTURED=LIVE`: captured name or id to live name. UsageError."""
+    mapping: dict[str, str] = {}
+    for text in texts:
+        for pair in text.split(","):
+            captured, equals, live = pair.strip().partition("=")
+            if not equals or not captured or not LEGAL_NAME.fullmatch(live):
+                raise UsageError(f"--topic-map {pair.strip()!r}: CAPTURED=LIVE expected, LIVE a topic's name")
+            mapping[captured] = live
+    return mapping

@@ -1,0 +1,151 @@
+"""What a replay has to say, and when: the fetches of a capture, in order, for each fetcher.
+
+Pure: made of fetch exchanges, of whatever source. A fetcher is one captured connection; a connection whose first fetch
+names a session that another one was granted before goes on where that one ended (a client that reconnected).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from kcli.sessions.rules import FINAL_EPOCH, NO_SESSION
+from kcli.sessions.trace import FetchExchange, Key
+
+__all__ = ["RAFT_TOPICS", "Captured", "Fetcher", "Plan", "Step", "make_plan"]
+
+# The metadata log by name and by id: a broker's listener does not serve it to clients.
+RAFT_TOPICS = frozenset(["__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"])
+
+# Why a fetch of the capture is not replayed.
+METADATA_LOG = "of the metadata log"
+UNANSWERED = "without a response"
+
+
+class Captured(FetchExchange):
+    """A captured fetch, and how long it let the broker wait (ms) for how much (bytes)."""
+
+    __slots__ = ("max_wait_ms", "min_bytes")
+
+    def read(self, request: Mapping[str, Any], response: Mapping[str, Any] | None) -> Self:
+        self.max_wait_ms: int = request.get("maxWaitMs", 0)
+        self.min_bytes: int = request.get("minBytes", 0)
+        super().read(request, response)
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One fetch. seconds: since the first fetch of the plan; reconnect: it was the first on another connection."""
+
+    seconds: float
+    captured: Captured
+    reconnect: bool = False
+
+    @property
+    def is_full(self) -> bool:
+        """Does it name every partition that is wanted (rather than what changed)?"""
+        return self.captured.session_epoch <= 0
+
+    @property
+    def is_close(self) -> bool:
+        """Does it only close a session?"""
+        captured = self.captured
+        return captured.session_epoch == FINAL_EPOCH and captured.session_id != NO_SESSION and not captured.asked
+
+
+@dataclass
+class Fetcher:
+    """label: client id and connection(s) it had in the capture; carried: partitions that its session must have had
+    before the capture began, since its responses hold them though no request asks for them."""
+
+    label: str
+    client_id: str
+    steps: list[Step] = field(default_factory=list)
+    carried: set[Key] = field(default_factory=set)
+
+    def partitions(self) -> Iterator[Key]:
+        """Every partition it deals with, as often as it does."""
+        yield from self.carried
+        for step in self.steps:
+            for key, _ in step.captured.asked:
+                yield key
+
+
+@dataclass
+class Plan:
+    """left_out: how many fetches are not replayed, by reason; followers: how many were made by brokers."""
+
+    fetchers: list[Fetcher]
+    left_out: Counter[str]
+    followers: int = 0
+
+    @property
+    def fetches(self) -> int:
+        return sum(len(fetcher.steps) for fetcher in self.fetchers)
+
+    def partitions(self) -> dict[str, int]:
+        """By topic (id or name as captured), how many partitions it must have."""
+        counts: dict[str, int] = {}
+        for fetcher in self.fetchers:
+            for topic, index in set(fetcher.partitions()):
+                counts[topic] = max(counts.get(topic, 0), index + 1)
+        return counts
+
+    def newest_version(self) -> int:
+        return max((step.captured.version for each in self.fetchers for step in each.steps), default=0)
+
+
+def make_plan(exchanges: Iterable[Captured]) -> Plan:
+    """The plan for a capture's fetches, in any order of completion."""
+    plan = Plan([], Counter())
+    wanted = [each for each in sorted(exchanges, key=lambda each: each.ns) if is_replayed(each, plan.left_out)]
+    start = wanted[0].ns if wanted else 0
+    by_connection: dict[str, Fetcher] = {}
+    by_session: dict[tuple[str, int], Fetcher] = {}
+    for each in wanted:
+        fetcher = by_connection.get(each.connection)
+        reconnect = False
+        if fetcher is None:
+            fetcher = by_session.get((each.server, each.session_id)) if each.session_id else None
+            reconnect = fetcher is not None
+            if fetcher is None:
+                fetcher = Fetcher(f"{each.client_id or '-'} {each.connection}", each.client_id)
+                plan.fetchers.append(fetcher)
+            by_connection[each.connection] = fetcher
+        fetcher.steps.append(Step((each.ns - start) / 1e9, each, reconnect))
+        plan.followers += each.replica_id >= 0
+        if each.granted:
+            by_session[each.server, each.granted] = fetcher
+    for fetcher in plan.fetchers:
+        fetcher.carried = carried_partitions(fetcher)
+    return plan
+
+
+def is_replayed(exchange: FetchExchange, left_out: Counter[str]) -> bool:
+    if not exchange.answered:
+        left_out[UNANSWERED] += 1
+        return False
+    topics = {topic for (topic, _), _ in exchange.asked}
+    if topics and topics <= RAFT_TOPICS:
+        left_out[METADATA_LOG] += 1
+        return False
+    return True
+
+
+def carried_partitions(fetcher: Fetcher) -> set[Key]:
+    """Partitions told or forgotten before any request asked for them: the session is older than the capture."""
+    known: set[Key] = set()
+    carried: set[Key] = set()
+    for step in fetcher.steps:
+        if step.is_full:
+            known.clear()
+        known.update(key for key, _ in step.captured.asked)
+        if not step.is_full:
+            told = {key for key, _ in step.captured.told}.union(step.captured.forgotten)
+            carried |= told - known
+            known |= told
+        known.difference_update(step.captured.forgotten)
+    return carried

@@ -1,0 +1,137 @@
+"""Runs a plan against live brokers: every fetcher at once, each step at its time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from kcli.client.cluster import Client
+from kcli.client.properties import ClientConfig
+from kcli.client.replay.fetching import Fetching, LiveFetch
+from kcli.client.replay.names import TopicNames
+from kcli.client.replay.plan import Fetcher, Plan
+from kcli.client.replay.positions import Positions
+from kcli.client.replay.target import find_target
+from kcli.errors import UsageError
+
+__all__ = ["Options", "Replayed", "parse_speed", "replay"]
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Options:
+    """offsets: one of positions.MODES; scale: captured time over live time, None as fast as it goes; full: without
+    sessions; repeat: how often; topics: captured to live topic; create: make topics that are not there."""
+
+    offsets: str = "captured"
+    scale: float | None = 1.0
+    full: bool = False
+    repeat: int = 1
+    topics: dict[str, str] = field(default_factory=dict)
+    create: bool = True
+
+
+@dataclass
+class Replayed:
+    """Every fetcher's steps with what became of them, in order; `clamped`: partitions whose offsets did not exist."""
+
+    fetchers: list[tuple[Fetcher, list[LiveFetch]]]
+    clamped: int = 0
+
+
+def parse_speed(text: str) -> float | None:
+    """`--speed`: a factor ("10" is ten times as fast as captured), or "max". UsageError."""
+    if text == "max":
+        return None
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = -1.0
+    if not 0 < speed < float("inf"):
+        raise UsageError(f"--speed {text}: a number above 0, or max, expected")
+    return speed
+
+
+async def replay(
+    plan: Plan,
+    names: TopicNames,
+    config: ClientConfig,
+    options: Options,
+    *,
+    tell: Callable[[str], None] = lambda _: None,
+    done: Callable[[], None] = lambda: None,
+) -> Replayed:
+    """Run the plan `options.repeat` times. tell: gets each thing worth a word once; done: called after each fetch.
+
+    Raises NetworkError when the brokers can't be reached or lack what the plan needs.
+    """
+    say = once(tell)
+    outcome = Replayed([])
+    async with Client(config) as client:
+        target = await find_target(client, plan, names, options.topics, create=options.create, tell=say)
+        for _ in range(options.repeat):
+            positions = Positions(options.offsets, target.bounds)
+            fetchings = [
+                Fetching(
+                    fetcher,
+                    target,
+                    positions,
+                    named(config, fetcher),
+                    scale=options.scale,
+                    full=options.full,
+                    tell=say,
+                )
+                for fetcher in plan.fetchers
+            ]
+            start = asyncio.get_running_loop().time()
+            results = await together(run_fetcher(each, start, done) for each in fetchings)
+            outcome.fetchers += [(each.fetcher, steps) for each, steps in zip(fetchings, results, strict=True)]
+            outcome.clamped = max(outcome.clamped, len(positions.clamped))
+    return outcome
+
+
+async def run_fetcher(fetching: Fetching, start: float, done: Callable[[], None]) -> list[LiveFetch]:
+    """All steps of one fetcher, each when its time has come and the one before is answered."""
+    loop = asyncio.get_running_loop()
+    results: list[LiveFetch] = []
+    try:
+        for step in fetching.fetcher.steps:
+            if fetching.scale is not None:
+                await asyncio.sleep(start + step.seconds / fetching.scale - loop.time())
+            results.append(await fetching.run_step(step))
+            done()
+    finally:
+        await fetching.close()
+    return results
+
+
+async def together(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """All of them at once; the first that fails ends the others, and its error is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(work) for work in works]
+    except BaseExceptionGroup as group_error:
+        raise group_error.exceptions[0] from None
+    return [task.result() for task in tasks]
+
+
+def named(config: ClientConfig, fetcher: Fetcher) -> ClientConfig:
+    """The captured client's id, unless the user chose one."""
+    if "client.id" in config.set_names or not fetcher.client_id:
+        return config
+    return config.replace(client_id=fetcher.client_id)
+
+
+def once(tell: Callable[[str], None]) -> Callable[[str], None]:
+    said: set[str] = set()
+
+    def say(text: str) -> None:
+        if text not in said:
+            said.add(text)
+            tell(text)
+
+    return say

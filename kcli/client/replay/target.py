@@ -1,0 +1,173 @@
+"""The live side of a replay: topics found or made, their ids, and the offsets they hold."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.client.cluster import Client
+from kcli.client.replay.names import TopicNames
+from kcli.client.replay.plan import Plan
+from kcli.client.replay.positions import Bounds
+from kcli.errors import BrokerError, NetworkError
+from kcli.schemas.errors import error_name, is_retriable
+from kcli.sessions.trace import TOPIC_IDS_SINCE, Key
+
+__all__ = ["Target", "find_target"]
+
+LIST_OFFSETS, CREATE_TOPICS = 2, 19
+UNKNOWN_TOPIC, TOPIC_EXISTS = 3, 36
+EARLIEST, LATEST = -2, -1
+
+
+@dataclass(frozen=True)
+class Target:
+    """names: live topic by captured topic (id or name); bounds: live offsets by captured partition."""
+
+    client: Client
+    names: Mapping[str, str]
+    bounds: dict[Key, Bounds]
+
+    def live_key(self, captured: Key, version: int) -> Key:
+        """The partition as a Fetch of that version names it."""
+        name = self.names[captured[0]]
+        if version < TOPIC_IDS_SINCE:
+            return name, captured[1]
+        topic_id = self.client.metadata.topic_id(name)
+        if topic_id is None:
+            raise NetworkError(f"topic {name} has no id on the cluster, and Fetch v{version} goes by ids")
+        return topic_id, captured[1]
+
+    def leader(self, captured: Key) -> int:
+        """The node that leads a partition now."""
+        leader = self.client.leader(self.names[captured[0]], captured[1])
+        if leader is None:
+            raise NetworkError(f"{self.names[captured[0]]}[{captured[1]}] has no leader now")
+        return leader.node
+
+
+async def find_target(
+    client: Client,
+    plan: Plan,
+    names: TopicNames,
+    mapping: Mapping[str, str],
+    *,
+    create: bool = True,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Target:
+    """Find the plan's topics on the cluster, make those that are not there, and ask for their offsets.
+
+    tell: gets a line for each topic that is made, or goes by another name than in the capture.
+    Raises NetworkError for a topic that is not there or has too few partitions.
+    """
+    wanted = plan.partitions()
+    live = {captured: names.live_name(captured, mapping) for captured in wanted}
+    sizes: dict[str, int] = {}
+    for captured, name in live.items():
+        sizes[name] = max(sizes.get(name, 0), wanted[captured])
+        if captured not in names.names and name == captured and client.metadata.topic_id(name) is None:
+            tell_unnamed(captured, tell)
+    await find_topics(client, sizes, create, tell)
+    keys = {key for fetcher in plan.fetchers for key in fetcher.partitions()}
+    offsets = await list_offsets(client, {(live[topic], index) for topic, index in keys})
+    return Target(client, live, {(topic, index): offsets[live[topic], index] for topic, index in keys})
+
+
+def tell_unnamed(captured: str, tell: Callable[[str], None]) -> None:
+    if len(captured) == 22:
+        tell(
+            f"nothing in the capture names topic id {captured}: taken for a name as it is (--topic-map {captured}=NAME)"
+        )
+
+
+async def find_topics(client: Client, sizes: Mapping[str, int], create: bool, tell: Callable[[str], None]) -> None:
+    if not sizes:
+        return
+    await client.refresh(sizes)
+    missing = [name for name in sizes if is_missing(client, name)]
+    if missing and not create:
+        raise NetworkError(
+            f"the cluster has no topic {', '.join(missing)} (--topic-map, or without --no-create-topics)"
+        )
+    if missing:
+        await create_topics(client, {name: sizes[name] for name in missing})
+        for name in missing:
+            tell(f"made topic {name} with {sizes[name]} partitions: the cluster had none of that name")
+    for name in sizes:
+        await client.describe_topic(name)
+        have = client.metadata.topics[name].partitions
+        if have < sizes[name]:
+            raise NetworkError(
+                f"topic {name} has {have} partitions on the cluster, the capture needs {sizes[name]} (--topic-map)"
+            )
+
+
+def is_missing(client: Client, name: str) -> bool:
+    topic = client.metadata.topics.get(name)
+    return topic is None or topic.error == UNKNOWN_TOPIC
+
+
+async def create_topics(client: Client, sizes: Mapping[str, int]) -> None:
+    """Make topics; the broker passes that on to the controller (but before 2.4 it has to be asked itself)."""
+    session = await client.any_session()
+    version = session.versions.best(CREATE_TOPICS)
+    topics = [
+        {
+            "name": name,
+            "numPartitions": count,
+            # -1, the broker's own default, is understood from v4 on.
+            "replicationFactor": -1 if version >= 4 else 1,
+            "assignments": [],
+            "configs": [],
+        }
+        for name, count in sizes.items()
+    ]
+    timeout = client.config["request.timeout.ms"]
+    node = client.metadata.controller if client.metadata.controller in client.metadata.nodes else None
+    answer = await client.call(CREATE_TOPICS, {"topics": topics, "timeoutMs": timeout}, node=node, version=version)
+    for each in answer["topics"]:
+        if each["errorCode"] not in (0, TOPIC_EXISTS):
+            text = each.get("errorMessage") or ""
+            reason = f"topic {each['name']} can't be made" + (f": {text}" if text else "")
+            raise BrokerError(each["errorCode"], error_name(each["errorCode"]), reason)
+
+
+async def list_offsets(client: Client, partitions: Iterable[Key]) -> dict[Key, Bounds]:
+    """The first offset of each partition (by topic name), and the one after its last."""
+    partitions = list(partitions)
+
+    async def work() -> dict[Key, Bounds]:
+        earliest, latest = await asyncio.gather(*(ask_offsets(client, partitions, when) for when in (EARLIEST, LATEST)))
+        return {key: Bounds(earliest[key], latest[key]) for key in partitions}
+
+    return await client.retrying(work)
+
+
+async def ask_offsets(client: Client, partitions: Iterable[Key], when: int) -> dict[Key, int]:
+    by_node: dict[int, dict[str, list[dict[str, int]]]] = {}
+    for topic, index in partitions:
+        leader = client.leader(topic, index)
+        if leader is None:
+            raise NetworkError(f"{topic}[{index}] has no leader now")
+        by_node.setdefault(leader.node, {}).setdefault(topic, []).append({"partitionIndex": index, "timestamp": when})
+    offsets: dict[Key, int] = {}
+    for node, topics in by_node.items():
+        listed = [{"name": name, "partitions": parts} for name, parts in topics.items()]
+        version = (await client.session(node)).versions.best(LIST_OFFSETS, low=1)
+        answer = await client.call(LIST_OFFSETS, {"replicaId": -1, "topics": listed}, node=node, version=version)
+        await take_offsets(client, answer, offsets)
+    return offsets
+
+
+async def take_offsets(client: Client, answer: Mapping[str, Any], offsets: dict[Key, int]) -> None:
+    for topic in answer["topics"]:
+        for part in topic["partitions"]:
+            code = part["errorCode"]
+            if code:
+                if is_retriable(code):
+                    await client.refresh([topic["name"]])
+                where = f"offsets of {topic['name']}[{part['partitionIndex']}]"
+                raise BrokerError(code, error_name(code), where)
+            offsets[topic["name"], part["partitionIndex"]] = part["offset"]

@@ -1,0 +1,77 @@
+"""Fetch messages of any version, from and to what fetch sessions speak of (`kcli.sessions.values`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange
+from kcli.sessions.values import FetchRequest, FetchResponse, Partition, Position, Result
+
+__all__ = ["Limits", "request_body", "session_response"]
+
+ISOLATION_SINCE, LOG_START_SINCE, SESSIONS_SINCE, LEADER_EPOCH_SINCE, RACK_SINCE, LAST_EPOCH_SINCE = 4, 5, 7, 9, 11, 12
+MAX_BYTES_SINCE, REPLICA_STATE_SINCE = 3, 15
+
+
+class Limits(NamedTuple):
+    """What a Fetch request says beside its partitions: waits in ms, sizes in bytes."""
+
+    max_wait_ms: int = 500
+    min_bytes: int = 1
+    max_bytes: int = 52_428_800
+    isolation: int = 0
+
+
+def request_body(request: FetchRequest, version: int, limits: Limits) -> dict[str, Any]:
+    """The body of a Fetch request; topics are ids from v13 on, names before."""
+    body: dict[str, Any] = {"maxWaitMs": limits.max_wait_ms, "minBytes": limits.min_bytes}
+    if version < REPLICA_STATE_SINCE:
+        body["replicaId"] = request.replica_id
+    if version >= MAX_BYTES_SINCE:
+        body["maxBytes"] = limits.max_bytes
+    if version >= ISOLATION_SINCE:
+        body["isolationLevel"] = limits.isolation
+    if version >= SESSIONS_SINCE:
+        body["sessionId"], body["sessionEpoch"] = request.session_id, request.epoch
+        body["forgottenTopicsData"] = [
+            {**topic_field(topic, version), "partitions": indexes}
+            for topic, indexes in by_topic((partition, partition[1]) for partition in request.forgotten)
+        ]
+    entries = (
+        (partition, position_fields(partition[1], where, version)) for partition, where in request.partitions.items()
+    )
+    body["topics"] = [{**topic_field(topic, version), "partitions": parts} for topic, parts in by_topic(entries)]
+    return body
+
+
+def by_topic(entries: Iterable[tuple[Partition, Any]]) -> Iterable[tuple[str, list[Any]]]:
+    """Entries under their topics, both in the order in which they come."""
+    topics: dict[str, list[Any]] = {}
+    for (topic, _), entry in entries:
+        topics.setdefault(topic, []).append(entry)
+    return topics.items()
+
+
+def topic_field(topic: str, version: int) -> dict[str, str]:
+    return {"topicId" if version >= TOPIC_IDS_SINCE else "topic": topic}
+
+
+def position_fields(index: int, position: Position, version: int) -> dict[str, int]:
+    fields = {"partition": index, "fetchOffset": position.fetch_offset, "partitionMaxBytes": position.max_bytes}
+    if version >= LOG_START_SINCE:
+        fields["logStartOffset"] = position.log_start_offset
+    if version >= LEADER_EPOCH_SINCE:
+        fields["currentLeaderEpoch"] = position.leader_epoch
+    if version >= LAST_EPOCH_SINCE:
+        fields["lastFetchedEpoch"] = position.last_fetched_epoch
+    return fields
+
+
+def session_response(exchange: FetchExchange) -> FetchResponse:
+    """What a Fetch response says to its session."""
+    partitions: Mapping[Partition, Result] = {
+        key: Result(high, stable, start, size, error, preferred, diverging)
+        for key, (error, high, stable, start, size, preferred, diverging) in exchange.told
+    }
+    return FetchResponse(exchange.error, exchange.granted, partitions, exchange.throttle_ms)
