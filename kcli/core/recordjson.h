@@ -137,6 +137,7 @@ static int kj_records_2(kc_out *out, const kb_batch *b, const uint8_t *data, siz
     const uint8_t *p = data, *end = data + size;
     kb_record r;
     r.odd = 0;
+    r.says = r.here = 0;
     problem->code = KR_OK;
     int32_t i = 0;
     for (; i < b->count; i++) {

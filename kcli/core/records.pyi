@@ -9,6 +9,9 @@ LENGTH: int
 SHORT: int
 MAGIC: int
 SUSPECT: int
+LEGACY_NULL: int
+LEGACY_CODEC: int
+REASONS: dict[int, tuple[str | None, str]]
 
 Frame = tuple[
     int, int, int, int, int, int, int, int, bool | None, int, int, int, int, int, int, int, int, int, int

@@ -22,6 +22,7 @@ cdef extern from "Python.h":
 
 # What `BatchText.write` may stop at, apart from the end: its first figure.
 DONE, END, PARTIAL, LENGTH, SHORT, MAGIC, SUSPECT = KB_OK, KB_END, KB_PARTIAL, KB_LENGTH, KB_SHORT, KB_MAGIC, 9
+LEGACY_NULL, LEGACY_CODEC = KR_LEGACY_NULL, KR_LEGACY_CODEC
 cdef int STOP_SUSPECT = 9
 cdef int RAISED = -3
 cdef int KB_MESSAGE_0 = 26      # bytes of a magic 0 message without key and value

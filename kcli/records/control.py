@@ -1,7 +1,7 @@
 """Control records: the markers of transactions, of leader changes and of KRaft's own state (Kafka's ControlRecordType).
 
-The key is `version` int16, `type` int16. The value of a commit or abort marker is `version` int16, `coordinatorEpoch` int32
-(EndTransactionMarker); the values of the others are messages of Kafka's schemas, led by their version.
+The key is `version` int16, `type` int16. The value of a commit or abort marker is `version` int16, `coordinatorEpoch`
+int32 (EndTransactionMarker); the values of the others are messages of Kafka's schemas, led by their version.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ looked for.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from kcli.core import records as core
 
@@ -32,9 +33,12 @@ class Damage:
         return self.event == "truncated"
 
 
-def assess(data: bytearray | memoryview, size: int, at: int, status: int, last: bool) -> Damage | None | bool:
-    """What to do about the entry at `at`, at which a writer stopped with `status`: the Damage to report; None: take the
-    batch as it is, its size is right; True: not to be told without more bytes.
+Verdict = Damage | Literal["trust", "more"]
+
+
+def assess(data: bytearray | memoryview, size: int, at: int, status: int, last: bool) -> Verdict:
+    """What to do about the entry at `at`, where a writer stopped with `status`: the Damage to report; "trust":
+    take the batch as it is, its size is right; "more": not to be told without more bytes.
 
     data[:size] is there; `last`: nothing follows.
     """
@@ -45,23 +49,25 @@ def assess(data: bytearray | memoryview, size: int, at: int, status: int, last: 
         return Damage("undecodable", at, following, describe(data, size, at, status))
     if not last:
         if size - at < SEARCH_BYTES:
-            return True
+            return "more"
         return Damage("undecodable", at, size - SEARCH_BYTES // 2, describe(data, size, at, status))
     if status == core.PARTIAL:
         return Damage("truncated", at, size, describe(data, size, at, status))
     return Damage("undecodable", at, skip_short(data, size, at, status), describe(data, size, at, status))
 
 
-def assess_suspect(data: bytearray | memoryview, size: int, at: int, last: bool) -> Damage | None | bool:
+def assess_suspect(data: bytearray | memoryview, size: int, at: int, last: bool) -> Verdict:
     """A batch with a wrong checksum, and no sound one behind it: is its size field at fault?"""
     end = at + entry_size(data, at)
     plausible, _ = core.sound(data, end, size)
     following = core.find(data, at + 1, size)
     if following < 0:
-        return None if last or size - at >= SEARCH_BYTES else True
+        return "trust" if last or size - at >= SEARCH_BYTES else "more"
     if following > end or (following == end and plausible):
-        return None
-    reason = f"a batch with a wrong checksum says {end - at} bytes, a sound one begins {following - at} bytes from its start"
+        return "trust"
+    reason = (
+        f"a batch with a wrong checksum says {end - at} bytes, a sound one begins {following - at} bytes from its start"
+    )
     return Damage("undecodable", at, following, reason)
 
 

@@ -1,4 +1,4 @@
-"""A long row of batches, cut into pieces between two batches: what lets a segment of any size be read in little memory."""
+"""A long row of batches cut into pieces between two batches, so that a segment of any size is read in little memory."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ Wish = tuple[int, bool] | None
 def cut_pieces(
     read: ReadInto, position: int = 0, piece_bytes: int = PIECE_BYTES, spare: list[bytearray] | None = None
 ) -> Generator[Piece, Wish, None]:
-    """Pieces from `position` to the end of the source. The last whole batch of a piece is also the first of the next, so
-    that each batch can be seen with the one behind it; a batch that does not fit makes its piece as long as it needs.
+    """Pieces from `position` to the end of the source. The last whole batch of a piece is also the first of the next,
+    so that each batch can be seen with the one behind it; one that does not fit makes its piece as long as it needs.
 
-    `send((position, True))` goes on at another place of the piece just given, with more bytes behind it. `spare`: buffers
-    to use again, which the caller puts back.
+    `send((position, True))` goes on at another place of the piece just given, with more bytes behind it. `spare`:
+    buffers to use again, which the caller puts back.
     """
     own = spare is None
     spare = [] if spare is None else spare

@@ -148,9 +148,7 @@ class Sweep:
         if self.limit:
             self.spare.append(job.piece.data)
 
-    def turn_back(
-        self, pieces: Generator[Piece, Wish, None], job: Job
-    ) -> tuple[Generator[Piece, Wish, None], Wish]:
+    def turn_back(self, pieces: Generator[Piece, Wish, None], job: Job) -> tuple[Generator[Piece, Wish, None], Wish]:
         """Go on where that job stopped: what was guessed behind it is thrown away."""
         if not self.limit:
             return pieces, (job.resume, job.more)

@@ -46,8 +46,8 @@ def new_writer(record: Hook | None = None, payloads: bool = True) -> core.BatchT
 
 
 def batches_json(data: memoryview | bytes, mode: str = "full", findings: Findings | None = None) -> bytes:
-    """The JSON text of a records field: a list of batches (kcli's contract), each with its records in mode "full", without
-    them in mode "batches". What is no batch stands among them as an event, with its bytes in mode "full".
+    """The JSON text of a records field: a list of batches, each with its records in mode "full", without them in mode
+    "batches". What is no batch stands among them as an event, with its bytes in mode "full".
     """
     writer = new_writer()
     damages = [] if findings is None else findings.damages
@@ -71,12 +71,11 @@ def write_piece(
         if status == core.DONE:
             break
         verdict = assess(piece.data, piece.size, at, status, piece.last)
-        if verdict is True:
+        if verdict == "more":
             return piece.base + at, True
-        if verdict is None:
+        if verdict == "trust":
             trusted = at
             continue
-        assert isinstance(verdict, Damage)
         writer.append(event_text(piece, verdict, full), lines)
         damages.append(Damage(verdict.event, piece.base + at, piece.base + verdict.end, verdict.reason))
         at = verdict.end

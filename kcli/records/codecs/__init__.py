@@ -1,7 +1,7 @@
 """Compression of record batches: one module for each codec, imported when it is first asked for.
 
-A codec module has `compress(data, magic, level) -> bytes` and `decompress(data, magic, most) -> bytes-like`: whole payloads of a
-batch or of a wrapper message. `level` None is Kafka's default. `most`: the output may not be longer than that many bytes.
+A codec module has `compress(data, magic, level) -> bytes` and `decompress(data, magic, most) -> bytes-like`, for whole
+payloads of a batch or of a wrapper message. `level` None is Kafka's default. `most`: bytes that the output may have.
 """
 
 from __future__ import annotations

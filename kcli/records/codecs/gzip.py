@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-from isal import igzip_lib, isal_zlib
+from isal import isal_zlib
 from typing_extensions import Buffer
 
 from kcli.errors import InputError
@@ -24,7 +24,7 @@ def decompress(data: memoryview, _magic: int, most: int) -> bytes:
     reader = isal_zlib.decompressobj(GZIP_WINDOW)
     try:
         unfolded: bytes = reader.decompress(data, most + 1)
-    except igzip_lib.IsalError as error:
+    except isal_zlib.error as error:  # type: ignore[misc]
         raise InputError(f"gzip: {error}") from None
     if len(unfolded) > most:
         raise InputError(f"gzip: unfolds to more than {most} bytes")

@@ -1,7 +1,7 @@
 """snappy: the xerial stream Kafka writes (snappy-java's SnappyOutputStream), and a raw block, which it reads as well.
 
-The stream: `82 "SNAPPY" 00`, version int32, compatible int32, then blocks, each behind its length as int32. A header may
-come again between blocks, where streams were joined.
+The stream: `82 "SNAPPY" 00`, version int32, compatible int32, then blocks, each behind its length as int32. A header
+may come again between blocks, where streams were joined.
 """
 
 from __future__ import annotations

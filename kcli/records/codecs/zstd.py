@@ -17,7 +17,7 @@ _READER = zstandard.ZstdDecompressor()
 def compress(data: Buffer, _magic: int, level: int | None) -> bytes:
     """A frame without content size, as Kafka's stream writes it."""
     writer = zstandard.ZstdCompressor(level=DEFAULT_LEVEL if level is None else level, write_content_size=False)
-    return writer.compress(data)
+    return writer.compress(memoryview(data))
 
 
 def decompress(data: memoryview, _magic: int, most: int) -> bytes:

@@ -1,0 +1,204 @@
+"""Record batches as Python values: the header at once, the records when they are asked for.
+
+Kafka classes: RecordBatch, DefaultRecordBatch (magic 2), AbstractLegacyRecordBatch (magic 0 and 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from typing_extensions import Buffer
+
+from kcli.core import records as core
+from kcli.core import recordvalues
+from kcli.errors import DecodeError
+from kcli.records.codecs import CODECS, decompress
+from kcli.records.damage import Damage, assess
+
+__all__ = ["Batch", "Record", "scan"]
+
+CODEC_MASK, APPEND_TIME, TRANSACTIONAL, CONTROL, HORIZON = 7, 8, 16, 32, 64
+
+
+class Record(NamedTuple):
+    """offset, timestamp (ms, -1: none), key, value, headers as (key, value) pairs."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+
+class Batch:
+    """A batch of magic 2, or a message of magic 0 or 1 with what it wraps.
+
+    position, size: bytes, in the buffer that was scanned. Fields that magic 0 and 1 lack are -1; their base and last
+    offset are both the message's own (a wrapper's: that of its last message, usually).
+    """
+
+    __slots__ = (
+        "attributes",
+        "base_offset",
+        "base_sequence",
+        "base_timestamp",
+        "count",
+        "crc",
+        "crc_valid",
+        "data",
+        "key_position",
+        "key_size",
+        "last_offset",
+        "magic",
+        "max_timestamp",
+        "partition_leader_epoch",
+        "payload_position",
+        "payload_size",
+        "position",
+        "producer_epoch",
+        "producer_id",
+        "size",
+    )
+
+    def __init__(self, data: memoryview, frame: core.Frame) -> None:
+        self.data = data
+        (
+            self.position,
+            self.size,
+            self.magic,
+            self.attributes,
+            self.base_offset,
+            self.last_offset,
+            self.partition_leader_epoch,
+            self.crc,
+            self.crc_valid,
+            self.base_timestamp,
+            self.max_timestamp,
+            self.producer_id,
+            self.producer_epoch,
+            self.base_sequence,
+            self.count,
+            self.payload_position,
+            self.payload_size,
+            self.key_position,
+            self.key_size,
+        ) = frame
+
+    def __repr__(self) -> str:
+        return (
+            f"<Batch at {self.position}: magic {self.magic}, offsets {self.base_offset}-{self.last_offset}, "
+            f"{self.compression}, {self.size} bytes>"
+        )
+
+    @property
+    def codec(self) -> int:
+        return self.attributes & CODEC_MASK
+
+    @property
+    def compression(self) -> str:
+        return CODECS[self.codec] if self.codec < len(CODECS) else f"unknown-{self.codec}"
+
+    @property
+    def is_append_time(self) -> bool:
+        """Timestamps were set by the broker (LogAppendTime), not by the producer (CreateTime)."""
+        return self.magic > 0 and bool(self.attributes & APPEND_TIME)
+
+    @property
+    def timestamp_type(self) -> str:
+        if self.magic == 0:
+            return "NoTimestampType"
+        return "LogAppendTime" if self.is_append_time else "CreateTime"
+
+    @property
+    def is_transactional(self) -> bool:
+        return self.magic >= 2 and bool(self.attributes & TRANSACTIONAL)
+
+    @property
+    def is_control(self) -> bool:
+        return self.magic >= 2 and bool(self.attributes & CONTROL)
+
+    @property
+    def delete_horizon(self) -> int | None:
+        """ms; when set, the base timestamp field holds it (KIP-534)."""
+        return self.base_timestamp if self.magic >= 2 and self.attributes & HORIZON else None
+
+    @property
+    def next_offset(self) -> int:
+        return self.last_offset + 1
+
+    @property
+    def last_sequence(self) -> int:
+        """-1 without a producer; sequences begin again at 0 behind 2147483647."""
+        if self.base_sequence < 0 or self.magic < 2:
+            return -1
+        return (self.base_sequence + self.last_offset - self.base_offset) & 0x7FFFFFFF
+
+    @property
+    def bytes(self) -> memoryview:
+        """The whole batch."""
+        return self.data[self.position : self.position + self.size]
+
+    @property
+    def payload(self) -> memoryview | None:
+        """Magic 2: the records as they are stored, compressed or not. Magic 0 and 1: the value; None: null."""
+        if self.payload_size < 0:
+            return None
+        return self.data[self.payload_position : self.payload_position + self.payload_size]
+
+    def records(self) -> Iterator[Record]:
+        """The records, also a control batch's. DecodeError at the first that can't be read, behind those before it."""
+        rows, problem = self._read()
+        for row in rows:
+            yield Record._make(row)
+        if problem is not None:
+            raise self._error(problem)
+
+    def _read(self) -> tuple[list[recordvalues.Row], recordvalues.Problem | None]:
+        payload = self.payload
+        if self.magic >= 2:
+            if self.count == 0:
+                return [], None
+            time = self.max_timestamp if self.is_append_time else self.base_timestamp
+            data = decompress(self.codec, payload or b"", self.magic)
+            return recordvalues.read_records(data, self.count, self.base_offset, time, self.is_append_time)
+        if self.codec == 0:
+            key = None if self.key_position < 0 else bytes(self.data[self.key_position :][: self.key_size])
+            value = None if payload is None else bytes(payload)
+            return [(self.base_offset, self.max_timestamp, key, value, ())], None
+        if payload is None or self.codec > 3:
+            code = core.LEGACY_NULL if payload is None else core.LEGACY_CODEC
+            return [], (code, 0, 0, self.codec, 0)
+        data = decompress(self.codec, payload, self.magic)
+        return recordvalues.read_messages(data, self.magic, self.attributes, self.base_offset, self.max_timestamp)
+
+    def _error(self, problem: recordvalues.Problem) -> DecodeError:
+        code, record, at, says, here = problem
+        suffix, reason = core.REASONS[code]
+        path = "records" if suffix is None else f"records[{record}]{suffix}"
+        where = f"0x{at:x} of the records"
+        return DecodeError(path, self.position, f"{reason.format(says=says, here=here)} (at {where})", what=repr(self))
+
+
+def scan(data: Buffer, *, check: bool = True, damages: list[Damage] | None = None) -> Iterator[Batch]:
+    """The batches of a records field or of a log segment held in memory, magic 0 to 2 mixed as they are.
+
+    check: compute checksums (else `crc_valid` is None). A batch that is cut at the end ends the walk silently, as in
+    Kafka; what else is no batch is passed over to the next sound one, and added to `damages`. Without such a list it is
+    a DecodeError, behind the batches before it.
+    """
+    view = memoryview(data).cast("B")
+    start = 0
+    while start < len(view):
+        rows, status, stopped = core.frames(view, start, check)
+        for row in rows:
+            yield Batch(view, row)
+        if status == core.END:
+            return
+        damage = assess(view, len(view), stopped, status, True)
+        assert isinstance(damage, Damage)
+        if damages is not None:
+            damages.append(damage)
+        elif not damage.lawful:
+            raise DecodeError("", damage.start, f"{damage.reason} (at 0x{damage.start:x})", what="record batches")
+        start = damage.end
