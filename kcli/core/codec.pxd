@@ -18,6 +18,7 @@ cdef extern from "text.h" nogil:
     int out_base64 "kc_base64_string"(Out* out, const uint8_t* data, size_t size)
     char* put_int "kc_i64"(char* at, int64_t value)
     char* put_uint "kc_u64"(char* at, uint64_t value)
+    int uuid_parse "kc_uuid_parse"(uint8_t* uuid, const uint8_t* text)
     char* put_uuid "kc_uuid"(char* at, const uint8_t* uuid)
     char* put_base64 "kc_base64"(char* at, const uint8_t* data, size_t size)
     size_t base64_size "kc_base64_size"(size_t size)

@@ -1,11 +1,14 @@
 # Reading: bounds, varints, and what stopped a reader.
+
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memmove
 
+from kcli.core.values import bytes_of, records_of, uuid_bytes
 from kcli.errors import DecodeError, EncodeError
 
 
@@ -35,6 +38,7 @@ cdef extern from "Python.h":
     PyObject* dict_new "PyDict_New"()
     int dict_set "PyDict_SetItem"(PyObject*, PyObject*, PyObject*)
     PyObject* dict_get "PyDict_GetItemWithError"(PyObject*, PyObject*)
+    bint dict_next "PyDict_Next"(PyObject*, Py_ssize_t*, PyObject**, PyObject**)
     Py_ssize_t dict_size "PyDict_GET_SIZE"(PyObject*)
     bint is_dict "PyDict_Check"(PyObject*)
     PyObject* list_new "PyList_New"(Py_ssize_t)

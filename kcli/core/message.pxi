@@ -443,8 +443,11 @@ cdef class Message(Node):
 
     cdef int write_c(self, PyObject* value, Out* out, Trail* trail) except -1:
         cdef int i, level
+        cdef Py_ssize_t place = 0
         cdef Py_ssize_t used = 0
-        cdef PyObject* item
+        cdef bint in_order = True      # as `read` makes them: then the next key is the next field's, and none is looked up
+        cdef PyObject* key = NULL
+        cdef PyObject* item = NULL
         cdef Step* step
         if not is_dict(value):
             raise ValueError(f"needs an object with fields, not {<object>value!r}")
@@ -453,15 +456,27 @@ cdef class Message(Node):
         for i in range(self.count):
             step = &self.steps[i]
             trail.name[level] = step.key
-            item = dict_get(value, step.key)
+            if step.run and out_reserve(out, step.run):
+                raise MemoryError
+            in_order = in_order and dict_next(value, &place, &key, &item) and key == step.key
+            if not in_order:
+                item = dict_get(value, step.key)
             if item == NULL:
                 if out_put(out, <char*><bytes>step.default, len(<bytes>step.default)):
                     raise MemoryError
                 continue
             used += 1
-            self.write_step(step, item, out, trail)
+            if step.width:
+                write_fixed(step.op, item, <uint8_t*>out.data + out.size)
+                out.size += step.width
+            else:
+                self.write_step(step, item, out, trail)
         if self.flexible:
-            used += self.write_tags(<dict>value, out, trail)
+            if used == dict_size(value):
+                if out_put(out, b"\0", 1):
+                    raise MemoryError
+            else:
+                used += self.write_tags(<dict>value, out, trail)
         if used != dict_size(value):
             self.check_names(<dict>value, trail)
         trail.depth -= 1
@@ -562,8 +577,6 @@ cdef int put_varint(object value, Out* out) except -1:
 
 
 cdef object unknown_tags(object fields):
-    from kcli.core.values import bytes_of
-
     if not isinstance(fields, list):
         raise ValueError(f"needs a list of tags, not {fields!r}")
     tags = []

@@ -123,18 +123,17 @@ cdef class Node:
 
     def write(self, value):
         """The value's bytes. EncodeError names the path of what does not fit."""
-        cdef Out out = Out(NULL, 0, 0)
+        cdef Out out
         cdef Trail trail
         trail.depth = -1
+        borrow_buffer(&out)
         try:
-            if out_reserve(&out, 512):
-                raise MemoryError
             self.write_c(<PyObject*>value, &out, &trail)
-            return out.data[: out.size]
+            return PyBytes_FromStringAndSize(out.data, out.size)
         except ValueError as error:
             raise EncodeError(trail_text(&trail), str(error)) from None
         finally:
-            out_free(&out)
+            return_buffer(&out)
 
     cdef Py_ssize_t json_at(self, const uint8_t* data, Py_ssize_t size, Out* out, JsonContext* context, bint whole) except -2:
         cdef Cursor cursor
@@ -163,6 +162,28 @@ cdef class Node:
             return cursor.at - data
         xdecref(cursor.path)
         return -1
+
+
+# One buffer serves writer after writer; who finds it taken, or has made it large, works on another.
+cdef Out _spare = Out(NULL, 0, 0)
+
+cdef enum:
+    SPARE_MOST = 1 << 20
+
+
+cdef inline void borrow_buffer(Out* out) noexcept:
+    out[0] = _spare
+    out.size = 0
+    _spare.data = NULL
+    _spare.capacity = 0
+
+
+cdef inline void return_buffer(Out* out) noexcept:
+    if _spare.data == NULL and out.capacity <= SPARE_MOST:
+        _spare.data = out.data
+        _spare.capacity = out.capacity
+    else:
+        out_free(out)
 
 
 cdef int raise_kept() except -1:

@@ -242,7 +242,7 @@ cdef int write_fixed(int op, PyObject* value, uint8_t* at) except -1:
         at[0] = value == True_
         return 0
     if op == UUID:
-        return write_uuid(<object>value, at)
+        return write_uuid(value, at)
     if op == FLOAT64:
         set_double(at, double_of(<object>value))
         return 0
@@ -270,11 +270,13 @@ cdef double double_of(object value) except? -1:
     return float(value)
 
 
-cdef int write_uuid(object value, uint8_t* at) except -1:
-    from kcli.core.values import uuid_bytes
-
-    cdef bytes data = uuid_bytes(value)
-    memcpy(at, <const char*>data, 16)
+cdef int write_uuid(PyObject* value, uint8_t* at) except -1:
+    cdef Py_ssize_t size = 0
+    cdef const char* text = str_utf8(value, &size) if is_str(value) else NULL
+    if text != NULL and size == 22 and uuid_parse(at, <const uint8_t*>text) == 0:
+        return 0
+    err_clear()
+    uuid_bytes(<object>value)          # raises
     return 0
 
 
@@ -319,8 +321,6 @@ cdef int write_sized(int op, int flags, PyObject* value, Out* out) except -1:
 
 
 cdef int write_bytes(int op, int flags, object value, Out* out) except -1:
-    from kcli.core.values import bytes_of, records_of
-
     cdef Py_buffer view
     data = value if isinstance(value, bytes) else bytes_of(value) if op == BYTES else records_of(value)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)

@@ -122,6 +122,25 @@ static inline char *kc_uuid(char *p, const uint8_t *bytes) {
     return p + 2;
 }
 
+/* The 16 bytes of a uuid's text of 22 characters; 0, or -1 when it is none. */
+static inline int kc_uuid_parse(uint8_t *uuid, const uint8_t *text) {
+    uint32_t bits = 0;
+    int filled = 0, at = 0;
+    for (int i = 0; i < 22; i++) {
+        uint8_t c = text[i];
+        uint32_t digit = c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26u : c >= '0' && c <= '9' ? c - '0' + 52u
+                         : c == '-' ? 62u : c == '_' ? 63u : 64u;
+        if (digit == 64) return -1;
+        bits = bits << 6 | digit;
+        filled += 6;
+        if (filled >= 8) {
+            filled -= 8;
+            uuid[at++] = (uint8_t)(bits >> filled);
+        }
+    }
+    return bits & 15 ? -1 : 0;
+}
+
 /* Length of the well-formed UTF-8 character at `s` (RFC 3629: no surrogates, no over-long forms), 0 if there is none. */
 static inline size_t kc_utf8_char(const uint8_t *s, size_t left) {
     uint8_t c = s[0];

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kcli.errors import DecodeError, EncodeError, SchemaError
 from kcli.grammar import messages
@@ -29,8 +28,7 @@ NAME_OF_KEY = "requestApiKeyName"
 Buffer = bytes | bytearray | memoryview
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """A request's header and body. `start`: where the body begins; all offsets are those of the buffer given."""
 
     header: dict[str, Any]
@@ -47,8 +45,7 @@ class Request:
         return int(self.header["requestApiVersion"])
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(NamedTuple):
     header: dict[str, Any]
     codec: MessageCodec
     body: dict[str, Any]

@@ -11,8 +11,7 @@ import base64
 import math
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from construct import Construct
 
@@ -46,8 +45,7 @@ _JAVA_NAN = struct.pack(">Q", 0x7FF8000000000000)
 _FLOAT_NAMES = ("NaN", "Infinity", "-Infinity")
 
 
-@dataclass(frozen=True, slots=True)
-class JsonForm:
+class JsonForm(NamedTuple):
     """How JSON is made: records by size, "raw" with base64, or with what `hook` makes of them."""
 
     records: str = "none"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from kcli.errors import DecodeError
 
 __all__ = ["Source", "Span", "Walk", "child", "element"]
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """The bytes of one value: `start` to `end` (exclusive) in the buffer, its path, type and value."""
 
     path: str
@@ -22,7 +20,6 @@ class Span:
     value: Any
 
 
-@dataclass(slots=True)
 class Walk:
     """Notes of one walk through a grammar.
 
@@ -30,8 +27,11 @@ class Walk:
     they were met at; on the way back they are written again where the value is still the one they say.
     """
 
-    spans: list[Span] | None = None
-    encodings: dict[str, bytes] = field(default_factory=dict)
+    __slots__ = ("encodings", "spans")
+
+    def __init__(self, spans: list[Span] | None = None, encodings: dict[str, bytes] | None = None) -> None:
+        self.spans = spans
+        self.encodings = {} if encodings is None else encodings
 
     def note(self, path: str, start: int, end: int, type_: str, value: Any) -> None:
         if self.spans is not None:

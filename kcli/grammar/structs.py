@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kcli.core.values import bytes_of
 from kcli.errors import DecodeError, EncodeError
@@ -16,8 +15,7 @@ __all__ = ["UNKNOWN_TAGS", "Field", "Struct"]
 UNKNOWN_TAGS = "_unknownTaggedFields"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A named word of a Struct, with the value that a writer takes when none is given. tag: None in the plain order."""
 
     name: str
