@@ -32,6 +32,7 @@ from kcli.capture.frames import (
 __all__ = ["Connection", "Pending"]
 
 PRODUCE, SASL_HANDSHAKE = 0, 17
+PLENTY = 1000  # waiting requests beyond which a connection is not steady
 UNANSWERED = 10_000  # requests that wait; the oldest gives up its place
 NOTHING = "no request of Kafka's in it"
 STRANGE = 1 << 20  # bytes without any frame, in a connection never seen to speak Kafka, after which it is given up
@@ -80,8 +81,28 @@ class Connection:
         return (
             self.spoke and not self.tokens and not self.lossy and self.foreign is None
             and all(stream.synced and not stream.skip for stream in self.streams)
+            and len(self.pending) < PLENTY
             and all(request.frame is not None for request in self.pending)
         )  # fmt: skip
+
+    def restore(
+        self, spoke: bool, pending: list[tuple[int, int, int, int, bytes]], buffers: list[bytes], offsets: tuple[int, int]
+    ) -> None:
+        """Take over a connection that was steady, with what was under way."""
+        self.spoke = spoke
+        self.pending = deque(Pending(*request) for request in pending)
+        for stream, buffer, offset in zip(self.streams, buffers, offsets, strict=True):
+            stream.buffer[:] = buffer
+            stream.offset = offset
+
+    def release(self) -> tuple[list[tuple[int, int, int, int, bytes]], list[bytes]]:
+        """The reverse, for a connection that is steady: waiting requests, and the parts of frames that have come."""
+        pending = [(p.correlation_id, p.api_key, p.api_version, p.ns, p.frame or b"") for p in self.pending]
+        buffers = [bytes(stream.buffer) for stream in self.streams]
+        self.pending.clear()
+        for stream in self.streams:
+            stream.buffer.clear()
+        return pending, buffers
 
     @property
     def link(self) -> Link:

@@ -7,8 +7,8 @@ from typing import Any
 
 from kcli.capture.bodies import Bodies
 from kcli.capture.connection import Connection
-from kcli.capture.events import Event, Exchange
-from kcli.capture.files import Engine, drive
+from kcli.capture.events import Event, Exchange, Link
+from kcli.capture.files import drive
 from kcli.core import COMPILED
 
 __all__ = ["Event", "Exchange", "Item", "Source", "read"]
@@ -17,34 +17,64 @@ Item = Exchange | Event
 
 
 class Source:
-    """A capture in one or more files, on its way through: its engine, and what has come out and was not yet taken."""
+    """A capture in one or more files, on its way through: its engine, and what has come out and was not yet taken.
+
+    text: exchanges and events become lines of JSON (`lines`), else values (`pieces`).
+    """
 
     def __init__(
-        self, paths: Sequence[str], *, ports: Sequence[int] = (), dialect: str | None = None, records: str = "none"
+        self,
+        paths: Sequence[str],
+        *,
+        ports: Sequence[int] = (),
+        dialect: str | None = None,
+        records: str = "none",
+        text: bool = False,
     ) -> None:
         self.paths = paths
         self.bodies = Bodies(dialect, records)
         self.items: list[Item] = []
+        self.text = text
         self.engine, self.new_reader = self.choose_engine(ports)
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
         if COMPILED:
-            from kcli.core.capture import Engine as Compiled
+            from kcli.core.capture import Engine
             from kcli.core.packets import Reader
 
-            return Compiled(self.connect, ports), Reader
+            return Engine(self, ports, self.text), Reader
         raise NotImplementedError
 
     def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> Connection:
-        return Connection(ends, client, started, self.bodies, self.items.append)
+        return Connection(ends, client, started, self.bodies, self.emit)
+
+    def exchanged(
+        self, ends: tuple[str, str], client: int, ns: int, request: bytes, answered: int | None, response: bytes | None
+    ) -> None:
+        """An exchange that the engine read by itself."""
+        self.emit(Exchange(Link(ends[1 - client], ends[client]), ns, request, answered, response, self.bodies))
+
+    def emit(self, item: Item) -> None:
+        if not self.text:
+            self.items.append(item)
+            return
+        line = item.line()
+        if isinstance(item, Exchange):
+            line = b"".join(failure.line() for failure in item.failures) + line
+        self.engine.write(line)
 
     def pieces(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[list[Item]]:
         """What came out of each piece of the files, in order. InputError at the end for damaged files."""
-        for _ in drive(self.paths, self.engine, self.new_reader, self.items.append, moved):
+        for _ in drive(self.paths, self.engine, self.new_reader, self.emit, moved):
             if self.items:
                 taken = self.items[:]
                 self.items.clear()
                 yield taken
+
+    def lines(self, write: Callable[[memoryview], Any], moved: Callable[[int], None] = lambda count: None) -> None:
+        """Write everything as lines of JSON. InputError at the end for damaged files."""
+        for _ in drive(self.paths, self.engine, self.new_reader, self.emit, moved):
+            self.engine.drain_text(write)
 
 
 def read(

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from kcli.capture.events import Exchange
 from kcli.capture.exchanges import Source
 from kcli.cli.inputs import schema_option
 
@@ -29,12 +28,5 @@ __all__ = ["pcap"]
 @schema_option
 def pcap(files: tuple[str, ...], **options: Any) -> None:
     """Decode captures."""
-    source = Source(files, ports=options["ports"], dialect=options["dialect"], records=options["records"])
-    out = sys.stdout.buffer
-    for items in source.pieces():
-        for item in items:
-            line = item.line()
-            if isinstance(item, Exchange):
-                for failure in item.failures:
-                    out.write(failure.line())
-            out.write(line)
+    source = Source(files, ports=options["ports"], dialect=options["dialect"], records=options["records"], text=True)
+    source.lines(sys.stdout.buffer.write)
