@@ -25,6 +25,8 @@ class Call:
         self.request = messages.request(api_key, version, dialect)
         self.response_header = messages.response_header(api_key, version, dialect)
         self.response = messages.response(api_key, version, dialect)
+        grammar = self.request.grammar
+        self.fields = frozenset(field.name for field in (*grammar.fields, *grammar.tagged))
         self.plain_header = len(self.response_header.write({"correlationId": 0})) == 4
 
     def encode(self, correlation: int, client_id: str | None, body: Mapping[str, Any]) -> bytes:
@@ -69,8 +71,10 @@ def call(
     """Send one request; the future gets the body of its response (as MessageCodec.read gives it).
 
     It goes out at once, behind those that still wait: call again without awaiting, and requests are pipelined.
+    Top-level fields that the version does not have are left out.
     """
     made = call_of(api_key, version, dialect)
     correlation = connection.next_correlation()
-    frame = made.encode(correlation, connection.config["client.id"], body)
+    said = {name: value for name, value in body.items() if name in made.fields}
+    frame = made.encode(correlation, connection.config["client.id"], said)
     return connection.exchange(frame, correlation, made.what, seconds=seconds, read=made.decode)

@@ -113,7 +113,7 @@ async def create_topics(client: Client, sizes: Mapping[str, int]) -> None:
     """Make topics; the broker passes that on to the controller (but before 2.4 it has to be asked itself)."""
     session = await client.any_session()
     version = session.versions.best(CREATE_TOPICS)
-    topics = [
+    topics: list[dict[str, Any]] = [
         {
             "name": name,
             "numPartitions": count,
