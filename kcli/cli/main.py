@@ -34,6 +34,10 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "request": "encode_message:request",
         "response": "encode_message:response",
     },
+    "fetch-session": {
+        "explain": "fetch_session:explain",
+        "lint": "fetch_session:lint",
+    },
     "schema": {
         "diff": "schema:diff",
         "import": "schema:import_",
@@ -68,6 +72,7 @@ HELP = {
     "snapshot inspect": "Show what a snapshot or a metadata log segment holds.",
     "decode": "Read the bytes of Kafka: captures, requests, responses, record batches, log segments.",
     "encode": "Write the bytes of Kafka from JSON.",
+    "fetch-session": "Fetch sessions (KIP-227) in captures: told and judged.",
     "schema": "The message tables: list, show, compare and import them.",
 }
 
@@ -151,13 +156,33 @@ def complain(error: BaseException | str) -> None:
     sys.stderr.write(f"kcli: {text}\n")
 
 
+def reader_gone() -> int:
+    """The reader has gone (`| head`): end quietly, and keep the interpreter's last flush quiet too."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+    return 0
+
+
+def run(argv: list[str]) -> object:
+    """What the command returned. Not `cli.main`: that makes an exit of its own out of a closed pipe or Ctrl-C."""
+    if "_KCLI_COMPLETE" in os.environ:
+        return cli.main(argv, prog_name="kcli")
+    try:
+        with cli.make_context("kcli", list(argv)) as context:
+            return cli.invoke(context)
+    except click.exceptions.NoArgsIsHelpError as asked:
+        asked.show()
+        return 2
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run kcli; its exit code: 0 done, 1 the answer is no, 2 usage, 3 bad input, 4 network, 130 interrupted.
 
     A bug still shows its traceback.
     """
     try:
-        code = cli.main(argv, prog_name="kcli", standalone_mode=False)
+        code = run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except KcliError as error:
@@ -173,9 +198,7 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader has gone (`| head`): end quietly, and keep the interpreter's last flush quiet too.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return reader_gone()
     except OSError as error:
         complain(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
         return 3

@@ -1,6 +1,6 @@
 """A small world for fetch sessions: clients, one broker, its logs, and a network that loses, repeats and reorders.
 
-`History(rng, rules).run(steps)` plays random things and raises Disagreement as soon as client and broker remember
+`History(rng, rules).run(steps)` plays random things and raises DisagreementError as soon as client and broker remember
 different things without noticing, a rule of the protocol is not kept, or a partition starves.
 """
 
@@ -19,13 +19,13 @@ PARTITIONS: tuple[Partition, ...] = tuple(("t", index) for index in range(5))
 EVICTION_MS = 100
 
 
-class Disagreement(AssertionError):
+class DisagreementError(AssertionError):
     pass
 
 
 def require(holds: bool, text: str) -> None:
     if not holds:
-        raise Disagreement(text)
+        raise DisagreementError(text)
 
 
 @dataclass
@@ -458,7 +458,7 @@ class History:
             if all(max(position.fetch_offset, self.logs[p].start) >= ends[p] for p, position in positions.items()):
                 break
         else:
-            raise Disagreement("records were never delivered")
+            raise DisagreementError("records were never delivered")
         for _ in range(2):
             last = self.exchange(client)
         assert last is not None and last.response is not None

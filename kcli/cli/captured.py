@@ -1,0 +1,94 @@
+"""Where exchanges come from: captures, or the lines of `kcli decode pcap --format jsonl` (edited or not)."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from kcli.errors import InputError
+from kcli.jsontext import loads
+
+__all__ = ["holds_rows", "rows"]
+
+GZIP = b"\x1f\x8b"
+STDIN = 0
+PEEK = 1 << 12
+
+
+def holds_rows(file: str) -> bool:
+    """Whether a file ("-": standard input) holds JSON lines, plain or in gzip, and not a capture."""
+    if file == "-":
+        return peek_stdin().lstrip()[:1] == b"{"
+    with Path(file).open("rb") as opened:
+        start = opened.read(PEEK)
+    if start.startswith(GZIP):
+        try:
+            with gzip.open(file) as unpacked:
+                start = unpacked.read(PEEK)
+        except (OSError, EOFError):
+            return False
+    return start.lstrip()[:1] == b"{"
+
+
+def rows(file: str) -> Iterator[tuple[int, dict[str, Any] | InputError]]:
+    """(line number, object) of each line; for one that is no JSON object the error that says so, and on it goes."""
+    number = 0
+    with open_lines(file) as lines:
+        try:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield number, row_of(line, number, file)
+        except (EOFError, gzip.BadGzipFile) as error:
+            yield number, InputError(f"after line {number}: {error}", file=name_of(file))
+
+
+def row_of(line: bytes, number: int, file: str) -> dict[str, Any] | InputError:
+    try:
+        row = loads(line, what="a line of JSON")
+    except InputError as error:
+        return InputError(f"line {number}: {error.text}", file=name_of(file))
+    if not isinstance(row, dict):
+        return InputError(f"line {number}: not a JSON object", file=name_of(file))
+    return row
+
+
+def peek_stdin() -> bytes:
+    """The first bytes of standard input, which stay to be read: a thread puts them in front of the rest."""
+    start = os.read(STDIN, PEEK)
+    rest = os.dup(STDIN)
+    reader, writer = os.pipe()
+    os.dup2(reader, STDIN)
+    os.close(reader)
+    threading.Thread(target=pump, args=(start, rest, writer), daemon=True).start()
+    return start
+
+
+def pump(start: bytes, rest: int, writer: int) -> None:
+    data = start
+    try:
+        while data:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(writer, view) :]
+            data = os.read(rest, 1 << 16)
+    except BrokenPipeError:
+        pass
+    finally:
+        os.close(writer)
+        os.close(rest)
+
+
+def open_lines(file: str) -> IO[bytes]:
+    if file == "-":
+        return open(STDIN, "rb", closefd=False)  # noqa: SIM115  (the caller closes it)
+    with Path(file).open("rb") as opened:
+        packed = opened.read(2) == GZIP
+    return gzip.open(file) if packed else Path(file).open("rb")
+
+
+def name_of(file: str) -> str:
+    return "standard input" if file == "-" else file

@@ -1,0 +1,202 @@
+"""`kcli fetch-session explain` and `lint`: the fetch sessions (KIP-227) of captures, told and judged."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from kcli.cli.captured import holds_rows, rows
+from kcli.cli.console import is_terminal, progress, warn
+from kcli.cli.inputs import schema_option
+from kcli.errors import InputError
+from kcli.jsontext import dumps
+from kcli.sessions.explain import loose_dict, session_dict, when
+from kcli.sessions.feeder import Feeder
+from kcli.sessions.findings import Finding
+from kcli.sessions.ledger import Ledger
+from kcli.sessions.watched import Watched
+
+__all__ = ["explain", "lint"]
+
+FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...")
+PORTS = click.option(
+    "--port",
+    "ports",
+    type=click.IntRange(1, 65535),
+    multiple=True,
+    metavar="N",
+    help="A server's port; other connections are left out.",
+)
+QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
+
+
+@click.command()
+@FILES
+@PORTS
+@click.option("--format", "format_", type=click.Choice(["table", "jsonl"]), help="Default: table on a terminal.")
+@click.option(
+    "--session", "session_ids", type=int, multiple=True, metavar="ID", help="Only this session; again for more."
+)
+@click.option("--client-id", metavar="ID", help="Only sessions of this client.")
+@schema_option
+@QUIET
+def explain(
+    files: tuple[str, ...],
+    ports: tuple[int, ...],
+    format_: str | None,
+    session_ids: tuple[int, ...],
+    client_id: str | None,
+    dialect: str | None,
+    quiet: bool,
+) -> int:
+    """Tell each fetch session of captures: who, which partitions, how many bytes it saved, why it ended.
+
+    FILE: a capture (pcap, pcapng, either in gzip or zstd), or the lines that `kcli decode pcap --format jsonl` or a
+    broker's request log printed; - is standard input. Several captures are read as one.
+    """
+    table = format_ == "table" or (format_ is None and is_terminal(sys.stdout))
+
+    def is_wanted(client: str, session_id: int) -> bool:
+        return (client_id is None or client == client_id) and (not session_ids or session_id in session_ids)
+
+    ended: list[Watched] = []
+
+    def end(session: Watched) -> None:
+        if not is_wanted(session.client_id, session.session_id):
+            return
+        if table:
+            ended.append(session)
+        else:
+            sys.stdout.write(dumps(session_dict(session, ledger.offsets.names)) + "\n")
+
+    ledger = Ledger(on_end=end)
+    problems = follow(files, ledger, ports, dialect, quiet)
+    loose = [it for it in ledger.loose.values() if is_wanted(it.client_id, 0)]
+    if table:
+        from kcli.cli.fetch_session_view import show
+
+        show(ended, loose, ledger, files)
+    else:
+        sys.stdout.writelines(dumps(loose_dict(it)) + "\n" for it in loose)
+    return conclude(problems)
+
+
+@click.command()
+@FILES
+@PORTS
+@click.option("--format", "format_", type=click.Choice(["text", "jsonl"]), default="text", show_default=True)
+@click.option(
+    "--notes/--no-notes", default=True, help="Also what is lawful and wasteful (it leaves the exit code at 0)."
+)
+@schema_option
+@QUIET
+def lint(
+    files: tuple[str, ...], ports: tuple[int, ...], format_: str, notes: bool, dialect: str | None, quiet: bool
+) -> int:
+    """Judge both sides of each fetch session of captures; exit 1 when a rule of KIP-227 is broken.
+
+    One line for each finding: the frame (time, connection, correlation id), the session, the rule and who broke it.
+    What a capture does not show (its beginning, gaps) is not judged. FILE: as for `explain`.
+    """
+    counts = {"error": 0, "note": 0}
+
+    def find(finding: Finding) -> None:
+        severity = finding.verdict.severity
+        counts[severity] += 1
+        if severity == "error" or notes:
+            sys.stdout.write(line_of(finding, ledger, format_) + "\n")
+
+    ledger = Ledger(on_finding=find)
+    problems = follow(files, ledger, ports, dialect, quiet)
+    if not quiet:
+        warn(summary(ledger, counts))
+    conclude(problems)
+    return 1 if counts["error"] else 0
+
+
+def line_of(finding: Finding, ledger: Ledger, format_: str) -> str:
+    names = ledger.offsets.names
+    if format_ == "jsonl":
+        return dumps(finding.as_dict(when(finding.ns), names))
+    who = f"{finding.client_id} " if finding.client_id else ""
+    return (
+        f"{when(finding.ns) or '-'} {finding.connection} #{finding.correlation_id} {who}session {finding.session_id}: "
+        f"{finding.rule} ({finding.verdict.side}{'' if finding.verdict.severity == 'error' else ', note'}): "
+        f"{finding.message(names)}"
+    )
+
+
+def summary(ledger: Ledger, counts: dict[str, int]) -> str:
+    found = ", ".join(f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in counts.items() if count)
+    return f"{ledger.fetches:,} fetches, {ledger.opened:,} sessions: {found or 'nothing to find fault with'}"
+
+
+def follow(
+    files: Sequence[str], ledger: Ledger, ports: Sequence[int], dialect: str | None, quiet: bool
+) -> list[InputError]:
+    """Feed the ledger everything that can be read; what could not be."""
+    feeder = Feeder(ledger)
+    problems: list[InputError] = []
+    captures = []
+    for file in files:
+        if holds_rows(file):
+            problems += follow_rows(file, feeder, ports)
+        else:
+            captures.append(file)
+    if captures:
+        try:
+            follow_captures(captures, feeder, ports, dialect, quiet)
+        except InputError as error:
+            problems.append(error)
+    ledger.close()
+    return problems
+
+
+def follow_rows(file: str, feeder: Feeder, ports: Sequence[int]) -> Iterator[InputError]:
+    for number, row in rows(file):
+        if isinstance(row, InputError):
+            feeder.ledger.blur(None)
+            yield row
+            continue
+        if ports and not serves(row, ports):
+            continue
+        try:
+            feeder.row(row)
+        except InputError as error:
+            yield InputError(f"line {number}: {error.text}", file=file)
+
+
+def serves(row: dict[str, Any], ports: Sequence[int]) -> bool:
+    """Whether the server's end of a row's connection has one of these ports."""
+    server = str(row.get("connection")).partition("-")[0]
+    return server.rpartition(":")[2] in {str(port) for port in ports}
+
+
+def follow_captures(
+    files: Sequence[str], feeder: Feeder, ports: Sequence[int], dialect: str | None, quiet: bool
+) -> None:
+    import os
+
+    from kcli.capture.events import Event
+    from kcli.capture.exchanges import Source
+
+    total = None if "-" in files else sum(os.stat(file).st_size for file in files)
+    with progress(total, "reading", quiet) as moved:
+        for items in Source(files, ports=ports, dialect=dialect).pieces(moved):
+            for item in items:
+                if isinstance(item, Event):
+                    feeder.event(item)
+                else:
+                    feeder.exchange(item)
+
+
+def conclude(problems: Sequence[InputError]) -> int:
+    """Name what could not be read, the last as the command's own error (exit 3)."""
+    for problem in problems[:-1]:
+        warn(str(problem))
+    if problems:
+        raise problems[-1]
+    return 0

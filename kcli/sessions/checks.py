@@ -1,0 +1,359 @@
+"""How each rule of `findings` is judged, fetch by fetch, and how a fetch changes what is known of its session.
+
+Only what a capture shows for certain is judged: an unknown epoch, position or told offset breaks no rule.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcli.sessions.rules import EPOCH_MISMATCH, FINAL_EPOCH, NO_SESSION, TOPIC_ID_MISMATCH
+from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, FetchExchange, Key
+from kcli.sessions.watched import Seat, Watched
+
+if TYPE_CHECKING:
+    from kcli.sessions.ledger import Ledger
+
+__all__ = [
+    "closed_used",
+    "dropped",
+    "epoch",
+    "error_response",
+    "full_request",
+    "full_response",
+    "id_taken",
+    "no_session",
+    "refused",
+    "same_client",
+    "start",
+    "take_in",
+    "tell",
+]
+
+ERROR_NAMES = {70: "FETCH_SESSION_ID_NOT_FOUND", 71: "INVALID_FETCH_SESSION_EPOCH", 106: "FETCH_SESSION_TOPIC_ID_ERROR"}
+BIG_BATCH = 1 << 20  # no batch is bigger than this unless a topic is configured so
+
+
+def error_name(code: int) -> str:
+    return ERROR_NAMES.get(code, f"error {code}")
+
+
+# Full fetches.
+
+
+def full_request(ledger: Ledger, x: FetchExchange, held: int) -> None:
+    """held: the session that this client was granted on this connection and has not ended."""
+    if x.version < SESSIONS_SINCE:
+        return
+    if x.session_epoch < FINAL_EPOCH:
+        ledger.find(x, "epoch-invalid", x.session_id, f"epoch {x.session_epoch}")
+    if x.forgotten:
+        text = f"a full fetch forgets {len(x.forgotten)} partitions"
+        ledger.find(x, "forgotten-in-full", x.session_id, text, x.forgotten)
+    if len(x.asked) > 1:
+        asked_twice(ledger, x)
+    if held and held != x.session_id and (x.server, held) in ledger.sessions:
+        with_ = f"closes session {x.session_id}" if x.session_id else "names no session"
+        text = f"a full fetch that {with_}, though session {held} was granted and is good"
+        ledger.find(x, "session-unused", held, text)
+
+
+def full_response(ledger: Ledger, x: FetchExchange) -> None:
+    if len(x.told) > 1:
+        answered_twice(ledger, x, x.session_id)
+    throttled = x.throttle_ms > 0 and not x.told
+    if not throttled:
+        compare_full(ledger, x)
+    if x.session_epoch == FINAL_EPOCH and x.granted:
+        ledger.find(x, "session-not-wanted", x.granted, f"session {x.granted} granted to a fetch with epoch -1")
+    elif x.granted and x.granted == x.session_id:
+        ledger.find(x, "session-id-kept", x.granted, f"the new session has the id of the closed one, {x.granted}")
+
+
+def compare_full(ledger: Ledger, x: FetchExchange) -> None:
+    if [key for key, _ in x.asked] == [key for key, _ in x.told]:
+        return
+    asked = {key for key, _ in x.asked}
+    told = {key for key, _ in x.told}
+    number = x.granted or x.session_id
+    missing = [key for key, _ in x.asked if key not in told]
+    if missing:
+        text = f"a full fetch of {len(asked)} partitions is answered without {len(missing)}"
+        ledger.find(x, "full-incomplete", number, text, missing)
+    foreign = [key for key, _ in x.told if key not in asked]
+    if foreign:
+        text = f"a full fetch is answered with {len(foreign)} partitions that it did not ask for"
+        ledger.find(x, "not-asked-answered", number, text, foreign)
+
+
+def id_taken(ledger: Ledger, x: FetchExchange, former: Watched) -> None:
+    if former.complete and x.granted != x.session_id:
+        text = f"session id {x.granted} granted, which {former.client_id} on {former.connection} has"
+        ledger.find(x, "session-id-taken", x.granted, text)
+
+
+def start(session: Watched, x: FetchExchange) -> None:
+    """The partitions of a session, from the full fetch that made it."""
+    for key, asked in x.asked:
+        if key not in session.seats:
+            session.add(key, asked, True)
+    for key, told in x.told:
+        seat = session.seats.get(key)
+        if seat is not None:
+            seat.tell(told, session.fetches)
+            if seat.is_behind(x.isolation) and not session.privileged:
+                session.behind.add(key)
+
+
+# Incremental fetches: the request.
+
+
+def no_session(ledger: Ledger, x: FetchExchange) -> None:
+    ledger.find(x, "epoch-invalid", NO_SESSION, f"epoch {x.session_epoch} without a session id")
+
+
+def closed_used(ledger: Ledger, ended: Watched, x: FetchExchange) -> None:
+    """A session that was seen to end is used again."""
+    if ended.end in ("not used any more", "left behind") or not ended.since_start:
+        return
+    why = f"was {ended.end}" if ended.end != "error" else f"ended with {error_name(ended.end_error)}"
+    text = f"epoch {x.session_epoch} of a session that {why}"
+    ledger.find(x, "closed-session-used", x.session_id, text)
+    if x.answered and not x.error and ended.end != "error":
+        ledger.find(x, "closed-session-answered", x.session_id, f"{text} is answered without an error")
+
+
+def same_client(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
+    if (session.client_id, session.replica_id) != (x.client_id, x.replica_id):
+        text = f"session of {session.client_id} on {session.connection} used by {x.client_id}"
+        ledger.find(x, "session-shared", x.session_id, text)
+
+
+def epoch(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
+    expected = session.next_epoch
+    if expected is not None and x.session_epoch != expected:
+        text = f"epoch {x.session_epoch} where {expected} is due"
+        ledger.find(x, "epoch-jump", x.session_id, text)
+        if x.answered and not x.error:
+            ledger.find(x, "epoch-accepted", x.session_id, f"{text} is answered without an error")
+    if x.ns and x.ns < session.answered_ns and expected is not None:
+        ms = (session.answered_ns - x.ns) / 1e6
+        ledger.find(x, "two-in-flight", x.session_id, f"sent {ms:.3f} ms before the fetch before it was answered")
+    if session.topic_ids != (x.version >= TOPIC_IDS_SINCE):
+        text = f"Fetch v{x.version} in a session that began with v{session.version}"
+        ledger.find(x, "naming-switched", x.session_id, text)
+        if x.answered and not x.error:
+            ledger.find(x, "naming-accepted", x.session_id, f"{text} is answered without an error")
+
+
+def take_in(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
+    """The request's positions and forgotten partitions, as the broker takes them in."""
+    added = 0
+    if len(x.asked) > 1:
+        asked_twice(ledger, x)
+    for key, asked in x.asked:
+        seat = session.seats.get(key)
+        if seat is None:
+            added += session.complete or key in session.forgotten
+            session.add(key, asked, session.complete or key in session.forgotten)
+            continue
+        session.changed += 1
+        if seat.asked is not None:
+            moved(ledger, session, x, key, seat, asked[0])
+            if seat.asked == asked:
+                text = f"names {name_of(ledger, key)} though nothing about it changed"
+                ledger.find(x, "asked-again", x.session_id, text)
+        seat.asked = asked
+        seat.delivered = False
+        seat.skipped = 0
+        follow(session, x, key, seat)
+    if x.forgotten:
+        forget(ledger, session, x)
+    if added or x.forgotten:
+        session.note_change(x.ns, added, len(x.forgotten))
+
+
+def moved(ledger: Ledger, session: Watched, x: FetchExchange, key: Key, seat: Seat, offset: int) -> None:
+    """A position may only move on over records that were delivered, unless the client had word of the offset."""
+    before = seat.asked[0] if seat.asked is not None else offset
+    if offset <= before or seat.delivered or not seat.informed:
+        return
+    if session.privileged:
+        if seat.start >= offset or seat.high < 0:
+            return
+    elif not seat.skipped and (offset <= seat.high or ledger.offsets.explains(key, offset)):
+        return
+    text = f"{name_of(ledger, key)} moves from {before} to {offset} though no answer had records of it"
+    ledger.find(x, "position-jump", x.session_id, text)
+
+
+def forget(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
+    both = {key for key, _ in x.asked}.intersection(x.forgotten) if x.asked else ()
+    if both:
+        text = f"{len(both)} partitions are asked for and forgotten at once"
+        ledger.find(x, "asked-and-forgotten", x.session_id, text, sorted(both))
+    unknown = [key for key in x.forgotten if not session.drop(key)]
+    if unknown and session.complete:
+        text = f"forgets {len(unknown)} partitions that are not in the session"
+        ledger.find(x, "forgotten-unknown", x.session_id, text, unknown)
+
+
+# Incremental fetches: the response.
+
+
+def tell(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
+    """The response's partitions, judged against what the fetcher had been told."""
+    number = session.fetches
+    total = 0
+    foreign: list[Key] = []
+    unchanged: list[Key] = []
+    seats = session.seats
+    if x.granted not in (NO_SESSION, x.session_id):
+        text = f"session {x.granted} in an answer in session {x.session_id}"
+        ledger.find(x, "session-id-changed", x.session_id, text)
+    if len(x.told) > 1:
+        answered_twice(ledger, x, x.session_id)
+    for key, told in x.told:
+        seat = seats.get(key)
+        total += told[4]
+        if seat is None:
+            foreign.append(key)
+            continue
+        if seat.informed:
+            if not seat.is_news(told):
+                unchanged.append(key)
+            elif told[1] > seat.high >= 0 and not told[0] and seat.answered != number - 1:
+                untold(ledger, session, x, key, seat)
+        seat.tell(told, number)
+    if foreign:
+        unasked(ledger, session, x, foreign)
+    if unchanged:
+        text = f"answers {len(unchanged)} partitions that did not change"
+        ledger.find(x, "unchanged-answered", x.session_id, text, unchanged)
+    if not x.throttle_ms:
+        added_unanswered(ledger, session, x)
+        if session.behind:
+            withheld(ledger, session, x, total)
+        session.quiet_since = x.ns
+    for key, _ in x.told:
+        seat = seats.get(key)
+        if seat is not None:
+            follow(session, x, key, seat)
+
+
+def follow(session: Watched, x: FetchExchange, key: Key, seat: Seat) -> None:
+    """Whether a consumer's partition has records to come."""
+    if session.privileged:
+        return
+    if seat.is_behind(x.isolation):
+        session.behind.add(key)
+    else:
+        session.behind.discard(key)
+
+
+def unasked(ledger: Ledger, session: Watched, x: FetchExchange, keys: list[Key]) -> None:
+    """Partitions outside the session: forgotten ones, or, when the whole set is known, ones nobody asked for."""
+    gone = [key for key in keys if key in session.forgotten]
+    if gone:
+        text = f"answers {len(gone)} partitions that were forgotten"
+        ledger.find(x, "forgotten-answered", x.session_id, text, gone)
+    strange = [key for key in keys if key not in session.forgotten]
+    if not strange:
+        return
+    if session.complete:
+        text = f"answers {len(strange)} partitions that are not in the session"
+        ledger.find(x, "not-asked-answered", x.session_id, text, strange)
+        return
+    for key, told in x.told:
+        if key in strange and key not in session.seats:
+            session.add(key, None, True).tell(told, session.fetches)
+
+
+def added_unanswered(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
+    """What was just added has never been told, so the answer must have it."""
+    if not x.asked:
+        return
+    missing = []
+    for key, _ in x.asked:
+        seat = session.seats.get(key)
+        if seat is not None and seat.informed and seat.answered < 0:
+            missing.append(key)
+            seat.informed = False
+    if missing and x.granted:
+        text = f"answers nothing about {len(missing)} partitions that were just added"
+        ledger.find(x, "added-unanswered", x.session_id, text, missing)
+
+
+def withheld(ledger: Ledger, session: Watched, x: FetchExchange, total: int) -> None:
+    """A consumer's partitions that have records to come are answered while there is room for a batch."""
+    if total and total + BIG_BATCH > x.max_bytes:
+        return
+    number = session.fetches
+    late = []
+    for key in session.behind:
+        seat = session.seats[key]
+        small = seat.asked is None or seat.asked[2] < BIG_BATCH
+        if seat.answered == number or (total and small):
+            continue
+        seat.skipped += 1
+        if seat.skipped == 2:
+            late.append(key)
+    if late:
+        text = f"twice nothing of {len(late)} partitions that have records and are asked for"
+        ledger.find(x, "records-withheld", x.session_id, text, sorted(late))
+
+
+def untold(ledger: Ledger, session: Watched, x: FetchExchange, key: Key, seat: Seat) -> None:
+    """The answer before this one left the partition out: had its high watermark moved already then?"""
+    if not session.quiet_since:
+        return
+    mark = ledger.offsets.moved_past(x.server, key, seat.high, session.quiet_since)
+    if mark is not None:
+        text = f"the answer before this one left out {name_of(ledger, key)}: it was told {seat.high}, others {mark}"
+        ledger.find(x, "change-untold", x.session_id, text)
+
+
+def dropped(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
+    if session.complete and session.seats:
+        text = f"session id 0, though {len(session.seats)} partitions are left"
+        ledger.find(x, "session-dropped", x.session_id, text)
+
+
+def refused(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
+    """An error in answer to a session: was there a reason?"""
+    if x.error == EPOCH_MISMATCH and session.next_epoch == x.session_epoch:
+        text = f"epoch {x.session_epoch} refused, which was due"
+        ledger.find(x, "epoch-refused", x.session_id, text)
+    if x.error == TOPIC_ID_MISMATCH and session.topic_ids == (x.version >= TOPIC_IDS_SINCE) and session.since_start:
+        text = f"Fetch v{x.version} refused in a session that began with v{session.version}"
+        ledger.find(x, "naming-refused", x.session_id, text)
+
+
+# Both.
+
+
+def error_response(ledger: Ledger, x: FetchExchange) -> None:
+    if x.error and x.told:
+        text = f"{error_name(x.error)} with {len(x.told)} partitions"
+        ledger.find(x, "error-with-partitions", x.session_id, text)
+
+
+def asked_twice(ledger: Ledger, x: FetchExchange) -> None:
+    keys = [key for key, _ in x.asked]
+    if len(set(keys)) < len(keys):
+        ledger.find(x, "asked-twice", x.session_id, "names partitions twice", doubles(keys))
+
+
+def answered_twice(ledger: Ledger, x: FetchExchange, session_id: int) -> None:
+    keys = [key for key, _ in x.told]
+    if len(set(keys)) < len(keys):
+        ledger.find(x, "answered-twice", session_id, "answers partitions twice", doubles(keys))
+
+
+def doubles(keys: list[Key]) -> list[Key]:
+    seen: set[Key] = set()
+    return sorted({key for key in keys if key in seen or seen.add(key)})  # type: ignore[func-returns-value]
+
+
+def name_of(ledger: Ledger, key: Key) -> str:
+    return f"{ledger.offsets.names.get(key[0], key[0])}[{key[1]}]"

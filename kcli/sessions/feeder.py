@@ -1,0 +1,115 @@
+"""From what a capture holds to what the ledger follows: exchanges, events, and the same as lines of JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from kcli.capture.clock import parse_instant
+from kcli.errors import InputError
+from kcli.sessions.ledger import Ledger
+from kcli.sessions.trace import FETCH, FetchExchange
+
+if TYPE_CHECKING:
+    from kcli.capture.events import Event, Exchange
+
+__all__ = ["Feeder"]
+
+HEARD = (2, 3, 9)  # ListOffsets, Metadata, OffsetFetch: they tell of offsets and names
+ENDS = re.compile(r"^(.+?:\d+)-(.+?:\d+)")
+HARMLESS = ("unanswered-at-end",)
+
+
+class Feeder:
+    """Feeds a ledger; `skipped` counts what it could not use."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.exchanges = 0
+        self.skipped = 0
+
+    def exchange(self, item: Exchange) -> None:
+        """An exchange of `kcli.capture`; only Fetch, and what helps to understand it, is decoded."""
+        self.exchanges += 1
+        key = item.api_key
+        if key == FETCH:
+            self._fetch(item)
+        elif key in HEARD and item.response_frame is not None:
+            request, response = item.request, item.response
+            if request is not None and response is not None:
+                self.ledger.offsets.hear(key, request, response)
+
+    def _fetch(self, item: Exchange) -> None:
+        header, request = item.header, item.request
+        response = item.response
+        if request is None or (response is None and item.response_frame is not None):
+            self.skipped += 1
+            self.ledger.blur(item.connection)
+            return
+        x = FetchExchange(item.link.server, item.connection, header, item.request_ns, item.response_ns)
+        x.request_bytes = item.request_bytes
+        x.response_bytes = item.response_bytes or 0
+        self.ledger.feed(x.read(request, response))
+
+    def event(self, item: Event) -> None:
+        """Bytes that are no exchange: what they may have said is not known."""
+        self._miss(item.kind, item.connection)
+
+    def row(self, row: Mapping[str, Any]) -> None:
+        """A line of `decode pcap --format jsonl` or of a broker's request log. InputError: it is neither."""
+        if "event" in row:
+            self._miss(row["event"], row.get("connection"))
+            return
+        self.exchanges += 1
+        try:
+            self._row(row)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            what = f"{type(error).__name__} {error}" if not isinstance(error, KeyError) else f"no {error}"
+            raise InputError(f"no exchange as `kcli decode pcap --format jsonl` prints it: {what}") from None
+
+    def _row(self, row: Mapping[str, Any]) -> None:
+        header = row["requestHeader"]
+        key = header["requestApiKey"]
+        request, response = row["request"], row["response"]
+        if key in HEARD:
+            if request is not None and response is not None:
+                self.ledger.offsets.hear(key, request, response)
+            return
+        if key != FETCH:
+            return
+        ends = ENDS.match(row["connection"])
+        if ends is None:
+            raise ValueError(f"connection {row['connection']!r}")
+        server, connection = ends[1], ends[0]
+        if request is None or (response is None and row.get("responseBytes")):
+            self.skipped += 1
+            self.ledger.blur(connection)
+            return
+        self._learn_names(request, response)
+        ns, response_ns = times(row)
+        x = FetchExchange(server, connection, header, ns, response_ns)
+        x.request_bytes = row.get("requestBytes") or 0
+        x.response_bytes = row.get("responseBytes") or 0
+        self.ledger.feed(x.read(request, response))
+
+    def _learn_names(self, request: Mapping[str, Any], response: Mapping[str, Any] | None) -> None:
+        names = self.ledger.offsets.names
+        for topic in [*request["topics"], *(response or {}).get("responses", ())]:
+            if "_topicName" in topic:
+                names[topic["topicId"]] = topic["_topicName"]
+
+    def _miss(self, kind: str, connection: str | None) -> None:
+        if kind not in HARMLESS:
+            ends = ENDS.match(connection or "")
+            self.ledger.blur(ends[0] if ends else None)
+
+
+def times(row: Mapping[str, Any]) -> tuple[int, int | None]:
+    """(request, response) in ns since 1970; 0 and None in a log without times."""
+    stamp = row.get("timestamp")
+    if not stamp:
+        return 0, None
+    ns = parse_instant(stamp)
+    latency = row.get("latencyMs")
+    return ns, None if latency is None else ns + int(latency * 1e6)

@@ -1,0 +1,119 @@
+"""What `kcli fetch-session lint` may find: the rules of KIP-227 as a trace can be judged by, on both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.sessions.trace import FetchExchange, Key
+
+__all__ = ["RULES", "Finding", "Verdict", "name_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A rule: who breaks it, whether that is an error (or only wasteful: a note), and what it says."""
+
+    side: str
+    severity: str
+    says: str
+
+
+CLIENT, BROKER, ERROR, NOTE = "client", "broker", "error", "note"
+
+RULES: Mapping[str, Verdict] = {
+    "epoch-jump": Verdict(CLIENT, ERROR, "each fetch of a session has the epoch after the last one answered"),
+    "epoch-invalid": Verdict(CLIENT, ERROR, "an epoch is -1, 0, or positive with a session id"),
+    "two-in-flight": Verdict(CLIENT, ERROR, "a session has one fetch under way at a time"),
+    "session-unused": Verdict(CLIENT, ERROR, "a session that was granted is used or closed, not left behind"),
+    "closed-session-used": Verdict(CLIENT, ERROR, "after its end a session is not used; a full fetch follows"),
+    "session-shared": Verdict(CLIENT, ERROR, "a session belongs to one client, consumer or follower"),
+    "naming-switched": Verdict(CLIENT, ERROR, "a session goes by topic names (before v13) or by topic ids, not both"),
+    "asked-twice": Verdict(CLIENT, ERROR, "a request names a partition once"),
+    "asked-and-forgotten": Verdict(CLIENT, ERROR, "a partition is not asked for and forgotten in one request"),
+    "forgotten-unknown": Verdict(CLIENT, ERROR, "only partitions of the session are forgotten"),
+    "forgotten-in-full": Verdict(CLIENT, ERROR, "a full fetch has nothing to forget"),
+    "asked-again": Verdict(CLIENT, NOTE, "an incremental fetch names only what changed"),
+    "position-jump": Verdict(CLIENT, ERROR, "a position moves over records that were delivered"),
+    "epoch-accepted": Verdict(BROKER, ERROR, "a wrong epoch is refused with INVALID_FETCH_SESSION_EPOCH"),
+    "epoch-refused": Verdict(BROKER, ERROR, "the right epoch is not refused"),
+    "naming-accepted": Verdict(BROKER, ERROR, "such a switch is refused with FETCH_SESSION_TOPIC_ID_ERROR"),
+    "naming-refused": Verdict(BROKER, ERROR, "FETCH_SESSION_TOPIC_ID_ERROR answers only such a switch"),
+    "closed-session-answered": Verdict(BROKER, ERROR, "a session that has ended is refused"),
+    "session-not-wanted": Verdict(BROKER, ERROR, "a fetch with epoch -1 is granted no session"),
+    "session-id-kept": Verdict(
+        BROKER, ERROR, "the session that a full fetch names is closed; the new one has another id"
+    ),
+    "session-id-taken": Verdict(BROKER, ERROR, "no two sessions have one id"),
+    "session-id-changed": Verdict(BROKER, ERROR, "an answer in a session carries its id"),
+    "session-dropped": Verdict(BROKER, ERROR, "a session ends with session id 0 only when no partition is left"),
+    "full-incomplete": Verdict(BROKER, ERROR, "a full fetch is answered for each of its partitions"),
+    "not-asked-answered": Verdict(BROKER, ERROR, "only partitions that were asked for are answered"),
+    "forgotten-answered": Verdict(BROKER, ERROR, "forgotten partitions are answered no more"),
+    "answered-twice": Verdict(BROKER, ERROR, "a response names a partition once"),
+    "unchanged-answered": Verdict(BROKER, ERROR, "an incremental response leaves out what did not change"),
+    "added-unanswered": Verdict(BROKER, ERROR, "a partition added to a session is in the answer"),
+    "records-withheld": Verdict(BROKER, ERROR, "records below the high watermark are delivered when there is room"),
+    "change-untold": Verdict(BROKER, ERROR, "a high watermark that moved is told in the next answer"),
+    "error-with-partitions": Verdict(BROKER, ERROR, "an answer that is an error has no partitions"),
+}
+
+SHOWN = 5
+
+
+def name_of(key: Key, names: Mapping[str, str]) -> str:
+    """A partition as "topic[index]", by the topic's id where its name is not known."""
+    return f"{names.get(key[0], key[0])}[{key[1]}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule that a frame breaks. The frame: connection, correlation id, time (ns since 1970, 0 unknown)."""
+
+    rule: str
+    connection: str
+    correlation_id: int
+    ns: int
+    client_id: str
+    session_id: int
+    text: str
+    partitions: tuple[Key, ...] = ()
+
+    @classmethod
+    def at(
+        cls, exchange: FetchExchange, rule: str, session_id: int, text: str, partitions: tuple[Key, ...] = ()
+    ) -> Finding:
+        """About this exchange; the time is that of the side that broke the rule."""
+        ns = exchange.ns
+        if RULES[rule].side == BROKER and exchange.response_ns:
+            ns = exchange.response_ns
+        who = exchange.client_id
+        return cls(rule, exchange.connection, exchange.correlation_id, ns, who, session_id, text, partitions)
+
+    @property
+    def verdict(self) -> Verdict:
+        return RULES[self.rule]
+
+    def message(self, names: Mapping[str, str]) -> str:
+        """The text with the partitions it is about, the first few by name."""
+        if not self.partitions:
+            return self.text
+        shown = ", ".join(name_of(key, names) for key in self.partitions[:SHOWN])
+        more = len(self.partitions) - SHOWN
+        return f"{self.text}: {shown}" + (f" and {more} more" if more > 0 else "")
+
+    def as_dict(self, timestamp: str | None, names: Mapping[str, str]) -> dict[str, Any]:
+        """As `lint --format jsonl` prints it."""
+        return {
+            "severity": self.verdict.severity,
+            "rule": self.rule,
+            "side": self.verdict.side,
+            "connection": self.connection,
+            "correlationId": self.correlation_id,
+            "timestamp": timestamp,
+            "clientId": self.client_id,
+            "sessionId": self.session_id,
+            "partitions": [name_of(key, names) for key in self.partitions],
+            "message": self.message(names),
+        }

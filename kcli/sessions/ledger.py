@@ -1,0 +1,283 @@
+"""All fetch sessions of a capture, followed fetch by fetch: when they begin, what they hold, why they end, who errs.
+
+    ledger = Ledger(on_finding=findings.append, on_end=ended.append)
+    for exchange in fetches: ledger.feed(exchange)
+    ledger.finish()
+
+A capture is a keyhole: it may begin in the middle of a session, lack packets, or show one connection of two. What was
+not seen is not judged: a session of which something is missing is `blurred`, and only what is seen from then on counts.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+
+from kcli.sessions import checks
+from kcli.sessions.findings import Finding
+from kcli.sessions.offsets import Offsets
+from kcli.sessions.rules import (
+    EVICTION_MS,
+    FINAL_EPOCH,
+    FULL_EPOCH,
+    ID_NOT_FOUND,
+    NO_SESSION,
+    next_epoch,
+)
+from kcli.sessions.trace import SESSIONS_SINCE, FetchExchange, Key
+from kcli.sessions.watched import Tally, Watched
+
+__all__ = ["Ledger", "Loose"]
+
+REMEMBERED = 512
+IDLE_NS = 5 * EVICTION_MS * 1_000_000
+SWEEP = 8192
+SHARD_IDS = (2**31 - 1) // 8
+
+
+class Loose(Tally):
+    """Fetches of a client outside any session: it wants none, was granted none, or speaks an older version."""
+
+    def __init__(self, x: FetchExchange) -> None:
+        super().__init__()
+        self.server, self.client_id, self.replica_id, self.version = x.server, x.client_id, x.replica_id, x.version
+        self.not_granted = self.not_wanted = 0
+
+
+class Ledger:
+    """Follows sessions by server and id. Times in ns.
+
+    on_finding(Finding), on_end(Watched): called as things happen; `loose` has what was fetched without a session
+    """
+
+    def __init__(
+        self, on_finding: Callable[[Finding], None] | None = None, on_end: Callable[[Watched], None] | None = None
+    ) -> None:
+        self.on_finding = on_finding
+        self.on_end = on_end
+        self.sessions: dict[tuple[str, int], Watched] = {}
+        self.ended: OrderedDict[tuple[str, int], Watched] = OrderedDict()
+        self.loose: dict[tuple[str, str], Loose] = {}
+        self.offsets = Offsets()
+        self.fetches = self.opened = 0
+        self._holds: dict[tuple[str, str], int] = {}
+        self._on: dict[str, set[Watched]] = {}
+        self._now = 0
+
+    def feed(self, x: FetchExchange) -> None:
+        """Take in one exchange, in the order of the capture."""
+        self.fetches += 1
+        self._now = max(self._now, x.ns)
+        if x.session_epoch > FULL_EPOCH and x.version >= SESSIONS_SINCE:
+            self._incremental(x)
+        else:
+            self._full(x)
+        if self.fetches % SWEEP == 0:
+            self._sweep()
+
+    def blur(self, connection: str | None) -> None:
+        """Bytes of this connection are missing (None: nobody knows of which): its sessions are no longer certain."""
+        self.offsets.complete = False
+        watched = [*self.sessions.values()] if connection is None else [*self._on.get(connection, ())]
+        for session in watched:
+            session.blur()
+        for held in [held for held in self._holds if connection in (None, held[0])]:
+            del self._holds[held]
+
+    def finish(self) -> None:
+        """The capture ends here, and with it all sessions that are still there."""
+        for session in [*self.sessions.values()]:
+            self._end(session, session.end or "capture end", self._now)
+
+    def find(self, x: FetchExchange, rule: str, session_id: int, text: str, partitions: Iterable[Key] = ()) -> None:
+        finding = Finding.at(x, rule, session_id, text, tuple(partitions))
+        session = self.sessions.get((x.server, session_id)) or self.ended.get((x.server, session_id))
+        if session is not None:
+            session.findings += 1
+        if self.on_finding is not None:
+            self.on_finding(finding)
+
+    # Full fetches.
+
+    def _full(self, x: FetchExchange) -> None:
+        holder = (x.connection, x.client_id)
+        checks.full_request(self, x, self._holds.get(holder, NO_SESSION))
+        self._close_named(x)
+        held = self._holds.pop(holder, NO_SESSION)
+        if held and held != x.session_id:
+            self._end_held(x, held)
+        if not x.answered or x.error:
+            checks.error_response(self, x)
+            self._loose(x)
+            return
+        checks.full_response(self, x)
+        self.offsets.learn(x)
+        if x.granted and x.session_epoch == FULL_EPOCH:
+            self._open(x)
+        else:
+            self._loose(x)
+
+    def _close_named(self, x: FetchExchange) -> None:
+        session = self.sessions.get((x.server, x.session_id)) if x.session_id else None
+        if session is None:
+            return
+        session.last_ns = x.ns
+        if x.session_epoch == FINAL_EPOCH:
+            self._end(session, "closed", x.ns)
+        else:
+            moved = session.connection != x.connection
+            self._end(session, "connection lost" if moved else "replaced", x.ns, follows=x)
+
+    def _end_held(self, x: FetchExchange, held: int) -> None:
+        session = self.sessions.get((x.server, held))
+        if session is not None:
+            self._end(session, "left behind", x.ns, follows=x)
+
+    def _open(self, x: FetchExchange) -> None:
+        key = (x.server, x.granted)
+        former = self.sessions.get(key)
+        if former is not None:
+            checks.id_taken(self, x, former)
+            self._end(former, "id taken over", x.ns)
+        self.ended.pop(key, None)
+        session = self.sessions[key] = Watched(x, x.granted, complete=True)
+        session.next_epoch = next_epoch(FULL_EPOCH)
+        session.answered_ns = x.response_ns or x.ns
+        session.count(x, full=True)
+        checks.start(session, x)
+        session.first = len(session.seats)
+        session.charge(x)
+        self._holds[x.connection, x.client_id] = x.granted
+        self.opened += 1
+        self._on.setdefault(x.connection, set()).add(session)
+        self._name_successor(x, session)
+
+    def _loose(self, x: FetchExchange) -> None:
+        if x.session_epoch == FINAL_EPOCH and x.session_id and not x.asked:
+            ended = self.ended.get((x.server, x.session_id))
+            if ended is not None:
+                ended.count(x, full=False)
+                return
+        key = (x.server, x.client_id)
+        loose = self.loose.get(key)
+        if loose is None:
+            loose = self.loose[key] = Loose(x)
+        loose.count(x, full=True)
+        if x.version >= SESSIONS_SINCE:
+            loose.not_wanted += x.session_epoch == FINAL_EPOCH
+            loose.not_granted += x.session_epoch == FULL_EPOCH and x.answered and not x.error
+
+    # Incremental fetches.
+
+    def _incremental(self, x: FetchExchange) -> None:
+        session = self._session_of(x)
+        if session is None:
+            return
+        session.count(x, full=False)
+        checks.epoch(self, session, x)
+        session.connection = x.connection
+        if not x.answered:
+            session.blur()
+            return
+        if x.error:
+            self._refused(session, x)
+            return
+        checks.take_in(self, session, x)
+        checks.tell(self, session, x)
+        session.charge(x)
+        self.offsets.learn(x)
+        session.next_epoch = next_epoch(x.session_epoch)
+        session.answered_ns = x.response_ns or x.ns
+        if x.granted == NO_SESSION:
+            checks.dropped(self, session, x)
+            self._end(session, "emptied", x.response_ns or x.ns)
+
+    def _session_of(self, x: FetchExchange) -> Watched | None:
+        key = (x.server, x.session_id)
+        session = self.sessions.get(key)
+        if session is not None:
+            if session.connection != x.connection:
+                self._moved(session, x)
+            return session
+        ended = self.ended.get(key)
+        if ended is not None and not x.session_epoch < FULL_EPOCH:
+            checks.closed_used(self, ended, x)
+            ended.count(x, full=False)
+            if not (x.answered and not x.error and ended.end == "error"):
+                return None
+            self.ended.pop(key)
+        if x.session_id == NO_SESSION:
+            checks.no_session(self, x)
+            return None
+        session = self.sessions[key] = Watched(x, x.session_id, complete=False)
+        self.opened += 1
+        self._on.setdefault(x.connection, set()).add(session)
+        self._holds[x.connection, x.client_id] = x.session_id
+        return session
+
+    def _moved(self, session: Watched, x: FetchExchange) -> None:
+        """The session goes on over another connection: what was under way on the old one is not known."""
+        checks.same_client(self, session, x)
+        session.blur()
+        self._on.get(session.connection, set()).discard(session)
+        self._on.setdefault(x.connection, set()).add(session)
+
+    def _refused(self, session: Watched, x: FetchExchange) -> None:
+        checks.refused(self, session, x)
+        checks.error_response(self, x)
+        session.full_request_bytes += x.request_bytes
+        session.full_response_bytes += x.response_bytes
+        session.end_error = x.error
+        if x.error == ID_NOT_FOUND:
+            session.evictor = self._evictor(session)
+        self._end(session, "evicted" if x.error == ID_NOT_FOUND else "error", x.response_ns or x.ns)
+
+    def _evictor(self, session: Watched) -> int:
+        """The session that took the slot: opened since the last good fetch, with an id of the same shard."""
+        shard = session.session_id // SHARD_IDS
+        found = 0
+        for (server, session_id), other in self.sessions.items():
+            since = session.answered_ns <= (other.answered_ns if other.fetches == 1 else other.first_ns)
+            if server == session.server and session_id // SHARD_IDS == shard and since and other.since_start:
+                found = session_id
+        return found
+
+    # Ends.
+
+    def _end(self, session: Watched, why: str, ns: int, follows: FetchExchange | None = None) -> None:
+        session.finish(why, ns)
+        self.sessions.pop((session.server, session.session_id), None)
+        on = self._on.get(session.connection)
+        if on is not None:
+            on.discard(session)
+            if not on:
+                del self._on[session.connection]
+        if follows is None or why != "left behind":
+            self._holds.pop((session.connection, session.client_id), None)
+        self.ended[session.server, session.session_id] = session
+        if len(self.ended) > REMEMBERED:
+            self._report(self.ended.popitem(last=False)[1])
+
+    def _name_successor(self, x: FetchExchange, session: Watched) -> None:
+        """The session that the same client had before, if one ended: this one follows it."""
+        for former in reversed(self.ended.values()):
+            same = former.connection == x.connection or former.end == "connection lost"
+            if same and (former.server, former.client_id) == (x.server, x.client_id):
+                if former.successor is None and former.end not in ("closed", "capture end"):
+                    former.successor = (session.session_id, (x.response_ns or x.ns) - former.end_ns)
+                return
+
+    def _report(self, session: Watched) -> None:
+        if self.on_end is not None:
+            self.on_end(session)
+
+    def close(self) -> None:
+        """End what is left, and hand over every session that was not yet."""
+        self.finish()
+        while self.ended:
+            self._report(self.ended.popitem(last=False)[1])
+
+    def _sweep(self) -> None:
+        """Sessions that nobody has used for long are gone, whether or not the capture says so."""
+        for session in [s for s in self.sessions.values() if self._now - s.last_ns > IDLE_NS]:
+            self._end(session, "not used any more", session.last_ns)

@@ -1,0 +1,85 @@
+"""What a capture tells of partitions' offsets beside a session: other sessions' answers, ListOffsets, OffsetFetch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kcli.sessions.trace import FetchExchange, Key
+
+__all__ = ["Offsets"]
+
+LIST_OFFSETS, OFFSET_FETCH, METADATA = 2, 9, 3
+HISTORY = 4
+NO_UUID = "A" * 22
+
+
+class Offsets:
+    """High watermarks by server and partition, with the time (ns) of the answer that first told them; topic names.
+
+    elsewhere: the greatest offset of a partition (by name) that a client could have learnt from ListOffsets or
+        OffsetFetch
+    complete: nothing of the capture is missing, so that what was told to somebody was seen
+    """
+
+    def __init__(self) -> None:
+        self.marks: dict[tuple[str, Key], list[tuple[int, int]]] = {}
+        self.names: dict[str, str] = {}
+        self.elsewhere: dict[Key, int] = {}
+        self.complete = True
+
+    def learn(self, x: FetchExchange) -> None:
+        """High watermarks of an answer."""
+        when = x.response_ns
+        if not when:
+            return
+        server, marks = x.server, self.marks
+        for key, told in x.told:
+            if told[0]:
+                continue
+            known = marks.get((server, key))
+            if known is None:
+                marks[server, key] = [(when, told[1])]
+            elif told[1] > known[-1][1]:
+                known.append((when, told[1]))
+                if len(known) > HISTORY:
+                    del known[0]
+            elif told[1] < known[-1][1]:
+                # The log was cut back, or another broker leads it now: begin anew.
+                marks[server, key] = [(when, told[1])]
+
+    def moved_past(self, server: str, key: Key, high: int, before: int) -> int | None:
+        """A high watermark above `high` that this server had told anybody before a time (ns); None when it had not."""
+        for when, mark in self.marks.get((server, key), ()):
+            if mark > high and when < before:
+                return mark
+        return None
+
+    def explains(self, key: Key, offset: int) -> bool:
+        """Whether a client may have learnt of this offset from something else than its session."""
+        if not self.complete:
+            return True
+        name = self.names.get(key[0], key[0])
+        return self.elsewhere.get((name, key[1]), -1) >= offset
+
+    def hear(self, api_key: int, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
+        """Any other exchange: names of topic ids, offsets of partitions."""
+        if api_key == METADATA:
+            for topic in response.get("topics", ()):
+                if topic.get("topicId", NO_UUID) != NO_UUID and topic.get("name"):
+                    self.names[topic["topicId"]] = topic["name"]
+        elif api_key == LIST_OFFSETS:
+            for topic in response.get("topics", ()):
+                for part in topic["partitions"]:
+                    offsets = [part.get("offset", -1), *(part.get("oldStyleOffsets") or ())]
+                    self._hear_of((topic["name"], part["partitionIndex"]), max(offsets))
+        elif api_key == OFFSET_FETCH:
+            for group in [response, *response.get("groups", ())]:
+                for topic in group.get("topics", ()):
+                    name = topic.get("name") or self.names.get(topic.get("topicId", ""), "")
+                    for part in topic["partitions"]:
+                        self._hear_of((name, part["partitionIndex"]), part["committedOffset"])
+
+    def _hear_of(self, key: Key, offset: int) -> None:
+        if offset > self.elsewhere.get(key, -1):
+            self.elsewhere[key] = offset

@@ -1,0 +1,88 @@
+"""What a full fetch would have cost: the bytes that each partition and topic takes in a Fetch of some version.
+
+The figures come from the grammar: small messages are written, and their lengths compared.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from kcli.grammar import messages
+from kcli.schemas.catalog import catalog
+from kcli.sessions.trace import FETCH, SESSIONS_SINCE, TOPIC_IDS_SINCE
+
+__all__ = ["FetchSizes", "Side", "count_bytes", "fetch_sizes"]
+
+NO_UUID = "A" * 22
+
+
+def count_bytes(count: int, flexible: bool) -> int:
+    """Bytes of an array's length: an unsigned varint of count + 1 in flexible versions, else four."""
+    return -(-(count + 1).bit_length() // 7) if flexible else 4
+
+
+class Side:
+    """Bytes on one side, request or response.
+
+    partition: one entry, without what varies (records, aborted transactions, tags)
+    topic: one entry without its name's text and the length of its partitions' array
+    fixed: the message without topics; the topics' array length is in it for none
+    """
+
+    def __init__(self, fixed: int, topic: int, partition: int, *, flexible: bool, named: bool) -> None:
+        self.fixed, self.topic, self.partition = fixed, topic, partition
+        self.flexible, self.named = flexible, named
+
+    def topic_bytes(self, topic: str, partitions: int) -> int:
+        """One topic's entry with its partitions."""
+        return self.topic_start(topic) + count_bytes(partitions, self.flexible) + partitions * self.partition
+
+    def topic_start(self, topic: str) -> int:
+        """What a topic costs before its partitions."""
+        if not self.named:
+            return self.topic
+        length = len(topic.encode())
+        # The varint of the name's length grows with it; `topic` counts one byte, as for an empty name.
+        return self.topic + length + (count_bytes(length, True) - 1 if self.flexible else 0)
+
+
+class FetchSizes:
+    """Both sides of one version, and what its forgotten partitions take (a full fetch has none)."""
+
+    def __init__(self, version: int) -> None:
+        flexible = catalog().message("FetchRequest").is_flexible(version)
+        named = version < TOPIC_IDS_SINCE
+        entry = {"topic": ""} if named else {"topicId": NO_UUID}
+        self.version = version
+        self.request = measure(messages.request(FETCH, version), "topics", entry, flexible, named)
+        self.response = measure(messages.response(FETCH, version), "responses", entry, flexible, named)
+        self._forgotten_topic = self._forgotten(entry) if version >= SESSIONS_SINCE else 0
+
+    def forgotten_bytes(self, topics: dict[str, int]) -> int:
+        """Bytes of a list of forgotten partitions (topic -> how many), beyond those of an empty list."""
+        flexible = self.request.flexible
+        total = count_bytes(len(topics), flexible) - count_bytes(0, flexible)
+        for topic, count in topics.items():
+            start = self.request.topic_start(topic) - self.request.topic + self._forgotten_topic
+            total += start + count_bytes(count, flexible) + 4 * count
+        return total
+
+    def _forgotten(self, entry: dict[str, Any]) -> int:
+        codec = messages.request(FETCH, self.version)
+        one = codec.write({"forgottenTopicsData": [{**entry, "partitions": []}]})
+        return len(one) - len(codec.write({})) - count_bytes(0, self.request.flexible)
+
+
+def measure(codec: Any, name: str, entry: dict[str, Any], flexible: bool, named: bool) -> Side:
+    """Lengths of messages with no topic, one empty topic, and one topic with one partition."""
+    none = len(codec.write({name: []}))
+    empty = len(codec.write({name: [{**entry, "partitions": []}]}))
+    one = len(codec.write({name: [{**entry, "partitions": [{}]}]}))
+    return Side(none, empty - none - count_bytes(0, flexible), one - empty, flexible=flexible, named=named)
+
+
+@cache
+def fetch_sizes(version: int) -> FetchSizes:
+    """The figures of a Fetch version; SchemaError when there is no such version."""
+    return FetchSizes(version)

@@ -1,0 +1,158 @@
+"""Fetch exchanges of a capture as plain columns, from decoded messages: what `ledger` follows.
+
+A message dict is as `kcli.grammar` reads it, as a line of `kcli decode pcap --format jsonl` has it, or as a broker's
+request log prints it: they differ only in how they say the size of records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["FETCH", "SESSIONS_SINCE", "TOPIC_IDS_SINCE", "Asked", "FetchExchange", "Key", "Told", "keys_of"]
+
+FETCH = 1
+SESSIONS_SINCE = 7
+TOPIC_IDS_SINCE = 13
+
+# A partition: its topic's id, or its name before v13, and its index.
+Key = tuple[str, int]
+# Fetch offset, log start offset, max bytes, leader epoch, last fetched epoch; -1 where a version has no such field.
+Asked = tuple[int, int, int, int, int]
+# Error code, high watermark, last stable offset, log start offset, bytes of records, preferred replica, diverging.
+Told = tuple[int, int, int, int, int, int, bool]
+
+NO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
+
+
+class FetchExchange:
+    """One Fetch request and, unless it was lost, its response.
+
+    server, connection: as in the capture ("address:port", "server-client"). Times in ns since 1970 (0: unknown),
+    response_ns None without a response. bytes: on the wire with header and length; 0 where unknown.
+    asked, forgotten: the request's partitions. told: the response's. Topics in the order of the message.
+    """
+
+    __slots__ = (
+        "answered",
+        "asked",
+        "client_id",
+        "connection",
+        "correlation_id",
+        "error",
+        "forgotten",
+        "granted",
+        "isolation",
+        "max_bytes",
+        "ns",
+        "replica_id",
+        "request_bytes",
+        "response_bytes",
+        "response_ns",
+        "server",
+        "session_epoch",
+        "session_id",
+        "throttle_ms",
+        "told",
+        "version",
+    )
+
+    def __init__(
+        self, server: str, connection: str, header: Mapping[str, Any], ns: int, response_ns: int | None
+    ) -> None:
+        self.server = server
+        self.connection = connection
+        self.version: int = header["requestApiVersion"]
+        self.correlation_id: int = header["correlationId"]
+        self.client_id: str = header.get("clientId") or ""
+        self.ns = ns
+        self.response_ns = response_ns
+        self.request_bytes = 0
+        self.response_bytes = 0
+        self.asked: list[tuple[Key, Asked]] = []
+        self.forgotten: list[Key] = []
+        self.told: list[tuple[Key, Told]] = []
+        self.answered = False
+        self.error = self.granted = self.throttle_ms = 0
+
+    def read(self, request: Mapping[str, Any], response: Mapping[str, Any] | None) -> FetchExchange:
+        """Fill in the columns. KeyError, TypeError: these are no Fetch messages."""
+        get = request.get
+        self.session_id: int = get("sessionId", 0)
+        self.session_epoch: int = get("sessionEpoch", -1)
+        self.max_bytes: int = get("maxBytes", 2**31 - 1)
+        self.isolation: int = get("isolationLevel", 0)
+        state = get("replicaState")
+        self.replica_id: int = get("replicaId", -1) if state is None else state["replicaId"]
+        self.asked = read_asked(request["topics"])
+        if get("forgottenTopicsData"):
+            self.forgotten = keys_of(request["forgottenTopicsData"])
+        if response is not None:
+            self.answered = True
+            self.error = response.get("errorCode", 0)
+            self.granted = response.get("sessionId", 0)
+            self.throttle_ms = response.get("throttleTimeMs", 0)
+            self.told = read_told(response["responses"])
+        return self
+
+
+def topic_of(topic: Mapping[str, Any]) -> str:
+    """A topic's id, or its name in versions that go by names."""
+    uuid: str | None = topic.get("topicId")
+    if uuid is not None and uuid != NO_UUID:
+        return uuid
+    name: str = topic.get("topic", NO_UUID)
+    return name
+
+
+def keys_of(topics: list[dict[str, Any]]) -> list[Key]:
+    """The partitions of a list of forgotten topics."""
+    return [(topic_of(topic), index) for topic in topics for index in topic["partitions"]]
+
+
+def read_asked(topics: list[dict[str, Any]]) -> list[tuple[Key, Asked]]:
+    made: list[tuple[Key, Asked]] = []
+    for topic in topics:
+        name = topic_of(topic)
+        for part in topic["partitions"]:
+            get = part.get
+            asked = (
+                part["fetchOffset"],
+                get("logStartOffset", -1),
+                part["partitionMaxBytes"],
+                get("currentLeaderEpoch", -1),
+                get("lastFetchedEpoch", -1),
+            )
+            made.append(((name, part["partition"]), asked))
+    return made
+
+
+def read_told(topics: list[dict[str, Any]]) -> list[tuple[Key, Told]]:
+    made: list[tuple[Key, Told]] = []
+    for topic in topics:
+        name = topic_of(topic)
+        for part in topic["partitions"]:
+            get = part.get
+            told = (
+                part["errorCode"],
+                part["highWatermark"],
+                get("lastStableOffset", -1),
+                get("logStartOffset", -1),
+                records_size(part),
+                get("preferredReadReplica", -1),
+                "divergingEpoch" in part and part["divergingEpoch"]["epoch"] >= 0,
+            )
+            made.append(((name, part["partitionIndex"]), told))
+    return made
+
+
+def records_size(part: Mapping[str, Any]) -> int:
+    """Bytes of records, whichever way the message says it."""
+    records = part.get("records")
+    if records is None:
+        size: int = part.get("recordsSizeInBytes", 0)
+        return size
+    if isinstance(records, dict):
+        size = records.get("sizeInBytes", -1)
+        return size if size >= 0 else len(records.get("base64", "")) * 3 // 4 + len(records.get("batches", ()))
+    return len(records)
