@@ -1,0 +1,197 @@
+"""The `kcli` command itself: its table of commands, its exit codes, and how errors leave it."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+import pytest
+
+from kcli import __version__, errors
+from kcli.cli import main as module
+from kcli.cli.main import COMMANDS, HELP, main
+
+KCLI = [sys.executable, "-m", "kcli.cli"]
+HEAVY = ("construct", "numpy", "pyarrow", "pyspark", "rich", "asyncio", "ssl", "zstandard", "cramjam")
+
+# What scripts may call: a command that goes from here breaks them.
+PINNED = """
+    audit
+    completion
+    decode batch
+    decode pcap
+    decode request
+    decode response
+    decode segment
+    down-convert
+    encode batch
+    encode request
+    encode response
+    schema diff
+    schema import
+    schema list
+    schema show
+    send
+    snapshot inspect
+"""
+
+
+def leaves(table: Mapping[str, str | Mapping[str, str]], path: str = "") -> Iterator[tuple[str, str]]:
+    for name, target in table.items():
+        if isinstance(target, str):
+            yield path + name, target
+        else:
+            yield from leaves(target, f"{path}{name} ")
+
+
+def test_the_command_list_is_pinned() -> None:
+    assert sorted(name for name, _ in leaves(COMMANDS)) == [line.strip() for line in PINNED.strip().splitlines()]
+
+
+@pytest.mark.parametrize(("name", "target"), list(leaves(COMMANDS)))
+def test_every_command_is_there(name: str, target: str) -> None:
+    source, _, attribute = target.partition(":")
+    command = getattr(importlib.import_module(f"kcli.cli.{source}"), attribute)
+    assert isinstance(command, click.Command)
+    assert main([*name.split(), "--help"]) == 0
+
+
+@pytest.mark.parametrize("words", [[], ["decode"]])
+def test_a_group_alone_shows_its_help(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    said = capsys.readouterr()
+    assert "Commands:\n" in said.out + said.err
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"kcli {__version__} (compiled core)\n"
+
+
+def test_version_says_when_the_core_is_missing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kcli.core.COMPILED", False)
+    assert main(["--version"]) == 0
+    assert "the compiled core is not built" in capsys.readouterr().out
+
+
+def test_help_of_a_group_needs_none_of_its_commands(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib, "import_module", lambda name: pytest.fail(f"{name} was imported"))
+    assert main(["decode", "--help"]) == 0
+    assert HELP["decode request"][:40] in capsys.readouterr().out
+
+
+def test_a_cold_start_imports_nothing_heavy() -> None:
+    script = f"import sys; from kcli.cli.main import main; main(['--help']); print(*set({HEAVY!r}) & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == ""
+
+
+@pytest.mark.parametrize(
+    ("argv", "line"),
+    [
+        (["decod"], "kcli: decod: no such command; did you mean decode? (see `kcli --help`)"),
+        (["decode", "reqest"], "kcli: reqest: no such command; did you mean request? (see `kcli decode --help`)"),
+        (["--colour"], "kcli: No such option '--colour'. (see `kcli --help`)"),
+    ],
+)
+def test_wrong_usage_is_one_line(argv: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(argv) == 2
+    assert capsys.readouterr().err.splitlines() == [line]
+
+
+def test_an_unknown_command_without_a_near_one_lists_them_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["xyzzy"]) == 2
+    assert f"(there are: {', '.join(sorted(COMMANDS))})" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (errors.UsageError("no such thing"), 2, "no such thing"),
+        (
+            errors.DecodeError("topics[1].name", 12, "needs 4 bytes", what="Fetch v1"),
+            3,
+            "Fetch v1: topics[1].name: needs",
+        ),
+        (errors.InputError("cut off", file="a.pcap"), 3, "a.pcap: cut off"),
+        (errors.NetworkError("refused"), 4, "refused"),
+        (
+            errors.BrokerError(6, "NOT_LEADER_OR_FOLLOWER", "Produce t[0]"),
+            4,
+            "Produce t[0]: NOT_LEADER_OR_FOLLOWER (6)",
+        ),
+        (FileNotFoundError(2, "No such file or directory", "x.bin"), 3, "x.bin: No such file or directory"),
+        (OSError(28, "No space left on device"), 3, "No space left on device"),
+        (MemoryError(), 3, "out of memory"),
+        (errors.InputError("two\nlines"), 3, "two lines"),
+    ],
+)
+def test_an_error_is_one_line_and_its_code(
+    error: BaseException, code: int, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fails_with(monkeypatch, error)
+    assert main([]) == code
+    said = capsys.readouterr().err
+    assert said.startswith(f"kcli: {text}")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), click.exceptions.Abort()])
+def test_an_interrupt_ends_quietly(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fails_with(monkeypatch, error)
+    assert main([]) == 130
+    assert capsys.readouterr().err == ""
+
+
+def test_a_bug_shows_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    fails_with(monkeypatch, ZeroDivisionError("a bug"))
+    with pytest.raises(ZeroDivisionError):
+        main([])
+
+
+@pytest.mark.parametrize(("answer", "code"), [(None, 0), (0, 0), (1, 1)])
+def test_what_a_command_returns_is_the_exit_code(
+    answer: int | None, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "run", lambda _: answer)
+    assert main([]) == code
+
+
+def fails_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def fail(_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(module, "run", fail)
+
+
+@pytest.mark.parametrize("words", [["schema", "list"], ["--help"]])
+def test_a_reader_that_goes_away_is_no_error(words: list[str]) -> None:
+    with subprocess.Popen([*KCLI, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as kcli:
+        assert kcli.stdout
+        assert kcli.stderr
+        kcli.stdout.close()
+        assert kcli.stderr.read() == b""
+    assert kcli.returncode == 0
+
+
+def test_a_full_disk_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*KCLI, "schema", "list"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (3, "kcli: No space left on device\n")
+
+
+def test_a_missing_file_is_one_line() -> None:
+    done = subprocess.run([*KCLI, "decode", "request", "none.bin"], capture_output=True, text=True, check=False)
+    assert done.returncode in (2, 3)
+    assert done.stderr.count("\n") == 1
+    assert "none.bin" in done.stderr

@@ -1,0 +1,104 @@
+"""No command, option or example without words that are true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from kcli.cli.main import HELP
+from tools import examples, manpages
+
+ROOT = Path(__file__).parents[1]
+COMMANDS = {context.command_path: context for context in manpages.commands()}
+LEAVES = [path for path, context in COMMANDS.items() if not isinstance(context.command, click.Group)]
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_a_command_says_what_it_does(path: str) -> None:
+    command = COMMANDS[path].command
+    assert command.help, f"{path} has no help"
+    assert command.help.strip().endswith((".", ":")) or "\b" in command.help, f"{path}: {command.help!r}"
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_an_option_says_what_it_does(path: str) -> None:
+    silent = [
+        "/".join(param.opts)
+        for param in COMMANDS[path].command.params
+        if isinstance(param, click.Option) and not param.hidden and not param.help
+    ]
+    assert not silent, f"{path}: no help for {silent}"
+
+
+@pytest.mark.parametrize("path", LEAVES)
+def test_an_argument_is_named_in_the_help(path: str) -> None:
+    command = COMMANDS[path].command
+    names = [name_of(param, COMMANDS[path]) for param in command.params if isinstance(param, click.Argument)]
+    words = f"{command.help} {' '.join(param.help or '' for param in options(command))}".casefold()
+    assert not [name for name in names if not any(part.casefold() in words for part in name.split("|"))]
+
+
+def name_of(param: click.Parameter, context: click.Context) -> str:
+    return param.make_metavar(context).strip("[].")
+
+
+def options(command: click.Command) -> Iterator[click.Option]:
+    return (param for param in command.params if isinstance(param, click.Option))
+
+
+def test_a_group_has_a_line_for_each_member() -> None:
+    assert {f"kcli {path}" for path in HELP} == set(COMMANDS) - {"kcli"}
+    assert not [path for path, text in HELP.items() if not text.endswith(".")]
+
+
+def test_the_man_pages_are_current() -> None:
+    written = {path.name: path.read_text() for path in (ROOT / "man").glob("*.1")}
+    made = manpages.pages()
+    stale = sorted(name for name in made.keys() | written.keys() if made.get(name) != written.get(name))
+    assert not stale, "man pages are out of date: run `make man`"
+
+
+@pytest.mark.parametrize("path", LEAVES)
+def test_the_readme_names_every_command(path: str) -> None:
+    assert path in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("file", examples.documents(), ids=lambda file: file.name)
+def test_examples_print_what_the_documents_say(file: Path, tmp_path: Path) -> None:
+    folder = examples.workplace(tmp_path)
+    for example in examples.read(file):
+        printed = examples.run(example, folder)
+        assert examples.matches(example.expected, printed), f"{example}\n{printed}"
+
+
+def test_the_readme_has_examples() -> None:
+    assert len(list(examples.read(ROOT / "README.md"))) > 5
+
+
+@pytest.mark.parametrize(
+    ("expected", "printed", "same"),
+    [
+        ("one\ntwo", "one\ntwo", True),
+        ("one\ntwo", "one\ntoo", False),
+        ("one\n...\nfour", "one\ntwo\nthree\nfour", True),
+        ("one\n...", "one", True),
+        ("...\nfour", "one\nfor", False),
+        ("took … s", "took 0.31 s", True),
+        ("took … s", "took 0.31 ms", False),
+        ("", "", True),
+        ("", "something", False),
+        ("a+b (c)", "a+b (c)", True),
+    ],
+)
+def test_dots_stand_for_anything_and_the_rest_for_itself(expected: str, printed: str, same: bool) -> None:
+    assert examples.matches(expected, printed) is same
+
+
+def test_examples_are_read_from_their_fences(tmp_path: Path) -> None:
+    file = tmp_path / "page.md"
+    file.write_text("text\n\n```console\n$ one |\n> two\nout\n$ three\n```\n\n```sh\n$ not run\n```\n")
+    found = [(example.line, example.command, example.expected) for example in examples.read(file)]
+    assert found == [(4, "one |\ntwo", "out"), (7, "three", "")]

@@ -1,0 +1,58 @@
+"""The house in order: a test file for each module, modules of a size to read, one list of public names each."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TESTS = ROOT / "tests"
+MOST_LINES = 500
+PACKAGES = sorted({path.parent for path in (ROOT / "kcli").rglob("__init__.py")})
+MODULES = sorted(path for path in (ROOT / "kcli").rglob("*.py*") if path.suffix in (".py", ".pyx"))
+
+# Modules that are tested in another file, by what uses them. Everything else has a test file at its own path.
+TESTED_ELSEWHERE = {
+    "kcli/cli/__main__.py": "tests/cli/test_main.py",
+}
+
+
+def own_test(module: Path) -> Path:
+    inside = module.relative_to(ROOT / "kcli")
+    name = inside.parent.name if module.name == "__init__.py" else inside.stem
+    return TESTS / inside.parent / f"test_{name}.py"
+
+
+@pytest.mark.parametrize("module", [str(path.relative_to(ROOT)) for path in MODULES if path.name != "__init__.py"])
+def test_a_module_has_a_test_file(module: str) -> None:
+    expected = ROOT / TESTED_ELSEWHERE.get(module, str(own_test(ROOT / module).relative_to(ROOT)))
+    assert expected.exists(), f"{expected.relative_to(ROOT)} is missing"
+    assert module not in TESTED_ELSEWHERE or not own_test(ROOT / module).exists(), "it has a test file of its own now"
+
+
+@pytest.mark.parametrize("module", [str(path.relative_to(ROOT)) for path in MODULES])
+def test_a_module_can_be_read_at_a_sitting(module: str) -> None:
+    assert len((ROOT / module).read_text().splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize("module", [str(path.relative_to(ROOT)) for path in MODULES if path.suffix == ".py"])
+def test_a_module_says_what_it_is_and_what_it_offers(module: str) -> None:
+    tree = ast.parse((ROOT / module).read_text())
+    assert ast.get_docstring(tree), "no docstring"
+    if Path(module).name == "__main__.py":
+        return
+    name = module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    loaded = importlib.import_module(name)
+    assert hasattr(loaded, "__all__"), "no __all__"
+    assert not [each for each in loaded.__all__ if not hasattr(loaded, each)]
+
+
+def test_public_names_are_pinned() -> None:
+    """What each package offers, as scripts may import it; a change here is a change for them (and the CHANGELOG)."""
+    pinned = json.loads((TESTS / "exports.json").read_text())
+    names = [str(path.relative_to(ROOT)).replace("/", ".") for path in PACKAGES]
+    assert {name: sorted(importlib.import_module(name).__all__) for name in names} == pinned
