@@ -123,6 +123,8 @@ class ClassFile:
             name, size = self.take(">HI")
             found[self.text(name)] = self.data[self.at : self.at + size]
             self.at += size
+            if self.at > len(self.data):
+                raise ValueError(f"{self.at} bytes expected, {len(self.data)} are here")
         return found
 
     def constants(self) -> list[tuple[int, str, str]]:

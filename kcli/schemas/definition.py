@@ -42,8 +42,8 @@ def parse_text(text: str) -> Raw:
 
 
 def blank(found: str) -> str:
-    """A text stays; a comment leaves its line ends, so that errors name the right line."""
-    return found if found.startswith('"') else "\n" * found.count("\n")
+    """A text stays; a comment leaves blanks, so that errors name the right line and column."""
+    return found if found.startswith('"') else "\n".join(" " * len(line) for line in found.split("\n"))
 
 
 def camel(name: str) -> str:
