@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kcli.schemas.model import SCALARS, Field, Message
 from kcli.schemas.ranges import Range
 
-__all__ = ["Finding", "check", "check_pair", "repair"]
+__all__ = ["Finding", "check", "check_pair", "check_versions_of_pair", "repair"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -137,18 +137,23 @@ def members(shape: tuple[tuple[str, str], ...]) -> str:
 
 
 def check_pair(request: Message, response: Message) -> list[Finding]:
-    """Versions that only one of them has; fields that both have by one name in two types."""
+    """Fields that request and response have by one name in two types; each keeps its own."""
     mine = {field.name: (path, field) for path, field, here in places(request.fields, request.versions) if here}
     found = []
-    if request.versions != response.versions:
-        text = f"versions {response.versions}, but {request.name} has {request.versions}"
-        found.append(Finding(response.name, "", "versions-differ", text))
     for path, field, here in places(response.fields, response.versions):
         where, asked = mine.get(field.name, ("", field))
         if here and not field.is_struct and not asked.is_struct and asked.type != field.type:
             text = f"{field.type} here, but {asked.type} in {request.name} ({where}): both are kept as written"
             found.append(Finding(response.name, path, "types-differ", text))
     return found
+
+
+def check_versions_of_pair(request: Message, response: Message) -> list[Finding]:
+    """Versions that only one of them has."""
+    if request.versions == response.versions:
+        return []
+    text = f"versions {response.versions}, but {request.name} has {request.versions}"
+    return [Finding(response.name, "", "versions-differ", text)]
 
 
 def repair(message: Message) -> tuple[Message, list[Finding]]:

@@ -18,11 +18,11 @@ from typing import Any
 
 from kcli.errors import InputError, SchemaError, UsageError
 from kcli.schemas.catalog import Catalog
-from kcli.schemas.check import Finding, check, check_pair, repair
+from kcli.schemas.check import Finding, check, check_pair, check_versions_of_pair, repair
 from kcli.schemas.definition import build, camel, parse_text
 from kcli.schemas.merge import NUMBERED
 from kcli.schemas.model import Field, Message
-from kcli.schemas.ranges import HIGHEST, NONE, Range, covering
+from kcli.schemas.ranges import HIGHEST, Range, covering
 from kcli.schemas.tables import INDEX, api_row
 
 __all__ = ["PRIVATE_KEYS", "SHIPPED", "Dialect", "lay_over", "read_dialect", "shipped"]
@@ -215,26 +215,26 @@ def run(name: str, flexible: set[int], known: Range) -> Range:
 def cut(fields: tuple[Field, ...], versions: Range) -> tuple[Field, ...]:
     """The fields without these versions; a field with versions on both sides becomes two."""
     sides = (Range(0, versions.lo - 1), Range(versions.hi + 1, HIGHEST))
-    parts = [replace(each, versions=each.versions & side) for each in fields for side in sides]
+    parts = [each.within(side) for each in fields for side in sides]
     return tuple(each for each in parts if each.versions)
 
 
 def limited(fields: tuple[Field, ...], versions: Range) -> tuple[Field, ...]:
-    parts = [replace(each, versions=each.versions & versions) for each in fields]
-    return tuple(each for each in parts if each.versions != NONE)
+    return tuple(part for part in (each.within(versions) for each in fields) if part.versions)
 
 
 def pair(stock: Catalog, laid: Catalog, key: int) -> None:
     """Enter a pair of request and response among the APIs; say what is odd about it."""
     mine = {message.kind: message for message in laid.laid.values() if message.api_key == key and is_rpc(message)}
-    if key in stock.rows:
-        mine = {"request": stock.request(key), "response": stock.response(key), **mine}
-    elif len(mine) == 2:
-        laid.findings += check_pair(mine["request"], mine["response"])
-    if len(mine) < 2:
+    if key not in stock.rows and len(mine) < 2:
         laid.findings.append(alone(next(iter(mine.values()))))
-    else:
-        laid.rows[key] = api_row(mine["request"], mine["response"])
+        return
+    request = mine.get("request") or stock.request(key)
+    response = mine.get("response") or stock.response(key)
+    laid.rows[key] = api_row(request, response)
+    laid.findings += check_versions_of_pair(request, response)
+    if key not in stock.rows:
+        laid.findings += check_pair(request, response)
 
 
 def alone(message: Message) -> Finding:

@@ -19,7 +19,7 @@ from dataclasses import replace
 from kcli.errors import SchemaError
 from kcli.schemas.layout import holds, layout, reads
 from kcli.schemas.model import Field, Message, Releases, Variant, release_order
-from kcli.schemas.ranges import ALL, NONE, Range, covering
+from kcli.schemas.ranges import ALL, Range, covering
 
 __all__ = ["Identity", "Tables", "add_release", "identity"]
 
@@ -171,14 +171,8 @@ def graft(base: tuple[Field, ...], old: tuple[Field, ...], version: int, *, cut:
 
 def only(field: Field, version: int) -> Field:
     """The field as it is in one version, and in no other."""
-    one = Range(version, version)
-    return replace(
-        field,
-        versions=one,
-        nullable=field.nullable & one,
-        tagged=field.tagged & one,
-        fields=tuple(only(member, version) for member in field.fields if version in member.versions),
-    )
+    members = tuple(only(member, version) for member in field.fields if version in member.versions)
+    return replace(field.within(Range(version, version)), fields=members)
 
 
 def widen(base: Field, old: Field, version: int, *, cut: bool, path: str) -> Field:
@@ -210,4 +204,4 @@ def without(field: Field, version: int, path: str) -> Field:
     rest = Range(version + 1, field.versions.hi)
     if not rest and field.versions.lo < version:
         raise SchemaError(f"{path}: {field.name} can't be cut out of {field.versions}")
-    return replace(field, versions=rest or NONE)
+    return field.within(rest)

@@ -62,6 +62,14 @@ class Field:
         """Does it have members of its own (it, or each element of it)?"""
         return self.element not in SCALARS
 
+    def within(self, versions: Range) -> Field:
+        """The field in these versions only."""
+        tagged = self.tagged & versions
+        tag = self.tag if tagged else None
+        return replace(
+            self, versions=self.versions & versions, nullable=self.nullable & versions, tagged=tagged, tag=tag
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Releases:

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from kcli.schemas.catalog import catalog
-from kcli.schemas.check import check, check_pair, repair
+from kcli.schemas.check import check, check_pair, check_versions_of_pair, repair
 from kcli.schemas.definition import build
 from tests.schemas.definitions import field, message
 
@@ -57,10 +57,9 @@ def test_one_struct_name_with_two_shapes() -> None:
 def test_what_a_pair_disagrees_about() -> None:
     request = build(message("XRequest", field("Id", "string"), field("Same"), kind="request", versions="0-1"))
     response = build(message("XResponse", field("Id", "int32"), field("Same"), kind="response"))
-    assert [(finding.rule, finding.path) for finding in check_pair(request, response)] == [
-        ("versions-differ", ""),
-        ("types-differ", "id"),
-    ]
+    assert [(finding.rule, finding.path) for finding in check_pair(request, response)] == [("types-differ", "id")]
+    assert [finding.rule for finding in check_versions_of_pair(request, response)] == ["versions-differ"]
+    assert check_versions_of_pair(request, request) == []
 
 
 def test_the_next_free_tag_is_assigned() -> None:

@@ -1,0 +1,193 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.errors import InputError, SchemaError, UsageError
+from kcli.schemas.catalog import Catalog, catalog
+from kcli.schemas.dialects import PRIVATE_KEYS, SHIPPED, read_dialect, shipped
+from kcli.schemas.layout import layout
+from kcli.schemas.model import Message
+from kcli.schemas.ranges import Range
+from kcli.schemas.tables import Imported, import_releases, to_files
+from tests.schemas.definitions import field, message
+
+
+def overlaid(folder: Path, *definitions: dict[str, Any], suffix: str = "") -> Catalog:
+    for raw in definitions:
+        (folder / f"{raw['name']}.json").write_text(json.dumps(raw))
+    return catalog(f"{folder}{suffix}")
+
+
+def pair(name: str, **more: Any) -> list[dict[str, Any]]:
+    return [message(f"{name}{kind}", field("A"), kind=kind.lower(), **more) for kind in ("Request", "Response")]
+
+
+def names(given: Message, version: int) -> list[str]:
+    return list(paths(given.fields, version))
+
+
+def paths(fields: Any, version: int, path: str = "") -> Any:
+    for each in fields:
+        if version in each.versions:
+            yield f"{path}{each.name}"
+            yield from paths(each.fields, version, f"{path}{each.name}.")
+
+
+def rules(found: Catalog) -> list[tuple[str, str]]:
+    return [(finding.rule, finding.path) for finding in found.findings]
+
+
+def test_what_comes_with_kcli() -> None:
+    assert shipped() == ["kip-1018", "kip-227-draft", "kip-630-draft"]
+    assert all(read_dialect(SHIPPED / name).source for name in shipped())
+
+
+def test_incremental_fetch_of_kip_227() -> None:
+    found = catalog("kip-227-draft")
+    api = found.apis[found.api_key("IncrementalFetch")]
+    assert api.key in PRIVATE_KEYS
+    assert (api.versions, api.request_header_version(0), api.response_header_version(0)) == (Range(0, 0), 1, 0)
+    assert names(found.request(api.key), 0)[-4:] == [f"topics.partitions.{each}" for each in KIP_227_PARTITION]
+    types = [field_at(found, name, "partitionId") for name in ("IncrementalFetchRequest", "IncrementalFetchResponse")]
+    assert types == ["string", "int32"]
+    assert rules(found) == [("types-differ", "topics.partitions.header.partitionId")]
+    assert found.error_name(api.key) == "INCREMENTAL_FETCH_UUID_MISMATCH"
+    assert found.error_name(6) == "NOT_LEADER_OR_FOLLOWER"
+
+
+KIP_227_PARTITION = ["partitionId", "fetchOffset", "startOffset", "maxBytes"]
+
+
+def field_at(found: Catalog, name: str, wanted: str) -> str:
+    def search(fields: Any) -> Any:
+        for each in fields:
+            if each.name == wanted:
+                yield each.type
+            yield from search(each.fields)
+
+    return str(next(search(found.message(name).fields)))
+
+
+def test_the_full_fetch_of_kip_227_gains_the_uuid_alone() -> None:
+    found, stock = catalog("kip-227-draft"), catalog()
+    assert names(found.message("FetchRequest"), 7) == names(stock.message("FetchRequest"), 6)
+    response = names(found.message("FetchResponse"), 7)
+    response.remove("uuid")
+    assert response == names(stock.message("FetchResponse"), 6)
+
+
+def test_the_fetch_of_kip_1018() -> None:
+    found, stock = catalog("kip-1018").message("FetchRequest"), catalog().message("FetchRequest")
+    before = names(stock, 17)
+    at = before.index("topics.partitions.replicaDirectoryId") + 1
+    assert names(found, 18) == [*before[:at], "topics.partitions.remotePartitionMaxBytes", *before[at:]]
+    assert "topics.partitions.highWatermark" in names(stock, 18)
+    assert "topics.partitions.remotePartitionMaxBytes" not in names(stock, 18)
+    assert catalog("kip-1018").findings == []
+
+
+def test_the_messages_of_kip_630() -> None:
+    found = catalog("kip-630-draft")
+    assert rules(found) == [
+        ("tag-clash", "topics.partitions.snapshotOffsetAndEpoch"),
+        ("struct-shapes", "topics.partitions.snapshotOffsetAndEpoch"),
+        ("tag-assigned", "topics.partitions.snapshotOffsetAndEpoch"),
+        ("versions-outside", "topics.partitions.snapshotOffsetAndEpoch"),
+        ("versions-read-as", "topics.partitions.snapshotOffsetAndEpoch"),
+    ]
+    response = layout(found.message("FetchResponse"), 12)
+    partition: Any = response.plain[3].shape
+    assert [tag for tag, _ in partition.plain[1].shape.tagged] == [0, 1, 2]
+    assert "topics.partitions.snapshotOffsetAndEpoch" in names(found.message("FetchSnapshotRequest"), 0)
+    assert "topics.partitions.continue" in names(found.message("FetchSnapshotResponse"), 0)
+    assert found.api_key("FetchSnapshot") == 59
+
+
+@pytest.mark.parametrize("dialect", shipped())
+def test_other_versions_and_messages_stay_as_they_are(dialect: str) -> None:
+    found, stock = catalog(dialect), catalog()
+    drafted = {each.name: each.versions for each in read_dialect(SHIPPED / dialect).messages}
+    for name in stock.names:
+        for version in stock.message(name).versions:
+            if version not in drafted.get(name, ()):
+                assert layout(found.message(name), version) == layout(stock.message(name), version), name
+
+
+def test_a_version_beyond_the_newest(tmp_path: Path) -> None:
+    raw = message("FetchRequest", field("Only", versions="19+"), kind="request", apiKey=1, versions="19")
+    found = overlaid(tmp_path, {**raw, "flexibleVersions": "12+"})
+    assert found.apis[1].versions == Range(0, 19)
+    assert found.apis[1].request_header_version(19) == 2
+    assert names(found.message("FetchRequest"), 19) == ["only"]
+    assert rules(found) == [("versions-differ", "")]
+
+
+def test_keys_are_handed_out_in_the_order_of_names(tmp_path: Path) -> None:
+    found = overlaid(tmp_path, *pair("Pong"), *pair("Ping"))
+    assert (found.api_key("Ping"), found.api_key("Pong")) == (PRIVATE_KEYS[0], PRIVATE_KEYS[1])
+
+
+def test_a_key_can_be_set(tmp_path: Path) -> None:
+    assert overlaid(tmp_path, *pair("Ping"), suffix=",Ping=31000").api_key("Ping") == 31000
+    (tmp_path / "dialect.json").write_text('{"apiKeys": {"Ping": 31001}}')
+    assert catalog(f"{tmp_path}").api_key("Ping") == 31001
+
+
+def test_a_request_alone_makes_no_api(tmp_path: Path) -> None:
+    found = overlaid(tmp_path, pair("Ping")[0])
+    assert rules(found) == [("no-counterpart", "")]
+    assert "PingRequest" in found.names
+    assert list(found.apis) == list(catalog().apis)
+
+
+def test_a_record_of_its_own(tmp_path: Path) -> None:
+    found = overlaid(tmp_path, message("NewRecord", field("A"), kind="metadata", apiKey=99))
+    assert found.records("metadata")[99] == "NewRecord"
+    assert 99 not in catalog().records("metadata")
+
+
+def test_a_directory_of_imported_tables(tmp_path: Path) -> None:
+    for name, text in to_files(import_releases(Imported(), {})).items():
+        (tmp_path / name).write_text(text)
+    assert catalog(str(tmp_path)).names == []
+
+
+@pytest.mark.parametrize("setting", ["Ping", "Ping=x", "=3", "Ping=99999"])
+def test_settings_that_make_no_sense(setting: str) -> None:
+    with pytest.raises(UsageError, match="Api=KEY expected"):
+        catalog(f"kip-1018,{setting}")
+
+
+def test_a_name_that_is_no_dialect() -> None:
+    with pytest.raises(UsageError, match=r"neither a directory nor a dialect of kcli's \(kip-1018, "):
+        catalog("kip-1")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("a.json", "{", r"a\.json: not JSON: line 1, column 2"),
+        ("a.json", json.dumps(message("M", field("F", "Nothing"))), r"a\.json: M\.f: "),
+        ("a.txt", "", "no message definitions"),
+        ("dialect.json", '{"apiKeys": {"A": "x"}}', r"dialect\.json: .*expected"),
+        ("dialect.json", '{"errors": 3}', r"dialect\.json: .*expected"),
+        ("a.json", json.dumps(pair("Ping", apiKey=1)[0]), "PingRequest: API key 1 is that of FetchRequest"),
+        (
+            "a.json",
+            json.dumps(message("FetchRequest", kind="request", apiKey=1, versions="15")),
+            "flexible versions are no unbroken range",
+        ),
+    ],
+)
+def test_definitions_that_make_no_sense(tmp_path: Path, name: str, text: str, reason: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises((SchemaError, InputError), match=reason):
+        catalog(str(tmp_path))
+
+
+def test_a_file_too_big_for_a_definition(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(b" " * ((1 << 20) + 1))
+    with pytest.raises(SchemaError, match=r"a\.json: 1048577 bytes are too many"):
+        catalog(str(tmp_path))
