@@ -47,6 +47,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "send": "send:send",
     "snapshot": {
         "inspect": "snapshot:inspect",
+        "verify": "snapshot_verify:verify",
     },
 }
 
@@ -70,6 +71,7 @@ HELP = {
     "send": "Send one request to a broker and decode its response.",
     "snapshot": "KRaft snapshots: inspect, verify, query, compare, write and fetch them.",
     "snapshot inspect": "Show what a snapshot or a metadata log segment holds.",
+    "snapshot verify": "Check snapshots, log segments or a whole directory against Kafka's rules.",
     "decode": "Read the bytes of Kafka: captures, requests, responses, record batches, log segments.",
     "encode": "Write the bytes of Kafka from JSON.",
     "fetch-session": "Fetch sessions (KIP-227) in captures: told and judged.",

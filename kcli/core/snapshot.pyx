@@ -8,6 +8,7 @@ is in a large snapshot; those go into a `Partitions` table, read in place. Sourc
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
 
 cdef extern from "snapshot.h" nogil:
@@ -45,7 +46,7 @@ cdef extern from "snapshot.h" nogil:
     uint32_t kc_big32(const uint8_t* at)
     void kc_release(const void* start, size_t size)
 
-__all__ = ["FACTS", "Partitions", "Walk", "partition_facts"]
+__all__ = ["FACTS", "Partitions", "Seen", "Walk", "partition_facts"]
 
 DEF PARTITION_RECORD = 3
 DEF PAIRS = 4096
@@ -118,7 +119,7 @@ cdef class Partitions:
     """What the partitions of a snapshot add up to, and the checks on each that need no other record.
 
     count, size: records and bytes; by_version: {version: [count, bytes]}; facts: {name: count}
-    topics: {topic id: [count, bytes, highest id, sum of ids, sum of their squares mod 2**64]}
+    topics: {topic id: [count, bytes, highest id, sum of ids, sum of their squares mod 2**64, offset of the first]}
     pairs: {(broker, directory id or None): offset of its first record}, with `references`
     broken: [(offset, topic id, partition, code)] at most `most`, code as in BREAKS; broken_count is all of them
     store: {topic id: {partition: frame bytes}} when given: the records themselves
@@ -134,7 +135,7 @@ cdef class Partitions:
     cdef readonly int most
     cdef bint references
     cdef uint8_t[16] topic
-    cdef int64_t run, run_bytes, run_high
+    cdef int64_t run, run_bytes, run_high, run_first
     cdef uint64_t run_sum, run_squares
     cdef bint open
     cdef dict shelf
@@ -199,7 +200,7 @@ cdef class Partitions:
         topic = PyBytes_FromStringAndSize(<char*>self.topic, 16)
         row = self.topics.get(topic)
         if row is None:
-            self.topics[topic] = [self.run, self.run_bytes, self.run_high, self.run_sum, self.run_squares]
+            self.topics[topic] = [self.run, self.run_bytes, self.run_high, self.run_sum, self.run_squares, self.run_first]
             return
         row[0] += self.run
         row[1] += self.run_bytes
@@ -207,8 +208,16 @@ cdef class Partitions:
         row[3] += self.run_sum
         row[4] = (row[4] + self.run_squares) & 0xFFFFFFFFFFFFFFFF
 
-    cdef int begin(self, const uint8_t* topic) except -1:
+    def forget(self, bytes topic not None):
+        """Drop what `store` has of a topic: its record comes anew, and empties it."""
+        if self.open and memcmp(self.topic, PyBytes_AS_STRING(topic), 16) == 0:
+            self.close()
+        if self.store is not None:
+            self.store.pop(topic, None)
+
+    cdef int begin(self, const uint8_t* topic, int64_t offset) except -1:
         self.close()
+        self.run_first = offset
         memcpy(self.topic, topic, 16)
         self.run = self.run_bytes = 0
         self.run_high = -1
@@ -224,7 +233,7 @@ cdef class Partitions:
     cdef int add(self, const kc_record* record, const kc_partition* partition, int version, int64_t offset) except -1:
         cdef int facts = judge(partition), bit
         if not self.open or memcmp(self.topic, partition.topic, 16) != 0:
-            self.begin(partition.topic)
+            self.begin(partition.topic, offset)
         for bit in range(6):
             self.tally[bit] += (facts >> bit) & 1
         self.count += 1
@@ -298,6 +307,65 @@ cdef class Partitions:
         return 0
 
 
+cdef class Seen:
+    """A set of 64-bit hashes in 16 bytes each: add(hash) says whether it was there already."""
+
+    cdef uint64_t* slots
+    cdef size_t capacity, used
+    cdef bint zero
+
+    def __cinit__(self):
+        self.capacity = 1024
+        self.used = 0
+        self.zero = False
+        self.slots = <uint64_t*>calloc(self.capacity, sizeof(uint64_t))
+        if self.slots == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.slots)
+
+    def __len__(self):
+        return self.used + self.zero
+
+    def add(self, int64_t value):
+        cdef uint64_t key = <uint64_t>value
+        if key == 0:
+            before = self.zero
+            self.zero = True
+            return before
+        if self.used * 2 >= self.capacity:
+            self.grow()
+        if not put(self.slots, self.capacity, key):
+            return True
+        self.used += 1
+        return False
+
+    cdef int grow(self) except -1:
+        cdef size_t index, wider = self.capacity * 2
+        cdef uint64_t* slots = <uint64_t*>calloc(wider, sizeof(uint64_t))
+        if slots == NULL:
+            raise MemoryError
+        for index in range(self.capacity):
+            if self.slots[index]:
+                put(slots, wider, self.slots[index])
+        free(self.slots)
+        self.slots = slots
+        self.capacity = wider
+        return 0
+
+
+cdef bint put(uint64_t* slots, size_t capacity, uint64_t key) noexcept nogil:
+    """Put a key into a table with room; False when it is there."""
+    cdef size_t at = (key ^ (key >> 32)) * <uint64_t>0x9E3779B97F4A7C15 & (capacity - 1)
+    while slots[at]:
+        if slots[at] == key:
+            return False
+        at = (at + 1) & (capacity - 1)
+    slots[at] = key
+    return True
+
+
 cdef bint among(const uint8_t* broker, const kc_partition* partition) noexcept nogil:
     cdef int index
     for index in range(partition.replicas):
@@ -321,7 +389,7 @@ cdef class Walk:
     cdef const uint8_t* at
     cdef const uint8_t* end
     cdef const uint8_t* mark
-    cdef int64_t base_offset, left
+    cdef int64_t base_offset, left, place
     cdef Partitions partitions
 
     def __cinit__(self, body, int64_t base_offset, int64_t count, bint control=False, Partitions partitions=None, bint mapped=False):
@@ -331,6 +399,7 @@ cdef class Walk:
         self.end = self.at + self.view.len
         self.base_offset = base_offset
         self.left = count
+        self.place = 0
         self.control = control
         self.partitions = partitions
         self.mapped = mapped
@@ -361,6 +430,7 @@ cdef class Walk:
                 return self.cut(self.base_offset, None, None, self.at, self.end, "record")
             self.at = after
             self.left -= 1
+            self.place += 1
             offset = self.base_offset + record.offset_delta
             if self.mapped and self.at - self.mark > 2 * PIECE:
                 kc_release(self.mark, PIECE)
@@ -383,6 +453,8 @@ cdef class Walk:
                 problem = "key"
             elif record.headers:
                 problem = "headers"
+            elif record.offset_delta != self.place - 1:
+                problem = "offset"
             elif self.partitions is not None and self.partitions.tally_only(key, version, record.value_size, offset):
                 continue
             elif key == PARTITION_RECORD and self.partitions is not None and version <= 2:

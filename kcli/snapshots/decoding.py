@@ -125,7 +125,11 @@ class Decoder:
 
 def whole(codec: MessageCodec, data: memoryview) -> dict[str, Any]:
     """The message that `data` is, to its last byte."""
-    _, value, end = codec.fit(data, 0)
+    try:
+        _, value, end = codec.fit(data, 0)
+    except DecodeError as error:
+        error.__context__ = None  # its frames would hold on to the file's map
+        raise error.with_traceback(None) from None
     if end != len(data):
         raise DecodeError("", end, f"{len(data) - end} bytes are left behind the message", what=codec.what)
     return value

@@ -10,11 +10,10 @@ from kcli.errors import DecodeError, InputError
 from kcli.jsontext import dumps
 from kcli.snapshots.decoding import CONTROL_TYPES, Decoder
 from kcli.snapshots.framing import Batch, Fault, batches, checksum, release
-from kcli.snapshots.walk import PROBLEMS, Row, opened, walk
+from kcli.snapshots.walk import PROBLEMS, SOFT, Row, opened, walk
 
 __all__ = ["RecordLines"]
 
-SOFT = ("key", "headers")  # problems that leave the message readable
 CHUNK = 1 << 20
 
 

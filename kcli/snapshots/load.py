@@ -9,7 +9,7 @@ from kcli.errors import DecodeError, InputError
 from kcli.snapshots.decoding import CONTROL_TYPES, Decoder
 from kcli.snapshots.framing import Batch, Fault, batches, checksum, release
 from kcli.snapshots.image import Image
-from kcli.snapshots.partitions import PartitionTable
+from kcli.snapshots.partitions import PartitionTable, id_bytes, id_text
 from kcli.snapshots.replay import CONTROL_HANDLERS, HANDLERS, ReplayError
 from kcli.snapshots.walk import PROBLEMS, Row, opened, walk
 
@@ -42,17 +42,19 @@ class Loader:
         self.problems: list[tuple[int, str]] = []
         self.held: list[Held] | None = None  # the records of an open transaction
         self.records = 0
+        self.table: PartitionTable | None = None  # of the snapshot being read
 
     def snapshot(self, data: memoryview, *, end_offset: int = 0, epoch: int = 0, mapped: object = None) -> None:
         """Take in a snapshot; `mapped` as in `framing.release`."""
         store: dict[bytes, Any] = {}
-        table = PartitionTable(store=store)
+        self.table = table = PartitionTable(store=store)
         for batch in self.sound_batches(data, mapped):
             records = opened(data, batch)
             for row in walk(records, batch, table, mapped is not None):
                 self.take(row, records, batch)
             release(mapped, batch.position, batch.end)
         table.close()
+        self.table = None
         self.records += table.count
         self.adopt(store)
         provenance = self.image.provenance
@@ -63,8 +65,6 @@ class Loader:
         for identity, partitions in store.items():
             topic = self.image.topics.get(identity)
             if topic is None:
-                from kcli.snapshots.partitions import id_text
-
                 self.complain(0, f"{len(partitions)} partitions of topic {id_text(identity)}, which does not exist")
                 continue
             topic.partitions = {**partitions, **topic.partitions} if topic.partitions else partitions
@@ -150,4 +150,6 @@ class Loader:
         if handler is None:
             self.complain(offset, f"record {offset}: {name} has no place in an image")
             return
+        if name == "TopicRecord" and self.table is not None:
+            self.table.forget(id_bytes(value["topicId"]))
         handler(self.image, value)

@@ -71,7 +71,7 @@ class PartitionTable:
     """Counts partitions as they come. After `close`:
 
     count, size; by_version: {version: [count, bytes]}; facts: {key of FACTS: count}
-    topics      {topic id: [count, bytes, highest id, sum of ids, sum of their squares mod 2**64]}
+    topics      {topic id: [count, bytes, highest id, sum of ids, sum of their squares mod 2**64, first offset]}
     pairs       {(broker, directory id or None): offset of its first record}, when `references`
     broken      the first `most` of Broken; broken_count counts them all
     tallies     {(apiKey, version): [count, bytes, most bytes, offset of that one]} of the `quiet` types, which the
@@ -107,7 +107,8 @@ class PartitionTable:
         for name, bit in FACTS.items():
             self.facts[name] += bool(facts & bit)
         number = partition["partitionId"]
-        self.topics[topic] = join_topic(self.topics.get(topic), [1, size, number, number, number * number & MASK])
+        row = [1, size, number, number, number * number & MASK, offset]
+        self.topics[topic] = join_topic(self.topics.get(topic), row)
         if self.references:
             self.refer(partition, topic, offset)
         if self.store is not None:
@@ -122,6 +123,13 @@ class PartitionTable:
             self.broken_count += 1
             if len(self.broken) < self.most:
                 self.broken.append((offset, topic, partition["partitionId"], code))
+
+    def forget(self, topic: bytes) -> None:
+        """Drop what `store` has of a topic: its record comes anew, and empties it."""
+        if self.store is not None:
+            self.store.pop(topic, None)
+        if self.fast is not None:
+            self.fast.forget(topic)
 
     def close(self) -> None:
         """Take in what the kernel counted; call it once, after the last record."""
@@ -165,8 +173,8 @@ def add_up(row: list[int], more: Sequence[int]) -> None:
 def join_topic(row: list[int] | None, more: list[int]) -> list[int]:
     if row is None:
         return more
-    highest = max(row[2], more[2])
-    return [row[0] + more[0], row[1] + more[1], highest, row[3] + more[3], (row[4] + more[4]) & MASK]
+    highest, first = max(row[2], more[2]), min(row[5], more[5])
+    return [row[0] + more[0], row[1] + more[1], highest, row[3] + more[3], (row[4] + more[4]) & MASK, first]
 
 
 def breaks_of(partition: Value) -> list[str]:

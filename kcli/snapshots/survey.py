@@ -15,7 +15,7 @@ from kcli.snapshots.decoding import CONTROL_TYPES, Decoder
 from kcli.snapshots.framing import Batch, Fault, batches, checksum, release
 from kcli.snapshots.levels import FEATURE, level_name
 from kcli.snapshots.partitions import FACTS, PartitionTable
-from kcli.snapshots.walk import PROBLEMS, Row, opened, walk
+from kcli.snapshots.walk import PROBLEMS, SOFT, Row, opened, walk
 
 __all__ = ["Survey", "survey"]
 
@@ -150,7 +150,7 @@ class Surveyor:
     def rows(self, rows: Iterable[Row], records: memoryview, batch: Batch) -> None:
         for row in rows:
             offset, key, version, start, end, problem = row
-            if problem and problem not in ("key", "headers"):
+            if problem and problem not in SOFT:
                 self.complain(f"record {offset}: {PROBLEMS[problem]}")
                 continue
             assert key is not None

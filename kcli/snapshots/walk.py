@@ -10,7 +10,7 @@ from kcli.snapshots.framing import Batch, body
 if TYPE_CHECKING:
     from kcli.snapshots.partitions import PartitionTable
 
-__all__ = ["PROBLEMS", "Entry", "entries", "opened", "walk", "walk_interpreted"]
+__all__ = ["PROBLEMS", "SOFT", "Entry", "entries", "opened", "walk", "walk_interpreted"]
 
 # What can be wrong with a record before its message is read, and what Kafka's reader expects instead.
 PROBLEMS = {
@@ -23,8 +23,10 @@ PROBLEMS = {
     "frame-range": "the type or version in the frame is above 32767",
     "key": "the record has a key (metadata records have none)",
     "headers": "the record has headers (metadata records have none)",
+    "offset": "the record's offset is not the one after its neighbour's",
     "control-key": "a control record's key is at least 4 bytes (version and type)",
 }
+SOFT = ("key", "headers", "offset")  # those that leave the message readable
 
 
 class Entry(NamedTuple):
@@ -51,7 +53,7 @@ def opened(data: memoryview, batch: Batch) -> memoryview:
     """A batch's records, decompressed where need be. InputError when they can't be."""
     if batch.attributes & 7 == 0:
         return body(data, batch)
-    from kcli.records import decompress
+    from kcli.records.codecs import decompress
 
     return memoryview(decompress(batch.attributes & 7, body(data, batch)))
 
@@ -85,7 +87,7 @@ def entries(data: memoryview, batch: Batch) -> Iterator[tuple[Entry, memoryview]
 def walk_interpreted(records: memoryview, batch: Batch) -> Iterator[Row]:
     """What the kernel's Walk does, in Python."""
     at, end = 0, len(records)
-    for _ in range(max(batch.record_count, 0)):
+    for place in range(max(batch.record_count, 0)):
         try:
             at, offset_delta, key, value, headers = cut_record(records, at)
         except ValueError:
@@ -99,7 +101,8 @@ def walk_interpreted(records: memoryview, batch: Batch) -> Iterator[Row]:
         elif value[0] == value[1]:
             yield offset, None, None, at, at, "empty-value"
         else:
-            yield framed_row(records, offset, key, value, headers, at)
+            row = framed_row(records, offset, key, value, headers, at)
+            yield row if row[5] or offset_delta == place else (*row[:5], "offset")
     if at != end:
         yield batch.base_offset, None, None, at, end, "surplus"
 

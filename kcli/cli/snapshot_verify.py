@@ -1,0 +1,127 @@
+"""kcli snapshot verify: is a snapshot, a segment, or a whole directory as Kafka needs it?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from kcli.cli.console import is_terminal
+from kcli.cli.inputs import schema_option
+from kcli.cli.snapshot_files import listing_of, metadata_directory, open_file
+from kcli.errors import InputError
+from kcli.snapshots.directory import parse_leader_epochs, parse_partition_metadata, parse_quorum_state
+from kcli.snapshots.evidence import Evidence, examine
+from kcli.snapshots.findings import Finding
+from kcli.snapshots.rules_directory import DirectoryEvidence, judge_directory
+from kcli.snapshots.verify import judge
+
+__all__ = ["verify"]
+
+T = TypeVar("T")
+
+
+@click.command()
+@click.argument("paths", metavar="FILE|DIR...", nargs=-1, required=True)
+@click.option(
+    "--format", "form", type=click.Choice(["table", "jsonl"]), help="Findings as text, or one JSON object each."
+)
+@click.option("--quiet", is_flag=True, help="Only findings: no summary.")
+@schema_option
+def verify(paths: tuple[str, ...], form: str | None, quiet: bool, dialect: str | None) -> int:
+    """Check snapshots, metadata log segments, or a partition's directory; exit 1 when something is wrong.
+
+    Framing, checksums, offsets, header and footer, the name against the content, every record, and what records say of
+    each other. For a directory (`__cluster_metadata-0`, or the log directory around it) also the log behind each
+    snapshot, KIP-630's invariant, leader-epoch-checkpoint and quorum-state. What is unusual but lawful is a note.
+    """
+    form = form or ("table" if is_terminal(sys.stdout) else "jsonl")
+    errors = notes = 0
+    for path in paths:
+        for finding in findings(path, dialect):
+            errors += finding.is_error
+            notes += not finding.is_error
+            write(finding, form)
+    if not quiet and form == "table":
+        verdict = counted(errors, "error") if errors else "sound"
+        click.echo(f"{', '.join(paths)}: {verdict}" + (f", {counted(notes, 'note')}" if notes else ""))
+    return 1 if errors else 0
+
+
+def counted(count: int, label: str) -> str:
+    return f"{count} {label}" + ("" if count == 1 else "s")
+
+
+def write(finding: Finding, form: str) -> None:
+    if form == "jsonl":
+        from kcli.jsontext import dumps
+
+        row = {
+            "severity": finding.severity,
+            "rule": finding.rule,
+            "file": finding.file,
+            "offset": finding.offset,
+            "message": finding.message,
+        }
+        click.echo(dumps(row))
+        return
+    place = finding.file + (f" @ byte {finding.offset}" if finding.offset is not None else "")
+    click.echo(f"{finding.severity:<5}  {finding.rule:<20}  {place}: {finding.message}")
+
+
+def findings(path: str, dialect: str | None) -> Iterator[Finding]:
+    if path != "-" and Path(path).is_dir():
+        yield from directory_findings(metadata_directory(path), dialect)
+        return
+    with open_file(path) as file:
+        yield from in_order(judge(examine(file.data, file.name, dialect=dialect, mapped=file.mapped)), path)
+
+
+def in_order(found: Iterator[Finding], path: str) -> Iterator[Finding]:
+    """Errors first, each with the path of its file."""
+    from dataclasses import replace
+
+    for finding in sorted(found, key=lambda each: not each.is_error):
+        yield replace(finding, file=path)
+
+
+def directory_findings(folder: Path, dialect: str | None) -> Iterator[Finding]:
+    """Each file by itself, then all together."""
+    evidence = DirectoryEvidence(listing_of(folder))
+    for name, kept in files_of(evidence):
+        with open_file(str(folder / name)) as file:
+            found = examine(file.data, file.name, dialect=dialect, mapped=file.mapped)
+            yield from in_order(judge(found), str(folder / name))
+            found.rescan = lambda: ()
+            kept.append(found)
+    read_small_files(folder, evidence)
+    for finding in judge_directory(evidence):
+        path = str(folder / finding.file) if finding.file else str(folder)
+        yield Finding(finding.severity, finding.rule, finding.message, finding.offset, path)
+
+
+def files_of(evidence: DirectoryEvidence) -> Iterator[tuple[str, list[Evidence]]]:
+    for name, _ in evidence.listing.snapshots:
+        yield name, evidence.snapshots
+    for name, _ in evidence.listing.segments:
+        yield name, evidence.segments
+
+
+def read_small_files(folder: Path, evidence: DirectoryEvidence) -> None:
+    evidence.quorum = small_file(folder / "quorum-state", parse_quorum_state, evidence)
+    evidence.epochs = small_file(folder / "leader-epoch-checkpoint", parse_leader_epochs, evidence)
+    evidence.topic_id = small_file(folder / "partition.metadata", parse_partition_metadata, evidence)
+
+
+def small_file(path: Path, parse: Callable[[str], T], evidence: DirectoryEvidence) -> T | None:
+    """A parsed file; None where it is missing or (noted) can't be read."""
+    if not path.is_file():
+        return None
+    try:
+        return parse(path.read_text("utf-8", "replace"))
+    except InputError as error:
+        evidence.unread.append((path.name, str(error)))
+        return None

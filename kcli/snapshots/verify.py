@@ -1,0 +1,26 @@
+"""Judging a snapshot, a log segment, or a whole partition directory: rules applied to evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kcli.snapshots import rules_file, rules_records
+from kcli.snapshots.evidence import Evidence, examine
+from kcli.snapshots.findings import RULES, Finding
+
+__all__ = ["RULES", "Finding", "judge", "verify"]
+
+REGISTERED = (rules_file, rules_records)
+
+
+def judge(found: Evidence) -> Iterator[Finding]:
+    """Every rule's findings on one file, errors and notes as they come."""
+    for name, rule in RULES.items():
+        for severity, offset, message in rule(found):
+            yield Finding(severity, name, message, offset, found.file)
+
+
+def verify(data: memoryview, file: str, *, dialect: str | None = None, mapped: object = None) -> list[Finding]:
+    """Examine and judge one file by its bytes and its name; errors first."""
+    found = list(judge(examine(data, file, dialect=dialect, mapped=mapped)))
+    return sorted(found, key=lambda finding: not finding.is_error)
