@@ -1,17 +1,18 @@
-import io
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kcli.capture.exchanges import Exchange, read
 from kcli.client.replay.names import TopicNames
-from kcli.client.replay.source import read_fetches
+from kcli.client.replay.source import fetch_of_exchange, fetch_of_row
 from kcli.errors import InputError
+from kcli.jsontext import loads
+
+DATA = Path(__file__).parent / "data"
 
 
-def line(api_key: int = 1, **changes: Any) -> dict[str, Any]:
+def row(api_key: int = 1, **changes: Any) -> dict[str, Any]:
     header = {"requestApiKey": api_key, "requestApiVersion": 13, "correlationId": 5, "clientId": "c"}
     part = {"partition": 0, "fetchOffset": 3, "partitionMaxBytes": 100}
     made = {
@@ -27,51 +28,51 @@ def line(api_key: int = 1, **changes: Any) -> dict[str, Any]:
     return made | changes
 
 
-def write(path: Path, *values: Any) -> str:
-    path.write_text("".join((value if isinstance(value, str) else json.dumps(value)) + "\n" for value in values))
-    return str(path)
-
-
-def test_lines_of_decode_pcap(tmp_path: Path) -> None:
+def test_a_line_of_decode_pcap() -> None:
     names = TopicNames()
-    metadata = line(3, response={"topics": [{"topicId": "def", "name": "refunds"}]})
-    gap = {"event": "gap", "connection": "s:1-c:2", "bytes": 3}
-    file = write(tmp_path / "a.jsonl", line(), gap, "", metadata, line(response=None, latencyMs=None))
-    first, second = read_fetches(file, names)
+    first = fetch_of_row(row(), names)
+    assert first is not None
     assert (first.server, first.connection, first.client_id, first.max_wait_ms) == ("s:1", "s:1-c:2", "c", 9)
     assert first.response_ns is not None
     assert (first.response_ns - first.ns, first.ns % 10**9, first.granted) == (1_500_000, 167_123_000, 7)
     assert (first.request_bytes, first.response_bytes, first.asked[0][0]) == (50, 20, ("abc", 0))
-    assert not second.answered
+    assert names.names == {"abc": "orders"}
+
+
+def test_other_lines_are_no_fetches_but_may_name_topics() -> None:
+    names = TopicNames()
+    assert fetch_of_row({"event": "gap", "connection": "s:1-c:2", "bytes": 3}, names) is None
+    assert fetch_of_row(row(3, response={"topics": [{"topicId": "def", "name": "refunds"}]}), names) is None
+    unanswered = fetch_of_row(row(response=None, latencyMs=None), names)
+    assert unanswered is not None
+    assert not unanswered.answered
     assert names.names == {"abc": "orders", "def": "refunds"}
 
 
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ({"a": 1}, "line 2 is not one of .*: no 'requestHeader'"),
-        ("{", "line 2 is not one of"),
-        (line(connection="x"), "not SERVER:PORT-CLIENT:PORT"),
-        (line(timestamp="yesterday"), "yesterday"),
-        (line(request={"topics": 3}), "line 2"),
-        ("[]", "line 2"),
+        ({"a": 1}, "no 'requestHeader'"),
+        (row(connection="x"), "not SERVER:PORT-CLIENT:PORT"),
+        (row(timestamp="yesterday"), "yesterday"),
+        (row(request={"topics": 3}), "no exchange"),
+        (row(requestHeader=3), "no exchange"),
     ],
 )
-def test_other_lines_are_named(tmp_path: Path, value: Any, words: str) -> None:
-    file = write(tmp_path / "a.jsonl", line(), value)
-    with pytest.raises(InputError, match=rf"a\.jsonl: .*{words}"):
-        list(read_fetches(file, TopicNames()))
+def test_what_is_no_exchange_is_said(value: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        fetch_of_row(value, TopicNames())
 
 
-def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.TextIOWrapper(io.BufferedReader(io.BytesIO(json.dumps(line()).encode())))
-    monkeypatch.setattr(sys, "stdin", stream)
-    (only,) = read_fetches("-", TopicNames())
-    assert only.granted == 7
-
-
-def test_neither_capture_nor_lines(tmp_path: Path) -> None:
-    file = tmp_path / "x.pcap"
-    file.write_bytes(b"GIF89a" + bytes(100))
-    with pytest.raises(InputError, match="not a capture"):
-        list(read_fetches(str(file), TopicNames()))
+def test_a_capture_and_its_lines_say_the_same() -> None:
+    exchanges = [item for item in read([str(DATA / "java44-txn.pcap")]) if isinstance(item, Exchange)]
+    names, others = TopicNames(), TopicNames()
+    fetches = [fetch for item in exchanges if (fetch := fetch_of_exchange(item, names))]
+    rows = [fetch for item in exchanges if (fetch := fetch_of_row(loads(item.line()), others))]
+    assert len(fetches) == len(rows) == 3
+    for one, other in zip(fetches, rows, strict=True):
+        for name in ("asked", "told", "forgotten", "granted", "error", "max_wait_ms", "request_bytes", "connection"):
+            assert getattr(one, name) == getattr(other, name)
+        assert abs(one.ns - other.ns) < 1000
+    topics = {topic for fetch in fetches for (topic, _), _ in fetch.asked}
+    assert {names.names[topic] for topic in topics} == {others.names[topic] for topic in topics} == {"pay-in"}
