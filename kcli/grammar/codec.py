@@ -181,7 +181,8 @@ class MessageCodec:
 
         records: what a records field shows beside its size: "none", "raw" base64, or anything else with `hook`, which
         turns its bytes into the JSON text of "batches". names: topic ids are shown with the names learnt so far
-        (`_topicName`). whole: the message is all of the rest, in the layout that fits; bytes left over stand as "_trailing".
+        (`_topicName`). whole: the message is all of the rest, in the layout that fits; what is left over stands as
+        "_trailing".
         """
         try:
             if whole and self.variants:

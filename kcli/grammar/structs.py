@@ -151,8 +151,9 @@ class Struct(Word):
         made = {}
         words = {field.name: field.subcon for field in (*self.fields, *self.tagged)}
         for name, item in value.items():
-            if name == UNKNOWN_TAGS:
-                made[name] = [{"tag": t["tag"], "data": base64.b64encode(bytes_of(t["data"])).decode()} for t in item]
-            elif name in words:
+            if name in words:
                 made[name] = words[name].json_value(item, form)
+        for tag in value.get(UNKNOWN_TAGS, ()):
+            data = base64.b64encode(bytes_of(tag["data"])).decode()
+            made.setdefault(UNKNOWN_TAGS, []).append({"tag": tag["tag"], "data": data})
         return made
