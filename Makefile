@@ -42,7 +42,7 @@ man: $(VENV)/built  ## Write man/ anew from the commands
 	$(BIN)/python tools/manpages.py man
 
 dist: $(VENV)/built  ## A wheel and an sdist in dist/
-	$(BIN)/python -m build --no-isolation
+	KCLI_REQUIRE_CORE=1 $(BIN)/python -m build --no-isolation
 
 format: $(VENV)/built  ## Put every file into its standard form
 	$(BIN)/ruff check --fix .

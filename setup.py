@@ -1,9 +1,10 @@
 """Builds the compiled core. Everything else about the project stands in pyproject.toml.
 
 The extensions are optional: where no compiler is at hand the install goes on without them, and kcli runs on its
-interpreted grammars, slower, and says so in `kcli --version`.
+interpreted grammars, slower, and says so in `kcli --version`. With KCLI_REQUIRE_CORE set, the build fails instead.
 """
 
+import os
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -24,7 +25,7 @@ DIRECTIVES = {
 
 def extensions() -> list[Extension]:
     return [
-        Extension(f"kcli.core.{path.stem}", [str(path)], extra_compile_args=COMPILE, depends=headers(), optional=True)
+        Extension(f"kcli.core.{path.stem}", [str(path)], extra_compile_args=COMPILE, depends=headers())
         for path in sorted(CORE.glob("*.pyx"))
     ]
 
@@ -35,7 +36,11 @@ def headers() -> list[str]:
 
 def compiled() -> list[Extension]:
     found = extensions()
-    return cythonize(found, compiler_directives=DIRECTIVES) if found else []
+    made = cythonize(found, compiler_directives=DIRECTIVES) if found else []
+    for extension in made:
+        # Set here and not in extensions(): cythonize makes new ones, and forgets it.
+        extension.optional = "KCLI_REQUIRE_CORE" not in os.environ
+    return made
 
 
 setup(ext_modules=compiled(), options={"build_ext": {"parallel": True}})

@@ -1,0 +1,131 @@
+"""What a user installs: the sdist, the wheel built from it, and the wheel of a machine without a compiler."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import kcli
+
+ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.timeout(900)
+
+# A Metadata v0 request for all topics.
+REQUEST = "0003 0000 00000007 0003 636c69 00000000"
+DECODED = (
+    '{"requestHeader":{"requestApiKey":3,"requestApiVersion":0,"correlationId":7,"clientId":"cli",'
+    '"requestApiKeyName":"METADATA"},"request":{"topics":[]}}'
+)
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sdist of a clean copy of the checkout: nothing of it is there that git does not know."""
+    copy, out = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("sdist")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            (copy / name).write_bytes((ROOT / name).read_bytes())
+    build("--sdist", copy, out)
+    return next(out.glob("kcli_kafka-*.tar.gz"))
+
+
+@pytest.fixture(scope="module")
+def source(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("source")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    return next(folder.iterdir())
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("wheel")
+    build("--wheel", source, out)
+    return next(out.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def pure_wheel(source: Path, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same where every call of the compiler fails; after `wheel`, so that they don't share a build folder."""
+    out = tmp_path_factory.mktemp("pure")
+    for made in (source / "kcli/core").glob("*.so"):
+        made.unlink()
+    build("--wheel", source, out, CC="false", CXX="false")
+    return next(out.glob("*.whl"))
+
+
+def build(kind: str, folder: Path, out: Path, **environment: str) -> None:
+    for left in ("build", "kcli_kafka.egg-info"):
+        subprocess.run(["rm", "-rf", str(folder / left)], check=True)
+    command = [sys.executable, "-m", "build", "--no-isolation", kind, "--outdir", str(out), str(folder)]
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+def test_the_sdist_has_all_that_a_build_and_a_test_run_need(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {
+        "LICENSE",
+        "README.md",
+        "Makefile",
+        "constraints.txt",
+        "kcli/core/codec.pyx",
+        "kcli/core/codec.pxd",
+    } <= names
+    assert {"tests/real/java/MessageOracle.java", "tools/manpages.py", "man/kcli.1"} <= names
+    assert not [name for name in names if name.endswith((".so", ".c", ".pyc"))]
+
+
+def test_the_wheel_has_the_core_the_tables_and_the_man_pages(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    sources = {path.stem for path in (ROOT / "kcli/core").glob("*.pyx")}
+    assert sources == {Path(name).name.split(".")[0] for name in names if name.endswith(".so")}
+    assert [name for name in names if name.startswith("kcli/schemas/stock/")]
+    assert [name for name in names if name.endswith("share/man/man1/kcli.1")]
+    assert not [name for name in names if name.startswith(("tests/", "tools/"))]
+
+
+def test_the_wheel_runs(wheel: Path, tmp_path: Path) -> None:
+    install(wheel, tmp_path)
+    assert run(tmp_path, "--version").startswith(f"kcli {kcli.__version__} (compiled core)")
+    assert run(tmp_path, "decode", "request", "--hex", stdin=REQUEST).strip() == DECODED
+
+
+def test_without_a_compiler_kcli_runs_and_says_so(pure_wheel: Path, tmp_path: Path) -> None:
+    assert not [name for name in zipfile.ZipFile(pure_wheel).namelist() if name.endswith(".so")]
+    install(pure_wheel, tmp_path)
+    assert "the compiled core is not built" in run(tmp_path, "--version")
+    assert run(tmp_path, "decode", "request", "--hex", stdin=REQUEST).strip() == DECODED
+
+
+def install(wheel: Path, folder: Path) -> None:
+    """Unpack it into a folder that goes before everything else; what it depends on is this interpreter's."""
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(folder)]
+    subprocess.run([*command, str(wheel)], check=True)
+
+
+def run(folder: Path, *words: str, stdin: str = "") -> str:
+    """What the kcli installed in that folder prints."""
+    check = "import kcli, sys; assert kcli.__file__.startswith(sys.argv[1]), kcli.__file__"
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    subprocess.run([sys.executable, "-c", check, str(folder)], env=environment, cwd=folder, check=True)
+    command = [sys.executable, "-m", "kcli.cli", *words]
+    done = subprocess.run(
+        command, env=environment, input=stdin, capture_output=True, text=True, check=False, cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
