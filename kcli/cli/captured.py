@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from kcli.errors import InputError
 from kcli.jsontext import loads
@@ -84,10 +84,10 @@ def pump(start: bytes, rest: int, writer: int) -> None:
 
 def open_lines(file: str) -> IO[bytes]:
     if file == "-":
-        return open(STDIN, "rb", closefd=False)  # noqa: SIM115  (the caller closes it)
+        return open(STDIN, "rb", closefd=False)
     with Path(file).open("rb") as opened:
         packed = opened.read(2) == GZIP
-    return gzip.open(file) if packed else Path(file).open("rb")
+    return cast(IO[bytes], gzip.open(file)) if packed else Path(file).open("rb")
 
 
 def name_of(file: str) -> str:

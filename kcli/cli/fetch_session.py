@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -178,12 +179,10 @@ def serves(row: dict[str, Any], ports: Sequence[int]) -> bool:
 def follow_captures(
     files: Sequence[str], feeder: Feeder, ports: Sequence[int], dialect: str | None, quiet: bool
 ) -> None:
-    import os
-
     from kcli.capture.events import Event
     from kcli.capture.exchanges import Source
 
-    total = None if "-" in files else sum(os.stat(file).st_size for file in files)
+    total = None if "-" in files else sum(Path(file).stat().st_size for file in files)
     with progress(total, "reading", quiet) as moved:
         for items in Source(files, ports=ports, dialect=dialect).pieces(moved):
             for item in items:

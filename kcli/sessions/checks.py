@@ -208,11 +208,7 @@ def tell(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
     foreign: list[Key] = []
     unchanged: list[Key] = []
     seats = session.seats
-    if x.granted not in (NO_SESSION, x.session_id):
-        text = f"session {x.granted} in an answer in session {x.session_id}"
-        ledger.find(x, "session-id-changed", x.session_id, text)
-    if len(x.told) > 1:
-        answered_twice(ledger, x, x.session_id)
+    tell_whole(ledger, x)
     for key, told in x.told:
         seat = seats.get(key)
         total += told[4]
@@ -225,11 +221,7 @@ def tell(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
             elif told[1] > seat.high >= 0 and not told[0] and seat.answered != number - 1:
                 untold(ledger, session, x, key, seat)
         seat.tell(told, number)
-    if foreign:
-        unasked(ledger, session, x, foreign)
-    if unchanged:
-        text = f"answers {len(unchanged)} partitions that did not change"
-        ledger.find(x, "unchanged-answered", x.session_id, text, unchanged)
+    tell_odd(ledger, session, x, foreign, unchanged)
     if not x.throttle_ms:
         added_unanswered(ledger, session, x)
         if session.behind:
@@ -239,6 +231,23 @@ def tell(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
         seat = seats.get(key)
         if seat is not None:
             follow(session, x, key, seat)
+
+
+def tell_whole(ledger: Ledger, x: FetchExchange) -> None:
+    """The response as a whole."""
+    if x.granted not in (NO_SESSION, x.session_id):
+        text = f"session {x.granted} in an answer in session {x.session_id}"
+        ledger.find(x, "session-id-changed", x.session_id, text)
+    if len(x.told) > 1:
+        answered_twice(ledger, x, x.session_id)
+
+
+def tell_odd(ledger: Ledger, session: Watched, x: FetchExchange, foreign: list[Key], unchanged: list[Key]) -> None:
+    if foreign:
+        unasked(ledger, session, x, foreign)
+    if unchanged:
+        text = f"answers {len(unchanged)} partitions that did not change"
+        ledger.find(x, "unchanged-answered", x.session_id, text, unchanged)
 
 
 def follow(session: Watched, x: FetchExchange, key: Key, seat: Seat) -> None:

@@ -48,6 +48,7 @@ def session_dict(session: Watched, names: Mapping[str, str]) -> dict[str, Any]:
         "end": session.end,
         "endError": error_name(session.end_error) if session.end_error else None,
         "evictedBy": session.evictor or None,
+        "evictedAt": when(session.evicted_ns),
         "next": {"sessionId": successor[0], "afterMs": round(successor[1] / 1e6, 3)} if successor else None,
         "complete": session.complete,
         "partitions": {
@@ -88,7 +89,7 @@ def loose_dict(loose: Loose) -> dict[str, Any]:
 def tally_dict(tally: Tally) -> dict[str, Any]:
     full_bytes = tally.full_request_bytes + tally.full_response_bytes
     wire_bytes = tally.request_bytes + tally.response_bytes
-    made = {
+    made: dict[str, Any] = {
         "fetches": tally.fetches,
         "full": tally.full,
         "incremental": tally.fetches - tally.full,

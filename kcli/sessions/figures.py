@@ -61,9 +61,9 @@ def middle(step: int) -> float:
 
 
 class Strip:
-    """Bytes and full fetches over time, in at most 64 cells: when time outgrows them, two become one."""
+    """Bytes and full fetches over time, in at most 40 cells: when time outgrows them, two become one."""
 
-    CELLS = 64
+    CELLS = 40
 
     def __init__(self, width: int = 1_000_000) -> None:
         self.width = width

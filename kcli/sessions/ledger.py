@@ -31,6 +31,7 @@ __all__ = ["Ledger", "Loose"]
 
 REMEMBERED = 512
 IDLE_NS = 5 * EVICTION_MS * 1_000_000
+QUIET_NS = EVICTION_MS * 1_000_000  # no fetcher is silent for so long on purpose
 SWEEP = 8192
 SHARD_IDS = (2**31 - 1) // 8
 
@@ -87,7 +88,8 @@ class Ledger:
     def finish(self) -> None:
         """The capture ends here, and with it all sessions that are still there."""
         for session in [*self.sessions.values()]:
-            self._end(session, session.end or "capture end", self._now)
+            quiet = self._now - session.last_ns > QUIET_NS
+            self._end(session, "not used any more" if quiet else "capture end", session.last_ns if quiet else self._now)
 
     def find(self, x: FetchExchange, rule: str, session_id: int, text: str, partitions: Iterable[Key] = ()) -> None:
         finding = Finding.at(x, rule, session_id, text, tuple(partitions))
@@ -140,9 +142,12 @@ class Ledger:
             checks.id_taken(self, x, former)
             self._end(former, "id taken over", x.ns)
         self.ended.pop(key, None)
+        if x.replica_id >= 0:
+            self._end_former(x)
         session = self.sessions[key] = Watched(x, x.granted, complete=True)
         session.next_epoch = next_epoch(FULL_EPOCH)
-        session.answered_ns = x.response_ns or x.ns
+        session.answered_ns = session.granted_ns = x.response_ns or x.ns
+        session.used_ns = x.ns
         session.count(x, full=True)
         checks.start(session, x)
         session.first = len(session.seats)
@@ -151,6 +156,13 @@ class Ledger:
         self.opened += 1
         self._on.setdefault(x.connection, set()).add(session)
         self._name_successor(x, session)
+
+    def _end_former(self, x: FetchExchange) -> None:
+        """A fetcher of a follower has one session at a leader: one on another connection is lost with it."""
+        who = (x.server, x.client_id, x.replica_id)
+        for former in [*self.sessions.values()]:
+            if (former.server, former.client_id, former.replica_id) == who and former.connection != x.connection:
+                self._end(former, "connection lost", former.last_ns)
 
     def _loose(self, x: FetchExchange) -> None:
         if x.session_epoch == FINAL_EPOCH and x.session_id and not x.asked:
@@ -174,10 +186,12 @@ class Ledger:
         if session is None:
             return
         session.count(x, full=False)
+        if session.unsure:
+            session.blur()
         checks.epoch(self, session, x)
         session.connection = x.connection
         if not x.answered:
-            session.blur()
+            session.unsure = True
             return
         if x.error:
             self._refused(session, x)
@@ -188,6 +202,7 @@ class Ledger:
         self.offsets.learn(x)
         session.next_epoch = next_epoch(x.session_epoch)
         session.answered_ns = x.response_ns or x.ns
+        session.used_ns = x.ns
         if x.granted == NO_SESSION:
             checks.dropped(self, session, x)
             self._end(session, "emptied", x.response_ns or x.ns)
@@ -229,18 +244,19 @@ class Ledger:
         session.full_response_bytes += x.response_bytes
         session.end_error = x.error
         if x.error == ID_NOT_FOUND:
-            session.evictor = self._evictor(session)
+            self._blame_evictor(session)
         self._end(session, "evicted" if x.error == ID_NOT_FOUND else "error", x.response_ns or x.ns)
 
-    def _evictor(self, session: Watched) -> int:
-        """The session that took the slot: opened since the last good fetch, with an id of the same shard."""
+    def _blame_evictor(self, session: Watched) -> None:
+        """The session that took the slot: opened since the last good fetch was sent, with an id of the same shard."""
         shard = session.session_id // SHARD_IDS
-        found = 0
-        for (server, session_id), other in self.sessions.items():
-            since = session.answered_ns <= (other.answered_ns if other.fetches == 1 else other.first_ns)
-            if server == session.server and session_id // SHARD_IDS == shard and since and other.since_start:
-                found = session_id
-        return found
+        opened = [other for other in (*self.ended.values(), *self.sessions.values()) if other.since_start]
+        for other in sorted(opened, key=lambda other: other.granted_ns):
+            near = other.server == session.server and other.session_id // SHARD_IDS == shard
+            if near and other is not session and other.granted_ns >= session.used_ns and not other.displaced:
+                session.evictor, session.evicted_ns = other.session_id, other.granted_ns
+                other.displaced = session.session_id
+                return
 
     # Ends.
 

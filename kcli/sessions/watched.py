@@ -129,7 +129,9 @@ class Watched(Tally):
     forgotten: partitions dropped and not taken back (only as many as the session ever had)
     first, most, last: how many partitions it had at its beginning, at most, at its end
     silent: partitions that it had at its end and that delivered no records in it
-    evictor: the session that took its slot; successor: (id, ns after the end) of the one its client had next; 0, None
+    evictor: the session that took its slot; displaced: the one whose slot it took; 0: none
+    successor: (id, ns after the end) of the session that its client had next
+    unsure: its last fetch had no answer, so that nobody knows whether it was taken in
     """
 
     def __init__(self, x: FetchExchange, session_id: int, complete: bool) -> None:
@@ -145,10 +147,11 @@ class Watched(Tally):
         self.since_start = complete
         self.next_epoch: int | None = None
         self.opened_ns = x.ns
-        self.answered_ns = self.quiet_since = 0
+        self.answered_ns = self.granted_ns = self.used_ns = self.quiet_since = 0
         self.seats: dict[Key, Seat] = {}
         self.behind: set[Key] = set()
         self.forgotten: set[Key] = set()
+        self.unsure = False
         self.added = self.changed = self.dropped = self.most = self.first = 0
         self.changes: list[Change] = []
         self.end: str | None = None
@@ -156,7 +159,7 @@ class Watched(Tally):
         self.silent: list[Key] = []
         self.end_error = 0
         self.end_ns = 0
-        self.evictor = 0
+        self.evictor = self.displaced = self.evicted_ns = 0
         self.successor: tuple[int, int] | None = None
         self.sizes: FetchSizes = fetch_sizes(x.version)
         self._topics: dict[str, int] = {}
@@ -168,7 +171,7 @@ class Watched(Tally):
 
     def blur(self) -> None:
         """Something of this session was not seen: forget what can no longer be known for certain."""
-        self.complete = False
+        self.complete = self.unsure = False
         self.next_epoch = None
         self.behind.clear()
         self.forgotten.clear()

@@ -1,0 +1,192 @@
+"""A terminal's view of fetch sessions: who, how long, which partitions, a strip of bytes over time, how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from kcli.cli.console import console
+from kcli.schemas.errors import error_name
+from kcli.sessions.explain import when
+from kcli.sessions.figures import Strip
+from kcli.sessions.findings import name_of
+from kcli.sessions.ledger import Ledger, Loose
+from kcli.sessions.watched import Tally, Watched
+
+__all__ = ["show"]
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+NAMED = 4  # partitions, or changes of the set, that are told one by one
+
+
+def show(ended: Sequence[Watched], loose: Sequence[Loose], ledger: Ledger, files: Sequence[str]) -> None:
+    """All sessions by their beginning, then what was fetched without one, then the findings."""
+    out = console()
+    for session in sorted(ended, key=lambda session: (session.opened_ns, session.session_id)):
+        show_session(out, session, ledger.offsets.names)
+    for client in loose:
+        show_loose(out, client)
+    show_findings(out, ended, files)
+
+
+def show_session(out: Console, session: Watched, names: Mapping[str, str]) -> None:
+    head = Text()
+    head.append(f"session {session.session_id}", style="bold")
+    head.append(f"  {who(session.client_id, session.replica_id)} -> {session.server}", style="cyan")
+    head.append(f"   {span(session)}   {count(session.fetches, 'fetch', 'fetches')} ({session.full:,} full)")
+    head.append(f"   {partitions(session)}")
+    out.print(head)
+    full, size = strips(session.strip)
+    out.print(Text(f"  full  {full}  ended: ").append(ending(session), style=colour(session)))
+    out.print(Text(f"  bytes {size}  {price(session)}"))
+    out.print(Text(f"  {polls(session)}", style="dim"))
+    for line in details(session, names):
+        out.print(Text(f"  {line}"))
+    out.print()
+
+
+def show_loose(out: Console, client: Loose) -> None:
+    head = Text("no session", style="bold")
+    head.append(f"  {who(client.client_id, client.replica_id)} -> {client.server}", style="cyan")
+    head.append(f"   {span(client)}   {count(client.fetches, 'full fetch', 'full fetches')}, Fetch v{client.version}: ")
+    head.append(why_loose(client))
+    out.print(head)
+    out.print(Text(f"  {polls(client)}", style="dim"))
+    out.print()
+
+
+def show_findings(out: Console, ended: Sequence[Watched], files: Sequence[str]) -> None:
+    found = sum(session.findings for session in ended)
+    command = f"kcli fetch-session lint {' '.join(files)}"
+    if found:
+        out.print(Text(f"findings: {found:,}. {command}", style="red"))
+    else:
+        out.print(Text(f"findings: none. ({command})"))
+
+
+def who(client_id: str, replica_id: int) -> str:
+    name = client_id or "(no client id)"
+    return f"follower {replica_id} ({name})" if replica_id >= 0 else name
+
+
+def span(tally: Tally) -> str:
+    first, last = when(tally.first_ns), when(tally.last_ns)
+    return f"{first[11:19]} - {last[11:19]}" if first and last else "(no times)"
+
+
+def count(number: int, one: str, more: str) -> str:
+    return f"{number:,} {one if number == 1 else more}"
+
+
+def partitions(session: Watched) -> str:
+    """How many at the beginning and at the end, and what changed."""
+    began = f"{session.first:,}" if session.since_start else "?"
+    known = f"{session.last:,}" if session.complete else f"{session.last:,} seen"
+    text = f"partitions {began} -> {known}"
+    if not session.changes:
+        return text
+    if len(session.changes) > NAMED:
+        return f"{text} ({session.added:,} added, {session.dropped:,} forgotten)"
+    return f"{text} ({', '.join(told_change(session, at) for at in range(len(session.changes)))})"
+
+
+def told_change(session: Watched, at: int) -> str:
+    change = session.changes[at]
+    parts = [f"{change.added:,} added"] * (change.added > 0) + [f"{change.forgotten:,} forgotten"] * (
+        change.forgotten > 0
+    )
+    time = (when(change.ns) or " " * 19)[11:19].strip()
+    return " ".join([" and ".join(parts), time]).strip()
+
+
+def strips(strip: Strip) -> tuple[str, str]:
+    """Full fetches and bytes over time, a character for each cell."""
+    most = max(strip.bytes) or 1
+    marks = "".join("█" if cell else "·" for cell in strip.full)
+    # A cell with any byte at all shows, however small it is beside the greatest.
+    bars = "".join(BLOCKS[(cell * 7 + most - 1) // most] if cell else " " for cell in strip.bytes)
+    return marks, bars
+
+
+def ending(session: Watched) -> str:
+    text = {
+        "evicted": "evicted",
+        "error": "by an error",
+        "emptied": "its last partition was forgotten",
+        "closed": "closed by the client",
+        "replaced": "closed by a full fetch",
+        "left behind": "left behind in the broker's cache",
+        "connection lost": "its connection was lost",
+        "capture end": "not before the capture's end",
+    }.get(session.end or "", session.end or "")
+    if session.evictor:
+        text += f" by session {session.evictor} at {clock(session.evicted_ns)}"
+    if session.end_error:
+        text += f", seen at {clock(session.end_ns)} ({error_name(session.end_error)})"
+    if session.successor:
+        text += f", new session {session.successor[0]} after {session.successor[1] / 1e6:,.0f} ms"
+    return text
+
+
+def clock(ns: int) -> str:
+    return (when(ns) or " " * 23)[11:23].strip() or "an unknown time"
+
+
+def colour(session: Watched) -> str:
+    if session.end in ("evicted", "error", "left behind"):
+        return "yellow"
+    return "" if session.end != "connection lost" else "magenta"
+
+
+def price(session: Watched) -> str:
+    wire = session.request_bytes + session.response_bytes
+    full = session.full_request_bytes + session.full_response_bytes
+    if not wire or not full:
+        return ""
+    return f"{size(wire)} on the wire; as full fetches {size(full)} ({full / wire:,.1f}x)"
+
+
+def polls(tally: Tally) -> str:
+    p50, p99 = tally.latencies.percentile(0.5), tally.latencies.percentile(0.99)
+    parts = [f"{size(tally.records_bytes)} of records", f"{tally.empty:,} empty polls"]
+    if p50 is not None and p99 is not None:
+        parts.append(f"answers after {p50:,.1f} ms (p99 {p99:,.1f})")
+    parts += [f"{number:,} x {error_name(code)}" for code, number in sorted(tally.errors.items())]
+    if tally.throttled:
+        parts.append(f"{tally.throttled:,} throttled")
+    if tally.unanswered:
+        parts.append(f"{tally.unanswered:,} without an answer")
+    return ", ".join(parts)
+
+
+def details(session: Watched, names: Mapping[str, str]) -> list[str]:
+    lines = []
+    if not session.since_start:
+        lines.append("began before the capture, or where it has a gap: partitions that never changed are not known")
+    if session.silent_count:
+        named = ", ".join(name_of(key, names) for key in sorted(session.silent)[:NAMED])
+        rest = ", ..." if session.silent_count > NAMED else ""
+        lines.append(f"{count(session.silent_count, 'partition', 'partitions')} never delivered: {named}{rest}")
+    if session.findings:
+        lines.append(f"{count(session.findings, 'finding', 'findings')}")
+    return lines
+
+
+def why_loose(client: Loose) -> str:
+    if client.version < 7:
+        return "this version has no sessions"
+    if client.not_granted:
+        return f"a session was asked for and not granted {count(client.not_granted, 'time', 'times')}"
+    return "no session is wanted"
+
+
+def size(number: int) -> str:
+    """Bytes in decimal units, two digits at least."""
+    value = float(number)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if value >= 10 or unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} TB"
