@@ -25,8 +25,8 @@ Frame = bytes | bytearray
 
 # The longest response to take: above fetch.max.bytes by far, and still a bound.
 LONGEST = 1 << 30
-# The first answer of a stranger is short.
-LONGEST_FIRST = 16 << 20
+# Answers that a listener may give before it finds that it is spoken to in the wrong protocol: ApiVersions, and again.
+NEGOTIATION = 2
 
 
 class Waiter(NamedTuple):
@@ -194,7 +194,7 @@ class Connection:
         text = f"{start} closed the connection"
         if self._waiters:
             text += f" instead of answering {self._waiters[0].what}"
-            if self._answers < 2:
+            if self._answers <= NEGOTIATION:
                 text += (
                     f" (security.protocol is {self.config['security.protocol']}: is that what this listener speaks?)"
                 )

@@ -1,0 +1,165 @@
+"""The client against real brokers: every security protocol, and every way in which a broker can say no."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.real import keys
+from tests.real.lab import USERS, Cluster
+
+MODULES = "org.apache.kafka.common.security"
+
+
+@pytest.fixture(scope="module", params=["4.4.0", "3.9.1"])
+def kafka(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    with Cluster(request.param, sasl=True, tls=True) as cluster:
+        yield cluster
+
+
+def send(bootstrap: str, config: dict[str, str], request: str = '{"topics": []}', *options: str) -> Result:
+    """`kcli send` of a Metadata request: exit code, output, errors."""
+    settings = [part for name, value in config.items() for part in ("--config", f"{name}={value}")]
+    command = [
+        sys.executable,
+        "-m",
+        "kcli.cli",
+        "send",
+        "--api",
+        "Metadata",
+        "--bootstrap",
+        bootstrap,
+        *settings,
+        *options,
+    ]
+    done = subprocess.run(command, input=request.encode(), capture_output=True, timeout=60, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def trust(cluster: Cluster) -> dict[str, str]:
+    return {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(cluster.ca_file)}
+
+
+def login(mechanism: str, user: str = "alice", password: str | None = None) -> dict[str, str]:
+    module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
+    secret = USERS[user] if password is None else password
+    jaas = f'{MODULES}.{module} required username="{user}" password="{secret}";'
+    return {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": mechanism, "sasl.jaas.config": jaas}
+
+
+def check_works(cluster: Cluster, bootstrap: str, config: dict[str, str]) -> None:
+    code, out, err = send(bootstrap, config)
+    assert (code, err) == (0, "")
+    answer = json.loads(out)
+    assert answer["response"]["clusterId"] == cluster.cluster_id
+    # The address of the listener that was spoken to, not just any.
+    port = int(bootstrap.rpartition(":")[2])
+    assert [each["port"] for each in answer["response"]["brokers"]] == [port]
+
+
+def check_refused(result: Result, *words: str) -> None:
+    code, out, err = result
+    assert (code, out) == (4, "")
+    assert err.count("\n") == 1
+    for word in ("kcli: broker 127.0.0.1:", *words):
+        assert word in err
+
+
+def test_plain(kafka: Cluster) -> None:
+    check_works(kafka, kafka.bootstrap, {})
+
+
+def test_tls(kafka: Cluster) -> None:
+    check_works(kafka, kafka.tls_bootstrap, {"security.protocol": "SSL", **trust(kafka)})
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_sasl(kafka: Cluster, mechanism: str) -> None:
+    check_works(kafka, kafka.sasl_bootstrap, login(mechanism))
+    check_works(kafka, kafka.sasl_tls_bootstrap, {**login(mechanism), **trust(kafka), "security.protocol": "SASL_SSL"})
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_a_wrong_password(kafka: Cluster, mechanism: str) -> None:
+    result = send(kafka.sasl_bootstrap, login(mechanism, password="guessed"))
+    check_refused(result, f"refused the {mechanism} login", "SASL_AUTHENTICATION_FAILED (58)")
+    assert "guessed" not in result[2]
+
+
+def test_a_mechanism_the_broker_does_not_take(kafka: Cluster) -> None:
+    config = {**login("PLAIN"), "sasl.mechanism": "OAUTHBEARER"}
+    config["sasl.jaas.config"] = f"{MODULES}.oauthbearer.OAuthBearerLoginModule required token=t;"
+    check_refused(send(kafka.sasl_bootstrap, config), "does not take OAUTHBEARER", "it offers")
+
+
+def test_the_wrong_protocol_for_a_listener(kafka: Cluster) -> None:
+    check_refused(send(kafka.tls_bootstrap, {}), "closed the connection", "security.protocol is PLAINTEXT")
+    check_refused(send(kafka.bootstrap, {"security.protocol": "SSL", **trust(kafka)}), "closed the connection", "TLS")
+    check_refused(send(kafka.sasl_bootstrap, {}), "closed the connection", "security.protocol is PLAINTEXT")
+
+
+def test_a_certificate_nobody_vouches_for(kafka: Cluster) -> None:
+    check_refused(
+        send(kafka.tls_bootstrap, {"security.protocol": "SSL"}), "its certificate is not trusted: self-signed"
+    )
+
+
+def test_a_broker_that_hangs(kafka: Cluster) -> None:
+    kafka.pause(1)
+    try:
+        result = send(kafka.bootstrap, {"request.timeout.ms": "500"})
+    finally:
+        kafka.resume(1)
+    check_refused(result, "no answer to ApiVersions", "within 0.5 s (request.timeout.ms)")
+    check_works(kafka, kafka.bootstrap, {})
+
+
+def test_an_expired_certificate(tmp_path: Path) -> None:
+    store = [
+        "-keystore",
+        f"{tmp_path}/old.p12",
+        "-storetype",
+        "PKCS12",
+        "-storepass",
+        keys.PASSWORD,
+        "-alias",
+        "broker",
+    ]
+    name = ["-dname", "CN=localhost", "-ext", "SAN=ip:127.0.0.1", "-ext", "BC=ca:true"]
+    past = ["-startdate", "2020/01/01 00:00:00", "-validity", "1"]
+    keys.keytool("-genkeypair", "-keyalg", "EC", "-groupname", "secp256r1", "-alias", "broker", *past, *name, *store)
+    keys.keytool("-exportcert", "-alias", "broker", "-rfc", "-file", f"{tmp_path}/old.pem", *store)
+    with Cluster("4.4.0", tls=True, config={"ssl.keystore.location": f"{tmp_path}/old.p12"}) as cluster:
+        config = {"security.protocol": "SSL", "ssl.truststore.location": f"{tmp_path}/old.pem"}
+        check_refused(send(cluster.tls_bootstrap, config), "its certificate is not trusted: certificate has expired")
+    # And now nobody listens there any more.
+    check_refused(send(cluster.bootstrap, {}), "refused the connection", "is it running?")
+
+
+def test_raw_bytes(kafka: Cluster) -> None:
+    def raw(data: bytes) -> Result:
+        command = [sys.executable, "-m", "kcli.cli", "send", "--raw", "--bootstrap", kafka.bootstrap]
+        command += ["--config", "request.timeout.ms=2000"]
+        done = subprocess.run(command, input=data, capture_output=True, timeout=60, check=False)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    request = bytes.fromhex("0012 0000 0000002a 0001 6b")
+    whole = len(request).to_bytes(4, "big") + request
+    code, out, err = raw(whole * 2)
+    assert (code, err) == (0, "")
+    assert [json.loads(line)["responseHeader"] for line in out.splitlines()] == [{"correlationId": 42}] * 2
+    check_refused(raw(whole[:6] + b"\x7f\xff" + whole[8:-1] + b"\xff\xff"), "")
+    check_refused(raw(b"\xff\xff\xff\xff"), "closed the connection instead of answering")
+    check_refused(raw(whole[:-1]), "no answer to ApiVersions v0 within 2 s")
+
+
+def test_versions_are_negotiated_down(kafka: Cluster) -> None:
+    code, out, _ = send(kafka.bootstrap, {})
+    assert code == 0
+    assert json.loads(out)["requestApiVersion"] == (13 if kafka.version == "4.4.0" else 12)
+    assert json.loads(send(kafka.bootstrap, {}, '{"topics": []}', "--api-version", "4")[1])["requestApiVersion"] == 4
