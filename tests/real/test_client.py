@@ -13,6 +13,8 @@ import pytest
 from tests.real import keys
 from tests.real.lab import USERS, Cluster
 
+Result = tuple[int, str, str]
+
 MODULES = "org.apache.kafka.common.security"
 
 
