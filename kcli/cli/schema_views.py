@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from kcli.schemas.catalog import Catalog
 from kcli.schemas.diff import said_by, traits
 from kcli.schemas.model import Api, Field, Message
-from kcli.schemas.ranges import Range
+from kcli.schemas.ranges import NONE, Range
 from kcli.schemas.store import to_raw
 
 __all__ = ["FIELD_HEADINGS", "LIST_HEADINGS", "definition", "field_rows", "headline", "listed", "provenance"]
@@ -91,7 +92,7 @@ def range_notes(field: Field) -> list[str]:
     """What is to say of a field over all versions."""
     found = []
     if field.nullable:
-        found.append(f"nullable {within(field.nullable, field.versions)}")
+        found.append(f"nullable{within(field.nullable, field.versions)}")
     if field.tagged:
         found.append(f"tag {field.tag}{within(field.tagged, field.versions)}")
     if field.flexible is not None:
@@ -107,19 +108,15 @@ def within(versions: Range, all_: Range) -> str:
 
 def definition(message: Message, version: int | None) -> dict[str, Any]:
     """A message in the JSON form of Kafka's definitions; of one version only, if given."""
-    raw = to_raw(message)
     if version is None:
-        return raw
-    raw["validVersions"] = str(version)
-    raw["flexibleVersions"] = f"{version}+" if message.is_flexible(version) else "none"
-    raw["fields"] = list(only(raw["fields"], version))
-    return {key: value for key, value in raw.items() if key not in ("releases", "variants", "aliases", "component")}
+        return to_raw(message)
+    flexible = Range.parse(f"{version}+") if message.is_flexible(version) else NONE
+    fields = tuple(only(message.fields, version))
+    alone = Message(message.name, message.kind, message.api_key, Range(version, version), flexible, fields)
+    return to_raw(alone)
 
 
-def only(fields: list[dict[str, Any]], version: int) -> Iterator[dict[str, Any]]:
+def only(fields: Iterable[Field], version: int) -> Iterator[Field]:
     for field in fields:
-        if version in Range.parse(field["versions"]):
-            if "fields" in field:
-                yield {**field, "fields": list(only(field["fields"], version))}
-            else:
-                yield field
+        if version in field.versions:
+            yield replace(field, fields=tuple(only(field.fields, version)))

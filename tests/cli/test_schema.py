@@ -1,0 +1,229 @@
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.main import main
+from kcli.schemas.catalog import STOCK, catalog
+from kcli.schemas.definition import build
+from tests.schemas.definitions import field, jar, message
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> tuple[str, str]:
+    """What `kcli schema WORDS` writes to stdout and stderr."""
+    assert main(["schema", *map(str, words)]) == code
+    done = capsys.readouterr()
+    return done.out, done.err
+
+
+def rows(capsys: pytest.CaptureFixture[str], *words: object) -> list[dict[str, object]]:
+    out, _ = run(capsys, *words, "--format", "jsonl")
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_list_has_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    found = rows(capsys, "list")
+    apis = [row for row in found if row["kind"] == "api"]
+    assert len(apis) == 95
+    assert len(found) == len(catalog().names) - 95
+    assert apis[1] == {
+        "kind": "api",
+        "key": 1,
+        "name": "Fetch",
+        "versions": "0-18",
+        "flexible": "12+",
+        "releases": "2.4-4.4",
+    }
+
+
+def test_list_by_word_kind_and_release(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [row["name"] for row in rows(capsys, "list", "fetchsnap")] == ["FetchSnapshot"]
+    assert {row["kind"] for row in rows(capsys, "list", "--kind", "group-key", "--kind", "header")} == {
+        "group-key",
+        "header",
+    }
+    by_release = {row["name"]: row["versions"] for row in rows(capsys, "list", "--release", "4.0", "--kind", "api")}
+    assert by_release["Fetch"] == "4-17"
+    assert "LeaderAndIsr" not in by_release
+
+
+def test_list_in_a_pipe_is_in_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, "list", "apiversions")
+    assert (
+        out
+        == "kind  key  name         versions  flexible  releases\napi   18   ApiVersions  0-5       3+        2.4-4.4\n"
+    )
+
+
+def test_list_of_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "list", "xyzzy", "--format", "json")[0] == "[]\n"
+    assert "nothing is of that kind (there are api, " in run(capsys, "list", "--kind", "x", code=2)[1]
+
+
+def test_list_of_dialects(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [row["name"] for row in rows(capsys, "list", "--dialects")] == ["kip-1018", "kip-227-draft", "kip-630-draft"]
+    assert run(capsys, "list", "--dialects")[0].startswith("dialect        source\nkip-1018       KIP-1018: ")
+
+
+def test_show_one_version(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, "show", "ApiVersionsRequest", 3)
+    assert out.splitlines() == [
+        "ApiVersionsRequest v3: request 18, flexible, behind a request header v2",
+        "field                  type    versions  notes",
+        "clientSoftwareName     string  3+",
+        "clientSoftwareVersion  string  3+",
+    ]
+
+
+def test_show_both_messages_of_an_api(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, "show", "api_versions", 3)
+    assert "ApiVersionsRequest v3: request 18" in out
+    assert "ApiVersionsResponse v3: response 18, flexible, behind a response header v0" in out
+    assert "supportedFeatures" in out
+
+
+def test_show_all_versions_says_where_they_are_from(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, "show", "AlterPartitionRequest")
+    assert "releases: 2.7: 0; 2.8-3.1: 0; 3.2: 0-1; 3.3-3.4: 0-2; 3.5-3.9: 0-3; 4.0-4.4: 2-3\n" in out
+    assert "once named AlterIsrRequest" in out
+
+
+def test_show_notes(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, "show", "FetchRequest")
+    notes = {line.split()[0]: line.split(maxsplit=3)[3] for line in out.splitlines()[2:] if len(line.split()) > 3}
+    assert notes["clusterId"] == "nullable, tag 0, default null"
+    assert notes["maxBytes"] == "default 2147483647"
+    out, _ = run(capsys, "show", "RequestHeader")
+    assert "nullable, flexible none" in out
+
+
+def test_show_variants(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "before 3.3: version 0 lay otherwise" in run(capsys, "show", "FeatureLevelRecord")[0]
+    out, _ = run(capsys, "show", "FeatureLevelRecord", "--variants")
+    assert "FeatureLevelRecord before 3.3: metadata 12, versions 0, flexible 0+" in out
+    assert "minFeatureLevel" in out
+    found = rows(capsys, "show", "FeatureLevelRecord", "--variants")
+    assert len(found) == 3
+
+
+def test_show_a_message_without_fields(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "show", "NoOpRecord", 0)[0] == "NoOpRecord v0: metadata 20, flexible: no fields\n"
+
+
+@pytest.mark.parametrize("words", [("FetchRequest",), ("FetchRequest", 12), ("PartitionRecord", 0)])
+def test_the_json_of_a_message_is_a_definition(capsys: pytest.CaptureFixture[str], words: tuple[object, ...]) -> None:
+    shown = build(json.loads(run(capsys, "show", *words, "--format", "json")[0]))
+    stored = catalog().message(str(words[0]))
+    if len(words) == 1:
+        assert shown == stored
+    else:
+        assert shown.versions.lo == shown.versions.hi == words[1]
+        assert [each.name for each in shown.fields] == [
+            each.name for each in stored.fields if words[1] in each.versions
+        ]
+
+
+def test_shown_json_serves_as_a_dialect(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    raw = json.loads(run(capsys, "show", "FetchRequest", 12, "--format", "json")[0])
+    raw["fields"].append(field("Mine", "string", "12"))
+    (tmp_path / "mine.json").write_text(json.dumps(raw))
+    out, _ = run(capsys, "show", "FetchRequest", 12, "--schema", tmp_path)
+    assert out.splitlines()[-1].split() == ["mine", "string", "12"]
+    other = run(capsys, "show", "FetchRequest", 13, "--schema", tmp_path)[0]
+    assert [line.split()[0] for line in other.splitlines()] == [
+        line.split()[0] for line in run(capsys, "show", "FetchRequest", 13)[0].splitlines()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("show", "Fetcch"), "Fetcch: no such message or API; did you mean Fetch?"),
+        (("show", "Fetch", 99), "FetchRequest has no version 99 (versions 0-18)"),
+        (("show", "500"), "API key 500: not in the tables"),
+        (("show", "Fetch", "--schema", "nothing"), "--schema nothing: neither a directory nor a dialect"),
+        (("list", "--release", "1.0"), "release 1.0: not in the tables"),
+        (("diff", "Fetch", 1), "NAME V1 V2 or --release A B expected"),
+        (("diff", "Fetch", 1, 2, "--release", "4.0", "4.1"), "one of them"),
+        (("diff", "Fetch", 1, 99), "FetchRequest has no version 99"),
+    ],
+)
+def test_wrong_use(capsys: pytest.CaptureFixture[str], words: tuple[object, ...], reason: str) -> None:
+    out, err = run(capsys, *words, code=2)
+    assert out == ""
+    assert err.startswith("kcli: ")
+    assert reason in err
+    assert err.count("\n") == 1
+
+
+def test_findings_of_a_dialect_go_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    _, err = run(capsys, "list", "fetch", "--schema", "kip-630-draft")
+    assert "claims tag 0, which nextOffsetAndEpoch has in the same versions [tag-clash]" in err
+    assert "given tag 2, the next free one [tag-assigned]" in err
+
+
+def test_diff_of_versions(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, "diff", "FetchRequest", 16, 17)
+    assert out.splitlines()[1:] == [
+        "FetchRequest  topics.partitions.replicaDirectoryId  added   -       uuid tag 0",
+    ]
+    assert rows(capsys, "diff", "Fetch", 16, 17)[0]["after"] == "uuid tag 0"
+    assert run(capsys, "diff", "Fetch", 13, 14)[0] == "no difference\n"
+
+
+def test_diff_of_releases(capsys: pytest.CaptureFixture[str]) -> None:
+    found = {row["message"]: row for row in rows(capsys, "diff", "--release", "3.9.1", "4.0.0")}
+    assert found["StopReplica"]["change"] == "removed"
+    assert found["Fetch"] == {"message": "Fetch", "path": "", "change": "changed", "before": "0-17", "after": "4-17"}
+
+
+def releases(folder: Path) -> list[Path]:
+    pair = [message(f"Ping{kind}", field("A"), kind=kind.lower(), apiKey=3) for kind in ("Request", "Response")]
+    wider = [{**raw, "validVersions": "0-1"} for raw in pair]
+    return [jar(folder, "kafka-clients-1.0.0.jar", *pair), jar(folder, "kafka-clients-1.1.0.jar", *wider)]
+
+
+def test_import_merges_jars_into_a_directory(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    first, second = releases(tmp_path)
+    tables = tmp_path / "tables"
+    _, err = run(capsys, "import", first, "-o", tables, "--anew")
+    assert err == f"kcli: {tables}: 2 messages of 1 releases (new: 1.0)\n"
+    _, err = run(capsys, "import", second, "-o", tables)
+    assert "PingRequest: versions 0 -> 0-1" in err
+    assert run(capsys, "show", "Ping", 1, "--schema", tables)[0].startswith("PingRequest v1: request 3")
+    once = {path.name: path.read_text() for path in tables.iterdir()}
+    run(capsys, "import", tmp_path, "-o", tables, "--anew", "-q")
+    assert {path.name: path.read_text() for path in tables.iterdir()} == once
+
+
+def test_import_goes_onto_the_stock_tables(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    later = jar(tmp_path, "kafka-clients-99.0.0.jar", message("Marvel", field("A")))
+    _, err = run(capsys, "import", later, "-o", tmp_path / "tables")
+    assert "Marvel: versions none -> 0" in err
+    lines = (tmp_path / "tables" / "messages.jsonl").read_text().splitlines()
+    assert set((STOCK / "messages.jsonl").read_text().splitlines()) < set(lines)
+
+
+def test_import_of_what_is_no_jar_changes_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    first, _ = releases(tmp_path)
+    tables = tmp_path / "tables"
+    run(capsys, "import", first, "-o", tables, "--anew", "-q")
+    before = {path.name: path.read_text() for path in tables.iterdir()}
+    wrong = tmp_path / "kafka-raft-1.1.0.jar"
+    wrong.write_bytes(b"no zip")
+    assert "kafka-raft-1.1.0.jar: not a jar" in run(capsys, "import", wrong, "-o", tables, code=3)[1]
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "no message definitions in" in run(capsys, "import", empty, "-o", tables, code=3)[1]
+    assert {path.name: path.read_text() for path in tables.iterdir()} == before
+
+
+def test_a_table_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    out, _ = run(capsys, "show", "ApiVersionsRequest", 3)
+    assert "clientSoftwareName" in out
+    assert "────" in out
