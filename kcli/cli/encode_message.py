@@ -75,10 +75,10 @@ def rows(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
     text = read_text(file)
     try:
         whole = [loads(text)]
-    except InputError:
+    except InputError as error:
         lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
         if len(lines) < 2:
-            raise
+            raise error.within(name_of(file)) from None
         for number, line in lines:
             place = f"{name_of(file)}: line {number}"
             try:

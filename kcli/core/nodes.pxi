@@ -1,6 +1,9 @@
 # Nodes: what every one of them can do for Python, and the ones that are no messages.
 
 
+cdef const char* TRAILING_KEY = b',"_trailing":'
+
+
 cdef class Names:
     """Topic ids and the names they were seen with, learnt while JSON is made."""
 
@@ -138,12 +141,14 @@ cdef class Node:
     cdef Py_ssize_t json_at(self, const uint8_t* data, Py_ssize_t size, Out* out, JsonContext* context, bint whole) except -2:
         cdef Cursor cursor
         cdef size_t before = out.size
+        cdef int bare
         start(&cursor, data, size, context)
         if self.json_c(&cursor, out) == 0:
             if not whole or cursor.at == cursor.end:
                 return cursor.at - data
             out.size -= 1                                   # the closing brace
-            if out_put(out, b',"_trailing":', 13) or out_base64(out, cursor.at, cursor.end - cursor.at) or out_put(out, b"}", 1):
+            bare = out.data[out.size - 1] == b"{"           # then no comma
+            if out_put(out, TRAILING_KEY + bare, 13 - bare) or out_base64(out, cursor.at, cursor.end - cursor.at) or out_put(out, b"}", 1):
                 raise MemoryError
             return size
         out.size = before

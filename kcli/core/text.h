@@ -128,7 +128,7 @@ static inline int kc_uuid_parse(uint8_t *uuid, const uint8_t *text) {
     int filled = 0, at = 0;
     for (int i = 0; i < 22; i++) {
         uint8_t c = text[i];
-        uint32_t digit = c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26u : c >= '0' && c <= '9' ? c - '0' + 52u
+        uint32_t digit = c >= 'A' && c <= 'Z' ? c - 'A' + 0u : c >= 'a' && c <= 'z' ? c - 'a' + 26u : c >= '0' && c <= '9' ? c - '0' + 52u
                          : c == '-' ? 62u : c == '_' ? 63u : 64u;
         if (digit == 64) return -1;
         bits = bits << 6 | digit;

@@ -1,0 +1,137 @@
+"""`kcli decode request|response` as a script sees them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.main import main
+from kcli.grammar import frames
+
+HEADER = {"requestApiKey": 1, "requestApiVersion": 12, "correlationId": 7, "clientId": "c"}
+FETCH = frames.encode_request(HEADER, {"topics": [{"topic": "t", "partitions": [{"partition": n} for n in range(4)]}]})
+PRODUCE = frames.encode_request(
+    HEADER | {"requestApiKey": 0, "requestApiVersion": 9},
+    {"topicData": [{"name": "t", "partitionData": [{"records": b"abc"}]}]},
+)
+REFUSED = b"\0\0\0\7" + b"\0\x23" + b"\0\0\0\0"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "message"
+
+
+def test_a_request_is_one_line_of_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_bytes(FETCH)
+    assert main(["decode", "request", str(file)]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert row["requestHeader"] == HEADER | {"requestApiKeyName": "FETCH"}
+    assert [each["partition"] for each in row["request"]["topics"][0]["partitions"]] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("extra", [[], ["--framed"]])
+def test_framed_requests_are_decoded_one_by_one(
+    file: Path, extra: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_bytes(b"".join(len(frame).to_bytes(4, "big") + frame for frame in (FETCH, PRODUCE)))
+    assert main(["decode", "request", str(file), *extra]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["requestHeader"]["requestApiKeyName"] for row in rows] == ["FETCH", "PRODUCE"]
+
+
+@pytest.mark.parametrize(
+    ("form", "shown"), [("none", {"sizeInBytes": 3}), ("raw", {"sizeInBytes": 3, "base64": "YWJj"})]
+)
+def test_records(file: Path, form: str, shown: object, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_bytes(PRODUCE)
+    assert main(["decode", "request", str(file), "--records", form]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert row["request"]["topicData"][0]["partitionData"][0]["records"] == shown
+
+
+def test_a_response_needs_its_requests_api(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_bytes(REFUSED)
+    assert main(["decode", "response", str(file)]) == 2
+    assert "--api NAME and --api-version N are needed" in capsys.readouterr().err
+    assert main(["decode", "response", str(file), "--api", "ApiVersions", "--api-version", "9"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "responseHeader": {"correlationId": 7},
+        "requestApiKey": 18,
+        "requestApiVersion": 9,
+        "response": {"errorCode": 35, "apiKeys": []},
+    }
+
+
+def test_the_wrong_byte_is_found_by_eye(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_bytes(FETCH[:118])
+    for form in ("tree", "hexdump"):
+        assert main(["decode", "request", str(file), "--format", form]) == 3
+        captured = capsys.readouterr()
+        assert captured.out.startswith("FetchRequest v12, 118 bytes\n")
+        assert "topics[0].partitions[0].fetchOffset" in captured.out
+        reason = "topics[0].partitions[2].fetchOffset: needs 8 bytes at 0x73, 3 left"
+        assert reason in captured.err
+        assert captured.err.endswith("(the array says 4 entries, 2 are here)\n")
+        assert captured.out.splitlines()[-1].startswith("0073  00 00 00 ")
+
+
+def test_a_tree_shows_trailing_bytes(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_bytes(FETCH + b"\1\2")
+    assert main(["decode", "request", str(file), "--format", "tree", "--unframed"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].split()[1:4] == ["01", "02", "_trailing"]
+
+
+def test_a_table_is_paths_and_values(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_bytes(FETCH)
+    assert main(["decode", "request", str(file), "--format", "table"]) == 0
+    lines = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert ["requestHeader.requestApiKeyName", '"FETCH"'] in lines
+    assert ["request.topics[0].partitions[3].partition", "3"] in lines
+
+
+def test_what_the_tables_lack_is_kept_and_said(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_bytes(b"\0\1\0\x63" + b"\0\0\0\7" + b"\xff\xff" + b"\0" + b"what?")
+    assert main(["decode", "request", str(file)]) == 0
+    captured = capsys.readouterr()
+    assert "unknown: Fetch v99 (known: 0-18)" in captured.err
+    assert json.loads(captured.out)["request"] == {"_trailing": "d2hhdD8="}
+
+
+def test_what_contradicts_the_header_is_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_bytes(FETCH)
+    assert main(["decode", "request", str(file), "--api", "Metadata"]) == 2
+    assert "the request's own header says api key 1" in capsys.readouterr().err
+    assert main(["decode", "request", str(file), "--api-version", "3"]) == 2
+    assert main(["decode", "request", str(file), "--api", "Fetcch"]) == 2
+    assert "did you mean Fetch?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "needs a length of 4 bytes at 0x0, 0 left"),
+        (b"\0\0", "needs a length of 4 bytes"),
+        (b"\0\0\0\x09abc", "the length at 0x0 says 9 bytes, 3 are left"),
+        (b"\xff\xff\xff\xffabc", "length -1 at 0x0"),
+    ],
+)
+def test_a_broken_length_is_named(file: Path, data: bytes, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_bytes(data)
+    assert main(["decode", "request", str(file), "--framed"]) == 3
+    assert said in capsys.readouterr().err
+
+
+def test_the_frames_before_and_after_a_broken_one_are_shown(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_bytes(b"".join(len(frame).to_bytes(4, "big") + frame for frame in (FETCH, FETCH[:50], PRODUCE)))
+    assert main(["decode", "request", str(file)]) == 3
+    captured = capsys.readouterr()
+    assert len(captured.out.splitlines()) == 2
+    assert captured.err.startswith(f"kcli: {file}: FetchRequest v12: ")
+
+
+def test_a_missing_file_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", "request", "/nowhere/message"]) == 3
+    assert capsys.readouterr().err == "kcli: /nowhere/message: No such file or directory\n"

@@ -1,0 +1,81 @@
+"""`kcli encode request|response`: the bytes again, from what decode printed."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.main import main
+from tests.cli.test_decode_message import FETCH, PRODUCE, REFUSED
+
+
+def decoded(command: list[str], data: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    file = tmp_path / "message"
+    file.write_bytes(data)
+    assert main(["decode", *command, str(file)]) == 0
+    return capsys.readouterr().out
+
+
+def encoded(command: list[str], text: str, tmp_path: Path) -> bytes:
+    (tmp_path / "json").write_text(text)
+    assert main(["encode", *command, str(tmp_path / "json"), "-o", str(tmp_path / "out")]) == 0
+    return (tmp_path / "out").read_bytes()
+
+
+@pytest.mark.parametrize("data", [FETCH, PRODUCE], ids=["fetch", "produce"])
+def test_a_request_there_and_back(data: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = decoded(["request", "--records", "raw"], data, tmp_path, capsys)
+    assert encoded(["request"], text, tmp_path) == data
+    assert encoded(["request", "--to", "hex"], text, tmp_path) == data.hex().encode() + b"\n"
+    assert base64.b64decode(encoded(["request", "--to", "base64"], text, tmp_path)) == data
+    assert encoded(["request", "--framed"], text, tmp_path) == len(data).to_bytes(4, "big") + data
+
+
+def test_a_response_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = decoded(["response", "--api", "18", "--api-version", "9"], REFUSED, tmp_path, capsys)
+    assert encoded(["response"], text, tmp_path) == REFUSED
+
+
+def test_lines_of_a_capture(tmp_path: Path) -> None:
+    exchange = {
+        "timestamp": "2026-11-21T00:52:34.167123Z",
+        "connection": "127.0.0.1:1-127.0.0.1:2",
+        "requestHeader": {"requestApiKey": 18, "requestApiVersion": 9, "correlationId": 7, "clientId": None},
+        "request": {"_trailing": ""},
+        "response": {"errorCode": 35, "apiKeys": []},
+    }
+    unanswered = exchange | {"response": None}
+    text = "\n".join(json.dumps(row) for row in (exchange, {"event": "gap"}, unanswered))
+    assert encoded(["response"], text, tmp_path) == REFUSED
+    assert encoded(["request"], text, tmp_path) == (b"\0\x12\0\x09\0\0\0\7\xff\xff" + b"\0") * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[]", "json: a JSON object expected"),
+        ("{", "json: not JSON: line 1, column 2"),
+        ("{}", "json: requestHeader: is missing"),
+        (
+            '{"requestHeader": {"requestApiKey": 1, "requestApiVersion": 12}, "request": {"topics": 1}}',
+            "FetchRequest v12",
+        ),
+        ('{}\n{"a": \n', "json: line 1: requestHeader: is missing"),
+        ('{"event": "gap"}\n{"a": \n', "json: line 2: not JSON"),
+    ],
+)
+def test_what_can_not_be_encoded_is_named(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "json").write_text(text)
+    assert main(["encode", "request", str(tmp_path / "json")]) == 3
+    assert said in capsys.readouterr().err
+
+
+def test_records_by_size_alone_can_not_be_encoded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "json").write_text(decoded(["request"], PRODUCE, tmp_path, capsys))
+    assert main(["encode", "request", str(tmp_path / "json")]) == 3
+    assert "decode with --records raw keeps them" in capsys.readouterr().err

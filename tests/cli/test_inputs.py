@@ -1,0 +1,68 @@
+"""Text that stands for bytes: hex in the forms that tools print, base64."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.inputs import read_bytes, unhex
+from kcli.errors import InputError, UsageError
+
+DATA = bytes(range(40))
+
+DUMPS = {
+    "digits": DATA.hex(),
+    "pairs": DATA.hex(" "),
+    "lines": "\n".join(DATA[i : i + 7].hex(" ") for i in range(0, 40, 7)),
+    "0x": ", ".join(f"0x{byte:02x}" for byte in DATA),
+    "escapes": "".join(f"\\x{byte:02X}" for byte in DATA),
+    "xxd": "00000000: 0001 0203 0405 0607 0809 0a0b 0c0d 0e0f  ................\n"
+    "00000010: 1011 1213 1415 1617 1819 1a1b 1c1d 1e1f  ................\n"
+    "00000020: 2021 2223 2425 2627                       !\"#$%&'\n",
+    "hexdump -C": "00000000  00 01 02 03 04 05 06 07  08 09 0a 0b 0c 0d 0e 0f  |................|\n"
+    "00000010  10 11 12 13 14 15 16 17  18 19 1a 1b 1c 1d 1e 1f  |................|\n"
+    "00000020  20 21 22 23 24 25 26 27                           | !\"#$%&'|\n"
+    "00000028\n",
+    "tshark -x": "0000  00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f   ................\n"
+    "0010  10 11 12 13 14 15 16 17 18 19 1a 1b 1c 1d 1e 1f   ................\n"
+    "0020  20 21 22 23 24 25 26 27                            !\"#$%&'\n",
+}
+
+
+@pytest.mark.parametrize("text", DUMPS.values(), ids=list(DUMPS))
+def test_hex_in_any_form(text: str) -> None:
+    assert unhex(text.encode()) == DATA
+
+
+def test_digits_that_look_like_an_offset_are_data() -> None:
+    assert unhex(b"00000012") == bytes.fromhex("00000012")
+    assert unhex(b"0001 0011") == bytes.fromhex("00010011")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("00 0g", "line 1, column 5: 'g'"),
+        ("00\n1", "line 2, column 1: an odd number of digits in '1'"),
+        ("00\n*\n", "line 2: `*` stands for lines"),
+    ],
+)
+def test_what_is_no_hex_is_named(text: str, said: str) -> None:
+    with pytest.raises(InputError) as raised:
+        unhex(text.encode())
+    assert said in str(raised.value)
+
+
+def test_files(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_bytes(b"AAEC\n Aw==")
+    assert read_bytes(str(file), base64_=True) == b"\0\1\2\3"
+    assert read_bytes(str(file)) == b"AAEC\n Aw=="
+    with pytest.raises(InputError, match="x: not hex: line 2"):
+        read_bytes(str(file), hex_=True)
+    with pytest.raises(UsageError, match="one of them at most"):
+        read_bytes(str(file), True, True)
+    file.write_bytes(b"A")
+    with pytest.raises(InputError, match="x: not base64"):
+        read_bytes(str(file), base64_=True)

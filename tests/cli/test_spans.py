@@ -1,0 +1,35 @@
+"""Each field with its bytes."""
+
+from __future__ import annotations
+
+from kcli.cli.spans import hexdump_lines, tree_lines
+from kcli.grammar.source import Span
+
+DATA = bytes(range(24))
+SPANS = [
+    Span("requestApiKey", 0, 2, "int16", 1),
+    Span("topics", 2, 3, "compact array count", "4 entries (compact array)"),
+    Span("x.errorCode", 3, 5, "int16", 6),
+    Span("name", 5, 23, "string", "a" * 70),
+    Span("flag", 23, 24, "bool", True),
+    Span("none", 24, 24, "bytes", None),
+]
+
+
+def test_tree() -> None:
+    lines = list(tree_lines(DATA, SPANS))
+    assert lines[0] == "0000  00 01                         requestApiKey  1  FETCH  (int16)"
+    assert lines[1] == "0002  02                            topics         4 entries (compact array)"
+    assert lines[2].endswith("x.errorCode    6  NOT_LEADER_OR_FOLLOWER  (int16)")
+    assert lines[3].startswith("0005  05 06 07 08 09 0a 0b 0c +10")
+    assert lines[3].endswith('name           "' + "a" * 60 + '…" 70 characters  (string)')
+    assert lines[4].endswith("flag           true  (bool)")
+    assert lines[5].endswith("none           null  (bytes)")
+
+
+def test_hexdump_shows_every_byte() -> None:
+    lines = list(hexdump_lines(DATA, SPANS))
+    assert lines[0].startswith("00000000  00 01 ")
+    assert lines[0].endswith("|..              |  requestApiKey  1  FETCH  (int16)")
+    shown = bytes.fromhex("".join(line[10:57] for line in lines))
+    assert shown == DATA
