@@ -116,7 +116,7 @@ def message_jars(version: str) -> list[Path]:
     """The jars with a release's generated messages, without what else those artifacts need."""
     parts = release(version)
     names = [name for name, since in MESSAGE_ARTIFACTS.items() if parts >= since]
-    names += ["kafka_2.13"] if parts < (3, 8) else []
+    names += ["kafka_2.13"] if parts < (3, 9) else []
     alone = tuple(f"{KAFKA}:{name}:{version}:alone" for name in names)
     return list(classpath((*alone, *QUIET, *JACKSON)))
 

@@ -1,0 +1,97 @@
+"""The tables against the definitions in Kafka's own jars, and against the enums in its classes."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import pytest
+
+from kcli.schemas.catalog import STOCK, catalog
+from kcli.schemas.errors import ERRORS, RETRIABLE, error_code
+from kcli.schemas.jars import read_jars
+from kcli.schemas.layout import holds, layout
+from kcli.schemas.model import Message
+from kcli.schemas.ranges import NONE, Range
+from kcli.schemas.tables import Imported, import_releases, to_files
+from tests.real.lab import run_java
+from tests.real.maven import compiled, message_jars
+from tests.real.oracle import NEWEST, RELEASES
+
+
+def kafka_jars(version: str) -> list[Path]:
+    return [path for path in message_jars(version) if path.name.startswith("kafka")]
+
+
+def test_importing_the_releases_gives_the_stock_tables_byte_for_byte() -> None:
+    jars = [path for version in RELEASES.values() for path in kafka_jars(version)]
+    for name, text in to_files(import_releases(Imported(), read_jars(jars))).items():
+        assert (STOCK / name).read_text() == text, name
+
+
+def known_as(message: Message, release: str) -> list[Message]:
+    """What the tables say of a message in a release: the variant of its day first."""
+    record_type = message.kind == "data" and message.name.endswith("Key")
+    stored = catalog().message(message.name)
+    if record_type and stored.kind == "coordinator-key":
+        return []
+    spoken = [each.message for each in stored.variants if any(release in run for run in each.message.releases)]
+    return [*spoken, stored]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_version_lies_as_its_release_says(release: str) -> None:
+    found = read_jars(kafka_jars(RELEASES[release]))[release]
+    for message in found.messages.values():
+        for known in known_as(message, release)[:1]:
+            for version in message.versions:
+                assert holds(layout(known, version), layout(message, version)), f"{message.name} v{version}"
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_release_accepts_what_its_definitions_say(release: str) -> None:
+    found = read_jars(kafka_jars(RELEASES[release]))[release]
+    said = {
+        message.api_key: message.releases[0].enabled
+        for message in found.messages.values()
+        if message.kind == "request" and message.versions
+    }
+    assert {key: versions for key, versions in said.items() if versions} == catalog().release_versions(release)
+
+
+@functools.cache
+def facts(version: str) -> list[list[str]]:
+    classpath = kafka_jars(version) + [path for path in message_jars(version) if "slf4j" in path.name]
+    done = run_java([compiled("ProtocolFacts.java", message_jars(NEWEST)), *classpath], "ProtocolFacts")
+    assert done.returncode == 0, done.stderr.decode()
+    return [line.split() for line in done.stdout.decode().splitlines()]
+
+
+def test_errors_are_those_of_the_enum() -> None:
+    errors = {int(row[1]): (row[2], row[3] == "true") for row in facts(NEWEST) if row[0] == "error"}
+    assert errors == {code: (name, code in RETRIABLE) for code, name in ERRORS.items()}
+
+
+@pytest.mark.parametrize("release", ["2.4", "2.8", "3.3", "3.9"])
+def test_errors_of_older_releases_are_known_by_their_names(release: str) -> None:
+    for row in facts(RELEASES[release]):
+        if row[0] == "error":
+            assert error_code(row[2]) == int(row[1])
+
+
+@pytest.mark.parametrize("release", ["3.9", "4.4"])
+def test_apis_are_those_of_the_enum(release: str) -> None:
+    apis = catalog().apis
+    for row in facts(RELEASES[release]):
+        if row[0] == "header":
+            key, version, request, response = map(int, row[1:])
+            found = apis[key]
+            headers = (found.request_header_version(version), found.response_header_version(version))
+            assert headers == (request, response), f"{found.name} v{version}"
+        elif row[0] == "api":
+            found = apis[int(row[1])]
+            # AlterPartition and ListConfigResources go by their newest names.
+            assert row[2] == found.log_name or row[3] in found.aliases
+            said = [run.versions for run in catalog().message(found.request).releases if release in run]
+            # An API that was dropped has still its constant, without versions.
+            assert (said or [NONE]) == [Range(int(row[4]), int(row[5]))], found.name
