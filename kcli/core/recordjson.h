@@ -39,7 +39,8 @@ static inline char *kj_codec(char *p, int codec) {
     return p;
 }
 
-/* `opened`: base offset and count are known (magic 0 and 1: what a wrapper holds was read). No brace around. */
+/* `opened`: base offset and count are known (magic 0 and 1: what a wrapper holds was read). position: below 0, it is not
+ * shown. No brace around. */
 static int kj_header(kc_out *out, const kb_batch *b, int64_t position, int valid, int opened) {
     if (kc_reserve(out, 1024)) return KC_MEMORY;
     char *p = out->data + out->size;
@@ -72,7 +73,7 @@ static int kj_header(kc_out *out, const kb_batch *b, int64_t position, int valid
     KJ_FIELD(p, "sizeInBytes", b->size);
     KJ_FIELD(p, "crc", b->crc);
     KJ_BOOL(p, "crcValid", valid);
-    KJ_FIELD(p, "_position", position);
+    if (position >= 0) KJ_FIELD(p, "_position", position);
     if (b->magic >= 2 && b->attributes & KB_HORIZON) KJ_FIELD(p, "_deleteHorizonMs", b->base_timestamp);
     if (b->attributes & ~known) KJ_FIELD(p, "_attributes", b->attributes);
     out->size = (size_t)(p - out->data);

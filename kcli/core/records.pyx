@@ -85,21 +85,23 @@ cdef class BatchText:
     decompress(codec id, payload, magic) -> bytes; raises InputError.
     control(key, value), record(key, value) -> bytes: more members (",...") of a control record, of any other; None: none.
     payloads: carry what an encoder would not make again byte for byte ("_payload", "_entry").
+    positions: say where each batch is in its file ("_position").
     """
 
     cdef Out out
     cdef object decompress, control, record, raised, error
-    cdef bint payloads, in_control, failed
+    cdef bint payloads, positions, in_control, failed
     cdef Extra on_control, on_record
     cdef readonly list problems      # (bytes from the start of the input, path, reason)
     cdef readonly int64_t batches, records, wrong_checksums
 
-    def __cinit__(self, decompress, control=None, record=None, bint payloads=True):
+    def __cinit__(self, decompress, control=None, record=None, bint payloads=True, bint positions=False):
         self.decompress, self.control, self.record, self.payloads = decompress, control, record, payloads
         if control is not None:
             self.on_control = extra_members
         if record is not None:
             self.on_record = extra_members
+        self.positions = positions
         self.problems = []
 
     def __dealloc__(self):
@@ -190,7 +192,7 @@ cdef class BatchText:
         if b.magic < 2:
             code = self.message_row(b, position, full, valid)
         else:
-            code = put_header(&self.out, b, position, valid, True)
+            code = put_header(&self.out, b, position if self.positions else -1, valid, True)
             if code == KC_OK and full:
                 code = self.records_row(b, position)
         if code == KC_OK and self.failed:
@@ -244,7 +246,7 @@ cdef class BatchText:
             problem.code, problem.record, problem.at, problem.says, problem.here = b.broken, 0, 0, b.size, b.size
             problem.says = b.key_size if b.key is NULL and b.broken == KR_KEY else b.value_size
             self.note_problem(&problem, position, position, False)
-        cdef int code = put_header(&self.out, b, position, valid, True)
+        cdef int code = put_header(&self.out, b, position if self.positions else -1, valid, True)
         if code or not full:
             return code
         code = out_put(&self.out, <const char*> b',"records":[', 12)
@@ -265,7 +267,7 @@ cdef class BatchText:
         if self.raised is not None:
             return RAISED
         if payload is None:
-            code = put_header(&self.out, b, position, valid, False)
+            code = put_header(&self.out, b, position if self.positions else -1, valid, False)
             if code == KC_OK and full:
                 code = out_put(&self.out, <const char*> b',"records":[]', 13)
             return code if code or not full else self.put_entry(b)
@@ -274,7 +276,7 @@ cdef class BatchText:
         if code:
             self.note_problem(&problem, position, position, True)
         with nogil:
-            code = put_header(&self.out, b, position, valid, code == KR_OK)
+            code = put_header(&self.out, b, position if self.positions else -1, valid, code == KR_OK)
             if code == KC_OK and full:
                 code = self.put_inner(b, messages)
         PyBuffer_Release(&view)

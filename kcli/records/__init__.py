@@ -1,11 +1,11 @@
 """Record batches of every magic: read, build, check, rewrite.
 
 scan(data)                     the batches of a records field or segment in memory, records lazily
-build_batch(records, ...)      a batch of magic 2 from values; build_marker, build_control_batch; build_message_set (old)
+build_batch(records, ...)      a batch of magic 2 from values; build_marker, build_control_batch, build_message_set
 batches_json(data, mode)       JSON text of a records field's batches, straight from the bytes
 decode_control(key, value)     what a control record says
 encode_batch(row)              a batch from its JSON form
-down_convert(...)              chunks of older batches (KIP-283)
+down_convert(data, magic)      chunks of older messages (KIP-283); FetchSend: exactly what a broker sends for a fetch
 compress, decompress           the codecs; crc32, crc32c the checksums
 
 Names are imported when they are asked for.
@@ -22,11 +22,17 @@ if TYPE_CHECKING:
     from kcli.records.builder import build_batch, build_control_batch, build_marker, build_message_set
     from kcli.records.codecs import compress, decompress
     from kcli.records.control import decode_control
+    from kcli.records.conversion import Conversion, Slice, UnsupportedCompressionError, down_convert
+    from kcli.records.fetching import FetchSend, cut_slice
     from kcli.records.text import batches_json
 
 __all__ = [
     "Batch",
+    "Conversion",
+    "FetchSend",
     "Record",
+    "Slice",
+    "UnsupportedCompressionError",
     "batches_json",
     "build_batch",
     "build_control_batch",
@@ -35,14 +41,20 @@ __all__ = [
     "compress",
     "crc32",
     "crc32c",
+    "cut_slice",
     "decode_control",
     "decompress",
+    "down_convert",
     "scan",
 ]
 
 _MODULES = {
     "Batch": "batches",
+    "Conversion": "conversion",
+    "FetchSend": "fetching",
     "Record": "batches",
+    "Slice": "conversion",
+    "UnsupportedCompressionError": "conversion",
     "batches_json": "text",
     "build_batch": "builder",
     "build_control_batch": "builder",
@@ -51,8 +63,10 @@ _MODULES = {
     "compress": "codecs",
     "crc32": "kcli.core.crc",
     "crc32c": "kcli.core.crc",
+    "cut_slice": "fetching",
     "decode_control": "control",
     "decompress": "codecs",
+    "down_convert": "conversion",
     "scan": "batches",
 }
 

@@ -50,7 +50,8 @@ def sweep_lines(
     *,
     seekable: bool = True,
     record: Hook | None = None,
-    payloads: bool = True,
+    payloads: bool = False,
+    positions: bool = False,
     progress: Callable[[int], None] | None = None,
     workers: int | None = None,
 ) -> Findings:
@@ -59,7 +60,7 @@ def sweep_lines(
     read(into, position) -> bytes, asked for rising positions unless `seekable`. emit(text): takes the lines, in order.
     """
     count = workers if workers is not None else (len(os.sched_getaffinity(0)) if seekable else 0)
-    sweep = Sweep(read, emit, full, count if seekable else 0, lambda: new_writer(record, payloads), progress)
+    sweep = Sweep(read, emit, full, count if seekable else 0, lambda: new_writer(record, payloads, positions), progress)
     try:
         return sweep.run()
     finally:

@@ -41,8 +41,9 @@ class Findings:
         self.problems += problems
 
 
-def new_writer(record: Hook | None = None, payloads: bool = True) -> core.BatchText:
-    return core.BatchText(decompress, control_members, record, payloads)
+def new_writer(record: Hook | None = None, payloads: bool = True, positions: bool = False) -> core.BatchText:
+    """A writer of batches; payloads: with what an exact encode needs; record(key, value): more members of a record."""
+    return core.BatchText(decompress, control_members, record, payloads, positions)
 
 
 def batches_json(data: memoryview | bytes, mode: str = "full", findings: Findings | None = None) -> bytes:

@@ -1,0 +1,204 @@
+"""`kcli down-convert`: batches for consumers that are too old for them."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from kcli.cli.console import open_output, progress, warn
+from kcli.cli.inputs import name_of
+from kcli.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from kcli.records.conversion import Slice
+
+__all__ = ["Size", "down_convert"]
+
+# A pipe's size, as long as it is not known.
+UNKNOWN_SIZE = 1 << 62
+UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """Bytes, also as 128k, 1M, 2G (powers of 1024)."""
+
+    name = "bytes"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        match = re.fullmatch(r"(\d+)\s*([kmg]?)(?:i?b)?", str(value).lower())
+        if not match:
+            self.fail(f"{value!r}: bytes expected, as 65536, 128k or 1M", param, ctx)
+        return int(match[1]) * UNITS[match[2]]
+
+
+@click.command()
+@click.argument("files", metavar="IN...", nargs=-1, required=True)
+@click.option("--to-magic", type=click.IntRange(0, 1), required=True, help="The message format to convert to.")
+@click.option("-o", "--output", metavar="OUT", help="Where to write the messages (default: standard output).")
+@click.option("--chunk-size", type=Size(), default="128k", show_default=True, help="Whole batches converted at a time.")
+@click.option("--fetch-size", type=Size(), help="Make what a broker sends for one partition of a fetch of N bytes.")
+@click.option("--first-offset", type=int, default=0, help="Begin at the batch that holds this offset.")
+@click.option(
+    "--tail",
+    type=click.Choice(["kafka", "kip"]),
+    default="kafka",
+    show_default=True,
+    help="With --fetch-size, the end: cut and filled as Kafka does it, or as the text of KIP-283 has it.",
+)
+@click.option("--plan", is_flag=True, help="Tell what the conversion would cost; convert nothing.")
+@click.option("--format", "format_", type=click.Choice(["table", "json"]), default="table", help="Of --plan.")
+@click.option("--quiet", is_flag=True, help="No progress, no warnings.")
+def down_convert(
+    files: tuple[str, ...],
+    to_magic: int,
+    output: str | None,
+    chunk_size: int,
+    fetch_size: int | None,
+    first_offset: int,
+    tail: str,
+    plan: bool,
+    format_: str,
+    quiet: bool,
+) -> None:
+    """Convert record batches to magic 0 or 1 (KIP-283), as brokers up to 3.9 did for old consumers.
+
+    IN: log segments, or record batches as in a fetch response; - is standard input. They are converted whole; with
+    --fetch-size, each gives exactly the bytes a broker would send. Offsets stay, headers and control batches go,
+    compression stays; zstd is refused, as messages of magic 0 and 1 do not have it.
+    """
+    if chunk_size < 1:
+        raise UsageError("--chunk-size: 1 byte or more expected")
+    if plan:
+        print_plan(files, to_magic, chunk_size, first_offset, format_)
+        return
+    if output is None and sys.stdout.isatty():
+        raise UsageError("the output is binary, and standard output a terminal: -o OUT expected")
+    with open_output(output) as out:
+        for file in files:
+            with ExitStack() as stack:
+                try:
+                    if fetch_size is not None:
+                        write_answer(
+                            out,
+                            open_source(file, stack, whole=True),
+                            to_magic,
+                            chunk_size,
+                            fetch_size,
+                            first_offset,
+                            tail,
+                        )
+                    else:
+                        convert_file(out, file, open_source(file, stack), to_magic, chunk_size, first_offset, quiet)
+                except InputError as error:
+                    out.flush()
+                    raise error.within(name_of(file)) from None
+
+
+def open_source(file: str, stack: ExitStack, whole: bool = False) -> Slice:
+    """A file or standard input; `whole`: its size must be known, so a pipe is read to its end."""
+    from kcli.records.conversion import Slice
+
+    if file == "-":
+        if whole:
+            return Slice.of(sys.stdin.buffer.read())
+        return Slice(lambda into, _position: os.readv(sys.stdin.fileno(), [into]), 0, UNKNOWN_SIZE)
+    handle = os.open(file, os.O_RDONLY)
+    stack.callback(os.close, handle)
+    status = os.fstat(handle)
+    if stat.S_ISDIR(status.st_mode):
+        raise InputError("a directory: a log segment expected")
+    if not stat.S_ISREG(status.st_mode):
+        with open(handle, "rb", closefd=False) as pipe:
+            return Slice.of(pipe.read())
+    return Slice(lambda into, position: os.preadv(handle, [into], position), 0, status.st_size)
+
+
+def convert_file(
+    out: BinaryIO, file: str, source: Slice, magic: int, chunk_bytes: int, first_offset: int, quiet: bool
+) -> None:
+    from kcli.records.conversion import Conversion
+    from kcli.records.fetching import cut_slice
+
+    if first_offset > 0 and source.size < UNKNOWN_SIZE:
+        source = cut_slice(source, source.size, first_offset)
+    conversion = Conversion(source, magic, max(first_offset, 0), chunk_bytes)
+    with progress(source.size if source.size < UNKNOWN_SIZE else None, file, quiet) as bar:
+        try:
+            for chunk in conversion.chunks():
+                out.write(chunk)
+                bar(conversion.position - source.start)
+        except InputError:
+            out.write(conversion.converter.text())
+            raise
+    if conversion.trailing:
+        warn(f"{name_of(file)}: {conversion.trailing}", quiet)
+
+
+def write_answer(
+    out: BinaryIO, source: Slice, magic: int, chunk_bytes: int, fetch_size: int, first_offset: int, tail: str
+) -> None:
+    from kcli.records.fetching import FetchSend, cut_slice
+
+    part = cut_slice(source, fetch_size, first_offset)
+    for sent in FetchSend(part, magic, first_offset, chunk_bytes, tail):
+        out.write(sent)
+
+
+def print_plan(files: tuple[str, ...], magic: int, chunk_bytes: int, first_offset: int, format_: str) -> None:
+    """What each conversion would cost. Sizes of compressed batches behind it are estimates, by the ratio they have."""
+    from kcli.jsontext import dumps
+
+    rows = []
+    for file in files:
+        with ExitStack() as stack:
+            try:
+                rows.append(plan_file(file, open_source(file, stack, whole=True), magic, chunk_bytes, first_offset))
+            except InputError as error:
+                raise error.within(name_of(file)) from None
+    if format_ == "json":
+        for row in rows:
+            click.echo(dumps(row))
+        return
+    for row in rows:
+        click.echo(
+            f"{row['file']}: {row['bytesBefore']:,} bytes -> {row['bytesAfter']:,} in magic {magic}"
+            f"{' (estimated)' if row['estimated'] else ''}, {row['records']:,} records converted\n"
+            f"  memory at most {row['peakBytesChunked']:,} bytes in chunks of {chunk_bytes:,}, "
+            f"{row['peakBytesWhole']:,} without\n"
+            f"  {row['recordsLosingHeaders']:,} records lose their headers"
+            + (f"\n  stops: {row['refused']}" if row["refused"] else "")
+        )
+
+
+def plan_file(file: str, source: Slice, magic: int, chunk_bytes: int, first_offset: int) -> dict[str, Any]:
+    from kcli.records.conversion import Conversion, UnsupportedCompressionError
+    from kcli.records.fetching import cut_slice
+
+    part = cut_slice(source, source.size, first_offset) if first_offset > 0 else source
+    conversion = Conversion(part, magic, max(first_offset, 0), chunk_bytes, counting=True)
+    refused = None
+    try:
+        for _ in conversion.chunks():
+            pass
+    except UnsupportedCompressionError as error:
+        refused = str(error)
+    counts = conversion.converter
+    return {
+        "file": name_of(file),
+        "toMagic": magic,
+        "bytesBefore": part.size,
+        "bytesAfter": counts.planned,
+        "estimated": counts.estimated,
+        "records": counts.records,
+        "recordsLosingHeaders": counts.headers_lost,
+        "chunkBytes": chunk_bytes,
+        "peakBytesChunked": conversion.most_held,
+        "peakBytesWhole": part.size + counts.planned,
+        "refused": refused,
+    }

@@ -1,0 +1,160 @@
+"""Down-conversion of batches to magic 0 or 1, lazily and in chunks (KIP-283).
+
+What becomes of a batch is told in kcli/core/downconvert.h (Kafka's RecordsUtil.downConvert); here: in which chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from typing_extensions import Buffer
+
+from kcli.core import downconvert as core
+from kcli.core import records as frames
+from kcli.errors import DecodeError, InputError
+from kcli.records.codecs import compress, decompress
+from kcli.records.pieces import ReadInto
+
+__all__ = ["CHUNK_BYTES", "Conversion", "Slice", "UnsupportedCompressionError", "down_convert"]
+
+CHUNK_BYTES = 128 * 1024
+
+# Kafka's name and number for what a consumer too old for zstd is answered.
+UNSUPPORTED = "UNSUPPORTED_COMPRESSION_TYPE (76)"
+
+
+class UnsupportedCompressionError(InputError):
+    """A zstd batch: messages of magic 0 and 1 have no such codec, and nothing is compressed anew with another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """`size` bytes of a source from `start`; read(into, position) -> bytes read."""
+
+    read: ReadInto
+    start: int
+    size: int
+
+    @classmethod
+    def of(cls, data: Buffer) -> Slice:
+        view = memoryview(data).cast("B")
+
+        def read(into: memoryview, position: int) -> int:
+            part = view[position : position + len(into)]
+            into[: len(part)] = part
+            return len(part)
+
+        return cls(read, 0, len(view))
+
+    def read_at(self, into: memoryview, position: int) -> int:
+        left = self.start + self.size - position
+        return self.read(into[: max(left, 0)], position) if left > 0 else 0
+
+
+@dataclass(slots=True)
+class Conversion:
+    """Conversion of one slice, chunk by chunk. The counts are those of what has been converted so far."""
+
+    source: Slice
+    magic: int
+    first_offset: int = 0
+    chunk_bytes: int = CHUNK_BYTES
+    counting: bool = False  # nothing is written: `converter.planned` and `most_held` take the bytes there would be
+    converter: core.Converter = field(init=False)
+    position: int = field(init=False)
+    data: bytearray = field(init=False)
+    have: int = field(init=False, default=0)
+    trailing: str = field(init=False, default="")
+    most_held: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self.converter = core.Converter(self.magic, self.first_offset, decompress, compress, self.counting)
+        self.position = self.source.start
+        self.data = bytearray(max(self.chunk_bytes, 64))
+
+    def chunks(self, chunk_bytes: int | None = None) -> Iterator[memoryview]:
+        """The converted bytes of one chunk after the other: whole batches of at most `chunk_bytes`, one at least. A
+        memoryview is good until the next is asked for; chunks of which nothing is left are not given.
+
+        UnsupportedCompressionError, DecodeError: what could be converted before in the chunk is in `converter.text()`.
+        A batch that is cut at the end is left out, and told in `trailing`.
+        """
+        limit = self.chunk_bytes if chunk_bytes is None else chunk_bytes
+        while end := self.next_chunk(limit):
+            self.converter.clear()
+            before = self.converter.planned
+            status, at = self.converter.convert(self.data, 0, end)
+            if self.counting:
+                self.most_held = max(self.most_held, end + self.converter.planned - before)
+            if status != core.DONE:
+                raise self.error(status, at)
+            self.drop(end)
+            if self.converter.size():
+                yield self.converter.text()
+
+    def next_chunk(self, limit: int) -> int:
+        """Fill the buffer; bytes of the next chunk in it, 0 at the end."""
+        while True:
+            whole = self.fill()
+            status, end = core.chunk_end(self.data, 0, self.have, limit)
+            if end:
+                return end
+            if status == frames.PARTIAL and not whole:
+                self.data.extend(bytes(len(self.data)))
+                continue
+            if status == frames.PARTIAL:
+                self.trailing = f"{self.have} bytes at 0x{self.position:x} are the begin of a batch, left out"
+            elif status != frames.END:
+                raise self.error(core.DAMAGED, 0)
+            return 0
+
+    def fill(self) -> bool:
+        """Read on; True: the slice is at its end."""
+        view = memoryview(self.data)
+        while self.have < len(self.data):
+            n = self.source.read_at(view[self.have :], self.position + self.have)
+            if n == 0:
+                return True
+            self.have += n
+        return self.position + self.have >= self.source.start + self.source.size
+
+    def drop(self, size: int) -> None:
+        self.position += size
+        self.have -= size
+        self.data[: self.have] = self.data[size : size + self.have]
+
+    def error(self, status: int, at: int) -> InputError:
+        where = self.position + at
+        if status == core.UNSUPPORTED:
+            has = f"compressed with zstd, which magic {self.magic} does not have"
+            return UnsupportedCompressionError(f"the batch at 0x{where:x} is {has}: {UNSUPPORTED}")
+        problem = self.converter.problem
+        if status == core.DAMAGED or problem is None:
+            from kcli.records.damage import describe
+
+            code, _end, _begun = frames.whole(self.data, at, self.have)
+            return DecodeError("", where, f"no batch at 0x{where:x}: {describe(self.data, self.have, at, code)}")
+        if isinstance(problem, InputError):
+            return DecodeError("records", where, f"{problem} (in the batch at 0x{where:x})")
+        code, record, _at, says, here = problem
+        suffix, reason = frames.REASONS[code]
+        path = "records" if suffix is None else f"records[{record}]{suffix}"
+        return DecodeError(path, where, f"{reason.format(says=says, here=here)} (in the batch at 0x{where:x})")
+
+
+def down_convert(
+    data: Buffer | Slice, magic: int, *, chunk_bytes: int = CHUNK_BYTES, first_offset: int = 0
+) -> Iterator[bytes]:
+    """The batches of a buffer or slice as messages of `magic` 0 or 1, in chunks made as they are asked for.
+
+    first_offset: records below it are left out of uncompressed batches. UnsupportedCompressionError at a zstd batch,
+    DecodeError at a damaged one; the batches before it in the same chunk are given first.
+    """
+    conversion = Conversion(data if isinstance(data, Slice) else Slice.of(data), magic, first_offset, chunk_bytes)
+    try:
+        for chunk in conversion.chunks():
+            yield bytes(chunk)
+    except InputError:
+        yield conversion.converter.take()
+        raise

@@ -1,0 +1,140 @@
+"""What a broker sends for one partition of a fetch that it converts down: a size it names first, and then keeps to.
+
+Kafka's LazyDownConversionRecords names max(bytes before, bytes of the first batch after conversion); what is longer is
+cut anywhere, what is shorter is filled with overflow messages, which a consumer takes for a batch that is not all there
+(LazyDownConversionRecordsSend). The text of KIP-283 has whole batches up to the size, then one message that says
+2147483647 bytes: tail "kip".
+
+Two faults of Kafka's are not copied: where the first batches vanish, its first remaining one is sent twice; a zstd
+batch with more than 131072 bytes left to fill breaks the send off.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kcli.core import downconvert as core
+from kcli.core import records as frames
+from kcli.errors import UsageError
+from kcli.records.conversion import CHUNK_BYTES, Conversion, Slice, UnsupportedCompressionError
+
+__all__ = ["FetchSend", "cut_slice"]
+
+# LazyDownConversionRecordsSend: the least an answer with batches has, and the most that is made at once.
+LEAST_OVERFLOW = 12
+OVERFLOW_BYTES = 128 * 1024
+BATCH_OVERHEAD = 61
+
+
+def cut_slice(source: Slice, fetch_size: int, first_offset: int = 0) -> Slice:
+    """What a broker takes for a fetch: from the batch that holds first_offset, at most fetch_size bytes but one whole
+    batch at least. An offset beyond the end gives an empty slice.
+    """
+    position = source.start
+    if first_offset > 0:
+        found = find_offset(source, first_offset)
+        if found is None:
+            return Slice(source.read, source.start + source.size, 0)
+        position = found
+    left = source.start + source.size - position
+    header = bytearray(18)
+    whole = 0
+    if source.read_at(memoryview(header), position) == len(header):
+        whole = int.from_bytes(header[8:12], "big", signed=True) + 12
+    least = whole if 0 < whole <= left else 0
+    return Slice(source.read, position, min(max(fetch_size, least), left))
+
+
+def find_offset(source: Slice, offset: int) -> int | None:
+    """Where the first batch begins whose last offset is at or above `offset`, by headers alone."""
+    position, end = source.start, source.start + source.size
+    data = bytearray(CHUNK_BYTES)
+    while position < end:
+        have = source.read_at(memoryview(data), position)
+        found, at = core.find_offset(data, 0, have, offset)
+        if found:
+            return position + at
+        if at == 0:
+            size = int.from_bytes(data[8:12], "big", signed=True) + 12
+            if have < 18 or size <= have or position + size > end:
+                return None
+            data = bytearray(size)
+            continue
+        position += at
+    return None
+
+
+@dataclass(slots=True)
+class FetchSend:
+    """The answer for one partition: `size` is known at once, iterating gives exactly that many bytes.
+
+    source: what `cut_slice` gave. UnsupportedCompressionError, DecodeError: the first batch can't be converted, there is
+    nothing to send. DecodeError while iterating: a damaged batch behind the first.
+    """
+
+    source: Slice
+    magic: int
+    first_offset: int = 0
+    chunk_bytes: int = CHUNK_BYTES
+    tail: str = "kafka"
+    size: int = field(init=False)
+    conversion: Conversion = field(init=False)
+    first: bytes = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.tail not in ("kafka", "kip"):
+            raise UsageError(f"tail {self.tail!r}: kafka or kip expected")
+        self.conversion = Conversion(self.source, self.magic, max(self.first_offset, 0), self.chunk_bytes)
+        self.first = bytes(next(self.conversion.chunks(0), b""))
+        if self.first:
+            self.size = max(self.source.size, len(self.first))
+        else:
+            self.size = LEAST_OVERFLOW if self.conversion.position > self.source.start else 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        left = self.size
+        for part in self.parts():
+            sent = self.fit(part, left)
+            if sent:
+                yield sent
+            left -= len(sent)
+            if not left or len(sent) < len(part):
+                break
+        yield from self.overflow(left)
+
+    def parts(self) -> Iterator[bytes | memoryview]:
+        if not self.first:
+            return
+        yield self.first
+        try:
+            yield from self.conversion.chunks()
+        except UnsupportedCompressionError:
+            return
+
+    def fit(self, part: bytes | memoryview, left: int) -> bytes:
+        """What of a part is sent with `left` bytes to go: as it is cut by Kafka, or its whole messages."""
+        if len(part) > left and self.tail == "kip":
+            _status, left, _begun = frames.whole(part, 0, left)
+        return bytes(part[:left])
+
+    def overflow(self, left: int) -> Iterator[bytes]:
+        """Fill the bytes that are left."""
+        if left and self.tail == "kip":
+            yield from fill(struct.pack(">qi", -1, 0x7FFFFFFF), left)
+            return
+        while left > 0:
+            part = min(left, OVERFLOW_BYTES)
+            head = struct.pack(">qi", -1, max(min(left + 1, 0x7FFFFFFF), BATCH_OVERHEAD))
+            yield from fill(head, part)
+            left -= part
+
+
+def fill(head: bytes, size: int) -> Iterator[bytes]:
+    """`head`, then zeroes up to `size` bytes, in parts; cut when even the head is longer."""
+    yield head[:size]
+    size -= len(head)
+    while size > 0:
+        yield bytes(min(size, OVERFLOW_BYTES))
+        size -= OVERFLOW_BYTES
