@@ -23,28 +23,28 @@ demo: $(VENV)/built  ## Run the README's examples on the captures and files in s
 test: check  ## Linters, then every test, real Kafka included
 	$(BIN)/python -m pytest
 
-check: $(VENV)/built  ## Style, types, import order
+check: $(VENV)/built $(VENV)/extra-dev  ## Style, types, import order
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-unit: $(VENV)/built  ## The tests that need neither Java nor Maven
+unit: $(VENV)/built $(VENV)/extra-dev  ## The tests that need neither Java nor Maven
 	$(BIN)/python -m pytest -m 'not real'
 
-real: $(VENV)/built  ## The tests against Apache Kafka's own classes and brokers
+real: $(VENV)/built $(VENV)/extra-dev  ## The tests against Apache Kafka's own classes and brokers
 	$(BIN)/python -m pytest -m real
 
-bench: $(VENV)/built $(VENV)/bench  ## Each bench with its peer beside it, in one run (ONLY=name for some of them)
+bench: $(VENV)/built $(VENV)/extra-dev $(VENV)/extra-bench  ## Each bench with its peer beside it, in one run (ONLY=name for some of them)
 	$(BIN)/python tests/bench/run.py $(ONLY)
 
 man: $(VENV)/built  ## Write man/ anew from the commands
 	$(BIN)/python tools/manpages.py man
 
-dist: $(VENV)/built  ## A wheel and an sdist in dist/
+dist: $(VENV)/built $(VENV)/extra-dev  ## A wheel and an sdist in dist/
 	KCLI_REQUIRE_CORE=1 $(BIN)/python -m build --no-isolation
 
-format: $(VENV)/built  ## Put every file into its standard form
+format: $(VENV)/extra-dev  ## Put every file into its standard form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -52,16 +52,18 @@ clean:  ## Remove what make has made
 	rm -rf $(VENV) build dist kcli/core/*.c kcli/core/*.so *.egg-info
 
 $(VENV)/installed: pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and f"kcli needs Python 3.11 or newer; {sys.executable} is {v[0]}.{v[1]}: make PYTHON=...")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kcli needs Python 3.11 or newer: make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install -c constraints.txt setuptools wheel cython
-	$(PIP) install -c constraints.txt --no-build-isolation -e '.[dev]'
+	$(PIP) install -c constraints.txt --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/built: $(VENV)/installed $(CORE)
 	$(BIN)/python setup.py --quiet build_ext --inplace
 	@touch $@
 
-$(VENV)/bench: $(VENV)/installed
-	$(PIP) install -c constraints.txt --no-build-isolation -e '.[bench]'
+# What an extra needs, without building kcli again.
+$(VENV)/extra-%: $(VENV)/installed
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$*"], sep="\n")' > $@.txt
+	$(PIP) install -c constraints.txt -r $@.txt
 	@touch $@
