@@ -37,6 +37,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "fetch-session": {
         "explain": "fetch_session:explain",
         "lint": "fetch_session:lint",
+        "replay": "fetch_session_replay:replay_command",
     },
     "schema": {
         "diff": "schema:diff",
@@ -64,6 +65,7 @@ HELP = {
     "encode batch": "Encode record batches of any magic from JSON.",
     "encode request": "Encode requests from JSON.",
     "encode response": "Encode responses from JSON.",
+    "fetch-session replay": "Run captured fetch sessions against a broker, and lay both sides side by side.",
     "schema diff": "Show what changed between two versions of a message, or two releases.",
     "schema import": "Import message tables from Kafka's jars.",
     "schema list": "List the messages that the tables have.",

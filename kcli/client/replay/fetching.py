@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from kcli.client.calls import call_of
+from kcli.client.calls import call, call_of
 from kcli.client.handshake import Session, connect
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.plan import Captured, Fetcher, Step
@@ -31,9 +31,9 @@ MOVED = (NOT_LEADER, FENCED_EPOCH, UNKNOWN_EPOCH)
 
 
 class LiveFetch:
-    """What became of one step. live: its exchange, in captured terms (None: no answer); problem: what was wrong."""
+    """What became of one step. live: its exchange, in captured terms; problem: what was wrong with it, in words."""
 
-    def __init__(self, step: Step, live: Captured | None, problem: str = "") -> None:
+    def __init__(self, step: Step, live: Captured, problem: str = "") -> None:
         self.step, self.live, self.problem = step, live, problem
 
 
@@ -65,27 +65,44 @@ class Fetching:
         self.homes: dict[Key, int] = {}
         self.captured_keys: dict[Key, Key] = {}
         self.wanted: dict[Key, Position] = {}
-        self.max_bytes: dict[Key, int] = {}
         self.started = False
 
     async def close(self) -> None:
+        """End the connections; sessions stay with their brokers."""
         for node in self.nodes.values():
             if node.link is not None:
                 await node.link.connection.close()
+
+    async def finish(self) -> None:
+        """Close the sessions that the capture left open, so that they take no slot of the broker's; not reported."""
+        if not self.fetcher.steps:
+            return
+        version_of = self.fetcher.steps[-1].captured.version
+        for node in self.nodes.values():
+            if node.link is not None and node.link.connection.error is None and node.session.session_id:
+                node.session.close()
+                version = self.version(node, version_of)
+                body = request_body(node.session.build(topic_ids=version >= TOPIC_IDS_SINCE), version, Limits(0))
+                await call(node.link.connection, FETCH, version, body)
 
     async def run_step(self, step: Step) -> LiveFetch:
         """Send what the captured fetch said, in live terms, and take the answer in."""
         if step.reconnect:
             await self.close()
         await self.link_nodes(step)
+        if step is self.fetcher.steps[0] and not step.is_full:
+            await self.open_sessions(step)
         self.update_wants(step)
         results = await asyncio.gather(*(self.fetch(number, step) for number in self.involved(step)))
-        problems = [problem for _, problem in results if problem]
-        answered = [live for live, _ in results if live is not None]
-        live = merged(answered) if answered else None
-        if live is not None:
-            await self.follow_leaders(live)
-        return LiveFetch(step, live, "; ".join(problems))
+        live = merged([live for live, _ in results])
+        await self.follow_leaders(live)
+        return LiveFetch(step, live, "; ".join(problem for _, problem in results if problem))
+
+    async def open_sessions(self, step: Step) -> None:
+        """The captured session was there before the capture: make one that holds what it must have held."""
+        for key in self.fetcher.carried:
+            self.wanted[key] = Position(self.positions.carried(key))
+        await asyncio.gather(*(self.fetch(number, step) for number in self.nodes))
 
     # --- connections and versions
 
@@ -93,9 +110,7 @@ class Fetching:
         """Have a connection to each broker that this step needs."""
         if not self.started:
             self.started = True
-            for key in sorted(self.fetcher.carried):
-                self.max_bytes[key] = Position(0).max_bytes
-                self.homes[key] = self.target.leader(key)
+            self.homes = {key: self.target.leader(key) for key in self.fetcher.carried}
         for key, _ in step.captured.asked:
             if key not in self.homes:
                 self.homes[key] = self.target.leader(key)
@@ -132,8 +147,6 @@ class Fetching:
             asked = {key for key, _ in captured.asked}
             for key in [key for key in self.wanted if key not in asked]:
                 del self.wanted[key]
-        for key in self.fetcher.carried if step is self.fetcher.steps[0] and not step.is_full else ():
-            self.wanted[key] = Position(self.positions.carried(key), -1, self.max_bytes[key])
         for key in captured.forgotten:
             self.wanted.pop(key, None)
         for key, offset, max_bytes in self.positions.asked(captured):
@@ -167,7 +180,7 @@ class Fetching:
         if step.is_close:
             node.session.close()
         elif captured.session_epoch == FINAL_EPOCH:
-            return FetchRequest(node.session.session_id, FINAL_EPOCH, positions, topic_ids=by_ids), None
+            return FetchRequest(NO_SESSION, FINAL_EPOCH, positions, topic_ids=by_ids), None
         else:
             self.prepare_session(node, step, positions)
         return node.session.build(topic_ids=by_ids), node.session
@@ -186,7 +199,7 @@ class Fetching:
 
     # --- sending and taking in
 
-    async def fetch(self, number: int, step: Step) -> tuple[Captured | None, str]:
+    async def fetch(self, number: int, step: Step) -> tuple[Captured, str]:
         """One request to one broker: its exchange in captured terms, and what was wrong with it."""
         node = self.nodes[number]
         assert node.link is not None
@@ -205,7 +218,8 @@ class Fetching:
         except NetworkError as error:
             if session is not None:
                 session.lose(request)
-            return None, str(error)
+            self.translate(live.read(body, None))
+            return live, str(error)
         live.response_ns = time.time_ns()
         live.request_bytes, live.response_bytes = len(frame) + 4, len(answer) + 4
         live.read(body, response)

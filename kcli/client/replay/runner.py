@@ -104,6 +104,7 @@ async def run_fetcher(fetching: Fetching, start: float, done: Callable[[], None]
                 await asyncio.sleep(start + step.seconds / fetching.scale - loop.time())
             results.append(await fetching.run_step(step))
             done()
+        await fetching.finish()
     finally:
         await fetching.close()
     return results

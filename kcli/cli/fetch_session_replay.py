@@ -1,0 +1,181 @@
+"""`kcli fetch-session replay`: the fetch sessions of a capture, run again against a broker and laid side by side."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+
+import click
+
+from kcli.capture import exchanges
+from kcli.cli.captured import holds_rows, name_of, rows
+from kcli.cli.client_options import client_options, configure
+from kcli.cli.console import console, is_terminal, warn
+from kcli.cli.inputs import schema_option
+from kcli.client.properties import ClientConfig
+from kcli.client.replay.names import TopicNames, parse_topic_map
+from kcli.client.replay.outcome import Pair, pairs
+from kcli.client.replay.plan import Captured, Plan, make_plan
+from kcli.client.replay.positions import MODES
+from kcli.client.replay.runner import Options, Replayed, parse_speed, replay
+from kcli.client.replay.source import fetch_of_exchange, fetch_of_row
+from kcli.errors import InputError, UsageError
+from kcli.jsontext import dumps
+from kcli.sessions.report import LEVELS, Level
+
+__all__ = ["replay_command"]
+
+
+@click.command("replay")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@client_options
+@click.option("--topic-map", "topics", multiple=True, metavar="CAPTURED=LIVE", help="Another topic for a captured one.")
+@click.option("--create-topics/--no-create-topics", "create", default=True, help="Make topics the cluster lacks.")
+@click.option("--offsets", type=click.Choice(MODES), default="captured", show_default=True, help="Where to fetch from.")
+@click.option("--speed", default="1", show_default=True, metavar="X|max", help="Times as fast as captured.")
+@click.option(
+    "--mode",
+    type=click.Choice(["incremental", "full", "draft"]),
+    default="incremental",
+    show_default=True,
+    help="Sessions as captured; none at all; or those of KIP-227's third draft.",
+)
+@click.option("--repeat", type=click.IntRange(1), default=1, metavar="N", help="Run it all N times.")
+@click.option(
+    "--compare",
+    "level",
+    type=click.Choice(LEVELS),
+    help="How alike the answers must be (default: shape, and none where --mode changes the requests).",
+)
+@click.option("--format", "format_", type=click.Choice(["table", "jsonl"]), help="Default: table on a terminal.")
+@schema_option
+@click.option("-q", "--quiet", is_flag=True, help="No progress, no notes.")
+def replay_command(
+    files: tuple[str, ...],
+    bootstrap: str | None,
+    settings: tuple[str, ...],
+    topics: tuple[str, ...],
+    create: bool,
+    offsets: str,
+    speed: str,
+    mode: str,
+    repeat: int,
+    level: Level | None,
+    format_: str | None,
+    dialect: str | None,
+    quiet: bool,
+) -> int:
+    """Run the fetch sessions in FILE... against a broker, and lay what it answers beside what was captured.
+
+    FILE: a capture, or the lines of `kcli decode pcap --format jsonl`, edited or not; - is standard input. Several
+    captures are read as one. All captured
+    connections run at once, in the captured rhythm (or --speed). Session ids and topic ids are the live broker's own.
+
+    --offsets: captured keeps the positions (clamped to what the live partitions hold), relative counts them from the
+    live beginning, earliest and latest start there and follow the live records. Exit 1 when the answers differ.
+    """
+    config = configure(bootstrap, settings, quiet=quiet)
+    options = Options(offsets, parse_speed(speed), mode == "full", repeat, parse_topic_map(topics), create)
+    if mode == "draft":
+        raise UsageError("--mode draft: no broker here speaks KIP-227's third draft yet")
+    level = level or ("shape" if mode == "incremental" else "none")
+    names = TopicNames()
+    problems: list[InputError] = []
+    plan = make_plan(read_fetches(files, names, dialect, problems))
+    tell_plan(plan, quiet)
+    if not plan.fetches:
+        raise (
+            problems[0]
+            if problems
+            else InputError(f"{', '.join(map(name_of, files))}: no fetch that could be replayed")
+        )
+    replayed = run(plan, names, config, options, quiet)
+    if replayed.clamped and not quiet:
+        warn(f"{replayed.clamped} partitions do not hold all captured offsets: clamped to what they hold (--offsets)")
+    found = list(pairs(replayed, names.names, level))
+    show(found, format_ or ("table" if is_terminal(sys.stdout) else "jsonl"))
+    conclude(problems)
+    return 1 if any(each.differences for each in found) else 0
+
+
+def run(plan: Plan, names: TopicNames, config: ClientConfig, options: Options, quiet: bool) -> Replayed:
+    """Against the brokers of `config`."""
+    if not config["bootstrap.servers"]:
+        raise UsageError("fetch-session replay needs --bootstrap HOST:PORT (or bootstrap.servers in --config)")
+    with counting(plan.fetches * options.repeat, quiet) as done:
+        tell = ignore if quiet else warn
+        return asyncio.run(replay(plan, names, config, options, tell=tell, done=done))
+
+
+@contextlib.contextmanager
+def counting(total: int, quiet: bool) -> Iterator[Callable[[], None]]:
+    """A bar of fetches on a terminal's stderr; the function given is called after each."""
+    if quiet or not is_terminal(sys.stderr):
+        yield lambda: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("fetches"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("fetches", total=total)
+        yield lambda: bar.advance(task)
+
+
+def ignore(_text: str) -> None:
+    pass
+
+
+def read_fetches(file: str, names: TopicNames, dialect: str | None, problems: list[InputError]) -> Iterator[Captured]:
+    """The fetches of a file; what can't be read of it ends up in `problems`."""
+    made: Captured | None
+    if holds_rows(file):
+        for number, row in rows(file):
+            try:
+                made = fetch_of_row(raised(row), names)
+            except InputError as error:
+                problems.append(error if error.file else InputError(f"line {number}: {error.text}", file=name_of(file)))
+                continue
+            if made is not None:
+                yield made
+        return
+    try:
+        for item in exchanges.read([file], dialect=dialect):
+            made = fetch_of_exchange(item, names) if isinstance(item, exchanges.Exchange) else None
+            if made is not None:
+                yield made
+    except InputError as error:
+        problems.append(error)
+
+
+def raised(row: dict[str, object] | InputError) -> dict[str, object]:
+    if isinstance(row, InputError):
+        raise row
+    return row
+
+
+def tell_plan(plan: Plan, quiet: bool) -> None:
+    if quiet:
+        return
+    for reason, count in plan.left_out.items():
+        warn(f"{count} fetches {reason} are left out")
+    if plan.followers:
+        warn(f"{plan.followers} fetches of brokers (followers) are replayed as a consumer's")
+
+
+def show(found: list[Pair], format_: str) -> None:
+    if format_ == "jsonl":
+        sys.stdout.writelines(dumps(each.as_dict()) + "\n" for each in found)
+        return
+    from kcli.cli.fetch_session_replay_view import show_pairs
+
+    show_pairs(found)
+
+
+def conclude(problems: list[InputError]) -> None:
+    """Name what could not be read, the last as the command's own error (exit 3)."""
+    for problem in problems[:-1]:
+        warn(str(problem))
+    if problems:
+        raise problems[-1]
