@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from kcli.schemas.catalog import Catalog
@@ -119,4 +118,4 @@ def definition(message: Message, version: int | None) -> dict[str, Any]:
 def only(fields: Iterable[Field], version: int) -> Iterator[Field]:
     for field in fields:
         if version in field.versions:
-            yield replace(field, fields=tuple(only(field.fields, version)))
+            yield field._replace(fields=tuple(only(field.fields, version)))

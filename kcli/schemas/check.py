@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kcli.schemas.model import SCALARS, Field, Message
 from kcli.schemas.ranges import Range
@@ -160,7 +160,7 @@ def repair(message: Message) -> tuple[Message, list[Finding]]:
     """The message with every clashing or missing tag replaced by the lowest free one, and what was done."""
     found: list[Finding] = []
     fields = retag(message.name, message.fields, "", found)
-    return replace(message, fields=fields), found
+    return message._replace(fields=fields), found
 
 
 def retag(message: str, fields: tuple[Field, ...], path: str, found: list[Finding]) -> tuple[Field, ...]:
@@ -172,6 +172,6 @@ def retag(message: str, fields: tuple[Field, ...], path: str, found: list[Findin
             claimed.add(free)
             text = f"given tag {free}, the next free one"
             found.append(Finding(message, f"{path}{field.name}", "tag-assigned", text))
-            field = replace(field, tag=free)
-        result.append(replace(field, fields=retag(message, field.fields, f"{path}{field.name}.", found)))
+            field = field._replace(tag=free)
+        result.append(field._replace(fields=retag(message, field.fields, f"{path}{field.name}.", found)))
     return tuple(result)

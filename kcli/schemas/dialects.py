@@ -12,7 +12,7 @@ where those of the draft can't be meant.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +172,7 @@ def with_key(stock: Catalog, dialect: Dialect, message: Message) -> Message:
         taken = {*stock.rows, *dialect.api_keys.values()}
         key = known if known is not None else next(key for key in PRIVATE_KEYS if key not in taken)
     dialect.api_keys[api] = key
-    return replace(message, api_key=key)
+    return message._replace(api_key=key)
 
 
 def api_name(message: Message) -> str:
@@ -186,8 +186,7 @@ def over(stock: Catalog, message: Message) -> Message:
         return message
     spoken = message.versions
     flexible = {v for v in {*known.versions, *spoken} if v in (message if v in spoken else known).flexible}
-    return replace(
-        known,
+    return known._replace(
         versions=covering({*known.versions, *spoken}),
         flexible=run(message.name, flexible, known.flexible),
         fields=(*cut(known.fields, spoken), *limited(message.fields, spoken)),

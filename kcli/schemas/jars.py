@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kcli.errors import InputError, SchemaError
@@ -85,7 +85,7 @@ def definition(jar: zipfile.ZipFile, info: zipfile.ZipInfo, artifact: str, relea
         raise SchemaError(f"{info.filename}: {error.text}") from None
     unstable = raw.get("latestVersionUnstable") is True
     said = Releases(release, release, message.versions, unstable, tuple(raw.get("listeners", ())))
-    return replace(message, releases=(said,) if message.versions else (), component=component(artifact, message.name))
+    return message._replace(releases=(said,) if message.versions else (), component=component(artifact, message.name))
 
 
 def component(artifact: str, name: str) -> str:

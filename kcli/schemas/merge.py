@@ -14,7 +14,6 @@ building. So, message by message:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from kcli.errors import SchemaError
 from kcli.schemas.layout import holds, layout, reads
@@ -72,14 +71,13 @@ def as_type(old: Message, new: Message) -> Message:
     """The old key whose version was the type number, as version 0 of a key of that type."""
     number = new.api_key or 0
     zero = Range(0, 0)
-    return replace(
-        old,
+    return old._replace(
         name=new.name,
         kind=new.kind,
         api_key=number,
         versions=zero,
-        fields=tuple(replace(field, versions=ALL) for field in old.fields if number in field.versions),
-        releases=tuple(replace(each, versions=zero) for each in old.releases if number in each.versions),
+        fields=tuple(field._replace(versions=ALL) for field in old.fields if number in field.versions),
+        releases=tuple(each._replace(versions=zero) for each in old.releases if number in each.versions),
     )
 
 
@@ -87,8 +85,7 @@ def combine(old: Message, new: Message, before: str | None) -> Message:
     """One message out of what is known and a newer release's definition of it."""
     parting = [v for v in old.versions if v in new.versions and not reads(layout(new, v), layout(old, v))]
     fields = graft_versions(old, new, [v for v in old.versions if v not in parting])
-    merged = replace(
-        new,
+    merged = new._replace(
         versions=covering({*old.versions, *new.versions}),
         fields=fields,
         releases=follow(old.releases, new.releases[-1], before),
@@ -103,12 +100,12 @@ def follow(known: tuple[Releases, ...], new: Releases, before: str | None) -> tu
     """What is known, and what the new release says: one run with the release before it, if that says the same."""
     # The release may be known already: then it is read anew.
     known = tuple(
-        replace(each, until=before or each.until) if new.since in each else each
+        each._replace(until=before or each.until) if new.since in each else each
         for each in known
         if each.since != new.since
     )
     if known and known[-1].until == before and known[-1].says_same(new):
-        return (*known[:-1], replace(known[-1], until=new.until))
+        return (*known[:-1], known[-1]._replace(until=new.until))
     return (*known, new)
 
 
@@ -124,7 +121,7 @@ def variants(old: Message, new: Message, versions: list[int]) -> list[Variant]:
     # Releases before an earlier change of these versions had yet another layout.
     since = max((each.before for each in old.variants if each.versions & spoken), key=release_order, default="0")
     others = tuple(late for each in old.releases if each.versions & spoken and (late := each.starting(since)))
-    form = replace(old, versions=spoken, releases=others, variants=(), aliases=())
+    form = old._replace(versions=spoken, releases=others, variants=(), aliases=())
     return [Variant(new.releases[-1].since, spoken, form)]
 
 
@@ -143,7 +140,7 @@ def graft_versions(old: Message, new: Message, versions: list[int]) -> tuple[Fie
     fields = new.fields
     for version in reversed(versions):
         wanted = layout(old, version)
-        if holds(layout(replace(new, fields=fields), version), wanted):
+        if holds(layout(new._replace(fields=fields), version), wanted):
             continue
         dropped = version not in new.versions
         fields = graft(fields, old.fields, version, cut=dropped, path=f"{new.name} v{version}")
@@ -172,13 +169,12 @@ def graft(base: tuple[Field, ...], old: tuple[Field, ...], version: int, *, cut:
 def only(field: Field, version: int) -> Field:
     """The field as it is in one version, and in no other."""
     members = tuple(only(member, version) for member in field.fields if version in member.versions)
-    return replace(field.within(Range(version, version)), fields=members)
+    return field.within(Range(version, version))._replace(fields=members)
 
 
 def widen(base: Field, old: Field, version: int, *, cut: bool, path: str) -> Field:
     """The base field, there in this version too, and then as the old one."""
-    return replace(
-        base,
+    return base._replace(
         versions=extend(base.versions, version, path),
         nullable=extend(base.nullable, version, path) if version in old.nullable else base.nullable,
         tagged=extend(base.tagged, version, path) if version in old.tagged else base.tagged,

@@ -5,7 +5,7 @@ The terms are those of Kafka's own message definitions (KIP-482 and the README b
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from kcli.schemas.ranges import NONE, Range
 
@@ -23,8 +23,7 @@ INTEGERS = {
 SCALARS = frozenset([*INTEGERS, "bool", "float64", "uuid", "string", "bytes", "records"])
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One field.
 
     name      as in JSON: `maxWaitMs`
@@ -66,13 +65,12 @@ class Field:
         """The field in these versions only."""
         tagged = self.tagged & versions
         tag = self.tag if tagged else None
-        return replace(
-            self, versions=self.versions & versions, nullable=self.nullable & versions, tagged=tagged, tag=tag
+        return self._replace(
+            versions=self.versions & versions, nullable=self.nullable & versions, tagged=tagged, tag=tag
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Releases:
+class Releases(NamedTuple):
     """What a run of releases, `since` to `until` (both included), says of a message.
 
     versions   its valid versions
@@ -100,7 +98,7 @@ class Releases:
         """Those of them from a release on; None when they all came before it."""
         if release_order(self.until) < release_order(since):
             return None
-        return replace(self, since=max(self.since, since, key=release_order))
+        return self._replace(since=max(self.since, since, key=release_order))
 
     def __contains__(self, release: object) -> bool:
         """Is this release, "3.9", one of them?"""
@@ -117,8 +115,7 @@ def release_order(release: str) -> tuple[int, ...]:
     return tuple(int(part) for part in release.split("."))
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One message in all its versions.
 
     kind       "request", "response", "header", "data", "metadata", "coordinator-key", "coordinator-value"
@@ -146,8 +143,7 @@ class Message:
         return version in self.flexible
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(NamedTuple):
     """Another layout of the same versions of a message, spoken by the releases before `before`."""
 
     before: str
@@ -159,8 +155,7 @@ class Variant:
         return f"before {self.before}"
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
+class Api(NamedTuple):
     """A pair of request and response.
 
     name      "ListOffsets"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kcli.errors import SchemaError
 
@@ -13,12 +12,22 @@ __all__ = ["ALL", "HIGHEST", "NONE", "Range", "covering"]
 HIGHEST = 32767
 
 
-@dataclass(frozen=True, slots=True, order=True)
 class Range:
     """Versions lo to hi, both included. Empty, and false, when hi < lo."""
 
-    lo: int
-    hi: int
+    __slots__ = ("hi", "lo")
+
+    def __init__(self, lo: int, hi: int) -> None:
+        self.lo, self.hi = lo, hi
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Range) and (self.lo, self.hi) == (other.lo, other.hi)
+
+    def __hash__(self) -> int:
+        return hash((self.lo, self.hi))
+
+    def __repr__(self) -> str:
+        return f"Range({self.lo}, {self.hi})"
 
     @classmethod
     def parse(cls, text: str) -> Range:

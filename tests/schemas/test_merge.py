@@ -1,4 +1,3 @@
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from tests.schemas.definitions import field, message
 def said(raw: dict[str, Any], release: str, component: str = "clients") -> Message:
     built = build(raw)
     releases = (Releases(release, release, built.versions),) if built.versions else ()
-    return replace(built, releases=releases, component=component)
+    return built._replace(releases=releases, component=component)
 
 
 def merged(*releases: dict[str, Any] | list[dict[str, Any]], component: str = "clients") -> Tables:
