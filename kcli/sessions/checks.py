@@ -181,7 +181,7 @@ def moved(ledger: Ledger, session: Watched, x: FetchExchange, key: Key, seat: Se
     if session.privileged:
         if seat.start >= offset or seat.high < 0:
             return
-    elif not seat.skipped and (offset <= seat.high or ledger.offsets.explains(key, offset)):
+    elif not seat.skipped and (offset <= seat.high or ledger.offsets.explains(key, offset, session.used_ns)):
         return
     text = f"{name_of(ledger, key)} moves from {before} to {offset} though no answer had records of it"
     ledger.find(x, "position-jump", x.session_id, text)
@@ -329,7 +329,11 @@ def dropped(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
 
 
 def refused(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
-    """An error in answer to a session: was there a reason?"""
+    """An error in answer to a session: was there a reason? The positions say what the client believes all the same."""
+    for key, asked in x.asked:
+        seat = session.seats.get(key)
+        if seat is not None:
+            moved(ledger, session, x, key, seat, asked[0])
     if x.error == EPOCH_MISMATCH and session.next_epoch == x.session_epoch:
         text = f"epoch {x.session_epoch} refused, which was due"
         ledger.find(x, "epoch-refused", x.session_id, text)

@@ -45,7 +45,7 @@ class Feeder:
         response = item.response
         if request is None or (response is None and item.response_frame is not None):
             self.skipped += 1
-            self.ledger.blur(item.connection)
+            self.ledger.blur(item.connection, item.request_ns)
             return
         x = FetchExchange(item.link.server, item.connection, header, item.request_ns, item.response_ns)
         x.request_bytes = item.request_bytes
@@ -54,12 +54,12 @@ class Feeder:
 
     def event(self, item: Event) -> None:
         """Bytes that are no exchange: what they may have said is not known."""
-        self._miss(item.kind, item.connection)
+        self._miss(item.kind, item.connection, item.ns)
 
     def row(self, row: Mapping[str, Any]) -> None:
         """A line of `decode pcap --format jsonl` or of a broker's request log. InputError: it is neither."""
         if "event" in row:
-            self._miss(row["event"], row.get("connection"))
+            self._miss(row["event"], row.get("connection"), times(row)[0])
             return
         self.exchanges += 1
         try:
@@ -84,7 +84,7 @@ class Feeder:
         server, connection = ends[1], ends[0]
         if request is None or (response is None and row.get("responseBytes")):
             self.skipped += 1
-            self.ledger.blur(connection)
+            self.ledger.blur(connection, times(row)[0])
             return
         self._learn_names(request, response)
         ns, response_ns = times(row)
@@ -99,10 +99,10 @@ class Feeder:
             if "_topicName" in topic:
                 names[topic["topicId"]] = topic["_topicName"]
 
-    def _miss(self, kind: str, connection: str | None) -> None:
+    def _miss(self, kind: str, connection: str | None, ns: int) -> None:
         if kind not in HARMLESS:
             ends = ENDS.match(connection or "")
-            self.ledger.blur(ends[0] if ends else None)
+            self.ledger.blur(ends[0] if ends else None, ns)
 
 
 def times(row: Mapping[str, Any]) -> tuple[int, int | None]:

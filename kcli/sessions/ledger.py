@@ -76,9 +76,12 @@ class Ledger:
         if self.fetches % SWEEP == 0:
             self._sweep()
 
-    def blur(self, connection: str | None) -> None:
-        """Bytes of this connection are missing (None: nobody knows of which): its sessions are no longer certain."""
-        self.offsets.complete = False
+    def blur(self, connection: str | None, ns: int = 0) -> None:
+        """Bytes of this connection are missing (None: nobody knows of which): its sessions are no longer certain.
+
+        ns: when; 0 when that is not known.
+        """
+        self.offsets.miss(ns or self._now)
         watched = [*self.sessions.values()] if connection is None else [*self._on.get(connection, ())]
         for session in watched:
             session.blur()

@@ -19,14 +19,14 @@ class Offsets:
 
     elsewhere: the greatest offset of a partition (by name) that a client could have learnt from ListOffsets or
         OffsetFetch
-    complete: nothing of the capture is missing, so that what was told to somebody was seen
+    missed_ns: when something was last missing from the capture (-1: never), which may have told a client anything
     """
 
     def __init__(self) -> None:
         self.marks: dict[tuple[str, Key], list[tuple[int, int]]] = {}
         self.names: dict[str, str] = {}
         self.elsewhere: dict[Key, int] = {}
-        self.complete = True
+        self.missed_ns = -1
 
     def learn(self, x: FetchExchange) -> None:
         """High watermarks of an answer."""
@@ -55,9 +55,16 @@ class Offsets:
                 return mark
         return None
 
-    def explains(self, key: Key, offset: int) -> bool:
-        """Whether a client may have learnt of this offset from something else than its session."""
-        if not self.complete:
+    def miss(self, ns: int) -> None:
+        """Something of the capture is missing; ns 0: nobody knows when."""
+        self.missed_ns = max(self.missed_ns, ns)
+
+    def explains(self, key: Key, offset: int, since: int) -> bool:
+        """Whether a client may have learnt of this offset, beyond what its session told it, from something else.
+
+        since: when the session's last fetch was sent (ns). What was known before then, the session has told.
+        """
+        if self.missed_ns >= since:
             return True
         name = self.names.get(key[0], key[0])
         return self.elsewhere.get((name, key[1]), -1) >= offset
