@@ -127,26 +127,36 @@ def ignore(_text: str) -> None:
     pass
 
 
-def read_fetches(file: str, names: TopicNames, dialect: str | None, problems: list[InputError]) -> Iterator[Captured]:
-    """The fetches of a file; what can't be read of it ends up in `problems`."""
-    made: Captured | None
-    if holds_rows(file):
-        for number, row in rows(file):
-            try:
-                made = fetch_of_row(raised(row), names)
-            except InputError as error:
-                problems.append(error if error.file else InputError(f"line {number}: {error.text}", file=name_of(file)))
-                continue
-            if made is not None:
-                yield made
+def read_fetches(
+    files: Sequence[str], names: TopicNames, dialect: str | None, problems: list[InputError]
+) -> Iterator[Captured]:
+    """The fetches of all files; what can't be read of them ends up in `problems`."""
+    captures: list[str] = []
+    for file in files:
+        if holds_rows(file):
+            yield from read_rows(file, names, problems)
+        else:
+            captures.append(file)
+    if not captures:
         return
     try:
-        for item in exchanges.read([file], dialect=dialect):
+        for item in exchanges.read(captures, dialect=dialect):
             made = fetch_of_exchange(item, names) if isinstance(item, exchanges.Exchange) else None
             if made is not None:
                 yield made
     except InputError as error:
         problems.append(error)
+
+
+def read_rows(file: str, names: TopicNames, problems: list[InputError]) -> Iterator[Captured]:
+    for number, row in rows(file):
+        try:
+            made = fetch_of_row(raised(row), names)
+        except InputError as error:
+            problems.append(error if error.file else InputError(f"line {number}: {error.text}", file=name_of(file)))
+            continue
+        if made is not None:
+            yield made
 
 
 def raised(row: dict[str, object] | InputError) -> dict[str, object]:
