@@ -1,0 +1,78 @@
+"""What is fuzzed. A target takes damaged bytes and raises nothing but KcliError; its seeds are real bytes."""
+
+from __future__ import annotations
+
+import functools
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from kcli.errors import KcliError
+from kcli.grammar import frames, messages
+from kcli.grammar.codec import MessageCodec
+from tests import messages as made
+from tests.fuzz.damage import damaged
+
+__all__ = ["TARGETS", "Target"]
+
+ROOT = Path(__file__).parents[2]
+LARGEST = 300_000  # bytes of a seed: more only makes the rounds slow
+
+
+class Target(NamedTuple):
+    """name; one round, given a source of chance: returns the bytes that it tried."""
+
+    name: str
+    round: Callable[[random.Random], bytes]
+
+
+@functools.cache
+def every_message() -> list[tuple[MessageCodec, bytes]]:
+    found = []
+    for message, version in made.every_message():
+        codec = messages.data(message.name, version)
+        for shape in (made.filled, made.strange):
+            data = codec.write(shape(message, version))
+            if data:
+                found.append((codec, data))
+    return found
+
+
+def message(rng: random.Random) -> bytes:
+    """Both readers say the same, and what they accept is written back as it was."""
+    codec, data = rng.choice(every_message())
+    data = damaged(data, rng)
+    outcomes = [outcome(verbs, data) for verbs in (codec.compiled, codec.interpreted) if verbs is not None]
+    assert outcomes[0] == outcomes[-1], (codec.what, outcomes)
+    if not isinstance(outcomes[0], str):
+        text, end = outcomes[0][1:]
+        assert codec.write(json.loads(text)) == data[:end], (codec.what, text)
+    return data
+
+
+def outcome(verbs: object, data: bytes) -> str | tuple[str, bytes, int]:
+    try:
+        value, end = verbs.read(data)  # type: ignore[attr-defined]
+        text, text_end = verbs.json(data, records="raw")  # type: ignore[attr-defined]
+        assert text_end == end == verbs.skip(data)  # type: ignore[attr-defined]
+    except KcliError as error:
+        return str(error)
+    return repr(value), text, end
+
+
+def request(rng: random.Random) -> bytes:
+    """A frame that is read is written back as it was, whatever its header says."""
+    codec, body = rng.choice(every_message())
+    header = {"requestApiKey": rng.randrange(100), "requestApiVersion": rng.randrange(20)}
+    data = damaged(messages.request_header(*header.values()).write(header) + body, rng)
+    try:
+        found = frames.decode_request(data)
+    except KcliError:
+        return data
+    assert frames.encode_request(found.header, found.body) == data, codec.what
+    return data
+
+
+TARGETS = [Target("message", message), Target("request", request)]

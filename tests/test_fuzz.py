@@ -1,0 +1,43 @@
+"""A short run of each fuzz target with a fixed seed (`make fuzz MINUTES=10`: a long one), and the fuzzer itself."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from kcli.errors import InputError
+from tests.fuzz.damage import damaged
+from tests.fuzz.run import fuzz
+from tests.fuzz.targets import TARGETS, Target
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_damage_breaks_nothing(target: Target) -> None:
+    assert fuzz(target, 1.0, seed=1) > 0
+
+
+def test_the_same_seed_does_the_same_damage() -> None:
+    data = bytes(range(256))
+    made = {damaged(data, random.Random(7)) for _ in range(3)}
+    assert len(made) == 1
+    assert made != {data}
+
+
+def test_a_fault_is_found_and_can_be_had_again() -> None:
+    def faulty(rng: random.Random) -> bytes:
+        if rng.random() < 0.1:
+            raise IndexError("a bug")
+        return b""
+
+    with pytest.raises(IndexError) as raised:
+        fuzz(Target("faulty", faulty), 5, seed=3)
+    assert raised.value.__notes__[0].startswith("faulty, seed 3, round ")
+
+
+def test_an_error_for_users_that_comes_through_is_a_fault() -> None:
+    def careless(rng: random.Random) -> bytes:
+        raise InputError("not caught")
+
+    with pytest.raises(AssertionError, match="not caught"):
+        fuzz(Target("careless", careless), 5, seed=3)
