@@ -47,6 +47,8 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     },
     "send": "send:send",
     "snapshot": {
+        "diff": "snapshot_diff:diff",
+        "image": "snapshot_image:image",
         "inspect": "snapshot:inspect",
         "verify": "snapshot_verify:verify",
     },
@@ -72,6 +74,8 @@ HELP = {
     "schema show": "Show a message's fields.",
     "send": "Send one request to a broker and decode its response.",
     "snapshot": "KRaft snapshots: inspect, verify, query, compare, write and fetch them.",
+    "snapshot diff": "Show what changed between two snapshots or offsets.",
+    "snapshot image": "Query the metadata in a snapshot and the log behind it.",
     "snapshot inspect": "Show what a snapshot or a metadata log segment holds.",
     "snapshot verify": "Check snapshots, log segments or a whole directory against Kafka's rules.",
     "decode": "Read the bytes of Kafka: captures, requests, responses, record batches, log segments.",

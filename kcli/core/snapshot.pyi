@@ -4,6 +4,7 @@ from typing import Any
 FACTS: dict[str, int]
 
 def partition_facts(framed: Any) -> tuple[int, int, tuple[int, ...], tuple[int, ...]] | None: ...
+def count_facts(partitions: dict[int, Any], totals: list[int]) -> list[Any]: ...
 
 class Partitions:
     count: int

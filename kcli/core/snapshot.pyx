@@ -46,7 +46,7 @@ cdef extern from "snapshot.h" nogil:
     uint32_t kc_big32(const uint8_t* at)
     void kc_release(const void* start, size_t size)
 
-__all__ = ["FACTS", "Partitions", "Seen", "Walk", "partition_facts"]
+__all__ = ["FACTS", "Partitions", "Seen", "Walk", "count_facts", "partition_facts"]
 
 DEF PARTITION_RECORD = 3
 DEF PAIRS = 4096
@@ -113,6 +113,34 @@ def partition_facts(framed not None):
         )
     finally:
         PyBuffer_Release(&view)
+
+
+def count_facts(dict partitions not None, list totals not None):
+    """Add to totals[i] the partitions for which bit i of FACTS holds; the values the kernel refuses, as a list."""
+    cdef kc_partition partition
+    cdef const uint8_t* data
+    cdef Py_ssize_t size
+    cdef int facts, bit
+    cdef int64_t[6] sums
+    cdef list others = []
+    memset(sums, 0, sizeof(sums))
+    for framed in partitions.values():
+        if not isinstance(framed, bytes):
+            others.append(framed)
+            continue
+        data = <const uint8_t*>PyBytes_AS_STRING(framed)
+        size = len(<bytes>framed)
+        if size < 4 or data[0] != 1 or data[1] != PARTITION_RECORD or data[2] > 2:
+            others.append(framed)
+        elif kc_read_partition(data + 3, data + size, data[2], &partition) != 0:
+            others.append(framed)
+        else:
+            facts = judge(&partition)
+            for bit in range(6):
+                sums[bit] += (facts >> bit) & 1
+    for bit in range(6):
+        totals[bit] += sums[bit]
+    return others
 
 
 cdef class Partitions:

@@ -6,12 +6,12 @@ for: a cluster of a million partitions is a few hundred MB that way, and most qu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from kcli.snapshots.levels import FEATURE, level_name
-from kcli.snapshots.partitions import facts_of, id_text
+from kcli.snapshots.partitions import FACTS, facts_of, id_text
 
 __all__ = ["MIGRATING", "UNASSIGNED", "Image", "Partition", "Provenance", "Topic", "normal_partition"]
 
@@ -64,6 +64,7 @@ class Image:
     next_producer_id   -1: none was ever handed out
     kraft_version, voters   from the control records (KIP-853); None where there are none
     zk_migration_state      None, or the number in ZkMigrationStateRecord
+    file_provenance   the snapshot's last metadata record by its place in the file, as kafka-metadata-shell tells it
     unread        {(apiKey, version): count} of records that could not be taken in
     """
 
@@ -82,6 +83,7 @@ class Image:
     voters: list[Value] | None = None
     zk_migration_state: int | None = None
     provenance: Provenance = field(default_factory=Provenance)
+    file_provenance: Provenance | None = None
     unread: dict[tuple[int, int], int] = field(default_factory=dict)
     decode: Callable[[bytes], Partition] | None = None
 
@@ -93,6 +95,11 @@ class Image:
     @property
     def metadata_version(self) -> str | None:
         return level_name(self.level) if self.level is not None else None
+
+    @property
+    def shell_provenance(self) -> Provenance:
+        """What kafka-metadata-shell shows: of a snapshot alone the place in the file, behind log records the log's."""
+        return self.file_provenance or self.provenance
 
     def topic_named(self, name: str) -> Topic | None:
         """The topic of that name; the last one where a damaged snapshot has two."""
@@ -138,6 +145,16 @@ class Image:
             for number in sorted(topic.partitions):
                 yield topic, number, self.summary(topic.partitions[number])
 
+    def count_facts(self) -> dict[str, int]:
+        """{key of partitions.FACTS: how many partitions}."""
+        totals = [0] * len(FACTS)
+        for topic in self.topics.values():
+            for partition in fast_counts(topic.partitions, totals):
+                bits = facts_of(self.decoded(partition))
+                for index, bit in enumerate(FACTS.values()):
+                    totals[index] += bool(bits & bit)
+        return dict(zip(FACTS, totals, strict=True))
+
     def partition_count(self) -> int:
         return sum(len(topic.partitions) for topic in self.topics.values())
 
@@ -167,3 +184,12 @@ def fast_summary(framed: bytes) -> Summary | None:
     except ImportError:
         return None
     return partition_facts(framed)
+
+
+def fast_counts(partitions: dict[int, bytes | Partition], totals: list[int]) -> Iterable[bytes | Partition]:
+    """Let the kernel add to the totals; the partitions that it leaves."""
+    try:
+        from kcli.core.snapshot import count_facts
+    except ImportError:
+        return partitions.values()
+    return count_facts(partitions, totals)

@@ -8,7 +8,7 @@ from typing import Any
 from kcli.errors import DecodeError, InputError
 from kcli.snapshots.decoding import CONTROL_TYPES, Decoder
 from kcli.snapshots.framing import Batch, Fault, batches, checksum, release
-from kcli.snapshots.image import Image
+from kcli.snapshots.image import Image, Provenance
 from kcli.snapshots.partitions import PartitionTable, id_bytes, id_text
 from kcli.snapshots.replay import CONTROL_HANDLERS, HANDLERS, ReplayError
 from kcli.snapshots.walk import PROBLEMS, Row, opened, walk
@@ -48,12 +48,16 @@ class Loader:
         """Take in a snapshot; `mapped` as in `framing.release`."""
         store: dict[bytes, Any] = {}
         self.table = table = PartitionTable(store=store)
+        place = Provenance(0, -1)
         for batch in self.sound_batches(data, mapped):
             records = opened(data, batch)
             for row in walk(records, batch, table, mapped is not None):
                 self.take(row, records, batch)
+            if not batch.is_control:
+                place = Provenance(batch.last_offset + 1, batch.leader_epoch, batch.append_timestamp)
             release(mapped, batch.position, batch.end)
         table.close()
+        self.image.file_provenance = place
         self.table = None
         self.records += table.count
         self.adopt(store)
@@ -81,6 +85,7 @@ class Loader:
             for row in walk(records, batch):
                 if row[0] >= image.provenance.end_offset and (until is None or row[0] < until):
                     self.take(row, records, batch)
+            image.file_provenance = None
             image.provenance.end_offset = batch.last_offset + 1 if until is None else min(batch.last_offset + 1, until)
             image.provenance.epoch = batch.leader_epoch
             image.provenance.timestamp = batch.append_timestamp

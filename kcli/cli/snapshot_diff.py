@@ -1,0 +1,114 @@
+"""kcli snapshot diff: what changed between two snapshots, or two offsets of a metadata log."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kcli.cli.console import is_terminal, open_output, warn
+from kcli.cli.inputs import schema_option
+from kcli.cli.snapshot_load import load_image, parse_wanted
+from kcli.jsontext import dumps
+
+if TYPE_CHECKING:
+    from kcli.snapshots.diff import Change
+
+__all__ = ["diff"]
+
+MARKS = {"created": "+", "deleted": "-", "changed": "~"}
+NOUNS = {
+    "features": "feature",
+    "voters": "voter",
+    "brokers": "broker",
+    "controllers": "controller",
+    "topics": "topic",
+    "partitions": "partition",
+    "configs": "config",
+    "clientQuotas": "quota",
+    "scramCredentials": "SCRAM credential",
+    "acls": "ACL",
+    "delegationTokens": "delegation token",
+    "producerIds": "producer ids of the",
+}
+
+
+@click.command()
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="B")
+@click.option("--format", "form", type=click.Choice(["text", "jsonl"]), help="Lines to read, or one JSON object each.")
+@click.option("-o", "--output", metavar="FILE", help="Where to write; standard output by default.")
+@click.option("--secrets", is_flag=True, help="Show SCRAM salts and keys, and configs that are passwords.")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 when there are differences.")
+@click.option("--quiet", is_flag=True, help="No summary, no warnings.")
+@schema_option
+def diff(
+    before: str,
+    after: str,
+    form: str | None,
+    output: str | None,
+    secrets: bool,
+    exit_code: bool,
+    quiet: bool,
+    dialect: str | None,
+) -> int:
+    """Show what was created, deleted and changed from A to B: by object, whatever the order of the records.
+
+    A and B are snapshots or directories; a directory with `@OFFSET` behind it is its state before that log offset
+    (`kcli snapshot diff DIR@1200 DIR@1600`).
+    """
+    from kcli.snapshots.diff import diff_images
+
+    images = []
+    for wanted in (before, after):
+        loaded = load_image(parse_wanted(wanted), dialect=dialect)
+        images.append(loaded.loader.image)
+        for _, text in loaded.loader.problems[:5]:
+            warn(f"{wanted}: {text}", quiet)
+    form = form or ("text" if is_terminal(sys.stdout) else "jsonl")
+    counts: Counter[str] = Counter()
+    with open_output(output) as out:
+        for change in diff_images(images[0], images[1], secrets=secrets):
+            counts[change.kind] += 1
+            line = dumps(change_json(change)) if form == "jsonl" else change_text(change)
+            out.write(line.encode() + b"\n")
+    if not quiet:
+        kinds = ", ".join(f"{counts[kind]:,} {kind}" for kind in MARKS if counts[kind])
+        sys.stderr.write(f"{kinds or 'no difference'}\n")
+    return 1 if counts and exit_code else 0
+
+
+def change_json(change: Change) -> dict[str, Any]:
+    row: dict[str, Any] = {"change": change.kind, "table": change.table, "key": list(change.key)}
+    if change.kind == "changed":
+        row["fields"] = {name: {"from": old, "to": new} for name, (old, new) in change.fields.items()}
+    else:
+        row["row"] = change.after if change.before is None else change.before
+    return row
+
+
+def change_text(change: Change) -> str:
+    label = f"{MARKS[change.kind]} {NOUNS[change.table]} {key_text(change)}"
+    if change.kind == "changed":
+        fields = ", ".join(f"{name} {shown(old)} -> {shown(new)}" for name, (old, new) in change.fields.items())
+        return f"{label}: {fields}"
+    row = change.after if change.before is None else change.before
+    rest = {name: value for name, value in (row or {}).items() if value not in change.key and name != "topicId"}
+    return f"{label}: " + ", ".join(f"{name} {shown(value)}" for name, value in rest.items())
+
+
+def key_text(change: Change) -> str:
+    if change.table == "partitions":
+        return f"{change.key[0]}-{change.key[1]}"
+    if change.table == "topics":
+        row = change.after or change.before
+        return str(row["name"]) if row else ""
+    return " ".join(str(part) for part in change.key if part != "")
+
+
+def shown(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{','.join(map(str, value))}]"
+    return "none" if value is None else str(value)

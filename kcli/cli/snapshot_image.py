@@ -1,0 +1,266 @@
+"""kcli snapshot image: the metadata that a controller would hold, as figures, tree, tables, or answers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from kcli.cli.console import is_terminal, open_output, warn
+from kcli.cli.inputs import schema_option
+from kcli.cli.snapshot_load import Loaded, Wanted, load_image
+from kcli.errors import InputError, UsageError
+from kcli.jsontext import dumps
+
+if TYPE_CHECKING:
+    from kcli.snapshots.image import Image
+    from kcli.snapshots.tables import Table
+    from kcli.snapshots.tree import Node
+
+__all__ = ["image"]
+
+QUESTIONS = (
+    "under-replicated",
+    "under-replicated-topics",
+    "offline",
+    "reassigning",
+    "with-elr",
+    "not-preferred",
+    "by-broker",
+    "preferred-skew",
+    "fenced",
+)
+VERBS = ("ls", "cat", "find", "tree")
+
+
+@click.command()
+@click.argument("source", metavar="FILE|DIR")
+@click.argument("verb", metavar="[ls|cat|find|tree]", required=False, type=click.Choice(VERBS))
+@click.argument("place", metavar="[PATH]", required=False)
+@click.option("--log", metavar="DIR", help="Replay the log segments of this directory behind the snapshot.")
+@click.option("--at-offset", type=click.IntRange(min=0), metavar="N", help="The state before log offset N.")
+@click.option("--path", metavar="GLOB", help="Print the nodes that fit, as `tree` does: 'topics/byName/*'.")
+@click.option("--ask", type=click.Choice(QUESTIONS), help="Answer a question.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "jsonl", "parquet"]),
+    help="json: one object of tables; jsonl: a row a line; parquet: a file for each table in the directory -o.",
+)
+@click.option("-o", "--output", metavar="FILE|DIR", help="Where to write; standard output by default.")
+@click.option("--secrets", is_flag=True, help="Show SCRAM salts and keys, and configs that are passwords.")
+@click.option("--stats", is_flag=True, help="How long loading took, to stderr.")
+@click.option("--quiet", is_flag=True, help="No warnings on stderr.")
+@schema_option
+def image(
+    source: str,
+    verb: str | None,
+    place: str | None,
+    log: str | None,
+    at_offset: int | None,
+    path: str | None,
+    ask: str | None,
+    form: str | None,
+    output: str | None,
+    secrets: bool,
+    stats: bool,
+    quiet: bool,
+    dialect: str | None,
+) -> int:
+    """Query the metadata in a snapshot, and in the log behind it: what a controller would hold.
+
+    FILE is a snapshot; for a directory the newest one in it, and the log segments beside it. Without more the image in
+    figures. `ls`, `cat`, `find` and `tree` take a path as kafka-metadata-shell has it (/image/topics/byName/...), which
+    may be a pattern (`*`, `?`, `**`) and may begin below /image.
+    """
+    if form == "parquet" and (verb or path or not output):
+        raise UsageError("--format parquet writes all tables, into the directory that -o names")
+    loaded = load_image(Wanted(source, log, at_offset), dialect=dialect)
+    if stats:
+        tell_stats(loaded)
+    write = writer_for(verb, place, path, ask, form, secrets)
+    if form == "parquet":
+        assert output is not None
+        write_parquet(loaded.loader.image, output, secrets)
+    else:
+        with open_output(output) as out:
+            write(loaded.loader.image, out)
+    for _, text in loaded.loader.problems[:20]:
+        warn(f"{source}: {text}", quiet)
+    if loaded.loader.problems:
+        raise InputError(
+            f"{source}: {len(loaded.loader.problems)} things could not be taken in, the first: {text_of(loaded)}"
+        )
+    return 0
+
+
+def tell_stats(loaded: Loaded) -> None:
+    records, seconds = loaded.loader.records, loaded.seconds
+    sys.stderr.write(f"LoadSnapshotLatencyMs {seconds * 1000:.1f}  records {records:,}  files {len(loaded.sources)}\n")
+
+
+Writer = Callable[["Image", BinaryIO], None]
+
+
+def writer_for(
+    verb: str | None, place: str | None, path: str | None, ask: str | None, form: str | None, secrets: bool
+) -> Writer:
+    if sum(map(bool, (verb, path, ask))) > 1:
+        raise UsageError(f"one of {', '.join(VERBS)}, --path and --ask")
+    if ask:
+        return lambda found, out: write_answer(found, ask, form, out)
+    if verb or path:
+        action, pattern = (verb or "tree"), path or place or "/"
+        return lambda found, out: write_nodes(found, action, pattern, form, secrets, out)
+    if form in ("json", "jsonl"):
+        return lambda found, out: write_tables(found, form, secrets, out)
+    return write_summary
+
+
+def write_summary(found: Image, out: BinaryIO) -> None:
+    from kcli.snapshots.summary import image_summary
+
+    summary = image_summary(found)
+    if not is_terminal(sys.stdout):
+        out.write(dumps(summary).encode() + b"\n")
+        return
+    wide = max(map(len, summary))
+    for name, value in summary.items():
+        shown = dumps(value) if isinstance(value, dict | list) else f"{value:,}" if isinstance(value, int) else value
+        out.write(f"{name:<{wide}}  {'' if shown is None else shown}\n".encode())
+    out.write(b"\nNext: `tree topics/byName`, `ls /image`, --ask by-broker, --format json\n")
+
+
+def write_answer(found: Image, question: str, form: str | None, out: BinaryIO) -> None:
+    from kcli.snapshots.questions import ask
+
+    rows = ask(found, question)
+    if form == "json":
+        out.write(dumps(rows).encode() + b"\n")
+    elif form == "text" or (form is None and is_terminal(sys.stdout)):
+        out.write(columns_text(rows).encode())
+    else:
+        out.writelines(dumps(row).encode() + b"\n" for row in rows)
+
+
+def columns_text(rows: list[dict[str, object]]) -> str:
+    """Rows in aligned columns, with a count."""
+    if not rows:
+        return "none\n"
+    names = list(rows[0])
+    cells = [[plain(row[name]) for name in names] for row in rows]
+    widths = [max(len(name), *(len(row[index]) for row in cells)) for index, name in enumerate(names)]
+    lines = [names, *cells]
+    text = "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
+    return f"{text}\n{len(rows):,} rows\n"
+
+
+def plain(value: object) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return "yes" if value is True else "no" if value is False else "-" if value is None else str(value)
+
+
+def write_nodes(found: Image, verb: str, pattern: str, form: str | None, secrets: bool, out: BinaryIO) -> None:
+    from kcli.snapshots.tree import Leaf, image_tree, matches, walk_tree
+
+    nodes = list(matches(image_tree(found, secrets=secrets), pattern))
+    if not nodes:
+        raise InputError(f"{pattern}: no such node (`ls /image` shows what there is)")
+    if form in ("json", "jsonl"):
+        for path, node in nodes:
+            leaves = ((each, leaf.text()) for each, leaf in walk_tree(node, path) if isinstance(leaf, Leaf))
+            out.writelines(dumps({"path": each, "value": value}).encode() + b"\n" for each, value in leaves)
+        return
+    for path, node in nodes:
+        out.writelines(line.encode() + b"\n" for line in NODE_WRITERS[verb](path, node, len(nodes) > 1))
+
+
+def list_node(path: str, node: Node, many: bool) -> Iterator[str]:
+    from kcli.snapshots.tree import Leaf
+
+    if isinstance(node, Leaf):
+        yield path
+        return
+    if many:
+        yield f"{path}:"
+    yield from node.sorted_names()
+
+
+def cat_node(path: str, node: Node, _many: bool) -> Iterator[str]:
+    from kcli.snapshots.tree import Leaf
+
+    if not isinstance(node, Leaf):
+        raise InputError(f"{path} is a directory (`tree` and `ls` show those)")
+    yield node.text()
+
+
+def find_nodes(path: str, node: Node, _many: bool) -> Iterator[str]:
+    from kcli.snapshots.tree import walk_tree
+
+    yield from (each for each, _ in walk_tree(node, "" if path == "/" else path))
+
+
+def tree_node(path: str, node: Node, many: bool) -> Iterator[str]:
+    from kcli.snapshots.tree import lines_of
+
+    if many:
+        yield f"{path}:"
+    yield from lines_of(node, 1 if many else 0)
+
+
+NODE_WRITERS: dict[str, Callable[[str, Node, bool], Iterator[str]]] = {
+    "ls": list_node,
+    "cat": cat_node,
+    "find": find_nodes,
+    "tree": tree_node,
+}
+
+
+def write_tables(found: Image, form: str | None, secrets: bool, out: BinaryIO) -> None:
+    """All tables: a row a line, or one object with a list for each."""
+    from kcli.snapshots.summary import image_summary
+    from kcli.snapshots.tables import TABLES
+
+    if form == "jsonl":
+        for table in TABLES.values():
+            out.writelines(dumps({"table": table.name, **row}).encode() + b"\n" for row in table.rows(found, secrets))
+        return
+    out.write(b'{"summary":' + dumps(image_summary(found)).encode())
+    for table in TABLES.values():
+        out.write(b',"%s":[' % table.name.encode())
+        for index, row in enumerate(table.rows(found, secrets)):
+            out.write((b"," if index else b"") + dumps(row).encode())
+        out.write(b"]")
+    out.write(b"}\n")
+
+
+def write_parquet(found: Image, folder: str, secrets: bool) -> None:
+    from pathlib import Path
+
+    from kcli.snapshots.tables import TABLES
+
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for table in TABLES.values():
+        write_table(table, table.rows(found, secrets), str(Path(folder) / f"{table.name}.parquet"))
+
+
+def write_table(table: Table, rows: Iterator[dict[str, object]], path: str) -> None:
+    """One Parquet file, in row groups of 65,536."""
+    from itertools import islice
+
+    try:
+        import pyarrow as arrow
+        from pyarrow import parquet
+    except ImportError:
+        raise UsageError("--format parquet needs pyarrow (`pip install kcli-kafka[parquet]`)") from None
+    types = {"list<int32>": arrow.list_(arrow.int32()), "list<string>": arrow.list_(arrow.string())}
+    columns = [(name, types.get(kind) or arrow.type_for_alias(kind)) for name, kind in table.columns.items()]
+    schema = arrow.schema(columns)
+    with parquet.ParquetWriter(path, schema) as writer:
+        while piece := list(islice(rows, 65536)):
+            writer.write_table(arrow.Table.from_pylist(piece, schema=schema))
