@@ -65,8 +65,9 @@ def outcome(verbs: object, data: bytes) -> str | tuple[str, bytes, int]:
 def request(rng: random.Random) -> bytes:
     """A frame that is read is written back as it was, whatever its header says."""
     codec, body = rng.choice(every_message())
-    header = {"requestApiKey": rng.randrange(100), "requestApiVersion": rng.randrange(20)}
-    data = damaged(messages.request_header(*header.values()).write(header) + body, rng)
+    key, version = rng.randrange(100), rng.randrange(20)
+    header = {"requestApiKey": key, "requestApiVersion": version}
+    data = damaged(messages.request_header(key, version).write(header) + body, rng)
     try:
         found = frames.decode_request(data)
     except KcliError:
