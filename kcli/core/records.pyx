@@ -210,7 +210,7 @@ cdef class BatchText:
                 code = self.put_all(b, b.payload, b.payload_size, &odd, position, False)
         if code == KC_OK:
             code = out_put(&self.out, <const char*> b"]", 1)
-        if code == KC_OK and self.payloads and b.payload_size and (codec or odd or self.failed or b.count == 0):
+        if code == KC_OK and self.payloads and (codec or odd or self.failed or (b.count == 0 and b.payload_size)):
             code = put_payload(&self.out, b',"_payload":', b.payload, b.payload_size)
         return code
 

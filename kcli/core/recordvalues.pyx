@@ -155,6 +155,8 @@ def write_records(records, int64_t base_offset, int64_t base_timestamp):
     out.data, out.size, out.capacity = NULL, 0, 0
     try:
         for offset, timestamp, key, value, headers in records:
+            if sub64(offset, base_offset) != <int32_t> sub64(offset, base_offset):
+                raise OverflowError(f"offset {offset} is too far from the base offset {base_offset} for one batch")
             room = 64 + headers_room(headers)
             n = len(headers)
             room += 0 if key is None else PyBytes_GET_SIZE(key)

@@ -70,8 +70,8 @@ def find_offset(source: Slice, offset: int) -> int | None:
 class FetchSend:
     """The answer for one partition: `size` is known at once, iterating gives exactly that many bytes.
 
-    source: what `cut_slice` gave. UnsupportedCompressionError, DecodeError: the first batch can't be converted, there is
-    nothing to send. DecodeError while iterating: a damaged batch behind the first.
+    source: what `cut_slice` gave. UnsupportedCompressionError, DecodeError: the first batch can't be converted:
+    there is nothing to send. DecodeError while iterating: a damaged batch behind the first.
     """
 
     source: Slice
