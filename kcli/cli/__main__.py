@@ -1,3 +1,5 @@
+"""kcli as `python -m kcli.cli`."""
+
 import sys
 
 from kcli.cli.main import main
