@@ -9,6 +9,7 @@ from kcli.core import COMPILED
 from kcli.errors import DecodeError
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
+from kcli.grammar.topics import annotate
 from kcli.jsontext import dumps
 from kcli.schemas.catalog import catalog
 
@@ -58,8 +59,10 @@ class Bodies:
     them) has all its bytes in "_trailing".
     """
 
-    def __init__(self, dialect: str | None = None, records: str = "none") -> None:
+    def __init__(self, dialect: str | None = None, records: str = "none", annotated: bool = True) -> None:
+        """annotated: values, too, show the topic's name beside its id."""
         self.dialect = dialect
+        self.annotated = annotated
         self.apis = catalog(dialect).apis
         self.names = new_names()
         self.form: dict[str, Any] = {
@@ -99,11 +102,16 @@ class Bodies:
 
     def read_request(self, frame: bytes) -> dict[str, Any]:
         header, body = self.codecs(frame)
-        return body.read_whole(frame, header.skip(frame))
+        return self.named(body.read_whole(frame, header.skip(frame)))
 
     def read_response(self, frame: bytes, api_key: int, version: int) -> dict[str, Any]:
         codec, start = self.response_codec(frame, api_key, version)
-        return codec.read_whole(frame, start)
+        return self.named(codec.read_whole(frame, start))
+
+    def named(self, value: dict[str, Any]) -> dict[str, Any]:
+        if self.annotated:
+            annotate(value, self.names)
+        return value
 
     def response_codec(self, frame: bytes, api_key: int, version: int) -> tuple[MessageCodec, int]:
         """The codec of a response's body, and where that begins."""

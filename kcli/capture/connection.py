@@ -1,11 +1,11 @@
 """One connection: frames out of its two streams, and exchanges out of its frames. The rules, in prose:
 
 - The client is who connected, or who was found to send requests, or who does not have a port that was pinned.
-- A connection whose client's first bytes make no request is not Kafka: TLS if they look like it. It is counted, not read.
+- A connection whose client's first bytes make no request is not Kafka, TLS if they look like it: counted, not read.
 - Responses answer requests by correlation id, nearly always in order. A Produce with acks 0 has no response.
 - After a SaslHandshake v0 the frames are raw tokens, each way in turn, until a frame is a request again.
-- Bytes that a capture lacks (a gap, or a packet cut short) damage the frame they fall into. Its length tells where the next
-  one starts if the loss ends within it; if not, the stream is searched for one.
+- Bytes that a capture lacks (a gap, or a packet cut short) damage the frame they fall into. Its length tells where the
+  next one starts if the loss ends within it; if not, the stream is searched for one.
 - After a loss on the server's side, an answer to a later request means that the earlier ones' answers were lost.
 - Every byte ends in an exchange or an event.
 """
@@ -86,7 +86,11 @@ class Connection:
         )  # fmt: skip
 
     def restore(
-        self, spoke: bool, pending: list[tuple[int, int, int, int, bytes]], buffers: list[bytes], offsets: tuple[int, int]
+        self,
+        spoke: bool,
+        pending: list[tuple[int, int, int, int, bytes]],
+        buffers: list[bytes],
+        offsets: tuple[int, int],
     ) -> None:
         """Take over a connection that was steady, with what was under way."""
         self.spoke = spoke
@@ -120,7 +124,7 @@ class Connection:
         stream.ns = ns
         self.began = self.began or ns
         if self.foreign is not None:
-            stream.seen += len(data)
+            stream.foreign += len(data)
             return
         stream.buffer += data
         self.advance(d)
@@ -131,18 +135,22 @@ class Connection:
         stream.ns = ns
         self.began = self.began or ns
         if self.foreign is None:
-            self.event(kind, d, stream.offset + len(stream.buffer), count, reason + self.damage(d, count))
+            self.event(
+                kind, d, stream.offset + len(stream.buffer), count, reason + self.damage(d, count), captured=False
+            )
         self.lossy = self.lossy or d != self.client
         stream.offset += count
 
     def close(self, ns: int, why: str, extra: tuple[int, int] = (0, 0)) -> None:
-        """The end of the connection, or of the capture; `extra`: bytes that were counted elsewhere once it was foreign."""
+        """The end of the connection, or of the capture; `extra`: bytes counted elsewhere once it was foreign."""
         if self.foreign is None and not self.spoke and any(s.buffer or s.seen for s in self.streams):
             self.refuse(NOTHING)
         if self.foreign is not None:
             self.close_foreign(ns, extra)
             return
         for d, stream in enumerate(self.streams):
+            if stream.damaged:
+                self.tell_damaged(d)
             if stream.buffer:
                 self.leftover(d, stream, why)
         waiting = [request for request in self.pending if request.frame is not None]
@@ -161,6 +169,7 @@ class Connection:
                 count,
                 f"no response to {ids}: {why}",
                 ns,
+                captured=False,
             )
         self.pending.clear()
 
@@ -201,7 +210,7 @@ class Connection:
     def refuse(self, why: str) -> bool:
         self.foreign = why
         for stream in self.streams:
-            stream.seen += stream.offset + len(stream.buffer)
+            stream.foreign = len(stream.buffer)
             stream.buffer.clear()
             stream.candidates = []
         return False
@@ -211,7 +220,9 @@ class Connection:
         stream = self.streams[d]
         while stream.buffer:
             if stream.skip:
-                stream.skip -= len(stream.take(min(stream.skip, len(stream.buffer))))
+                stream.pass_damaged()
+                if not stream.skip:
+                    self.tell_damaged(d)
                 continue
             if not stream.synced and not self.synchronise(d):
                 return
@@ -271,9 +282,13 @@ class Connection:
         """What a loss does to the frame it falls into; for the event's reason."""
         stream = self.streams[d]
         have = len(stream.buffer)
-        if stream.skip > have and count and count <= stream.skip - have:
+        if stream.skip > have and 0 < count <= stream.skip - have:
             stream.skip -= count
+            if stream.damaged and not stream.skip:
+                self.tell_damaged(d)
             return ", in the same frame"
+        if stream.damaged:
+            self.tell_damaged(d)
         size = stream.frame_size() if stream.synced and not stream.skip else None
         if size is None or not self.plausible_size(d, size) or self.client is None:
             self.drop_partial(d)
@@ -287,6 +302,12 @@ class Connection:
         else:
             stream.skip = missing
         return text
+
+    def tell_damaged(self, d: int) -> None:
+        """The event for the bytes behind a loss, to the end of their frame or to the next loss that ends it."""
+        stream = self.streams[d]
+        count, stream.damaged = stream.damaged, 0
+        self.event("undecodable", d, stream.offset - count, count, "in a frame that is not whole")
 
     def drop_partial(self, d: int) -> None:
         stream = self.streams[d]
@@ -385,13 +406,20 @@ class Connection:
         self.emit(Exchange(self.link, request.ns, request.frame, ns, frame, self.bodies))
 
     def event(
-        self, kind: Kind, d: int, offset: int, size: int, reason: str, ns: int | None = None, data: bytes | None = None
+        self,
+        kind: Kind,
+        d: int,
+        offset: int,
+        size: int,
+        reason: str,
+        ns: int | None = None,
+        data: bytes | None = None,
+        captured: bool = True,
     ) -> None:
         link = self.link
         sender = "server" if self.ends[d] == link.server else "client"
-        self.emit(
-            Event(kind, str(link), self.streams[d].ns if ns is None else ns, offset, size, reason, sender, data=data)
-        )
+        ns = self.streams[d].ns if ns is None else ns
+        self.emit(Event(kind, str(link), ns, offset, size, reason, sender, data=data, captured=captured))
 
     def leftover(self, d: int, stream: Stream, why: str) -> None:
         """Bytes at the end that make no whole frame."""
@@ -405,5 +433,5 @@ class Connection:
         stream.buffer.clear()
 
     def close_foreign(self, ns: int, extra: tuple[int, int]) -> None:
-        count = sum(stream.seen for stream in self.streams) + sum(extra)
+        count = sum(stream.foreign for stream in self.streams) + sum(extra)
         self.emit(Event("not-kafka", str(self.link), self.began or ns, 0, count, self.foreign or ""))

@@ -33,8 +33,8 @@ class Link:
 class Event:
     """Bytes that are no exchange, or the news that an answer is missing.
 
-    kind: one of CONTRACT's words. offset: bytes from the start of that direction of the connection as captured, or from the
-    start of the file where there is no connection. size: bytes. data: those bytes, for what could not be decoded.
+    kind: see Kind. offset: bytes from the start of that direction of the connection as captured, or from the start of
+    the file where there is no connection. size: bytes. data: those bytes, for what could not be decoded.
     """
 
     kind: Kind
@@ -46,6 +46,7 @@ class Event:
     sender: str | None = None
     file: str | None = None
     data: bytes | None = None
+    captured: bool = True  # `size` counts bytes that are here; False: bytes that are missing, or are in an exchange too
 
     @property
     def timestamp(self) -> str:
@@ -68,9 +69,9 @@ class Event:
 class Exchange:
     """A request, and its response where there is one.
 
-    Times are nanoseconds since 1970, of the packets that made the message whole. Frames are without their length prefix.
-    `header`, `request` and `response` are values as `kcli.grammar` reads them, decoded when first asked for; a body that
-    can't be decoded is None, and `failures` has the reason.
+    Times are nanoseconds since 1970, of the packets that made the messages whole. Frames are without their length.
+    `header`, `request` and `response` are values as `kcli.grammar` reads them, decoded when first asked for; a body
+    that can't be decoded is None, and `failures` has the reason.
     """
 
     def __init__(

@@ -9,6 +9,7 @@ from kcli.capture.bodies import Bodies
 from kcli.capture.connection import Connection
 from kcli.capture.events import Event, Exchange, Link
 from kcli.capture.files import drive
+from kcli.capture.tally import Tally
 from kcli.core import COMPILED
 
 __all__ = ["Event", "Exchange", "Item", "Source", "read"]
@@ -19,7 +20,8 @@ Item = Exchange | Event
 class Source:
     """A capture in one or more files, on its way through: its engine, and what has come out and was not yet taken.
 
-    text: exchanges and events become lines of JSON (`lines`), else values (`pieces`).
+    text: exchanges and events become lines of JSON (`lines`), else values (`pieces`). names: values too show a topic's
+    name beside its id, as `_topicName`.
     """
 
     def __init__(
@@ -30,11 +32,13 @@ class Source:
         dialect: str | None = None,
         records: str = "none",
         text: bool = False,
+        names: bool = True,
     ) -> None:
         self.paths = paths
-        self.bodies = Bodies(dialect, records)
+        self.bodies = Bodies(dialect, records, names)
         self.items: list[Item] = []
         self.text = text
+        self.tally = Tally()
         self.engine, self.new_reader = self.choose_engine(ports)
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
@@ -46,6 +50,7 @@ class Source:
         raise NotImplementedError
 
     def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> Connection:
+        self.tally.mid_stream += not all(started)
         return Connection(ends, client, started, self.bodies, self.emit)
 
     def exchanged(
@@ -55,6 +60,7 @@ class Source:
         self.emit(Exchange(Link(ends[1 - client], ends[client]), ns, request, answered, response, self.bodies))
 
     def emit(self, item: Item) -> None:
+        self.tally.add(item)
         if not self.text:
             self.items.append(item)
             return
@@ -71,22 +77,38 @@ class Source:
                 self.items.clear()
                 yield taken
 
-    def lines(self, write: Callable[[memoryview], Any], moved: Callable[[int], None] = lambda count: None) -> None:
-        """Write everything as lines of JSON. InputError at the end for damaged files."""
-        for _ in drive(self.paths, self.engine, self.new_reader, self.emit, moved):
-            self.engine.drain_text(write)
+    def lines(
+        self,
+        write: Callable[[memoryview], Any],
+        moved: Callable[[int], None] = lambda count: None,
+        flush: Callable[[], None] | None = None,
+    ) -> None:
+        """Write everything as lines of JSON; `flush` after each piece. InputError at the end for damaged files."""
+        try:
+            for _ in drive(self.paths, self.engine, self.new_reader, self.emit, moved):
+                self.engine.drain_text(write)
+                if flush is not None:
+                    flush()
+        finally:
+            self.tally.add_steady(self.engine)
 
 
 def read(
-    paths: Sequence[str], *, ports: Sequence[int] = (), dialect: str | None = None, records: str = "none"
+    paths: Sequence[str],
+    *,
+    ports: Sequence[int] = (),
+    dialect: str | None = None,
+    records: str = "none",
+    names: bool = True,
 ) -> Iterator[Item]:
     """Every exchange and event of the captures, read as one, in the order in which they complete.
 
     paths: files in any order, "-" for standard input. ports: of servers; connections without one are left out. dialect:
-    laid over the tables. records: of `Exchange.line`. An exchange's undecodable bodies are None, and events before it.
+    laid over the tables. records: of `Exchange.line`. names: see `Source`. An exchange's undecodable bodies are None,
+    with events before it.
     Raises InputError at the end, when all that could be read was, for files that are no captures or damaged.
     """
-    for items in Source(paths, ports=ports, dialect=dialect, records=records).pieces():
+    for items in Source(paths, ports=ports, dialect=dialect, records=records, names=names).pieces():
         for item in items:
             if isinstance(item, Exchange):
                 _ = item.request, item.response

@@ -6,7 +6,6 @@ import heapq
 import io
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 from kcli.capture.events import Event
@@ -50,14 +49,16 @@ class CaptureFile:
         self.stream = self.open()
 
     def open(self) -> Any:
-        raw = open(0, "rb", buffering=0, closefd=False) if self.path == "-" else Path(self.path).open("rb", buffering=0)
+        raw: Any = io.FileIO(0, closefd=False) if self.path == "-" else io.FileIO(self.path)
         self.raw = raw
         self.read_some(raw, 4)
         head = bytes(self.data[:4])
         if head[:2] == b"\x1f\x8b":
             from isal import igzip
 
-            return igzip.IGzipFile(fileobj=self.rewound(raw))
+            return igzip.IGzipFile(  # type: ignore[no-untyped-call]
+                fileobj=self.rewound(raw)
+            )
         if head == b"\x28\xb5\x2f\xfd":
             import zstandard
 
@@ -86,7 +87,7 @@ class CaptureFile:
         self.offset += count
 
     def fill(self) -> bool:
-        """More bytes behind those in `data`; False at the end. What breaks decompression is the end too, and the failure."""
+        """More bytes behind those in `data`; False at the end. What breaks decompression is one too (`failure`)."""
         left = self.end - self.start
         room = self.room if left * 2 <= len(self.room) else bytearray(len(self.room) * 2)
         room[:left] = self.room[self.start : self.end]
@@ -190,7 +191,7 @@ def drive(
 ) -> Iterator[None]:
     """Run captures through the engine as one, in order of time; yields after each piece. moved: told of bytes read.
 
-    Raises InputError at the end, when all that could be read was, for the first file that was no capture or was damaged.
+    Raises InputError at the end, when all that could be read was, for files that were no captures or damaged.
     """
     failures: list[InputError] = []
     queue: list[tuple[int, int, Source]] = []

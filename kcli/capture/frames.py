@@ -1,9 +1,9 @@
 """Length-prefixed frames: what makes bytes a plausible request, and finding frames in the middle of a stream.
 
-A frame is four bytes of length and that many bytes. Where a stream's beginning was seen, frames follow each other and the
-lengths alone tell where each starts. Where it was not (a capture that starts in mid-stream, a gap), a request is found by a
-header that makes sense in a frame that decodes to its last byte with another frame, or the stream's present end, behind
-it; a response by the correlation id of a request that waits for one, in a frame that decodes as its answer.
+A frame is four bytes of length and that many bytes. Where a stream's beginning was seen, frames follow each other and
+the lengths alone tell where each starts. Where it was not (a capture that starts in mid-stream, a gap), a request is
+found by a header that makes sense in a frame that decodes to its last byte, with another frame or the stream's present
+end behind it; a response by the correlation id of a request that waits for one, in a frame that decodes as its answer.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class Stream:
         self.skip = 0
         self.searched = 0
         self.candidates: list[int] = []
+        self.damaged = 0  # bytes of such a frame that came behind what is missing
         self.seen = 0  # bytes that came while no frame was found
+        self.foreign = 0  # bytes of a connection that is not Kafka
         self.ns = 0
 
     def take(self, count: int) -> bytes:
@@ -49,6 +51,11 @@ class Stream:
         del self.buffer[:count]
         self.offset += count
         return taken
+
+    def pass_damaged(self) -> None:
+        count = len(self.take(min(self.skip, len(self.buffer))))
+        self.skip -= count
+        self.damaged += count
 
     def unsync(self) -> None:
         self.synced = False
@@ -70,7 +77,7 @@ class Stream:
 
 
 def plausible_request(data: bytes | bytearray, at: int, bodies: Bodies, *, found: bool = False) -> bool | None:
-    """Whether a request's frame may begin here; None: too few bytes to tell. found: it is being looked for, so be strict."""
+    """Whether a request's frame may begin here; None: too few bytes to tell. found: one is looked for, so be strict."""
     if len(data) - at < PREFIX + HEADER:
         if len(data) - at >= PREFIX and not 8 <= int.from_bytes(data[at : at + PREFIX], "big") < LARGEST:
             return False

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
-from typing import Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import click
 
+from kcli.capture.bodies import RECORDS
+from kcli.capture.clock import parse_instant
+from kcli.capture.events import Event, Exchange
 from kcli.capture.exchanges import Source
+from kcli.capture.filters import Filter
+from kcli.cli.console import is_terminal, open_output, progress
 from kcli.cli.inputs import schema_option
+from kcli.errors import InputError, UsageError
+from kcli.schemas.catalog import catalog
 
 __all__ = ["pcap"]
+
+FORMATS = ("table", "jsonl", "tree", "parquet")
+Item = Exchange | Event
 
 
 @click.command()
@@ -21,12 +35,196 @@ __all__ = ["pcap"]
     type=click.IntRange(1, 65535),
     multiple=True,
     metavar="N",
-    help="A server's port; others are left out.",
+    help="A port of brokers; the rest is left out.",
 )
-@click.option("--format", "format_", type=click.Choice(["table", "jsonl", "tree", "parquet"]), default="table")
-@click.option("--records", type=click.Choice(["none", "batches", "full", "raw"]), default="none")
+@click.option(
+    "--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True, help="How to show it."
+)
+@click.option(
+    "--records",
+    type=click.Choice(RECORDS),
+    default="none",
+    show_default=True,
+    help="What to show of records besides their size.",
+)
+@click.option("--api", "apis", multiple=True, metavar="NAME", help="Only this API (by name or key).")
+@click.option("--client-id", metavar="ID", help="Only this client.")
+@click.option("--topic", metavar="T", help="Only what names this topic.")
+@click.option("--errors", is_flag=True, help="Only what was answered with an error.")
+@click.option("--since", metavar="T", help="Only requests at or after this time (ISO 8601 or seconds since 1970).")
+@click.option("--until", metavar="T", help="Only requests at or before this time.")
+@click.option("-o", "--output", metavar="OUT", help="Write to this file instead of standard output.")
+@click.option("--quiet", is_flag=True, help="No progress, no closing summary.")
 @schema_option
 def pcap(files: tuple[str, ...], **options: Any) -> None:
-    """Decode captures."""
-    source = Source(files, ports=options["ports"], dialect=options["dialect"], records=options["records"], text=True)
-    source.lines(sys.stdout.buffer.write)
+    """Decode captures: every request and response of every connection, whatever its port.
+
+    Each FILE is a pcap or pcapng file, also in gzip or zstd, or "-" for standard input, as in
+    `tcpdump -w - | kcli decode pcap -`. Several files are read as one capture, in order of time.
+    """
+    chosen = make_filter(options)
+    output = options["output"]
+    if options["format_"] == "parquet" and output is None and is_terminal(sys.stdout):
+        raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
+    fast = options["format_"] == "jsonl" and chosen.takes_all
+    source = Source(
+        files,
+        ports=options["ports"],
+        dialect=options["dialect"],
+        records=options["records"],
+        text=fast,
+        names=options["format_"] != "jsonl" or options["topic"] is not None,
+    )
+    with open_output(output) as out, reading(files, options["quiet"]) as moved:
+        flush = out.flush if "-" in files else None
+        if fast:
+            write_lines(source, out, moved, flush)
+        else:
+            WRITERS[options["format_"]](source, chosen, out, moved, options)
+
+
+def make_filter(options: dict[str, Any]) -> Filter:
+    known = catalog(options["dialect"])
+    return Filter(
+        frozenset(known.api_key(name) for name in options["apis"]),
+        options["client_id"],
+        options["topic"],
+        options["errors"],
+        None if options["since"] is None else parse_instant(options["since"]),
+        None if options["until"] is None else parse_instant(options["until"]),
+    )
+
+
+@contextlib.contextmanager
+def reading(files: tuple[str, ...], quiet: bool) -> Iterator[Callable[[int], None]]:
+    """A progress bar over the files' bytes, where standard output is not a terminal that it would disturb."""
+    sizes = [Path(name).stat().st_size for name in files if name != "-" and Path(name).is_file()]
+    done = 0
+    with progress(sum(sizes) or None, "reading", quiet or "-" in files or is_terminal(sys.stdout)) as update:
+
+        def moved(count: int) -> None:
+            nonlocal done
+            done += count
+            update(done)
+
+        yield moved
+
+
+@contextlib.contextmanager
+def summed_up(source: Source, options: dict[str, Any], table: Any = None) -> Iterator[None]:
+    """The closing summary on standard error, when everything was read, damaged files included."""
+    try:
+        yield
+    except InputError:
+        sum_up(source, options, table)
+        raise
+    sum_up(source, options, table)
+
+
+def sum_up(source: Source, options: dict[str, Any], table: Any) -> None:
+    if options["quiet"] or not source.engine.packets:
+        return
+    from kcli.cli.pcap_table import closing
+
+    sys.stdout.flush()
+    for line in closing(source.tally, source.engine, table, tuple(source.paths)):
+        sys.stderr.write(line + "\n")
+
+
+def write_lines(source: Source, out: BinaryIO, moved: Callable[[int], None], flush: Callable[[], None] | None) -> None:
+    """Everything as JSON lines, at the engine's own speed."""
+    with summed_up(source, click.get_current_context().params):
+        source.lines(out.write, moved, flush)
+
+
+def wanted(source: Source, chosen: Filter, moved: Callable[[int], None]) -> Iterator[list[Item]]:
+    """Pieces of what passes the filter, each exchange behind the events about its own bodies."""
+    for items in source.pieces(moved):
+        kept: list[Item] = []
+        for item in items:
+            if chosen.wants(item):
+                kept.append(item)
+        yield kept
+
+
+def with_failures(item: Item) -> Iterator[Item]:
+    if isinstance(item, Exchange):
+        _ = item.request, item.response
+        yield from item.failures
+    yield item
+
+
+def write_chosen_lines(
+    source: Source, chosen: Filter, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]
+) -> None:
+    with summed_up(source, options):
+        for items in wanted(source, chosen, moved):
+            for item in items:
+                out.writelines(each.line() for each in with_failures(item))
+            out.flush()
+
+
+def write_table(
+    source: Source, chosen: Filter, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]
+) -> None:
+    from kcli.cli.pcap_table import Table, opening, terminal_width
+
+    terminal = options["output"] is None and is_terminal(sys.stdout)
+    colour = terminal and "NO_COLOR" not in os.environ
+
+    def write(line: str) -> None:
+        out.write(line.encode() + b"\n")
+
+    table = Table(write, width=terminal_width() if terminal else None, colour=colour)
+    if terminal:
+        write(opening(tuple(source.paths)))
+    with summed_up(source, options, table):
+        for items in wanted(source, chosen, moved):
+            if table.start is None and items and source.engine.first_ns is not None:
+                table.begin(source.engine.first_ns)
+            for item in items:
+                for shown in with_failures(item):
+                    table.show(shown)
+                    show_records(shown, options, write)
+            out.flush()
+
+
+def show_records(item: Item, options: dict[str, Any], write: Callable[[str], None]) -> None:
+    if options["records"] in ("batches", "full") and isinstance(item, Exchange):
+        from kcli.cli.pcap_records import record_lines
+
+        for line in record_lines(item, options["records"]):
+            write(line)
+
+
+def write_tree(
+    source: Source, chosen: Filter, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]
+) -> None:
+    from kcli.cli.pcap_tree import tree
+
+    with summed_up(source, options):
+        for items in wanted(source, chosen, moved):
+            for item in items:
+                for line in tree(item):
+                    out.write(line.encode() + b"\n")
+            out.flush()
+
+
+def write_parquet(
+    source: Source, chosen: Filter, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]
+) -> None:
+    from kcli.cli.pcap_parquet import Writer
+
+    with summed_up(source, options), Writer(out) as writer:
+        for items in wanted(source, chosen, moved):
+            for item in items:
+                for each in with_failures(item):
+                    writer.add(each)
+
+
+WRITERS: dict[str, Callable[[Source, Filter, BinaryIO, Callable[[int], None], dict[str, Any]], None]] = {
+    "jsonl": write_chosen_lines,
+    "table": write_table,
+    "tree": write_tree,
+    "parquet": write_parquet,
+}

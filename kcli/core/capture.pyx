@@ -39,7 +39,7 @@ cdef class Engine(Steady):
     """
 
     cdef frozenset ports
-    cdef readonly uint64_t packets, bytes, others, cuts, fragments, unknown_links, ignored, connections
+    cdef readonly uint64_t packets, wire_bytes, others, cuts, fragments, unknown_links, ignored, connections
     cdef readonly object first_ns, next_ns
 
     def __init__(self, owner, ports=(), text=False):
@@ -86,7 +86,7 @@ cdef class Engine(Steady):
         cdef Segment s
         cdef int kind = dissect(packet, &s)
         self.packets += 1
-        self.bytes += packet.length
+        self.wire_bytes += packet.length
         if self.first_ns is None:
             self.first_ns = packet.ts
         if kind == KC_TCP:

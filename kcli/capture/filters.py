@@ -1,0 +1,90 @@
+"""Which exchanges of a capture are wanted: by API, client, topic, time, or because something failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.capture.events import Event, Exchange
+
+__all__ = ["Filter", "error_codes", "mentions"]
+
+Item = Exchange | Event
+
+
+def error_codes(value: Any) -> Iterator[int]:
+    """Every error code in a message that is not 0, in order."""
+    if isinstance(value, list):
+        for item in value:
+            if isinstance(item, (dict, list)):
+                yield from error_codes(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if isinstance(item, (dict, list)):
+                yield from error_codes(item)
+            elif item and (name == "errorCode" or name.endswith("ErrorCode")) and isinstance(item, int):
+                yield item
+
+
+def mentions(value: Any, topic: str) -> bool:
+    """Whether a message names a topic; ids count where their name is known (`_topicName`)."""
+    if isinstance(value, list):
+        return any(mentions(item, topic) for item in value if isinstance(item, (dict, list)))
+    return any(
+        mentions(item, topic) if isinstance(item, dict) else is_named(name, item, topic) for name, item in value.items()
+    )
+
+
+def is_named(field: str, item: Any, topic: str) -> bool:
+    if isinstance(item, list):
+        return ("opic" in field and topic in item) or mentions(item, topic)
+    return item == topic and (field in ("name", "resourceName") or "opic" in field)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Empty: everything. since, until: nanoseconds, of the request."""
+
+    apis: frozenset[int] = frozenset()
+    client_id: str | None = None
+    topic: str | None = None
+    errors: bool = False
+    since: int | None = None
+    until: int | None = None
+
+    @property
+    def takes_all(self) -> bool:
+        return self == Filter()
+
+    def wants(self, item: Item) -> bool:
+        return self.wants_event(item) if isinstance(item, Event) else self.wants_exchange(item)
+
+    def wants_event(self, event: Event) -> bool:
+        """Events stay where only time or errors are asked for: which exchanges they would have been nobody knows."""
+        return (
+            not self.apis
+            and self.client_id is None
+            and self.topic is None
+            and (not event.connection or self.in_time(event.ns))
+        )
+
+    def in_time(self, ns: int) -> bool:
+        return (self.since is None or ns >= self.since) and (self.until is None or ns <= self.until)
+
+    def wants_exchange(self, exchange: Exchange) -> bool:
+        if not self.in_time(exchange.request_ns) or (self.apis and exchange.api_key not in self.apis):
+            return False
+        if self.client_id is not None and exchange.client_id != self.client_id:
+            return False
+        if self.topic is not None and not any(
+            mentions(each, self.topic) for each in (exchange.request, exchange.response) if each
+        ):
+            return False
+        return not self.errors or self.failed(exchange)
+
+    @staticmethod
+    def failed(exchange: Exchange) -> bool:
+        """An error code in the answer, or a body that can't be read."""
+        answer = exchange.response
+        return next(error_codes(answer), None) is not None or bool(exchange.failures)

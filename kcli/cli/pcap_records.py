@@ -1,0 +1,59 @@
+"""`decode pcap --records batches|full` in the table: what the records fields of an exchange hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kcli.capture.events import Exchange
+from kcli.cli.pcap_summaries import cut, partition_number, topic_name
+from kcli.jsontext import dumps, loads
+
+__all__ = ["record_lines"]
+
+INDENT = " " * 13
+RECORDS = ("records", "unalignedRecords")
+
+
+def record_lines(exchange: Exchange, form: str) -> Iterator[str]:
+    """A line for each batch, and with "full" one for each record: where, offset, key and value."""
+    from kcli.records import batches_json
+
+    for message in (exchange.request, exchange.response):
+        for place, data in fields_of(message, "", {}):
+            for batch in loads(batches_json(memoryview(data), form)):
+                yield INDENT + batch_line(place, batch)
+                for record in batch.get("records") or ():
+                    words = f"{text_of(record.get('key'))}: {text_of(record.get('value'))}"
+                    yield f"{INDENT}  {place} {record['offset']}  {words}"
+
+
+def fields_of(value: Any, name: str, topic: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """(place, bytes) of each records field that holds something."""
+    if isinstance(value, list):
+        for item in value:
+            if isinstance(item, dict):
+                yield from fields_of(item, name, topic)
+    elif isinstance(value, dict):
+        if topic_name(value) != "?":
+            topic = value
+        for key, item in value.items():
+            if key in RECORDS and isinstance(item, (bytes, memoryview)) and len(item):
+                yield f"{topic_name(topic)}[{partition_number(value)}]", bytes(item)
+            elif isinstance(item, (dict, list)):
+                yield from fields_of(item, key, topic)
+
+
+def batch_line(place: str, batch: dict[str, Any]) -> str:
+    wrong = "" if batch.get("crcValid", True) else ", CRC WRONG"
+    control = ", control" if batch.get("isControl") else ", transactional" if batch.get("isTransactional") else ""
+    offsets = f"{batch['baseOffset']}-{batch['lastOffset']}"
+    size = f"{batch['count']} records, {batch['sizeInBytes']:,} bytes"
+    return f"{place} {offsets}  {size}, {batch['compression']}{control}{wrong}"
+
+
+def text_of(value: Any) -> str:
+    """A key or value: text as it is, bytes as base64, null as null."""
+    if isinstance(value, str):
+        return cut(value, 80)
+    return cut(dumps(value), 80)

@@ -1,0 +1,225 @@
+"""`decode pcap` for people: a line for each exchange, colours for what failed, and a summary at the end."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kcli.capture.events import Event, Exchange
+from kcli.capture.tally import Tally, bytes_text
+from kcli.cli.pcap_summaries import answer_of, errors_text, summarize
+from kcli.schemas.catalog import catalog
+
+__all__ = ["Table", "closing"]
+
+SECOND = 1_000_000_000
+NARROWEST = 30  # columns for what was said
+LEFT = "{time:>11}  {conn:<5} {client:<20} {api:<24} "
+RIGHT = " {ms:>8}  {size}"
+HEAD = (LEFT + "{what}" + RIGHT).format
+SIZES = 17
+PLAIN = 60  # columns for what was said, where lines are not broken
+
+
+class Table:
+    """Lines out of exchanges and events. width: columns of the terminal, None: lines are not broken (a pipe)."""
+
+    def __init__(self, write: Callable[[str], None], *, width: int | None = None, colour: bool = False) -> None:
+        self.write = write
+        self.colour = colour
+        left = len(LEFT.format(time="", conn="", client="", api=""))
+        self.left = left
+        self.room = None if width is None else max(NARROWEST, width - left - len(RIGHT.format(ms="", size="")) - SIZES)
+        self.start: int | None = None
+        self.connections: dict[str, str] = {}
+        self.clients: set[str] = set()
+        self.failed = 0
+        self.last_ns = 0
+        self.slowest: tuple[float, str] = (0.0, "")
+        self.ports: set[str] = set()
+
+    def style(self, text: str, **style: Any) -> str:
+        return click.style(text, **style) if self.colour else text
+
+    def head(self) -> None:
+        what = f"{'what':<{self.room or PLAIN}}"
+        text = HEAD(time="time", conn="conn", client="client", api="api", what=what, ms="ms", size="bytes")
+        self.write(self.style(text.rstrip(), bold=True))
+
+    def begin(self, ns: int) -> None:
+        """Times are shown from here."""
+        self.start = ns
+        self.head()
+
+    def show(self, item: Exchange | Event) -> None:
+        if self.start is None:
+            self.begin(item.ns if isinstance(item, Event) else item.request_ns)
+        if isinstance(item, Exchange):
+            self.show_exchange(item)
+        else:
+            self.show_event(item)
+
+    def time(self, ns: int) -> str:
+        return f"{(ns - (self.start or 0)) / SECOND:+.3f} s" if ns else ""
+
+    def conn(self, connection: str | None) -> str:
+        """A short name for a connection: c1, c2, ... by when it was first seen."""
+        if connection is None:
+            return ""
+        return self.connections.setdefault(connection, f"c{len(self.connections) + 1}")
+
+    def show_exchange(self, exchange: Exchange) -> None:
+        header = exchange.header
+        client = header.get("clientId")
+        self.clients.add(client or "")
+        self.ports.add(exchange.link.server.rpartition(":")[2])
+        self.last_ns = max(self.last_ns, exchange.response_ns or exchange.request_ns)
+        asked, answered = summarize(exchange)
+        errors = errors_text(exchange.response)
+        self.failed += bool(errors)
+        api = catalog(exchange.bodies.dialect).api(exchange.api_key)
+        latency = exchange.latency_ms
+        if latency is not None and latency > self.slowest[0]:
+            self.slowest = latency, api.name if api else str(exchange.api_key)
+        left = LEFT.format(
+            time=self.time(exchange.request_ns),
+            conn=self.conn(exchange.connection),
+            client=shorten(client or "-", 20),
+            api=f"{shorten(api.name if api else f'key {exchange.api_key}', 20)} {exchange.api_version}",
+        )
+        answer = compose(exchange, answered, errors)
+        text = f"{asked} -> {answer}" if answer else asked
+        size = f"{short(exchange.request_bytes)} / {short(exchange.response_bytes)}"
+        self.line(left, text.strip(), milliseconds(latency), size, "red" if errors or exchange.failures else None)
+
+    def show_event(self, event: Event) -> None:
+        where = event.file or (event.sender or "")
+        left = LEFT.format(
+            time=self.time(event.ns), conn=self.conn(event.connection), client=shorten(where, 20), api=event.kind
+        )
+        self.line(left, event.reason, "", short(event.size), "yellow")
+
+    def line(self, left: str, text: str, ms: str, size: str, colour: str | None) -> None:
+        text = "".join(char if char.isprintable() else "?" for char in text)
+        if self.room is None:
+            self.write(self.paint(f"{left}{text:<{PLAIN}}", colour) + RIGHT.format(ms=ms or "-", size=size))
+            return
+        parts = textwrap.wrap(text, self.room, break_long_words=True) or [""]
+        self.write(self.paint(f"{left}{parts[0]:<{self.room}}", colour) + RIGHT.format(ms=ms, size=size))
+        for part in parts[1:]:
+            self.write(self.paint(" " * self.left + part, colour))
+
+    def paint(self, text: str, colour: str | None) -> str:
+        return self.style(text, fg=colour) if colour else text
+
+
+def compose(exchange: Exchange, answered: str, errors: str) -> str:
+    """The answer's words: what was said, which errors, and the broker's own words for the first."""
+    if exchange.response_frame is None:
+        return "no response asked for" if (exchange.request or {}).get("acks") == 0 else "no response"
+    if not errors:
+        return answered
+    leader = answered[answered.find("leader is") :] if "leader is" in answered else ""
+    words = answer_of(exchange.response)
+    return errors + (f", {leader}" if leader else "") + (f": {words}" if words else "")
+
+
+def shorten(text: str, size: int) -> str:
+    text = "".join(char if char.isprintable() else "?" for char in text)
+    return text if len(text) <= size else text[: size - 1] + "…"
+
+
+def milliseconds(latency: float | None) -> str:
+    if latency is None:
+        return ""
+    return f"{latency:.1f}" if latency < 1000 else f"{latency:,.0f}"
+
+
+def short(count: int | None) -> str:
+    """ "812", "33 k" """
+    return "-" if count is None else bytes_text(count).removesuffix("B").rstrip()
+
+
+def span_text(ns: int) -> str:
+    seconds = ns / SECOND
+    return (
+        f"{seconds:.1f} s"
+        if seconds < 100
+        else f"{seconds / 60:.1f} min"
+        if seconds < 6000
+        else f"{seconds / 3600:.1f} h"
+    )
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def opening(files: tuple[str, ...]) -> str:
+    """The first line: what is being read."""
+    names = [Path(name).name if name != "-" else "standard input" for name in files]
+    sizes = [Path(name).stat().st_size for name in files if name != "-" and Path(name).is_file()]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"{', '.join(names[:3])}{more}  {bytes_text(sum(sizes)) if sizes else ''}".rstrip()
+
+
+def terminal_width() -> int:
+    return shutil.get_terminal_size((120, 24)).columns
+
+
+def closing(tally: Tally, engine: Any, table: Table | None, files: tuple[str, ...]) -> list[str]:
+    """The last lines: how much there was, what was odd, whether every byte is accounted for, and what to try next."""
+    first = f"{count(tally.exchanges, 'exchange')} on {count(engine.connections, 'connection')}"
+    if table is not None:
+        first += f", {count(len(table.clients), 'client')}; {table.failed:,} with errors" if tally.exchanges else ""
+    elif tally.exchanges:
+        first += f" ({apis_text(tally)})"
+    span = (engine.last_ns - engine.first_ns) if engine.first_ns is not None else 0
+    parts = [first, *oddities(tally, engine)]
+    lines = ["; ".join(parts) + ";"]
+    missing = tally.unaccounted(engine)
+    all_there = "every byte accounted for" if not missing else f"{missing:,} bytes NOT accounted for: please report it"
+    lines.append(
+        f"{count(engine.packets, 'packet')}, {bytes_text(engine.wire_bytes)} over {span_text(span)}; {all_there}."
+    )
+    if table is not None and tally.exchanges:
+        lines[-1] += f" Slowest: {table.slowest[1]} {slow_text(table.slowest[0])}." if table.slowest[1] else ""
+        ports = f"ports {', '.join(sorted(table.ports, key=int))}"
+        lines.append(f"Brokers on {ports}. Next: --errors, --api Fetch, --format tree,")
+        lines[-1] += f" kcli fetch-session explain {' '.join(files)}"
+    return lines
+
+
+def slow_text(latency: float) -> str:
+    return f"{latency / 1000:.1f} s" if latency >= 1000 else f"{latency:.1f} ms"
+
+
+def apis_text(tally: Tally) -> str:
+    apis = catalog().apis
+    top = [f"{apis[key].name if key in apis else key} {number:,}" for key, number in tally.apis.most_common(4)]
+    return ", ".join(top) + (f" and {len(tally.apis) - 4} more APIs" if len(tally.apis) > 4 else "")
+
+
+def oddities(tally: Tally, engine: Any) -> list[str]:
+    """What a reader has to know about the capture, a phrase for each thing that is there."""
+    events, sizes = tally.events, tally.event_bytes
+    phrases = (
+        (tally.mid_stream, f"{count(tally.mid_stream, 'connection')} began before the capture"),
+        (tally.exchanges - tally.answered, f"{tally.exchanges - tally.answered:,} without a response"),
+        (events["gap"], f"{count(events['gap'], 'gap')} ({bytes_text(sizes['gap'])})"),
+        (events["truncated"], f"{events['truncated']:,} cut short ({bytes_text(sizes['truncated'])})"),
+        (events["undecodable"], f"{events['undecodable']:,} not decodable ({bytes_text(sizes['undecodable'])})"),
+        (events["not-kafka"], f"{events['not-kafka']:,} not Kafka ({bytes_text(sizes['not-kafka'])})"),
+        (engine.duplicate, f"{bytes_text(engine.duplicate)} sent again"),
+        (engine.ignored, f"{bytes_text(engine.ignored)} on other ports"),
+        (engine.others, f"{count(engine.others, 'packet')} not TCP"),
+        (engine.cuts, f"{count(engine.cuts, 'packet')} cut before the TCP header's end"),
+        (engine.fragments, f"{count(engine.fragments, 'IP fragment')} not joined"),
+        (engine.unknown_links, f"{count(engine.unknown_links, 'packet')} of an unknown link type"),
+    )
+    return [text for number, text in phrases if number]

@@ -1,0 +1,33 @@
+"""From packets to exchanges at C speed (see capture.pyx)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kcli.core.packets import Reader
+from kcli.core.tcp import Streams
+
+Buffer = bytes | bytearray | memoryview
+
+class Engine(Streams):
+    """Packets in; exchanges and events out."""
+
+    packets: int
+    wire_bytes: int
+    others: int
+    cuts: int
+    fragments: int
+    unknown_links: int
+    ignored: int
+    connections: int
+    exchanges: int
+    answered: int
+    message_bytes: int
+    first_ns: int | None
+    last_ns: int
+    next_ns: int
+    def __init__(self, owner: Any, ports: Sequence[int] = (), text: bool = False) -> None: ...
+    def run(self, reader: Reader, data: Buffer, limit: int) -> tuple[int, str]: ...
+    def finish(self) -> None: ...
+    def counts(self) -> dict[int, int]: ...
+    def write(self, line: bytes) -> None: ...
+    def drain_text(self, write: Callable[[memoryview], Any]) -> None: ...

@@ -1,0 +1,10 @@
+"""Packets out of pcap and pcapng bytes (see packets.pyx)."""
+
+Buffer = bytes | bytearray | memoryview
+
+class Reader:
+    """Where one capture file stands: its byte order, interfaces and time resolutions."""
+
+    problem: str | None
+    def peek(self, data: Buffer) -> int | None: ...
+    def resume(self, data: Buffer) -> int: ...
