@@ -17,7 +17,7 @@ async def server(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterator
     async def each(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             await talk(reader, writer)
-        except (ConnectionError, asyncio.IncompleteReadError):
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
             writer.close()

@@ -90,7 +90,7 @@ class Plan:
         """By topic (id or name as captured), how many partitions it must have."""
         counts: dict[str, int] = {}
         for fetcher in self.fetchers:
-            for topic, index in set(fetcher.partitions()):
+            for topic, index in dict.fromkeys(fetcher.partitions()):
                 counts[topic] = max(counts.get(topic, 0), index + 1)
         return counts
 

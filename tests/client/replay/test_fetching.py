@@ -1,0 +1,85 @@
+import asyncio
+
+import pytest
+
+from kcli.client.replay.fetching import merged, next_offset
+from kcli.client.replay.names import TopicNames
+from kcli.client.replay.outcome import pairs
+from kcli.client.replay.plan import make_plan
+from kcli.client.replay.runner import Options, replay
+from kcli.records import build_batch, build_message_set
+from tests.client.broker import Body, running
+from tests.client.replay.fetchable import FetchableBroker
+from tests.client.replay.made import fetch
+
+T0, T1 = ("t", 0), ("t", 1)
+ROWS = [(1, None, b"value", ()), (2, b"key", b"value", ())]
+
+
+def test_the_offset_after_a_batch_and_after_several() -> None:
+    first, second = build_batch(ROWS, 10), build_batch(ROWS, 20)
+    assert next_offset(first, 3) == 12
+    assert next_offset(first + second, 3) == 22
+    assert next_offset(build_batch(ROWS, 10, offsets=[10, 17]), 3) == 18
+
+
+def test_a_batch_that_is_cut_off_does_not_count() -> None:
+    first, second = build_batch(ROWS, 10), build_batch(ROWS, 20)
+    for cut in (1, 20, len(second) - 1):
+        assert next_offset(first + second[:cut], 3) == 12
+    assert next_offset(b"", 3) == 3
+    assert next_offset(first, 40) == 40
+    assert next_offset(bytes(100), 3) == 3
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+def test_old_messages(magic: int, codec: str) -> None:
+    data = build_message_set([(1, None, b"value")] * 3, 10, magic=magic, codec=codec)
+    assert next_offset(data, 3) == 13
+
+
+def test_answers_of_several_brokers_are_one() -> None:
+    one = fetch(0, {T0: 1}, {T0: 5}, granted=3)
+    other = fetch(0, {T1: 2}, {T1: 6}, granted=4, error=70)
+    one.request_bytes, other.request_bytes = 10, 20
+    whole = merged([one, other])
+    assert [key for key, _ in whole.asked] == [key for key, _ in whole.told] == [T0, T1]
+    assert (whole.request_bytes, whole.error, whole.granted) == (30, 70, 3)
+
+
+def test_partitions_with_several_leaders_are_fetched_from_each() -> None:
+    captured = [
+        fetch(0, {T0: 0, T1: 0}, {T0: 9, T1: 9}, granted=7),
+        fetch(1, {T0: 3, T1: 3}, {T0: 9, T1: 9}, session=(7, 1), granted=7),
+        fetch(2, session=(7, -1)),
+    ]
+    first, second = FetchableBroker({"t": 2}), FetchableBroker({"t": 2})
+
+    def metadata(version: int, body: Body) -> Body:
+        made = FetchableBroker.metadata(first, version, body)
+        made["brokers"] = [
+            {"nodeId": number, "host": "127.0.0.1", "port": each.port} for number, each in ((1, first), (2, second))
+        ]
+        for topic in made["topics"]:
+            for part in topic["partitions"]:
+                part["leaderId"] = 1 + part["partitionIndex"]
+        return made
+
+    first.answers[3] = second.answers[3] = metadata
+
+    async def work() -> None:
+        async with running(first), running(second):
+            plan = make_plan(captured)
+            done = await replay(plan, TopicNames(), first.config(), Options(scale=None))
+        (pair,) = pairs(done, {}, "shape")
+        assert pair.differences == []
+        assert pair.live.delivered.keys() == {"t[0]", "t[1]"}
+        for broker, index in ((first, 0), (second, 1)):
+            sent = [body for key, _, body in broker.requests if key == 1]
+            assert [body["sessionEpoch"] for body in sent] == [0, 1, -1]
+            assert {part["partition"] for body in sent for topic in body["topics"] for part in topic["partitions"]} == {
+                index
+            }
+
+    asyncio.run(work())
