@@ -41,12 +41,13 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     },
     "schema": {
         "diff": "schema:diff",
-        "import": "schema:import_",
+        "import": "schema_import:import_",
         "list": "schema:list_",
         "show": "schema:show",
     },
     "send": "send:send",
     "snapshot": {
+        "create": "snapshot_create:create",
         "diff": "snapshot_diff:diff",
         "image": "snapshot_image:image",
         "inspect": "snapshot:inspect",
@@ -74,6 +75,7 @@ HELP = {
     "schema show": "Show a message's fields.",
     "send": "Send one request to a broker and decode its response.",
     "snapshot": "KRaft snapshots: inspect, verify, query, compare, write and fetch them.",
+    "snapshot create": "Write a snapshot from a metadata log.",
     "snapshot diff": "Show what changed between two snapshots or offsets.",
     "snapshot image": "Query the metadata in a snapshot and the log behind it.",
     "snapshot inspect": "Show what a snapshot or a metadata log segment holds.",

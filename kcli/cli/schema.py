@@ -1,16 +1,15 @@
-"""kcli schema: list, show, compare and import the message tables."""
+"""kcli schema list, show and diff: what is in the message tables."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from kcli.cli.columns import print_json, print_rows
-from kcli.cli.console import progress, warn
+from kcli.cli.console import warn
 from kcli.cli.inputs import schema_option
 from kcli.errors import UsageError
 from kcli.schemas.catalog import Catalog, catalog, unknown
@@ -18,10 +17,8 @@ from kcli.schemas.model import Message
 
 if TYPE_CHECKING:
     from kcli.schemas.diff import Change
-    from kcli.schemas.jars import Definitions
-    from kcli.schemas.tables import Imported
 
-__all__ = ["diff", "import_", "list_", "show"]
+__all__ = ["diff", "list_", "show"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -42,10 +39,17 @@ def format_option(command: Command) -> Command:
 @click.option("--kind", "kinds", multiple=True, help="Only this kind: api, data, header, metadata, group-key, ...")
 @click.option("--release", help="Only what this release of Kafka has, and in which versions.")
 @click.option("--dialects", is_flag=True, help="The dialects that come with kcli, and their sources.")
+@click.option("--errors", is_flag=True, help="Error codes, their names, and which of them are retriable.")
 @schema_option
 @format_option
 def list_(
-    words: tuple[str, ...], kinds: tuple[str, ...], release: str | None, dialects: bool, dialect: str | None, form: str
+    words: tuple[str, ...],
+    kinds: tuple[str, ...],
+    release: str | None,
+    dialects: bool,
+    errors: bool,
+    dialect: str | None,
+    form: str,
 ) -> None:
     """Every API and message in the tables, or those with a WORD in their name.
 
@@ -53,6 +57,7 @@ def list_(
     kcli schema list                    all of them
     kcli schema list fetch              those with "fetch" in their name
     kcli schema list --release 3.9      what a 3.9 node speaks
+    kcli schema list --errors 74        what error 74 is
     """
     from kcli.cli.schema_views import LIST_HEADINGS, listed
 
@@ -60,6 +65,9 @@ def list_(
         list_dialects(form)
         return
     tables = catalog(dialect)
+    if errors:
+        list_errors(tables, words, form)
+        return
     wanted = tables.release(release) if release else None
     rows = [row for row in listed(tables, wanted) if is_wanted(row, words, kinds)]
     if not rows and kinds and not words:
@@ -83,6 +91,22 @@ def list_dialects(form: str) -> None:
     rows = [{"name": name, "source": read_dialect(SHIPPED / name).source} for name in shipped()]
     if form == "table":
         print_rows(("dialect", "source"), [list(row.values()) for row in rows])
+    else:
+        print_json(rows, form)
+
+
+def list_errors(tables: Catalog, words: tuple[str, ...], form: str) -> None:
+    """All error codes, or those of these numbers, or with one of the words in their name."""
+    from kcli.schemas.errors import is_retriable
+
+    rows = [
+        {"code": code, "name": name, "retriable": is_retriable(code)}
+        for code, name in tables.errors.items()
+        if not words or any(word == str(code) or word.lower() in name.lower() for word in words)
+    ]
+    if form == "table":
+        marks = {True: "retriable", False: ""}
+        print_rows(("code", "name", ""), [[str(r["code"]), str(r["name"]), marks[bool(r["retriable"])]] for r in rows])
     else:
         print_json(rows, form)
 
@@ -225,72 +249,3 @@ def print_changes(changes: list[Change], form: str) -> None:
 
 def without_blank(rows: list[list[str]]) -> list[list[str]]:
     return [[cell or "-" for cell in row] for row in rows]
-
-
-@click.command(name="import")
-@click.argument("jars", metavar="JAR...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option(
-    "-o", "output", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="Where the tables go."
-)
-@click.option("--anew", is_flag=True, help="Start from no tables: the JARs hold every release that is wanted.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
-def import_(jars: tuple[Path, ...], output: Path | None, anew: bool, quiet: bool) -> None:
-    """Read message definitions out of Kafka's JARs (or directories of them) and merge them into the tables.
-
-    The definitions are in kafka-clients, kafka-metadata, kafka-raft, kafka-group-coordinator,
-    kafka-transaction-coordinator and kafka-share-coordinator; before 3.9 also in kafka_2.13. Releases are merged onto
-    the tables in DIR, or onto kcli's own; without DIR kcli's own are replaced. `--schema DIR` uses tables of your own.
-    """
-    from kcli.schemas.catalog import STOCK
-    from kcli.schemas.tables import Imported, import_releases, load_tables
-
-    target = output or STOCK
-    base = target if has_tables(target) else STOCK
-    known = Imported() if anew else load_tables(base)
-    merged = import_releases(known, read_all(jars, quiet))
-    write_tables(target, merged)
-    if not quiet:
-        say_imported(target, known, merged)
-
-
-def has_tables(folder: Path) -> bool:
-    from kcli.schemas.tables import INDEX
-
-    return (folder / INDEX).is_file()
-
-
-def read_all(jars: tuple[Path, ...], quiet: bool) -> dict[str, Definitions]:
-    from kcli.errors import InputError
-    from kcli.schemas.jars import read_jars
-
-    paths = [path for jar in jars for path in (sorted(jar.glob("*.jar")) if jar.is_dir() else [jar])]
-    size = sum(path.stat().st_size for path in paths)
-    with progress(size, "reading jars", quiet) as done:
-        found = read_jars(paths, done)
-    if not found:
-        names = ", ".join(str(jar) for jar in jars)
-        raise InputError(f"no message definitions in {names} (common/message/*.json expected, as in kafka-clients)")
-    return found
-
-
-def write_tables(folder: Path, merged: Imported) -> None:
-    from kcli.schemas.tables import to_files
-
-    folder.mkdir(parents=True, exist_ok=True)
-    texts = to_files(merged)
-    for name, text in texts.items():
-        (folder / f"{name}.new").write_text(text, "utf-8")
-    # Nothing is replaced before all is written.
-    for name in texts:
-        (folder / f"{name}.new").replace(folder / name)
-
-
-def say_imported(folder: Path, known: Imported, merged: Imported) -> None:
-    """What is new, by release, on stderr."""
-    fresh = [release for release in merged.releases if release not in known.releases]
-    what = f"new: {', '.join(fresh)}" if fresh else "none of them new"
-    warn(f"{folder}: {len(merged.tables)} messages of {len(merged.releases)} releases ({what})")
-    for identity, message in merged.tables.items():
-        before = known.tables.get(identity)
-        if known.tables and (before is None or before.versions != message.versions):
-            warn(f"{message.name}: versions {before.versions if before else 'none'} -> {message.versions}")

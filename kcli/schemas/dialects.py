@@ -20,7 +20,6 @@ from kcli.errors import InputError, SchemaError, UsageError
 from kcli.schemas.catalog import Catalog
 from kcli.schemas.check import Finding, check, check_pair, check_versions_of_pair, repair
 from kcli.schemas.definition import build, camel, parse_text
-from kcli.schemas.merge import NUMBERED
 from kcli.schemas.model import Field, Message
 from kcli.schemas.ranges import HIGHEST, Range, covering
 from kcli.schemas.tables import INDEX, api_row
@@ -171,6 +170,8 @@ def with_key(stock: Catalog, dialect: Dialect, message: Message) -> Message:
         known = stock.keys_by_name.get(api.lower())
         taken = {*stock.rows, *dialect.api_keys.values()}
         key = known if known is not None else next(key for key in PRIVATE_KEYS if key not in taken)
+    if not 0 <= key <= HIGHEST:
+        raise SchemaError(f"{message.name}: API key {key} (0 to {HIGHEST} expected)")
     dialect.api_keys[api] = key
     return message._replace(api_key=key)
 
@@ -195,12 +196,18 @@ def over(stock: Catalog, message: Message) -> Message:
 
 
 def stock_message(stock: Catalog, message: Message) -> Message | None:
-    if message.kind in NUMBERED and message.kind != "metadata" and message.api_key in stock.rows:
-        known = stock.request(message.api_key) if message.kind == "request" else stock.response(message.api_key)
-        if known.name != message.name:
-            raise SchemaError(f"{message.name}: API key {message.api_key} is that of {known.name}")
+    """The stock's message of that name; SchemaError when a request or response goes by another key there."""
+    known = stock.message(message.name) if message.name in stock.lines else None
+    if not is_rpc(message):
         return known
-    return stock.message(message.name) if message.name in stock.lines else None
+    if known is None and message.api_key in stock.rows:
+        holder = stock.rows[message.api_key][1]
+        raise SchemaError(f"{message.name}: API key {message.api_key} is that of {holder}")
+    if known is not None and (known.kind, known.api_key) != (message.kind, message.api_key):
+        raise SchemaError(
+            f"{message.name}: {message.kind} {message.api_key} here, but {known.kind} {known.api_key} in the tables"
+        )
+    return known
 
 
 def run(name: str, flexible: set[int], known: Range) -> Range:

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
-from kcli.schemas.catalog import STOCK, catalog
+from kcli.schemas.catalog import catalog
 from kcli.schemas.definition import build
-from tests.schemas.definitions import field, jar, message
+from tests.schemas.definitions import field
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> tuple[str, str]:
@@ -64,6 +64,14 @@ def test_list_of_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 def test_list_of_dialects(capsys: pytest.CaptureFixture[str]) -> None:
     assert [row["name"] for row in rows(capsys, "list", "--dialects")] == ["kip-1018", "kip-227-draft", "kip-630-draft"]
     assert run(capsys, "list", "--dialects")[0].startswith("dialect        source\nkip-1018       KIP-1018: ")
+
+
+def test_list_of_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(rows(capsys, "list", "--errors")) == 138
+    assert run(capsys, "list", "--errors", 74)[0] == "code  name\n74    FENCED_LEADER_EPOCH  retriable\n"
+    assert [row["code"] for row in rows(capsys, "list", "--errors", "leader_or_follower")] == [6]
+    mine = rows(capsys, "list", "--errors", "30227", "--schema", "kip-227-draft")
+    assert mine == [{"code": 30227, "name": "INCREMENTAL_FETCH_UUID_MISMATCH", "retriable": False}]
 
 
 def test_show_one_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,47 +184,6 @@ def test_diff_of_releases(capsys: pytest.CaptureFixture[str]) -> None:
     found = {row["message"]: row for row in rows(capsys, "diff", "--release", "3.9.1", "4.0.0")}
     assert found["StopReplica"]["change"] == "removed"
     assert found["Fetch"] == {"message": "Fetch", "path": "", "change": "changed", "before": "0-17", "after": "4-17"}
-
-
-def releases(folder: Path) -> list[Path]:
-    pair = [message(f"Ping{kind}", field("A"), kind=kind.lower(), apiKey=3) for kind in ("Request", "Response")]
-    wider = [{**raw, "validVersions": "0-1"} for raw in pair]
-    return [jar(folder, "kafka-clients-1.0.0.jar", *pair), jar(folder, "kafka-clients-1.1.0.jar", *wider)]
-
-
-def test_import_merges_jars_into_a_directory(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    first, second = releases(tmp_path)
-    tables = tmp_path / "tables"
-    _, err = run(capsys, "import", first, "-o", tables, "--anew")
-    assert err == f"kcli: {tables}: 2 messages of 1 releases (new: 1.0)\n"
-    _, err = run(capsys, "import", second, "-o", tables)
-    assert "PingRequest: versions 0 -> 0-1" in err
-    assert run(capsys, "show", "Ping", 1, "--schema", tables)[0].startswith("PingRequest v1: request 3")
-    once = {path.name: path.read_text() for path in tables.iterdir()}
-    run(capsys, "import", tmp_path, "-o", tables, "--anew", "-q")
-    assert {path.name: path.read_text() for path in tables.iterdir()} == once
-
-
-def test_import_goes_onto_the_stock_tables(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    later = jar(tmp_path, "kafka-clients-99.0.0.jar", message("Marvel", field("A")))
-    _, err = run(capsys, "import", later, "-o", tmp_path / "tables")
-    assert "Marvel: versions none -> 0" in err
-    lines = (tmp_path / "tables" / "messages.jsonl").read_text().splitlines()
-    assert set((STOCK / "messages.jsonl").read_text().splitlines()) < set(lines)
-
-
-def test_import_of_what_is_no_jar_changes_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    first, _ = releases(tmp_path)
-    tables = tmp_path / "tables"
-    run(capsys, "import", first, "-o", tables, "--anew", "-q")
-    before = {path.name: path.read_text() for path in tables.iterdir()}
-    wrong = tmp_path / "kafka-raft-1.1.0.jar"
-    wrong.write_bytes(b"no zip")
-    assert "kafka-raft-1.1.0.jar: not a jar" in run(capsys, "import", wrong, "-o", tables, code=3)[1]
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    assert "no message definitions in" in run(capsys, "import", empty, "-o", tables, code=3)[1]
-    assert {path.name: path.read_text() for path in tables.iterdir()} == before
 
 
 def test_a_table_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,15 @@
 import json
+import random
 import struct
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kcli.errors import InputError, SchemaError, UsageError
+from kcli.errors import InputError, KcliError, SchemaError, UsageError
 from kcli.grammar import messages
 from kcli.schemas.catalog import Catalog, catalog
+from kcli.schemas.definition import parse_text
 from kcli.schemas.dialects import PRIVATE_KEYS, SHIPPED, read_dialect, shipped
 from kcli.schemas.layout import layout
 from kcli.schemas.model import Message
@@ -176,7 +178,14 @@ def test_a_name_that_is_no_dialect() -> None:
         ("a.txt", "", "no message definitions"),
         ("dialect.json", '{"apiKeys": {"A": "x"}}', r"dialect\.json: .*expected"),
         ("dialect.json", '{"errors": 3}', r"dialect\.json: .*expected"),
-        ("a.json", json.dumps(pair("Ping", apiKey=1)[0]), "PingRequest: API key 1 is that of FetchRequest"),
+        ("a.json", json.dumps(pair("Ping", apiKey=1)[0]), "PingRequest: API key 1 is that of Fetch$"),
+        ("a.json", json.dumps(pair("Ping", apiKey=32768)[0]), r"API key 32768 \(0 to 32767 expected\)"),
+        ("a.json", json.dumps(pair("Ping", apiKey=-1)[0]), "API key -1 "),
+        (
+            "a.json",
+            json.dumps(pair("Fetch", apiKey=77)[0]),
+            "FetchRequest: request 77 here, but request 1 in the tables",
+        ),
         (
             "a.json",
             json.dumps(message("FetchRequest", kind="request", apiKey=1, versions="15")),
@@ -238,3 +247,28 @@ def test_the_bytes_of_a_snapshot_pointer() -> None:
     data = codec.write({"topics": [{"name": "m", "partitions": [partition]}]})
     pointers = [bytes([tag, 13]) + struct.pack(">qi", offset, 2) + b"\0" for tag, offset in ((0, 10), (2, 9))]
     assert b"\x02" + b"".join(pointers) in data
+
+
+def damaged(value: Any, chance: random.Random) -> Any:
+    """A definition with something in it replaced or left out, now and then."""
+    if chance.random() < 0.01:
+        return chance.choice([None, 3, -1, "x", "12+", [], {}, True, "null", [{}], "[][]int8", "[]", 10**30, 1e300])
+    if isinstance(value, dict):
+        return {key: damaged(each, chance) for key, each in value.items() if chance.random() > 0.003}
+    return [damaged(each, chance) for each in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_a_damaged_definition_is_read_or_named(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    files = sorted(SHIPPED.rglob("*.json"))
+    for path in chance.sample(files, 2):
+        (tmp_path / path.name).write_text(json.dumps(damaged(parse_text(path.read_text()), chance)))
+    try:
+        found = catalog(str(tmp_path))
+    except KcliError as error:
+        assert str(tmp_path) in str(error) or "API key" in str(error) or "tables" in str(error)
+        return
+    for message_ in found.laid.values():
+        for version in message_.versions:
+            assert messages.data(message_.name, version, str(tmp_path)) is not None
