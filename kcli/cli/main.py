@@ -19,7 +19,7 @@ __all__ = ["COMMANDS", "cli", "main"]
 
 # Each command lives in a module of its own, imported only when it is called: a cold start pays for what it uses.
 COMMANDS: Mapping[str, str | Mapping[str, str]] = {
-    "audit": "audit:audit",
+    "audit": "audit:audit_captures",
     "completion": "completion:completion",
     "decode": {
         "batch": "decode_records:batch",
@@ -51,6 +51,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "diff": "snapshot_diff:diff",
         "image": "snapshot_image:image",
         "inspect": "snapshot:inspect",
+        "plan": "snapshot_plan:plan",
         "verify": "snapshot_verify:verify",
     },
 }
@@ -79,6 +80,7 @@ HELP = {
     "snapshot diff": "Show what changed between two snapshots or offsets.",
     "snapshot image": "Query the metadata in a snapshot and the log behind it.",
     "snapshot inspect": "Show what a snapshot or a metadata log segment holds.",
+    "snapshot plan": "Say when to snapshot, what may be deleted, and what a lost broker costs.",
     "snapshot verify": "Check snapshots, log segments or a whole directory against Kafka's rules.",
     "decode": "Read the bytes of Kafka: captures, requests, responses, record batches, log segments.",
     "encode": "Write the bytes of Kafka from JSON.",

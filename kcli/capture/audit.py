@@ -1,0 +1,147 @@
+"""Who speaks which versions in a capture, and what a release of Kafka would say to that.
+
+Kafka 4.0 dropped what clients before 2.1 speak (KIP-896). A request below the versions that a release accepts is refused,
+and so is an API that it no longer has. One above them is not, where the client asks what the broker speaks (ApiVersions)
+and can follow. Nor is one that was only as old as the broker: a client that took the newest version it was offered may
+know newer ones. If it names its software (KIP-511, 2.4) it surely does; else nobody can tell from such a capture.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from kcli.capture.events import Event, Exchange
+from kcli.schemas.catalog import Catalog
+from kcli.schemas.ranges import Range
+
+__all__ = ["Client", "Usage", "audit", "usages"]
+
+API_VERSIONS = 18
+
+
+@dataclass(slots=True)
+class Client:
+    """A client id at an address, with the software that it says it is; what it asked, by API key and version."""
+
+    client_id: str | None
+    address: str
+    software: str | None = None
+    version: str | None = None
+    negotiates: bool = False
+    connections: set[str] = field(default_factory=set)
+    used: Counter[tuple[int, int]] = field(default_factory=Counter)
+    free: set[tuple[int, int]] = field(default_factory=set)  # used where the broker offered a newer version, or none
+
+    @property
+    def requests(self) -> int:
+        return self.used.total()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """One API of a client: versions -> requests, what the release accepts (None: nothing), what it refuses, and why.
+
+    unsure: versions that it would refuse, but the broker in the capture offered no newer one.
+    """
+
+    api_key: int
+    name: str
+    versions: dict[int, int]
+    accepted: Range | None
+    refused: tuple[int, ...]
+    unsure: tuple[int, ...]
+    reason: str
+
+    def as_dict(self) -> dict[str, Any]:
+        accepted = {"min": self.accepted.lo, "max": self.accepted.hi} if self.accepted else None
+        versions = [{"version": version, "requests": count} for version, count in self.versions.items()]
+        made = {"apiKey": self.api_key, "apiName": self.name, "versions": versions, "accepted": accepted}
+        return made | {"refused": list(self.refused), "unsure": list(self.unsure), "reason": self.reason or None}
+
+
+def audit(items: Iterable[Exchange | Event]) -> list[Client]:
+    """Every client of a capture, in order of first appearance."""
+    clients: dict[tuple[str | None, str, str | None, str | None], Client] = {}
+    talks: dict[str, Talk] = {}
+    for item in items:
+        if not isinstance(item, Exchange):
+            continue
+        talk = talks.setdefault(item.connection, Talk())
+        if item.api_key == API_VERSIONS:
+            talk.learn(item)
+        key = item.client_id, item.link.client.rpartition(":")[0].strip("[]"), talk.software, talk.version
+        client = clients.setdefault(key, Client(*key))
+        client.negotiates = client.negotiates or talk.negotiates
+        client.connections.add(item.connection)
+        used = item.api_key, item.api_version
+        client.used[used] += 1
+        if talk.offered.get(item.api_key) != item.api_version:
+            client.free.add(used)
+    return merge(clients.values())
+
+
+@dataclass(slots=True)
+class Talk:
+    """What ApiVersions said on one connection: the client's software, and the newest version offered of each API."""
+
+    software: str | None = None
+    version: str | None = None
+    negotiates: bool = False
+    offered: dict[int, int] = field(default_factory=dict)
+
+    def learn(self, exchange: Exchange) -> None:
+        self.negotiates = True
+        body = exchange.request or {}
+        if body.get("clientSoftwareName"):
+            self.software, self.version = body["clientSoftwareName"], body.get("clientSoftwareVersion")
+        for api in (exchange.response or {}).get("apiKeys", ()):
+            self.offered[api["apiKey"]] = api["maxVersion"]
+
+
+def merge(clients: Iterable[Client]) -> list[Client]:
+    """Connections that never said which software it is join those of the same client that did, where that is one."""
+    found = list(clients)
+    for client in list(found):
+        same = [each for each in found if (each.client_id, each.address) == (client.client_id, client.address)]
+        named = [each for each in same if each.software is not None]
+        if client.software is None and not client.negotiates and len(named) == 1:
+            named[0].used += client.used
+            named[0].free |= client.free
+            named[0].connections |= client.connections
+            found.remove(client)
+    return found
+
+
+def usages(client: Client, catalog: Catalog, release: str) -> Iterator[Usage]:
+    """Each API the client used, by key, against what the release accepts."""
+    accepted = catalog.release_versions(release)
+    for key in sorted({key for key, _ in client.used}):
+        versions = {version: count for (used, version), count in sorted(client.used.items()) if used == key}
+        taken = accepted.get(key)
+        api = catalog.api(key)
+        bad = [each for each in versions if is_refused(key, each, taken, client.negotiates, release, catalog)]
+        refused = tuple(each for each in bad if (key, each) in client.free)
+        unsure = tuple(each for each in bad if each not in refused and client.software is None)
+        reason = why(taken, release) if refused or unsure else ""
+        yield Usage(key, api.name if api else f"key {key}", versions, taken, refused, unsure, reason)
+
+
+def is_refused(key: int, version: int, taken: Range | None, negotiates: bool, release: str, catalog: Catalog) -> bool:
+    if key == API_VERSIONS:
+        return False  # any version is answered, at worst with error 35 and the versions to choose from
+    if taken is None:
+        return not negotiates or was_removed(key, release, catalog)
+    return version < taken.lo or (version > taken.hi and not negotiates)
+
+
+def was_removed(key: int, release: str, catalog: Catalog) -> bool:
+    """Whether an API that the release lacks was there before it."""
+    releases = catalog.releases
+    return any(key in catalog.release_versions(older) for older in releases[: releases.index(catalog.release(release))])
+
+
+def why(taken: Range | None, release: str) -> str:
+    return f"{release} has no such API" if taken is None else f"{release} takes {taken.lo}-{taken.hi}"

@@ -1,0 +1,132 @@
+"""`kcli audit`: which clients a release of Kafka would refuse."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from kcli.capture.audit import Client, Usage, audit, usages
+from kcli.capture.exchanges import Item, Source
+from kcli.cli.console import is_terminal, open_output
+from kcli.cli.inputs import schema_option
+from kcli.errors import InputError
+from kcli.jsontext import dumps
+from kcli.schemas.catalog import catalog
+
+__all__ = ["audit_captures"]
+
+
+@click.command(name="audit")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--against", metavar="RELEASE", help="The release of Kafka to judge by; the newest in the tables unless given."
+)
+@click.option(
+    "--port",
+    "ports",
+    type=click.IntRange(1, 65535),
+    multiple=True,
+    metavar="N",
+    help="A port of brokers; the rest is left out.",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["table", "jsonl"]),
+    default="table",
+    show_default=True,
+    help="How to show it.",
+)
+@click.option("-o", "--output", metavar="OUT", help="Write to this file instead of standard output.")
+@schema_option
+def audit_captures(files: tuple[str, ...], **options: Any) -> int:
+    """Say which clients in captures a release of Kafka would refuse, and for which of their requests.
+
+    Each FILE is a capture, as `kcli decode pcap` reads them. A client is a client id at an address, with the software
+    that its ApiVersions requests name. Exit code 1: at least one would be refused.
+    """
+    tables = catalog(options["dialect"])
+    release = tables.release(options["against"] or tables.releases[-1])
+    failures: list[InputError] = []
+    clients = audit(readable(files, options, failures))
+    judged = [(client, list(usages(client, tables, release))) for client in clients]
+    lines = (
+        json_lines(judged, release)
+        if options["format_"] == "jsonl"
+        else table_lines(judged, release, options["output"])
+    )
+    with open_output(options["output"]) as out:
+        for line in lines:
+            out.write(line.encode() + b"\n")
+    if failures:
+        raise failures[0]
+    return 1 if any(use.refused for _, uses in judged for use in uses) else 0
+
+
+def readable(files: tuple[str, ...], options: dict[str, Any], failures: list[InputError]) -> Iterator[Item]:
+    """What can be read; what can't is told when the rest has been shown."""
+    source = Source(files, ports=options["ports"], dialect=options["dialect"], names=False)
+    try:
+        for items in source.pieces():
+            yield from items
+    except InputError as error:
+        failures.append(error)
+
+
+def json_lines(judged: list[tuple[Client, list[Usage]]], release: str) -> Iterator[str]:
+    for client, uses in judged:
+        yield dumps(
+            {
+                "clientId": client.client_id,
+                "address": client.address,
+                "softwareName": client.software,
+                "softwareVersion": client.version,
+                "negotiates": client.negotiates,
+                "connections": len(client.connections),
+                "requests": client.requests,
+                "against": release,
+                "refused": any(use.refused for use in uses),
+                "apis": [use.as_dict() for use in uses],
+            }
+        )
+
+
+def table_lines(judged: list[tuple[Client, list[Usage]]], release: str, output: str | None) -> Iterator[str]:
+    colour = output is None and is_terminal(sys.stdout) and "NO_COLOR" not in os.environ
+    for client, uses in judged:
+        bad = [use for use in uses if use.refused]
+        software = " ".join(filter(None, (client.software, client.version))) or (
+            "software not said" if client.negotiates else "no ApiVersions"
+        )
+        head = f"{client.client_id or '(no client id)'}  {client.address}  {software}"
+        unsure = [use for use in uses if use.unsure]
+        verdict = f"{release} refuses it" if bad else f"unclear with {release}" if unsure else f"fine with {release}"
+        tone = "red" if bad else "yellow" if unsure else "green"
+        yield paint(head, colour, bold=True) + "  " + paint(verdict, colour, fg=tone)
+        yield f"  {', '.join(f'{use.name} {versions_text(list(use.versions))}' for use in uses)}"
+        for use in bad:
+            yield paint(f"  refused: {use.name} {versions_text(list(use.refused))} ({use.reason})", colour, fg="red")
+        for use in unsure:
+            words = f"{use.name} {versions_text(list(use.unsure))} ({use.reason}; its broker offered nothing newer)"
+            yield paint(f"  unclear: {words}", colour, fg="yellow")
+    refused = sum(any(use.refused for use in uses) for _, uses in judged)
+    yield f"{len(judged):,} client{'' if len(judged) == 1 else 's'}, {refused:,} that Kafka {release} would refuse."
+
+
+def paint(text: str, colour: bool, **style: Any) -> str:
+    return click.style(text, **style) if colour else text
+
+
+def versions_text(versions: list[int]) -> str:
+    """ "2", "2-4", "0, 2-4" """
+    runs: list[list[int]] = []
+    for version in sorted(versions):
+        if runs and runs[-1][1] == version - 1:
+            runs[-1][1] = version
+        else:
+            runs.append([version, version])
+    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
