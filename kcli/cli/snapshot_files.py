@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from kcli.errors import InputError
+from kcli.errors import InputError, UsageError
 from kcli.snapshots.directory import Listing, list_directory
+from kcli.snapshots.names import SnapshotId
 
-__all__ = ["OpenFile", "chosen_files", "metadata_directory", "open_file"]
+__all__ = ["OpenFile", "chosen_files", "listing_of", "metadata_directory", "open_file", "place_snapshot"]
 
 PIECE = 1 << 20
 
@@ -98,3 +100,41 @@ def chosen_files(paths: tuple[str, ...], *, logs: bool = False) -> list[str]:
             raise InputError(f"no snapshot here (`<offset>-<epoch>.checkpoint` in {folder})", file=path)
         chosen += [str(folder / name) for name in names]
     return chosen
+
+
+@contextmanager
+def place_snapshot(folder: Path, identity: SnapshotId) -> Iterator[tuple[IO[bytes], Path]]:
+    """Write a snapshot as Kafka does: under `.part`, to the disk, read-only, renamed. Nothing is left of a failure.
+
+    UsageError when there is one of this id already.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    final = folder / identity.file_name
+    if final.exists():
+        raise UsageError(f"{final} is there already")
+    part = final.with_name(final.name + ".part")
+    try:
+        with part.open("wb") as stream:
+            yield stream, final
+            settle(stream)
+        publish(part, final)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def settle(stream: IO[bytes]) -> None:
+    """Everything written, down to the disk."""
+    stream.flush()
+    os.fsync(stream.fileno())
+
+
+def publish(part: Path, final: Path) -> None:
+    """Give a finished file its name, and make it read-only as Kafka's snapshots are; the directory down to the disk."""
+    part.chmod(0o444)
+    part.rename(final)
+    folder = os.open(final.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

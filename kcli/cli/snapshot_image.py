@@ -90,9 +90,8 @@ def image(
     for _, text in loaded.loader.problems[:20]:
         warn(f"{source}: {text}", quiet)
     if loaded.loader.problems:
-        raise InputError(
-            f"{source}: {len(loaded.loader.problems)} things could not be taken in, the first: {text_of(loaded)}"
-        )
+        count, first = len(loaded.loader.problems), loaded.loader.problems[0][1]
+        raise InputError(f"{count} things could not be taken in, the first: {first}", file=source)
     return 0
 
 

@@ -493,6 +493,10 @@ cdef class Walk:
         if not self.over and self.at != self.end:
             self.over = True
             return self.cut(self.base_offset, None, None, self.at, self.end, "surplus")
+        if self.held:
+            self.held = False
+            PyBuffer_Release(&self.view)
+        self.over = True
         raise StopIteration
 
     cdef tuple control_record(self, const kc_record* record, int64_t offset):

@@ -142,6 +142,11 @@ cdef class JsonLines:
             return self.flush()
         if not self.over and self.at != self.end:
             return self.leave(self.base_offset, None, None, self.at, self.end, "surplus", NULL)
+        if self.held:
+            self.held = False
+            PyBuffer_Release(&self.view)
+        self.over = True
+        self.at = self.end = NULL
         raise StopIteration
 
     cdef object leave(self, offset, key, version, const uint8_t* start, const uint8_t* end, str problem, const uint8_t* after):

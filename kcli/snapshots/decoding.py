@@ -14,23 +14,12 @@ from typing import Any
 from kcli.errors import DecodeError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
+from kcli.records.control import CONTROL_TYPES
 from kcli.schemas.catalog import catalog
 
 __all__ = ["CONTROL_TYPES", "FRAME_VERSION", "Decoder", "upper_snake"]
 
 FRAME_VERSION = 1
-PARTITION_RECORD = 3
-
-# ControlRecordType of kafka-clients: type -> (name in Kafka's JSON form, message).
-CONTROL_TYPES = {
-    0: "ABORT",
-    1: "COMMIT",
-    2: "LEADER_CHANGE",
-    3: "SNAPSHOT_HEADER",
-    4: "SNAPSHOT_FOOTER",
-    5: "KRAFT_VERSION",
-    6: "KRAFT_VOTERS",
-}
 
 
 def upper_snake(name: str) -> str:

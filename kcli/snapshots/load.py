@@ -42,6 +42,7 @@ class Loader:
         self.problems: list[tuple[int, str]] = []
         self.held: list[Held] | None = None  # the records of an open transaction
         self.records = 0
+        self.split: tuple[int, int] | None = None  # the batch that `until` cut: its first offset, and the one after it
         self.table: PartitionTable | None = None  # of the snapshot being read
 
     def snapshot(self, data: memoryview, *, end_offset: int = 0, epoch: int = 0, mapped: object = None) -> None:
@@ -85,6 +86,8 @@ class Loader:
             for row in walk(records, batch):
                 if row[0] >= image.provenance.end_offset and (until is None or row[0] < until):
                     self.take(row, records, batch)
+            if until is not None and until <= batch.last_offset:
+                self.split = batch.base_offset, batch.last_offset + 1
             image.file_provenance = None
             image.provenance.end_offset = batch.last_offset + 1 if until is None else min(batch.last_offset + 1, until)
             image.provenance.epoch = batch.leader_epoch

@@ -1,0 +1,75 @@
+"""kcli snapshot create: a snapshot from a metadata log, as a controller would write it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from kcli.cli.inputs import schema_option
+from kcli.cli.snapshot_files import metadata_directory, place_snapshot
+from kcli.cli.snapshot_load import Wanted, load_image
+from kcli.errors import InputError, UsageError
+from kcli.snapshots.names import SnapshotId
+
+__all__ = ["create"]
+
+
+@click.command()
+@click.option(
+    "--log", required=True, metavar="DIR", help="The log: a `__cluster_metadata-0`, or the directory around it."
+)
+@click.option("--snapshot", metavar="FILE", help="Start from this snapshot; by default from the newest one in the log.")
+@click.option("--at-offset", type=click.IntRange(min=1), metavar="N", help="Its end offset; by default the log's end.")
+@click.option("-o", "--output", metavar="DIR", help="Where to put it; by default beside the log.")
+@click.option(
+    "--max-batch-bytes", type=click.IntRange(min=1), default=8 << 20, show_default=True, help="Of a data batch."
+)
+@click.option("--stats", is_flag=True, help="The KIP's measures, to stderr.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@schema_option
+def create(
+    log: str,
+    snapshot: str | None,
+    at_offset: int | None,
+    output: str | None,
+    max_batch_bytes: int,
+    stats: bool,
+    quiet: bool,
+    dialect: str | None,
+) -> int:
+    """Write a snapshot of the state at an offset of a metadata log: `<offset>-<epoch>.checkpoint`.
+
+    The offset is the first one that the snapshot does not hold; it has to lie between two batches, outside a metadata
+    transaction, and should lie at or below the high watermark, which no file tells: give one that is committed. The
+    file is written under another name, then renamed.
+    """
+    from kcli.snapshots.write import write_snapshot
+
+    began = time.perf_counter()
+    wanted = Wanted(snapshot or log, log, at_offset)
+    loaded = load_image(wanted, dialect=dialect, strict=True)
+    loader = loaded.loader
+    if loader.split is not None:
+        first, after = loader.split
+        raise UsageError(f"--at-offset {at_offset} lies inside a batch: {first} or {after} would not")
+    if loader.held is not None:
+        raise InputError(f"offset {loader.image.provenance.end_offset} lies inside a metadata transaction", file=log)
+    if not loader.image.provenance.end_offset:
+        raise InputError("the log is empty: there is nothing to take a snapshot of", file=log)
+    provenance = loader.image.provenance
+    folder = Path(output) if output else metadata_directory(log)
+    with place_snapshot(folder, SnapshotId(provenance.end_offset, provenance.epoch)) as (stream, path):
+        written = write_snapshot(
+            loader.image, stream.write, now_ms=time.time_ns() // 1_000_000, most_batch=max_batch_bytes
+        )
+    if not quiet:
+        click.echo(str(path))
+    if stats:
+        took = (time.perf_counter() - began) * 1000
+        sys.stderr.write(
+            f"SnapshotSizeBytes {written.size}  GenSnapshotLatencyMs {took:.1f}  records {written.records:,}\n"
+        )
+    return 0
