@@ -11,7 +11,7 @@ from kcli.schemas.catalog import STOCK, catalog
 from kcli.schemas.errors import ERRORS, RETRIABLE, error_code
 from kcli.schemas.jars import read_jars
 from kcli.schemas.layout import holds, layout
-from kcli.schemas.model import Message
+from kcli.schemas.model import Field, Message
 from kcli.schemas.ranges import NONE, Range
 from kcli.schemas.tables import Imported, import_releases, to_files
 from tests.real.lab import run_java
@@ -46,6 +46,25 @@ def test_every_version_lies_as_its_release_says(release: str) -> None:
         for known in known_as(message, release)[:1]:
             for version in message.versions:
                 assert holds(layout(known, version), layout(message, version)), f"{message.name} v{version}"
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_field_under_another_name_was_renamed_not_exchanged(release: str) -> None:
+    """Layouts tell types, not meanings: two fields of one type in each other's place would go unseen."""
+    found = read_jars(kafka_jars(RELEASES[release]))[release]
+    for message in found.messages.values():
+        for known in known_as(message, release)[:1]:
+            for version in message.versions:
+                assert not exchanged(message.fields, known.fields, version), f"{message.name} v{version}"
+
+
+def exchanged(theirs: tuple[Field, ...], ours: tuple[Field, ...], version: int) -> list[str]:
+    """Fields that the tables have at another place than the release."""
+    mine = [field for field in ours if version in field.versions and version not in field.tagged]
+    old = [field for field in theirs if version in field.versions and version not in field.tagged]
+    known = {field.name for field in mine}
+    wrong = [a.name for a, b in zip(old, mine, strict=True) if a.name != b.name and a.name in known]
+    return wrong + [name for a, b in zip(old, mine, strict=True) for name in exchanged(a.fields, b.fields, version)]
 
 
 @pytest.mark.parametrize("release", RELEASES)
