@@ -28,12 +28,15 @@ def print_table(headings: Row, rows: list[list[str]], title: str) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=Text(title) if title else None, title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, heading in enumerate(headings):
         table.add_column(Text(heading), no_wrap=number < len(headings) - 1, overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))
-    console().print(table)
+    screen = console()
+    if title:
+        screen.print(Text(title, style="bold"))
+    screen.print(table)
 
 
 def print_columns(headings: Row, rows: list[list[str]], title: str) -> None:

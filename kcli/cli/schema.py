@@ -243,9 +243,7 @@ def print_changes(changes: list[Change], form: str) -> None:
     elif not changes:
         sys.stdout.write("no difference\n")
     else:
-        rows = [list(asdict(change).values()) for change in changes]
-        print_rows(("message", "field", "change", "before", "after"), without_blank(rows))
-
-
-def without_blank(rows: list[list[str]]) -> list[list[str]]:
-    return [[cell or "-" for cell in row] for row in rows]
+        shown = ["message", "path", "change", "before", "after"]
+        if not any(change.path for change in changes):
+            shown.remove("path")
+        print_rows(shown, [[asdict(change)[name] or "-" for name in shown] for change in changes])
