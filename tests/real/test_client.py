@@ -10,11 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from kcli.cli.fetch_session_replay import read_fetches
+from kcli.client.replay.names import TopicNames
+from kcli.client.replay.plan import make_plan
 from tests.real import keys
+from tests.real.fill import fill, needed
 from tests.real.lab import USERS, Cluster
 
 Result = tuple[int, str, str]
 
+CAPTURE = Path(__file__).parents[2] / "samples" / "java44-txn.pcap"
 MODULES = "org.apache.kafka.common.security"
 
 
@@ -158,6 +163,23 @@ def test_raw_bytes(kafka: Cluster) -> None:
     check_refused(raw(whole[:6] + b"\x7f\xff" + whole[8:-1] + b"\xff\xff"), "")
     check_refused(raw(b"\xff\xff\xff\xff"), "closed the connection instead of answering")
     check_refused(raw(whole[:-1]), "no answer to ApiVersions v0 within 2 s")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "mechanism"),
+    [("SSL", "PLAIN"), ("SASL_PLAINTEXT", "PLAIN"), ("SASL_SSL", "SCRAM-SHA-256"), ("SASL_PLAINTEXT", "SCRAM-SHA-512")],
+)
+def test_replay(kafka: Cluster, protocol: str, mechanism: str) -> None:
+    ports = {"SSL": kafka.tls_bootstrap, "SASL_PLAINTEXT": kafka.sasl_bootstrap, "SASL_SSL": kafka.sasl_tls_bootstrap}
+    config = {**login(mechanism), **trust(kafka), "security.protocol": protocol}
+    settings = [part for name, value in config.items() for part in ("--config", f"{name}={value}")]
+    command = [sys.executable, "-m", "kcli.cli", "fetch-session", "replay", str(CAPTURE), "--speed", "max"]
+    command += ["--bootstrap", ports[protocol], "--format", "jsonl", *settings]
+    names = TopicNames()
+    fill(kafka.bootstrap, needed(make_plan(read_fetches([str(CAPTURE)], names, None, [])), names))
+    done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [json.loads(line)["differences"] for line in done.stdout.splitlines()] == [[]]
 
 
 def test_versions_are_negotiated_down(kafka: Cluster) -> None:

@@ -9,7 +9,7 @@ from kcli.client.replay.source import fetch_of_exchange, fetch_of_row
 from kcli.errors import InputError
 from kcli.jsontext import loads
 
-DATA = Path(__file__).parent / "data"
+SAMPLES = Path(__file__).parents[3] / "samples"
 
 
 def row(api_key: int = 1, **changes: Any) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def test_what_is_no_exchange_is_said(value: dict[str, Any], words: str) -> None:
 
 
 def test_a_capture_and_its_lines_say_the_same() -> None:
-    exchanges = [item for item in read([str(DATA / "java44-txn.pcap")]) if isinstance(item, Exchange)]
+    exchanges = [item for item in read([str(SAMPLES / "java44-txn.pcap")]) if isinstance(item, Exchange)]
     names, others = TopicNames(), TopicNames()
     fetches = [fetch for item in exchanges if (fetch := fetch_of_exchange(item, names))]
     rows = [fetch for item in exchanges if (fetch := fetch_of_row(loads(item.line()), others))]
