@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 
 from kcli.cli.console import console
 from kcli.client.replay.outcome import Pair
 
 __all__ = ["show_pairs"]
+
+# Up to so many fetchers are shown in full, and so many lines of differences and problems.
+DETAILED = 3
+SHOWN = 10
 
 Cell = Callable[[dict[str, Any]], str]
 
@@ -45,32 +50,71 @@ ROWS: tuple[tuple[str, Cell], ...] = (
 
 
 def show_pairs(found: list[Pair]) -> None:
-    """A table for each fetcher, its differences under it, and the sum of it all."""
+    """The verdict, then each fetcher side by side (a row each when there are many), then what differs."""
     out = console()
-    for each in found:
-        show_pair(out, each)
-    differences = sum(len(each.differences) for each in found)
+    differences = [difference for each in found for difference in each.differences]
     fetches = sum(each.live.fetches for each in found)
-    verdict = f"{differences} differences" if differences else "no differences"
-    out.print(f"{fetches:,} fetches of {len(found)} fetchers: {verdict}", highlight=False)
+    verdict = f"{len(differences):,} differences" if differences else "no differences"
+    out.print(f"{fetches:,} fetches of {len(found)} fetchers: {verdict}", style="red" if differences else "green")
+    if len(found) <= DETAILED:
+        for each in found:
+            show_pair(out, each)
+    else:
+        show_rows(out, found)
+    limited(out, "differs: ", [str(difference) for difference in differences])
+    limited(out, "", [f"{each.live.label}, fetch {at}: {text}" for each in found for at, text in each.problems])
 
 
-def show_pair(out: Any, each: Pair) -> None:
+def limited(out: Console, start: str, texts: list[str]) -> None:
+    for text in texts[:SHOWN]:
+        out.print(f"  {start}{text}", markup=False)
+    if len(texts) > SHOWN:
+        out.print(f"  and {len(texts) - SHOWN:,} more (--format jsonl has them all)")
+
+
+def show_pair(out: Console, each: Pair) -> None:
     captured, live = each.captured.as_dict(), each.live.as_dict()
     run = f", run {each.run}" if each.run > 1 else ""
-    out.print(f"{each.captured.label}   Fetch v{captured['apiVersion']} -> v{live['apiVersion']}{run}", highlight=False)
+    title = f"{each.captured.label}   Fetch v{captured['apiVersion']} -> v{live['apiVersion']}{run}"
+    out.print(title, markup=False, style="bold")
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    for title in ("", "captured", "live"):
-        table.add_column(title)
+    for heading in ("", "captured", "live"):
+        table.add_column(heading)
     for name, cell in ROWS:
         table.add_row(f"  {name}", cell(captured), cell(live))
     names = " / ".join((captured["latencyMs"] or live["latencyMs"] or {}).keys())
     if names:
         table.add_row(f"  latency ms ({names})", latency(captured), latency(live))
     out.print(table)
-    for difference in each.differences:
-        out.print(f"  differs: {difference}", highlight=False, markup=False)
-    for number, text in each.problems[:5]:
-        out.print(f"  fetch {number}: {text}", highlight=False, markup=False)
-    if len(each.problems) > 5:
-        out.print(f"  and {len(each.problems) - 5} more fetches with problems", highlight=False)
+
+
+def show_rows(out: Console, found: list[Pair]) -> None:
+    """A row for each fetcher, captured over live in each cell."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("session", "", "full", "incr.", "errors", "delivered", "records", "p50 ms", "p99 ms", "differs"):
+        table.add_column(heading, justify="left" if heading in ("session", "", "errors") else "right")
+    for each in found:
+        for side, report in (("captured", each.captured), ("live", each.live)):
+            is_live = side == "live"
+            table.add_row(
+                *row(report.as_dict(), side, each.captured.label if not is_live else ""), differs(each, is_live)
+            )
+    out.print(table)
+
+
+def row(figures: dict[str, Any], side: str, label: str) -> list[str]:
+    latencies = figures["latencyMs"] or {}
+    return [
+        label,
+        side,
+        f"{figures['full']:,}",
+        f"{figures['incremental']:,}",
+        str(sum(figures["errors"].values()) + sum(figures["partitionErrors"].values())),
+        f"{figures['partitionsDelivered']:,} of {figures['partitions']:,}",
+        f"{figures['recordsBytes']:,}",
+        *(f"{latencies[name]:,.1f}" if latencies.get(name) is not None else "-" for name in ("p50", "p99")),
+    ]
+
+
+def differs(each: Pair, is_live: bool) -> str:
+    return f"{len(each.differences):,}" if is_live else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from functools import partial
 
@@ -58,9 +59,11 @@ async def write_topic(client: Client, topic: str, parts: Mapping[int, int]) -> N
         leader = client.leader(topic, index)
         assert leader is not None
         by_node.setdefault(leader.node, []).append(index)
+    # Records of long ago would be deleted at once, by retention.
+    now = round(time.time() * 1000)
     for node, indexes in by_node.items():
         data = [
-            {"index": index, "records": build_batch((1, None, VALUE, ()) for _ in range(parts[index]))}
+            {"index": index, "records": build_batch((now, None, VALUE, ()) for _ in range(parts[index]))}
             for index in indexes
         ]
         body = {"acks": -1, "timeoutMs": 10_000, "topicData": [{"name": topic, "partitionData": data}]}
