@@ -114,7 +114,3 @@ def row(figures: dict[str, Any], side: str, label: str) -> list[str]:
         f"{figures['recordsBytes']:,}",
         *(f"{latencies[name]:,.1f}" if latencies.get(name) is not None else "-" for name in ("p50", "p99")),
     ]
-
-
-def differs(each: Pair, is_live: bool) -> str:
-    return f"{len(each.differences):,}" if is_live else ""

@@ -28,6 +28,8 @@ __all__ = ["Fetching", "LiveFetch"]
 
 NOT_LEADER, FENCED_EPOCH, UNKNOWN_EPOCH = 6, 74, 75
 MOVED = (NOT_LEADER, FENCED_EPOCH, UNKNOWN_EPOCH)
+# Not what a captured client asks for: when it names such a partition itself, that is always news to the session.
+CARRIED_BYTES = (1 << 20) + 1
 
 
 class LiveFetch:
@@ -101,7 +103,7 @@ class Fetching:
     async def open_sessions(self, step: Step) -> None:
         """The captured session was there before the capture: make one that holds what it must have held."""
         for key in self.fetcher.carried:
-            self.wanted[key] = Position(self.positions.carried(key))
+            self.wanted[key] = Position(self.positions.carried(key), -1, CARRIED_BYTES)
         await asyncio.gather(*(self.fetch(number, step) for number in self.nodes))
 
     # --- connections and versions
