@@ -54,8 +54,9 @@ def show_pairs(found: list[Pair]) -> None:
     out = console()
     differences = [difference for each in found for difference in each.differences]
     fetches = sum(each.live.fetches for each in found)
-    verdict = f"{len(differences):,} differences" if differences else "no differences"
-    out.print(f"{fetches:,} fetches of {len(found)} fetchers: {verdict}", style="red" if differences else "green")
+    verdict = counted(len(differences), "difference") if differences else "no differences"
+    who = f"{counted(fetches, 'fetch', 'fetches')} of {counted(len(found), 'fetcher')}"
+    out.print(f"{who}: {verdict}", style="red" if differences else "green")
     if len(found) <= DETAILED:
         for each in found:
             show_pair(out, each)
@@ -63,6 +64,10 @@ def show_pairs(found: list[Pair]) -> None:
         show_rows(out, found)
     limited(out, "differs: ", [str(difference) for difference in differences])
     limited(out, "", [f"{each.live.label}, fetch {at}: {text}" for each in found for at, text in each.problems])
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def limited(out: Console, start: str, texts: list[str]) -> None:
@@ -95,10 +100,8 @@ def show_rows(out: Console, found: list[Pair]) -> None:
         table.add_column(heading, justify="left" if heading in ("session", "", "errors") else "right")
     for each in found:
         for side, report in (("captured", each.captured), ("live", each.live)):
-            is_live = side == "live"
-            table.add_row(
-                *row(report.as_dict(), side, each.captured.label if not is_live else ""), differs(each, is_live)
-            )
+            label, count = (report.label, "") if side == "captured" else ("", f"{len(each.differences):,}")
+            table.add_row(*row(report.as_dict(), side, label), count)
     out.print(table)
 
 
