@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CORE := setup.py $(foreach kind,pyx pxd pxi h,$(wildcard kcli/core/*.$(kind)))
 
-.PHONY: help demo test check unit real bench man dist format clean
+.PHONY: help demo test check unit real bench fuzz man dist format clean
 .DEFAULT_GOAL := help
 
 help:  ## This list
@@ -37,6 +37,9 @@ real: $(VENV)/built $(VENV)/extra-dev  ## The tests against Apache Kafka's own c
 
 bench: $(VENV)/built $(VENV)/extra-dev $(VENV)/extra-bench  ## Each bench with its peer beside it, in one run (ONLY=name for some of them)
 	$(BIN)/python tests/bench/run.py $(ONLY)
+
+fuzz: $(VENV)/built $(VENV)/extra-dev  ## Damage real bytes for MINUTES=10 and look for tracebacks, hangs and greed
+	$(BIN)/python -m tests.fuzz.run $(or $(MINUTES),10)
 
 man: $(VENV)/built  ## Write man/ anew from the commands
 	$(BIN)/python tools/manpages.py man
