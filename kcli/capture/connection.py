@@ -91,22 +91,25 @@ class Connection:
         pending: list[tuple[int, int, int, int, bytes]],
         buffers: list[bytes],
         offsets: tuple[int, int],
+        heard: tuple[int, int],
+        began: int,
     ) -> None:
-        """Take over a connection that was steady, with what was under way."""
+        """Take over a connection that was steady, with what was under way; heard: when bytes last came from each end."""
         self.spoke = spoke
+        self.began = self.began or began
         self.pending = deque(Pending(*request) for request in pending)
-        for stream, buffer, offset in zip(self.streams, buffers, offsets, strict=True):
+        for stream, buffer, offset, ns in zip(self.streams, buffers, offsets, heard, strict=True):
             stream.buffer[:] = buffer
-            stream.offset = offset
+            stream.offset, stream.ns = offset, ns
 
-    def release(self) -> tuple[list[tuple[int, int, int, int, bytes]], list[bytes]]:
-        """The reverse, for a connection that is steady: waiting requests, and the parts of frames that have come."""
+    def release(self) -> tuple[list[tuple[int, int, int, int, bytes]], list[bytes], tuple[int, int]]:
+        """The reverse, for a connection that is steady: waiting requests, parts of frames that have come, and when."""
         pending = [(p.correlation_id, p.api_key, p.api_version, p.ns, p.frame or b"") for p in self.pending]
         buffers = [bytes(stream.buffer) for stream in self.streams]
         self.pending.clear()
         for stream in self.streams:
             stream.buffer.clear()
-        return pending, buffers
+        return pending, buffers, (self.streams[0].ns, self.streams[1].ns)
 
     @property
     def link(self) -> Link:

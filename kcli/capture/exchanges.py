@@ -47,7 +47,9 @@ class Source:
             from kcli.core.packets import Reader
 
             return Engine(self, ports, self.text), Reader
-        raise NotImplementedError
+        from kcli.capture import engine, packets
+
+        return engine.Engine(self, ports, self.text), packets.Reader
 
     def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> Connection:
         self.tally.mid_stream += not all(started)

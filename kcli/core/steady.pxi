@@ -34,6 +34,8 @@ cdef struct Talk:
     bint greeted                  # a request has been read
     int client                    # which end, -1: not known
     uint64_t passed[2]            # bytes of a foreign connection
+    uint64_t heard[2]             # when bytes last came from an end
+    uint64_t began                # when the first bytes came
     Half half[2]
     Request* first
     Request* last
@@ -59,7 +61,7 @@ cdef class Steady(Streams):
         free(self.spare.data)
 
     def counts(self):
-        """How often each API key was seen in what came the steady way."""
+        """How often each API key was seen in the lines made here, which the owner has not seen."""
         return {key: self.by_key[key] for key in range(KEYS) if self.by_key[key]}
 
     def write(self, bytes line not None):
@@ -79,6 +81,9 @@ cdef class Steady(Streams):
     cdef int steady(self, Flow* flow, Talk* talk, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
         cdef Half* half = &talk.half[d]
         cdef size_t whole, take
+        talk.heard[d] = ts
+        if not talk.began:
+            talk.began = ts
         while n:
             if half.size:
                 whole = self.wanted(half.data, half.size)
@@ -229,14 +234,14 @@ cdef class Steady(Streams):
 
     cdef int exchanged(self, Flow* flow, Talk* talk, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
                        uint64_t answered, const uint8_t* response, size_t m) except -1:
-        self.exchanges += 1
-        self.answered += response != NULL
-        self.message_bytes += n + PREFIX + (m + PREFIX if response != NULL else 0)
-        self.by_key[key] += 1
         if self.text:
             if talk.link == NULL:
                 self.name_link(flow, talk)
             if self.lines.put(<Plan>self.lines.plan(key, version), talk.link, talk.link_size, ts, request, n, answered, response, m):
+                self.exchanges += 1
+                self.answered += response != NULL
+                self.message_bytes += n + PREFIX + (m + PREFIX if response != NULL else 0)
+                self.by_key[key] += 1
                 return 0
         self.owner.exchanged(
             ends_text(flow), talk.client, ts, request[:n], None if response == NULL else answered, None if response == NULL else response[:m]
@@ -289,7 +294,9 @@ cdef class Steady(Streams):
             offsets[side] = flow.side[side].offset - half.size - (left if side == d else 0)
             self.empty(half)
         talk.steady = False
-        (<object>talk.connection).restore(talk.greeted, pending, buffers, (offsets[0], offsets[1]))
+        (<object>talk.connection).restore(
+            talk.greeted, pending, buffers, (offsets[0], offsets[1]), (talk.heard[0], talk.heard[1]), talk.began
+        )
         return 0
 
     cdef int pass_to_connection(self, Flow* flow, Talk* talk, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
@@ -305,7 +312,7 @@ cdef class Steady(Streams):
         cdef bytes frame, buffer
         cdef int d
         talk.client = connection.client
-        pending, buffers = connection.release()
+        pending, buffers, (talk.heard[0], talk.heard[1]) = connection.release()
         for number, key, version, ts, frame in pending:
             request = <Request*>malloc(sizeof(Request) + len(frame))
             if request == NULL:
