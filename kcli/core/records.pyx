@@ -344,8 +344,9 @@ cdef class BatchText:
         return out_put(&self.out, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
 
 
-def whole(data, Py_ssize_t start, Py_ssize_t size):
+def whole(data, Py_ssize_t start, Py_ssize_t size, Py_ssize_t limit=-1):
     """Walk the entries of data[start:size] by their size fields: (what stopped it, where, where the last whole entry began).
+    limit: begin none from there on.
 
     Looks at sizes and magic alone, so that a piece of a file can be cut between two batches at no cost.
     """
@@ -356,7 +357,7 @@ def whole(data, Py_ssize_t start, Py_ssize_t size):
     cdef const uint8_t* p
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     p = <const uint8_t*> view.buf
-    while code == KB_OK:
+    while code == KB_OK and (limit < 0 or start < limit):
         code = read_batch(&b, p + start, p + size)
         if code == KB_OK:
             last = start

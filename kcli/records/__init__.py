@@ -17,13 +17,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kcli.core.crc import crc32, crc32c
     from kcli.records.batches import Batch, Record, scan
     from kcli.records.builder import build_batch, build_control_batch, build_marker, build_message_set
     from kcli.records.codecs import compress, decompress
     from kcli.records.control import decode_control
     from kcli.records.conversion import Conversion, Slice, UnsupportedCompressionError, down_convert
     from kcli.records.fetching import FetchSend, cut_slice
+    from kcli.records.kernels import crc32, crc32c
     from kcli.records.text import batches_json
 
 __all__ = [
@@ -61,8 +61,8 @@ _MODULES = {
     "build_marker": "builder",
     "build_message_set": "builder",
     "compress": "codecs",
-    "crc32": "kcli.core.crc",
-    "crc32c": "kcli.core.crc",
+    "crc32": "kernels",
+    "crc32c": "kernels",
     "cut_slice": "fetching",
     "decode_control": "control",
     "decompress": "codecs",

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from typing_extensions import Buffer
 
-from kcli.core import records as core
-from kcli.core import recordvalues
 from kcli.errors import DecodeError
 from kcli.records.codecs import CODECS, decompress
 from kcli.records.damage import Damage, assess
+from kcli.records.kernels import records as core
+from kcli.records.kernels import recordvalues
 
 __all__ = ["Batch", "Record", "scan"]
 

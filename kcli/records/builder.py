@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kcli.core import recordvalues
 from kcli.errors import EncodeError
 from kcli.records.batches import APPEND_TIME, CONTROL, TRANSACTIONAL
 from kcli.records.codecs import codec_id, compress
 from kcli.records.control import end_transaction_key, end_transaction_value
+from kcli.records.kernels import recordvalues
 
 __all__ = ["NO_PRODUCER_ID", "build_batch", "build_control_batch", "build_marker", "build_message_set"]
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from typing_extensions import Buffer
 
-from kcli.core import downconvert as core
-from kcli.core import records as frames
 from kcli.errors import DecodeError, InputError
 from kcli.records.codecs import compress, decompress
+from kcli.records.kernels import downconvert as core
+from kcli.records.kernels import records as frames
 from kcli.records.pieces import ReadInto
 
 __all__ = ["CHUNK_BYTES", "Conversion", "Slice", "UnsupportedCompressionError", "down_convert"]

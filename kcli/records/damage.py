@@ -7,12 +7,14 @@ looked for.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from kcli.core import records as core
+from kcli.records.kernels import records as core
+from kcli.records.pieces import PIECE_BYTES, Piece, ReadInto, Wish, cut_pieces
 
-__all__ = ["Damage", "assess"]
+__all__ = ["Damage", "Stretch", "assess", "describe", "stretches"]
 
 # No more than this is held in memory to find the next sound batch.
 SEARCH_BYTES = 1 << 25
@@ -96,3 +98,34 @@ def describe(data: bytearray | memoryview, size: int, at: int, status: int) -> s
     if not any(memoryview(data)[at:size]):
         return f"{left} zero bytes to the end (a file made longer beforehand?)"
     return f"says {says} bytes: 14 or more expected"
+
+
+class Stretch(NamedTuple):
+    """piece.data[start:stop] are whole entries; what is behind them, if it is not the next piece, is `damage` (places in
+    the piece)."""
+
+    piece: Piece
+    start: int
+    stop: int
+    damage: Damage | None
+
+
+def stretches(read: ReadInto, piece_bytes: int = PIECE_BYTES) -> Iterator[Stretch]:
+    """A source as stretches of whole entries and what lies between them, by size fields: checksums are not looked at."""
+    pieces = cut_pieces(read, 0, piece_bytes)
+    wish: Wish = None
+    while True:
+        try:
+            piece = next(pieces) if wish is None else pieces.send(wish)
+        except StopIteration:
+            return
+        at, more = 0, False
+        while at < piece.stop and not more:
+            status, end, _begun = core.whole(piece.data, at, piece.size, piece.stop)
+            damage = (
+                None if status in (core.DONE, core.END) else assess(piece.data, piece.size, end, status, piece.last)
+            )
+            more = damage == "more"
+            yield Stretch(piece, at, end, damage if isinstance(damage, Damage) else None)
+            at = damage.end if isinstance(damage, Damage) else end
+        wish = (piece.base + at, more)

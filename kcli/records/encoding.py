@@ -1,8 +1,8 @@
 """Batches from their JSON form: the reverse of `batches_json`.
 
-Fields that are left out take what follows from the records. Where a row carries the stored payload (`_payload`, or `_entry`
-for a whole message of unusual form) and that still holds the row's records, it is used as it is, so that a decoded batch
-becomes the same bytes again; records that were edited are written anew, and compressed anew.
+Fields that are left out take what follows from the records. Where a row carries the stored payload (`_payload`, or
+`_entry` for a whole message of unusual form) and that still holds the row's records, it is used as it is, so that a
+decoded batch becomes the same bytes again; records that were edited are written anew, and compressed anew.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import binascii
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kcli.core import recordvalues
 from kcli.errors import EncodeError
 from kcli.jsontext import loads
 from kcli.records.batches import APPEND_TIME, CODEC_MASK, CONTROL, HORIZON, TRANSACTIONAL
 from kcli.records.builder import OldRow, build_message_set, write_rows
 from kcli.records.codecs import codec_id, compress
+from kcli.records.kernels import recordvalues
 from kcli.records.text import batches_json
 
 __all__ = ["encode_batch", "encode_batches"]

@@ -15,10 +15,10 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kcli.core import downconvert as core
-from kcli.core import records as frames
 from kcli.errors import UsageError
 from kcli.records.conversion import CHUNK_BYTES, Conversion, Slice, UnsupportedCompressionError
+from kcli.records.kernels import downconvert as core
+from kcli.records.kernels import records as frames
 
 __all__ = ["FetchSend", "cut_slice"]
 

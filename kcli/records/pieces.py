@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
-from kcli.core import records as core
+from kcli.records.kernels import records as core
 
 __all__ = ["PIECE_BYTES", "Piece", "ReadInto", "cut_pieces"]
 

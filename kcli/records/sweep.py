@@ -12,13 +12,14 @@ from collections import deque
 from collections.abc import Callable, Generator
 from queue import SimpleQueue
 
-from kcli.core.records import BatchText
 from kcli.records.damage import Damage
+from kcli.records.kernels import records as core
 from kcli.records.pieces import PIECE_BYTES, Piece, ReadInto, Wish, cut_pieces
 from kcli.records.text import Findings, Hook, new_writer, write_piece
 
 __all__ = ["sweep_lines"]
 
+MOST_WORKERS = 8
 Emit = Callable[[memoryview], object]
 
 
@@ -27,7 +28,7 @@ class Job:
 
     __slots__ = ("damages", "done", "error", "more", "piece", "resume", "writer")
 
-    def __init__(self, piece: Piece, writer: BatchText) -> None:
+    def __init__(self, piece: Piece, writer: core.BatchText) -> None:
         self.piece, self.writer = piece, writer
         self.damages: list[Damage] = []
         self.resume, self.more = 0, False
@@ -53,14 +54,19 @@ def sweep_lines(
     payloads: bool = False,
     positions: bool = False,
     progress: Callable[[int], None] | None = None,
+    size: int | None = None,
     workers: int | None = None,
 ) -> Findings:
     """Write each batch of a source as a line of JSON; memory does not grow with the source.
 
     read(into, position) -> bytes, asked for rising positions unless `seekable`. emit(text): takes the lines, in order.
+    size: of the source, where it is known; a small one is not worth other threads.
     """
-    count = workers if workers is not None else (len(os.sched_getaffinity(0)) if seekable else 0)
-    sweep = Sweep(read, emit, full, count if seekable else 0, lambda: new_writer(record, payloads, positions), progress)
+    if workers is None:
+        workers = 0 if not seekable or (size is not None and size < 4 * PIECE_BYTES) else os.cpu_count() or 1
+    sweep = Sweep(
+        read, emit, full, min(workers, MOST_WORKERS), lambda: new_writer(record, payloads, positions), progress
+    )
     try:
         return sweep.run()
     finally:
@@ -74,13 +80,13 @@ class Sweep:
         emit: Emit,
         full: bool,
         workers: int,
-        writer: Callable[[], BatchText],
+        writer: Callable[[], core.BatchText],
         progress: Callable[[int], None] | None,
     ) -> None:
         self.read, self.emit, self.full, self.new_writer = read, emit, full, writer
         self.progress = progress
         self.spare: list[bytearray] = []
-        self.writers: list[BatchText] = []
+        self.writers: list[core.BatchText] = []
         self.jobs: deque[Job] = deque()
         self.tasks: SimpleQueue[Job | None] = SimpleQueue()
         self.limit = workers
@@ -156,7 +162,7 @@ class Sweep:
         while self.jobs:
             late = self.jobs.popleft()
             late.done.acquire()
-            late.writer = self.new_writer()
+            late.writer.take_findings()
             self.release(late)
         pieces.close()
         wider = 2 * len(job.piece.data) if job.more else PIECE_BYTES

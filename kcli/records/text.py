@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kcli.core import records as core
 from kcli.jsontext import dumps
 from kcli.records.codecs import decompress
 from kcli.records.control import control_members
 from kcli.records.damage import Damage, assess
+from kcli.records.kernels import records as core
 from kcli.records.pieces import Piece
 
 __all__ = ["Findings", "batches_json", "new_writer", "write_piece"]

@@ -1,0 +1,181 @@
+"""Records as Arrow tables: columns made by the kernels, written as Parquet. Needs pyarrow (the "parquet" extra)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from kcli.errors import DecodeError, UsageError
+from kcli.records.batches import Batch, scan
+from kcli.records.codecs import decompress
+from kcli.records.damage import stretches
+from kcli.records.pieces import ReadInto
+
+__all__ = ["SCHEMA_FIELDS", "arrow_batch", "write_parquet"]
+
+# A row group holds no more records than this, nor the records of more than so many bytes of log.
+GROUP_ROWS = 1 << 17
+GROUP_BYTES = 1 << 25
+PIECE_BYTES = 4 << 20
+
+SCHEMA_FIELDS = (
+    ("offset", "int64"),
+    ("timestamp", "timestamp"),
+    ("key", "binary"),
+    ("value", "binary"),
+    ("headers", "headers"),
+    ("file", "dictionary"),
+    ("baseOffset", "int64"),
+    ("magic", "int8"),
+    ("compression", "dictionary"),
+    ("timestampType", "dictionary"),
+    ("isTransactional", "bool"),
+    ("partitionLeaderEpoch", "int32"),
+    ("producerId", "int64"),
+    ("producerEpoch", "int16"),
+    ("baseSequence", "int32"),
+)
+
+
+class Append(Protocol):
+    def __call__(self, read: ReadInto, file: str, progress: Callable[[int], None], /) -> None: ...
+
+
+def pyarrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise UsageError("parquet needs pyarrow: pip install 'kcli-kafka[parquet]'") from None
+    return pyarrow
+
+
+def schema(pa: Any) -> Any:
+    header = pa.struct([pa.field("key", pa.binary()), pa.field("value", pa.binary())])
+    types = {
+        "timestamp": pa.timestamp("ms", tz="UTC"),
+        "headers": pa.list_(header),
+        "dictionary": pa.dictionary(pa.int32(), pa.string()),
+        "bool": pa.bool_(),
+        "binary": pa.binary(),
+    }
+    return pa.schema([pa.field(name, types.get(kind) or getattr(pa, kind)()) for name, kind in SCHEMA_FIELDS])
+
+
+def arrow_batch(data: memoryview, file: str = "", problems: list[tuple[int, int, str]] | None = None) -> Any:
+    """The records of the whole batches in `data` as an Arrow record batch of the schema above, a row each.
+
+    Control batches are left out; a timestamp of -1 (none) is null. problems: takes (position, record, reason) for what
+    can't be read.
+    """
+    import numpy as np
+
+    from kcli.core.columns import Columns
+
+    pa = pyarrow()
+    columns = Columns(data, 0, len(data), decompress)
+    if problems is not None:
+        problems += columns.problems
+    extra = columns.extra
+    times = np.frombuffer(columns.column("timestamp"), np.int64)
+    arrays = {
+        "offset": pa.array(np.frombuffer(columns.column("offset"), np.int64)),
+        "timestamp": pa.array(times, pa.timestamp("ms", tz="UTC"), mask=times == -1),
+        "key": binary(pa, data, extra, columns.column("key_at"), columns.column("key_size")),
+        "value": binary(pa, data, extra, columns.column("value_at"), columns.column("value_size")),
+        "headers": headers(pa, data, extra, columns),
+    }
+    of_batch = np.frombuffer(columns.column("batch"), np.int32)
+    arrays |= batch_arrays(pa, np, list(scan(data, check=False)), of_batch, file)
+    made = schema(pa)
+    return pa.record_batch([arrays[name].cast(made.field(name).type) for name, _ in SCHEMA_FIELDS], schema=made)
+
+
+def binary(pa: Any, data: Any, extra: bytes, places: Any, sizes: Any) -> Any:
+    from kcli.core.columns import gather
+
+    offsets, values, validity, nulls = gather(data, extra, places, sizes)
+    buffers = [pa.py_buffer(validity) if nulls else None, pa.py_buffer(offsets), pa.py_buffer(values)]
+    return pa.Array.from_buffers(pa.binary(), len(offsets) // 4 - 1, buffers, nulls)
+
+
+def headers(pa: Any, data: Any, extra: bytes, columns: Any) -> Any:
+    from kcli.core.columns import header_places
+
+    lists, keys_at, key_sizes, values_at, value_sizes = header_places(
+        data, extra, columns.column("headers_at"), columns.column("header_count")
+    )
+    keys = binary(pa, data, extra, keys_at, key_sizes)
+    values = binary(pa, data, extra, values_at, value_sizes)
+    pairs = pa.StructArray.from_arrays([keys, values], names=["key", "value"])
+    return pa.ListArray.from_arrays(
+        pa.Array.from_buffers(pa.int32(), columns.count + 1, [None, pa.py_buffer(lists)]), pairs
+    )
+
+
+def batch_arrays(pa: Any, np: Any, batches: list[Batch], of_batch: Any, file: str) -> dict[str, Any]:
+    """The columns that a record has from its batch."""
+
+    def numbers(name: str, kind: str, value: Callable[[Batch], int | bool]) -> Any:
+        taken = np.array([value(batch) for batch in batches], kind)
+        return pa.array(taken[of_batch] if len(batches) else taken)
+
+    def names(value: Callable[[Batch], str]) -> Any:
+        known = sorted({value(batch) for batch in batches})
+        places = np.array([known.index(value(batch)) for batch in batches], np.int32)
+        return pa.DictionaryArray.from_arrays(
+            places[of_batch] if len(batches) else places, pa.array(known, pa.string())
+        )
+
+    return {
+        "file": pa.DictionaryArray.from_arrays(np.zeros(len(of_batch), np.int32), pa.array([file])),
+        "baseOffset": numbers("baseOffset", "i8", lambda batch: batch.base_offset),
+        "magic": numbers("magic", "i1", lambda batch: batch.magic),
+        "compression": names(lambda batch: batch.compression),
+        "timestampType": names(lambda batch: batch.timestamp_type),
+        "isTransactional": numbers("isTransactional", "?", lambda batch: batch.is_transactional),
+        "partitionLeaderEpoch": numbers("partitionLeaderEpoch", "i4", lambda batch: batch.partition_leader_epoch),
+        "producerId": numbers("producerId", "i8", lambda batch: batch.producer_id),
+        "producerEpoch": numbers("producerEpoch", "i2", lambda batch: batch.producer_epoch),
+        "baseSequence": numbers("baseSequence", "i4", lambda batch: batch.base_sequence),
+    }
+
+
+@contextmanager
+def write_parquet(path: str) -> Iterator[Append]:
+    """A Parquet file of records; what it yields takes a log after the other: append(read, file name, progress).
+
+    DecodeError from `append` where a log breaks off or records can't be read, behind the rest of it.
+    """
+    pa = pyarrow()
+    held: list[Any] = []
+    sizes = [0]
+
+    with pa.parquet.ParquetWriter(path, schema(pa), compression="zstd") as writer:
+
+        def flush() -> None:
+            if held:
+                writer.write_table(pa.Table.from_batches(held).unify_dictionaries())
+                held.clear()
+                sizes[0] = 0
+
+        def append(read: ReadInto, file: str, progress: Callable[[int], None]) -> None:
+            problems: list[tuple[int, int, str]] = []
+            for piece, start, stop, damage in stretches(read, PIECE_BYTES):
+                found: list[tuple[int, int, str]] = []
+                held.append(arrow_batch(memoryview(piece.data)[start:stop], file, found))
+                problems += [(piece.base + start + position, record, reason) for position, record, reason in found]
+                if damage is not None and not damage.lawful:
+                    problems.append((piece.base + damage.start, 0, damage.reason))
+                sizes[0] += stop - start
+                if sizes[0] >= GROUP_BYTES or sum(len(batch) for batch in held) >= GROUP_ROWS:
+                    flush()
+                progress(piece.base + stop)
+            flush()
+            if problems:
+                position, record, reason = problems[0]
+                more = f"; {len(problems) - 1} more" if len(problems) > 1 else ""
+                raise DecodeError(f"records[{record}]", position, f"{reason} (in the batch at 0x{position:x}{more})")
+
+        yield append

@@ -1,0 +1,136 @@
+"""Records of Kafka's internal topics as their own messages: offsets, transactions, share groups, cluster metadata.
+
+A record of a coordinator has a key that begins with an int16, the type of record (Kafka's CoordinatorRecordType; offset
+commits have 0 and 1), and a value that begins with its version. A metadata record's value begins with a frame version,
+api key and version as unsigned varints (MetadataRecordSerde).
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from kcli.errors import InputError
+from kcli.grammar import messages
+from kcli.jsontext import dumps
+from kcli.schemas.catalog import catalog
+
+__all__ = ["TOPICS", "record_members", "topic_of"]
+
+# Topic -> the kind of its records in the tables.
+TOPICS = {
+    "__consumer_offsets": "group",
+    "__transaction_state": "transaction",
+    "__share_group_state": "share",
+    "__cluster_metadata": "metadata",
+}
+FRAME_VERSION = 1
+
+Row = dict[str, Any]
+
+
+def topic_of(folder: str) -> str | None:
+    """The internal topic whose partition a log folder holds, as `__consumer_offsets-12`; None for any other."""
+    topic, _, partition = folder.rpartition("-")
+    return topic if topic in TOPICS and partition.isdigit() else None
+
+
+def record_members(topic: str, dialect: str | None = None) -> Callable[[bytes | None, bytes | None], bytes]:
+    """What gives the records of that topic one more member: `,"_record":{...}`, as JSON text."""
+    kind = TOPICS[topic]
+    decode = metadata_record if kind == "metadata" else coordinator_record
+
+    def members(key: bytes | None, value: bytes | None) -> bytes:
+        return b',"_record":' + dumps(decode(kind, key, value, dialect)).encode()
+
+    return members
+
+
+@cache
+def type_name(message: str) -> str:
+    """OffsetCommitKey -> OFFSET_COMMIT, PartitionRecord -> PARTITION_RECORD."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", re.sub(r"(Key|Value)$", "", message)).upper()
+
+
+def coordinator_record(kind: str, key: bytes | None, value: bytes | None, dialect: str | None) -> Row:
+    """{"type", "key": {"version", "data"}, "value": {"version", "data"} or null}; what can't be read: "reason"."""
+    if key is None or len(key) < 2:
+        return unknown(None, None, key, value, "a coordinator's record needs a key that begins with its type")
+    number = int.from_bytes(key[:2], "big", signed=True)
+    name = catalog(dialect).records(f"{kind}-key").get(number)
+    if name is None:
+        return unknown(None, number, key, value, f"no {kind} record of type {number} in the tables")
+    row: Row = {"type": type_name(name)}
+    try:
+        row["key"] = {"version": number, "data": fields(name, key_version(name, number, dialect), key[2:], dialect)}
+        row["value"] = None
+        if value is not None:
+            version = int.from_bytes(value[:2], "big", signed=True)
+            message = value_message(kind, number, version, dialect)
+            row["value"] = {"version": version, "data": fields(message, version, value[2:], dialect)}
+    except InputError as error:
+        return unknown(row["type"], number, key, value, str(error))
+    return row
+
+
+def key_version(name: str, number: int, dialect: str | None) -> int:
+    """The type is the version as well where a message has several (OffsetCommitKey 0 and 1), else there is one."""
+    versions = catalog(dialect).message(name).versions
+    return number if number in versions else versions.hi
+
+
+def value_message(kind: str, number: int, version: int, dialect: str | None) -> str:
+    """The value's message; that of the newer form where the key's own does not have the version (offset commits)."""
+    values = catalog(dialect).records(f"{kind}-value")
+    newer = values.get(number + 1, values[number]) if number == 0 else values[number]
+    return values[number] if version in catalog(dialect).message(values[number]).versions else newer
+
+
+def metadata_record(_kind: str, key: bytes | None, value: bytes | None, dialect: str | None) -> Row:
+    """{"type", "version", "data"}, as kafka-dump-log prints it."""
+    if value is None:
+        return unknown(None, None, key, value, "a metadata record without a value")
+    try:
+        frame, at = uvarint(value, 0)
+        number, at = uvarint(value, at)
+        version, at = uvarint(value, at)
+        if frame != FRAME_VERSION:
+            return unknown(None, None, key, value, f"frame version {frame}: {FRAME_VERSION} expected")
+        name = catalog(dialect).records("metadata").get(number)
+        if name is None:
+            return unknown(None, number, key, value, f"no metadata record of type {number} in the tables")
+        return {"type": type_name(name), "version": version, "data": fields(name, version, value[at:], dialect)}
+    except InputError as error:
+        return unknown(None, None, key, value, str(error))
+
+
+def uvarint(data: bytes, at: int) -> tuple[int, int]:
+    """An unsigned varint of at most 5 bytes, and where it ends."""
+    value = 0
+    for index, byte in enumerate(data[at : at + 5]):
+        value |= (byte & 0x7F) << 7 * index
+        if byte < 0x80:
+            return value, at + index + 1
+    raise InputError("a varint that does not end")
+
+
+def fields(name: str, version: int, data: bytes, dialect: str | None) -> Any:
+    from kcli.jsontext import loads
+
+    text, end = messages.data(name, version, dialect).json(data, 0)
+    if end < len(data):
+        raise InputError(f"{name} v{version}: {len(data) - end} bytes are left behind it")
+    return loads(text)
+
+
+def unknown(kind: str | None, number: int | None, key: bytes | None, value: bytes | None, reason: str) -> Row:
+    return {
+        "type": kind,
+        "apiKey": number,
+        "key": None if key is None else {"base64": base64.b64encode(key).decode()},
+        "value": None if value is None else {"base64": base64.b64encode(value).decode()},
+        "reason": reason,
+    }

@@ -1,0 +1,217 @@
+"""Is a log segment what Kafka may rely on? Checksums, offsets, records, and the files beside it against the log.
+
+Findings have the form of `kcli snapshot verify`: severity ("error", or "note" for what is unusual and lawful), rule,
+file, offset (bytes in the file) and message.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from kcli.errors import DecodeError, InputError
+from kcli.records.batches import Batch
+from kcli.records.damage import Damage, stretches
+from kcli.records.kernels import records as core
+from kcli.records.pieces import ReadInto
+from kcli.records.segments import base_offset_of
+
+__all__ = ["Finding", "LogFacts", "verify_companion", "verify_log"]
+
+
+class Finding(NamedTuple):
+    severity: str
+    rule: str
+    file: str
+    offset: int
+    message: str
+
+
+@dataclass(slots=True)
+class LogFacts:
+    """What the files beside a log are held against: columns over its batches, rising position."""
+
+    positions: list[int] = field(default_factory=list)
+    base_offsets: list[int] = field(default_factory=list)
+    last_offsets: list[int] = field(default_factory=list)
+    max_timestamps: list[int] = field(default_factory=list)
+    aborted: dict[tuple[int, int], int] = field(default_factory=dict)  # (producer id, offset of the marker) -> position
+    epochs: dict[int, int] = field(default_factory=dict)  # leader epoch -> first offset
+    producers: dict[int, tuple[int, int]] = field(default_factory=dict)  # producer id -> (epoch, last offset)
+    size: int = 0
+    records: int = 0
+
+    @property
+    def batches(self) -> int:
+        return len(self.positions)
+
+    @property
+    def next_offset(self) -> int:
+        return self.last_offsets[-1] + 1 if self.last_offsets else 0
+
+    def add(self, batch: Batch, position: int, first: int) -> None:
+        self.positions.append(position)
+        self.base_offsets.append(first)
+        self.last_offsets.append(batch.last_offset)
+        latest = self.max_timestamps[-1] if self.max_timestamps else -1
+        self.max_timestamps.append(max(latest, batch.max_timestamp))
+        if batch.magic >= 2:
+            self.epochs.setdefault(batch.partition_leader_epoch, first)
+            if batch.producer_id >= 0:
+                self.producers[batch.producer_id] = batch.producer_epoch, batch.last_offset
+
+
+def verify_log(read: ReadInto, name: str, facts: LogFacts, deep: bool = True) -> Iterator[Finding]:
+    """Read a log whole; `facts` is filled on the way. deep: open each batch and hold its records against its header."""
+    for piece, start, stop, damage in stretches(read):
+        rows, _status, _stopped = core.frames(memoryview(piece.data)[:stop], start)
+        for row in rows:
+            yield from verify_batch(Batch(memoryview(piece.data), row), piece.base + row[0], name, facts, deep)
+        facts.size = piece.base + stop
+        if damage is not None:
+            yield damage_finding(damage, piece.base, name)
+
+
+def damage_finding(damage: Damage, base: int, name: str) -> Finding:
+    """A batch cut at the end of a log is what a crash leaves; a broker cuts it off when it starts."""
+    rule = "cut-batch" if damage.lawful else "no-batch"
+    severity = "note" if damage.lawful else "error"
+    return Finding(severity, rule, name, base + damage.start, damage.reason)
+
+
+def verify_batch(batch: Batch, position: int, name: str, facts: LogFacts, deep: bool) -> Iterator[Finding]:
+    def error(rule: str, message: str) -> Finding:
+        return Finding("error", rule, name, position, message)
+
+    if not batch.crc_valid:
+        yield error(
+            "checksum", f"the batch with offsets {batch.base_offset} to {batch.last_offset} has a wrong checksum"
+        )
+    if batch.magic > 2:
+        yield error("magic", f"magic {batch.magic}: 0, 1 or 2 expected")
+    first = batch.base_offset
+    if deep:
+        offsets: list[int] = []
+        try:
+            for record in batch.records():
+                offsets.append(record.offset)
+                if batch.is_control:
+                    note_marker(batch, record.key, record.offset, position, facts)
+        except DecodeError as problem:
+            yield error("records", f"{problem.path}: {problem.reason}")
+        except InputError as problem:
+            yield error("records", str(problem))
+        facts.records += len(offsets)
+        first = offsets[0] if offsets and batch.magic < 2 else first
+        yield from verify_offsets(batch, offsets, error)
+    else:
+        facts.records += max(batch.count, 0)
+    previous = facts.last_offsets[-1] if facts.last_offsets else base_offset_of(name) - 1
+    if first <= previous:
+        what = "the offsets before it reach" if facts.last_offsets else "the file's name says that all are above"
+        yield error("offset-order", f"a batch begins at offset {first}, {what} {previous}")
+    facts.add(batch, position, first)
+
+
+def note_marker(batch: Batch, key: bytes | None, offset: int, position: int, facts: LogFacts) -> None:
+    if key is not None and key[2:4] == b"\0\0":
+        facts.aborted[batch.producer_id, offset] = position
+
+
+def verify_offsets(batch: Batch, offsets: list[int], error: Any) -> Iterator[Finding]:
+    for before, offset in itertools.pairwise(offsets):
+        if offset <= before:
+            yield error("record-order", f"offset {offset} behind {before} in one batch")
+            break
+    if offsets and ((offsets[0] < batch.base_offset and batch.magic >= 2) or offsets[-1] > batch.last_offset):
+        span = f"{batch.base_offset} to {batch.last_offset}"
+        yield error("record-range", f"records with offsets {offsets[0]} to {offsets[-1]} in a batch that says {span}")
+
+
+def verify_companion(kind: str, rows: Iterable[dict[str, Any]], name: str, facts: LogFacts) -> Iterator[Finding]:
+    """A file beside the log, by the rows of `segments.read_rows`."""
+    place, before = 0, None
+    try:
+        for number, row in enumerate(rows):
+            place = ENTRY_BYTES.get(kind, 0) * number
+            for rule, message in CHECKS[kind](row, before, facts, name):
+                yield Finding("error", rule, name, place, f"entry {number}: {message}")
+            before = row
+    except DecodeError as problem:
+        yield Finding("error", "form", name, problem.offset, str(problem))
+
+
+Problems = Iterator[tuple[str, str]]
+Row = dict[str, Any]
+
+
+def check_index(row: Row, before: Row | None, facts: LogFacts, _name: str) -> Problems:
+    """A reader that looks for an offset from the entry's on begins at its position: no such offset may lie before."""
+    offset, position = row["offset"], row["position"]
+    if before is not None and (offset <= before["offset"] or position <= before["position"]):
+        yield "index-order", f"offset {offset} at {position} behind offset {before['offset']} at {before['position']}"
+    place = bisect.bisect_left(facts.positions, position)
+    if place == len(facts.positions) or facts.positions[place] != position:
+        yield "index-astray", f"offset {offset} at position {position}, where no batch begins"
+    elif place and facts.last_offsets[place - 1] >= offset:
+        yield "index-astray", f"offset {offset} at position {position}, but the batch before has it"
+    elif facts.base_offsets[place] > offset:
+        begins = facts.base_offsets[place]
+        yield "index-astray", f"offset {offset} at position {position}, where a batch begins with offset {begins}"
+    elif offset >= facts.next_offset:
+        yield "index-astray", f"offset {offset}, the log ends before {facts.next_offset}"
+
+
+def check_timeindex(row: Row, before: Row | None, facts: LogFacts, _name: str) -> Problems:
+    """A reader that looks for a later timestamp begins at the entry's offset: none may lie before."""
+    timestamp, offset = row["timestamp"], row["offset"]
+    if before is not None and (timestamp <= before["timestamp"] or offset < before["offset"]):
+        was = f"{before['timestamp']} at offset {before['offset']}"
+        yield "index-order", f"timestamp {timestamp} at offset {offset} behind timestamp {was}"
+    place = bisect.bisect_left(facts.last_offsets, offset)
+    if place == len(facts.last_offsets):
+        yield "index-astray", f"offset {offset}, the log ends before {facts.next_offset}"
+    elif place and facts.max_timestamps[place - 1] > timestamp:
+        later = facts.max_timestamps[place - 1]
+        yield "index-astray", f"timestamp {timestamp} at offset {offset}, but {later} lies before it"
+    elif facts.max_timestamps[place] < timestamp:
+        yield "index-astray", f"timestamp {timestamp} at offset {offset}, the log has none so late up to there"
+
+
+def check_txnindex(row: Row, before: Row | None, facts: LogFacts, _name: str) -> Problems:
+    first, last, producer = row["firstOffset"], row["lastOffset"], row["producerId"]
+    if before is not None and last <= before["lastOffset"]:
+        yield "index-order", f"last offset {last} behind {before['lastOffset']}"
+    if first > last:
+        yield "index-astray", f"first offset {first} above last offset {last}"
+    elif (producer, last) not in facts.aborted:
+        yield "index-astray", f"producer {producer} has no abort marker at offset {last}"
+
+
+def check_producer(row: Row, _before: Row | None, _facts: LogFacts, name: str) -> Problems:
+    if row["lastOffset"] >= base_offset_of(name):
+        yield (
+            "producer-offset",
+            f"producer {row['producerId']}: last offset {row['lastOffset']} is not below the file's name",
+        )
+
+
+def check_epoch(row: Row, before: Row | None, facts: LogFacts, _name: str) -> Problems:
+    if before is not None and (row["epoch"] <= before["epoch"] or row["startOffset"] < before["startOffset"]):
+        yield "epoch-order", f"epoch {row['epoch']} from offset {row['startOffset']} does not rise"
+    first = facts.epochs.get(row["epoch"])
+    if first is not None and first < row["startOffset"]:
+        yield "epoch-astray", f"epoch {row['epoch']} from offset {row['startOffset']}, the log has it from {first}"
+
+
+CHECKS = {
+    "index": check_index,
+    "timeindex": check_timeindex,
+    "txnindex": check_txnindex,
+    "snapshot": check_producer,
+    "leader-epoch-checkpoint": check_epoch,
+}
+ENTRY_BYTES = {"index": 8, "timeindex": 12, "txnindex": 34}
