@@ -49,6 +49,8 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "snapshot": {
         "create": "snapshot_create:create",
         "diff": "snapshot_diff:diff",
+        "extract": "snapshot_extract:extract",
+        "fetch": "snapshot_fetch:fetch",
         "image": "snapshot_image:image",
         "inspect": "snapshot:inspect",
         "plan": "snapshot_plan:plan",
@@ -78,6 +80,8 @@ HELP = {
     "snapshot": "KRaft snapshots: inspect, verify, query, compare, write and fetch them.",
     "snapshot create": "Write a snapshot from a metadata log.",
     "snapshot diff": "Show what changed between two snapshots or offsets.",
+    "snapshot extract": "Put together snapshots that crossed the wire in a capture.",
+    "snapshot fetch": "Fetch the latest snapshot of a live quorum.",
     "snapshot image": "Query the metadata in a snapshot and the log behind it.",
     "snapshot inspect": "Show what a snapshot or a metadata log segment holds.",
     "snapshot plan": "Say when to snapshot, what may be deleted, and what a lost broker costs.",

@@ -15,7 +15,16 @@ from kcli.errors import InputError, UsageError
 from kcli.snapshots.directory import Listing, list_directory
 from kcli.snapshots.names import SnapshotId
 
-__all__ = ["OpenFile", "chosen_files", "listing_of", "metadata_directory", "open_file", "place_snapshot"]
+__all__ = [
+    "OpenFile",
+    "chosen_files",
+    "listing_of",
+    "metadata_directory",
+    "open_file",
+    "place_snapshot",
+    "publish",
+    "settle",
+]
 
 PIECE = 1 << 20
 

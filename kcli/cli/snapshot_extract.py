@@ -1,0 +1,95 @@
+"""kcli snapshot extract: the snapshots that crossed the wire in a capture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO
+
+import click
+
+from kcli.capture import exchanges
+from kcli.capture.events import Exchange
+from kcli.cli.console import warn
+from kcli.cli.inputs import schema_option
+from kcli.cli.snapshot_files import publish, settle
+from kcli.errors import InputError
+from kcli.snapshots.extract import Assembly, Key, Piece, pieces_of
+
+__all__ = ["extract"]
+
+
+@click.command()
+@click.argument("captures", metavar="FILE...", nargs=-1, required=True)
+@click.option("-o", "--output", default=".", metavar="DIR", help="Where to put the files; here by default.")
+@click.option("--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Of controllers; by default any.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@schema_option
+def extract(captures: tuple[str, ...], output: str, ports: tuple[int, ...], quiet: bool, dialect: str | None) -> int:
+    """Put together the snapshots that FetchSnapshot responses carry in network captures.
+
+    Each is written as `<offset>-<epoch>.checkpoint`; where two servers sent files of one id that differ, in a directory
+    for each server. What is not whole stays as `.part`, and the exit code is 3.
+    """
+    folder = Path(output)
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        files = Files(folder, stack)
+        for piece in pieces_of(only_exchanges(captures, ports, dialect)):
+            files.write(piece)
+        files.settle()
+    if not files.parts:
+        raise InputError("no snapshot crosses the wire here (no FetchSnapshot response with bytes)", file=captures[0])
+    broken = []
+    for path, reason in files.finish():
+        if reason:
+            broken.append(f"{path}: {reason}")
+            warn(broken[-1], quiet)
+        elif not quiet:
+            click.echo(str(path))
+    if broken:
+        raise InputError(broken[0])
+    return 0
+
+
+def only_exchanges(captures: tuple[str, ...], ports: tuple[int, ...], dialect: str | None) -> Iterator[Exchange]:
+    for item in exchanges.read(captures, ports=ports, dialect=dialect):
+        if isinstance(item, Exchange):
+            yield item
+
+
+class Files:
+    """The files while they come: one for each server and snapshot."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self.folder, self.stack = folder, stack
+        self.parts: dict[Key, tuple[Path, IO[bytes], Assembly]] = {}
+
+    def write(self, piece: Piece) -> None:
+        if piece.key not in self.parts:
+            path = self.folder / f"{piece.key.server.replace(':', '_')}-{piece.key.id.file_name}.part"
+            self.parts[piece.key] = path, self.stack.enter_context(path.open("w+b")), Assembly(piece.size)
+        _, stream, assembly = self.parts[piece.key]
+        stream.seek(piece.position)
+        stream.write(piece.data)
+        assembly.add(piece.position, len(piece.data))
+
+    def settle(self) -> None:
+        for _, stream, _ in self.parts.values():
+            settle(stream)
+
+    def finish(self) -> Iterator[tuple[Path, str]]:
+        """Give the whole ones their names; (path, "" or what is wrong)."""
+        for key, (part, _, assembly) in self.parts.items():
+            if not assembly.whole:
+                missing = sum(end - start for start, end in assembly.missing())
+                yield part, f"{missing:,} of {assembly.size:,} bytes did not cross the wire here"
+                continue
+            final = self.folder / key.id.file_name
+            if final.exists() and final.read_bytes() != part.read_bytes():
+                final = self.folder / key.server.replace(":", "_") / key.id.file_name
+                final.parent.mkdir(exist_ok=True)
+            final.unlink(missing_ok=True)
+            publish(part, final)
+            yield final, ""

@@ -1,0 +1,89 @@
+"""Snapshots that crossed the wire: FetchSnapshot exchanges of a capture put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from kcli.snapshots.names import SnapshotId
+
+__all__ = ["Assembly", "Key", "Piece", "pieces_of"]
+
+FETCH_SNAPSHOT = 59
+
+
+class Key(NamedTuple):
+    """Which file: two nodes' snapshots with one id may hold the records in different order."""
+
+    server: str
+    topic: str
+    partition: int
+    id: SnapshotId
+
+
+class Piece(NamedTuple):
+    """`data` stands at `position` of a file of `size` bytes."""
+
+    key: Key
+    size: int
+    position: int
+    data: bytes
+
+
+class Answered(Protocol):
+    """What is needed of a capture's exchange."""
+
+    @property
+    def api_key(self) -> int: ...
+    @property
+    def connection(self) -> str: ...
+    @property
+    def response(self) -> dict[str, Any] | None: ...
+
+
+def pieces_of(exchanges: Iterable[Answered]) -> Iterator[Piece]:
+    """The pieces of snapshots in FetchSnapshot responses without an error, in the order in which they came."""
+    for exchange in exchanges:
+        if exchange.api_key != FETCH_SNAPSHOT or not exchange.response:
+            continue
+        server = exchange.connection.partition("-")[0]
+        for topic in exchange.response["topics"]:
+            for each in topic["partitions"]:
+                if each["errorCode"] == 0 and each["size"] > 0:
+                    identity = SnapshotId(each["snapshotId"]["endOffset"], each["snapshotId"]["epoch"])
+                    key = Key(server, topic["name"], each["index"], identity)
+                    yield Piece(key, each["size"], each["position"], bytes(each["unalignedRecords"] or b""))
+
+
+@dataclass(slots=True)
+class Assembly:
+    """Which bytes of a file are there: `covered`, as sorted, disjoint (start, end)."""
+
+    size: int
+    covered: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, position: int, length: int) -> None:
+        if length <= 0:
+            return
+        merged: list[tuple[int, int]] = []
+        start, end = position, position + length
+        for low, high in self.covered:
+            if high < start or low > end:
+                merged.append((low, high))
+            else:
+                start, end = min(start, low), max(end, high)
+        self.covered = sorted([*merged, (start, end)])
+
+    @property
+    def whole(self) -> bool:
+        return self.covered == [(0, self.size)]
+
+    def missing(self) -> list[tuple[int, int]]:
+        """What is not there, as (start, end)."""
+        gaps, at = [], 0
+        for low, high in self.covered:
+            if low > at:
+                gaps.append((at, low))
+            at = high
+        return [*gaps, (at, self.size)] if at < self.size else gaps
