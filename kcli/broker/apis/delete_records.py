@@ -1,0 +1,39 @@
+"""DeleteRecords v0-v2 (KIP-107): records before an offset may not be read any more; -1 means all there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.calls import Call
+from kcli.broker.codes import error_code
+
+EVERYTHING = -1
+
+
+def handle(call: Call) -> dict[str, Any]:
+    return {
+        "topics": [
+            {"name": topic["name"], "partitions": [delete(call, topic["name"], each) for each in topic["partitions"]]}
+            for topic in call.body["topics"]
+        ]
+    }
+
+
+def delete(call: Call, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    index, offset = wanted["partitionIndex"], wanted["offset"]
+    row = {"partitionIndex": index, "lowWatermark": -1}
+    partition = call.broker.topics.find((name, index))
+    if partition is None:
+        return row | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
+    if code := call.fault(name, index):
+        return row | {"errorCode": code}
+    if partition.leader != call.node.id:
+        return row | {"errorCode": error_code("NOT_LEADER_OR_FOLLOWER")}
+    if not partition.topic.configs.deletes:
+        return row | {"errorCode": error_code("POLICY_VIOLATION")}
+    offset = partition.end_offset if offset == EVERYTHING else offset
+    if not 0 <= offset <= partition.end_offset:
+        return row | {"errorCode": error_code("OFFSET_OUT_OF_RANGE")}
+    call.broker.topics.delete_records(partition, offset)
+    call.broker.changed(partition)
+    return row | {"lowWatermark": partition.start_offset, "errorCode": 0}

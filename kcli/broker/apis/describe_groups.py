@@ -1,0 +1,49 @@
+"""DescribeGroups v0-v6 (KIP-345, KIP-430, KIP-1043: GROUP_ID_NOT_FOUND from v6 on; before, such a group is Dead)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.calls import Call
+from kcli.broker.codes import error_code
+from kcli.broker.groups.group import Group, State
+
+NOT_FOUND_SINCE = 6
+
+
+def handle(call: Call) -> dict[str, Any]:
+    return {"groups": [row(call, each) for each in call.body["groups"]]}
+
+
+def row(call: Call, group_id: str) -> dict[str, Any]:
+    group = call.broker.groups.get(group_id)
+    code = call.fault()
+    if group is None or code:
+        missing = error_code("GROUP_ID_NOT_FOUND") if call.version >= NOT_FOUND_SINCE and not code else code
+        text = f"Group {group_id} not found." if call.version >= NOT_FOUND_SINCE and not code else None
+        blank = {"protocolType": "", "protocolData": "", "members": []}
+        return {"errorCode": missing, "errorMessage": text, "groupId": group_id, "groupState": "Dead"} | blank
+    return {
+        "errorCode": 0,
+        "errorMessage": None,
+        "groupId": group.id,
+        "groupState": group.state.value,
+        "protocolType": group.protocol_type,
+        "protocolData": (group.protocol or "") if group.state is State.STABLE else "",
+        "members": member_rows(group),
+    }
+
+
+def member_rows(group: Group) -> list[dict[str, Any]]:
+    stable = group.state is State.STABLE
+    return [
+        {
+            "memberId": each.id,
+            "groupInstanceId": each.instance_id,
+            "clientId": each.client_id,
+            "clientHost": each.client_host,
+            "memberMetadata": each.metadata(group.protocol) if stable else b"",
+            "memberAssignment": each.assignment if stable else b"",
+        }
+        for each in group.members.values()
+    ]

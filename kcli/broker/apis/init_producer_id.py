@@ -1,0 +1,30 @@
+"""InitProducerId v0-v6 (KIP-98, KIP-360; KIP-939's two phases are not taken).
+
+* Without a transactional id: a producer id of its own; from v3 on an idempotent producer that brings its id and epoch
+  gets the next epoch.
+* With one: refused with TRANSACTIONAL_ID_AUTHORIZATION_FAILED, since this broker has no transaction coordinator: a
+  fatal error for every client, where a retriable one would have it try for ever.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.calls import Call
+from kcli.broker.codes import error_code
+
+LAST_EPOCH = (1 << 15) - 2
+
+
+def handle(call: Call) -> dict[str, Any]:
+    code = call.fault()
+    if not code and call.body["transactionalId"] is not None:
+        code = error_code(
+            "TRANSACTIONAL_ID_AUTHORIZATION_FAILED" if call.body["transactionalId"] else "INVALID_REQUEST"
+        )
+    if code:
+        return {"errorCode": code, "producerId": -1, "producerEpoch": -1}
+    producer_id, epoch = call.body.get("producerId", -1), call.body.get("producerEpoch", -1)
+    if 0 <= epoch < LAST_EPOCH and producer_id >= 0:
+        return {"errorCode": 0, "producerId": producer_id, "producerEpoch": epoch + 1}
+    return {"errorCode": 0, "producerId": call.broker.metadata.new_producer_id(), "producerEpoch": 0}

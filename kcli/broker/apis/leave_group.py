@@ -1,0 +1,38 @@
+"""LeaveGroup v0-v5 (KIP-345 batches and static members from v3 on, KIP-800): members go at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.calls import Call
+from kcli.broker.groups.group import UNKNOWN_MEMBER, Group
+
+BATCHES_SINCE = 3
+
+
+def handle(call: Call) -> dict[str, Any]:
+    body = call.body
+    if code := call.fault():
+        return {"errorCode": code, "members": []}
+    group = call.broker.groups.get(body["groupId"])
+    if call.version < BATCHES_SINCE:
+        return {"errorCode": leave(group, body["memberId"], None)}
+    rows = []
+    for each in body["members"]:
+        code = leave(group, each["memberId"], each["groupInstanceId"])
+        rows.append({"memberId": each["memberId"], "groupInstanceId": each["groupInstanceId"], "errorCode": code})
+    return {"errorCode": 0, "members": rows}
+
+
+def leave(group: Group | None, member_id: str, instance_id: str | None) -> int:
+    """A member goes, by its id, or (an administrator's wish) by its static id alone."""
+    if group is None:
+        return UNKNOWN_MEMBER
+    if member_id in group.pending:
+        group.forget_pending(member_id)
+        return 0
+    member_id = member_id or group.static.get(instance_id or "", "")
+    if code := group.check(member_id, instance_id):
+        return code
+    group.remove(group.members[member_id])
+    return 0

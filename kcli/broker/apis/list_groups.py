@@ -1,0 +1,27 @@
+"""ListGroups v0-v5 (KIP-518 states from v4, KIP-848 types from v5; every group here is of the classic type)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.calls import Call
+
+CLASSIC = "classic"
+
+
+def handle(call: Call) -> dict[str, Any]:
+    if code := call.fault():
+        return {"errorCode": code, "groups": []}
+    states = {each.lower() for each in call.body.get("statesFilter", ())}
+    types = {each.lower() for each in call.body.get("typesFilter", ())}
+    rows = [
+        {
+            "groupId": each.id,
+            "protocolType": each.protocol_type,
+            "groupState": each.state.value,
+            "groupType": CLASSIC,
+        }
+        for each in call.broker.groups
+        if (not states or each.state.value.lower() in states) and (not types or CLASSIC in types)
+    ]
+    return {"errorCode": 0, "groups": rows}

@@ -1,0 +1,104 @@
+"""ListOffsets v0-v11 (KIP-79, KIP-207, KIP-320, KIP-734, KIP-405, KIP-1005, KIP-1075).
+
+By a timestamp: the first record that is as late. By a name: -1 latest (the last stable offset for read_committed), -2
+earliest, -3 the record with the largest timestamp, -4 earliest local, -5 latest tiered, -6 earliest not tiered yet. v0
+answers a list: offsets where segments begin, the newest first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.calls import Call
+from kcli.broker.codes import error_code
+from kcli.broker.storage.headers import Place
+from kcli.broker.storage.log import Log
+from kcli.broker.storage.segment import Segment
+from kcli.broker.topics import Partition
+from kcli.errors import InputError
+from kcli.records.batches import scan
+
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
+NONE = (-1, -1)
+
+
+def handle(call: Call) -> dict[str, Any]:
+    return {
+        "topics": [
+            {"name": topic["name"], "partitions": [row(call, topic["name"], each) for each in topic["partitions"]]}
+            for topic in call.body["topics"]
+        ]
+    }
+
+
+def row(call: Call, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    partition = call.broker.topics.find((name, wanted["partitionIndex"]))
+    made: dict[str, Any] = {"partitionIndex": wanted["partitionIndex"], "timestamp": -1, "offset": -1}
+    if partition is None:
+        return made | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
+    code = call.fault(name, partition.index) or check(call, partition, wanted.get("currentLeaderEpoch", -1))
+    if code:
+        return made | {"errorCode": code}
+    made["errorCode"] = 0
+    if call.version == 0:
+        return made | {"oldStyleOffsets": old_style(partition, wanted["timestamp"], wanted["maxNumOffsets"])}
+    timestamp, offset = find(partition, wanted["timestamp"], call.body.get("isolationLevel") == 1)
+    epoch = partition.epoch if offset < 0 or partition.log is None else partition.log.epochs.epoch_of(offset)
+    # What has no batch yet is of the leader's own epoch.
+    epoch = partition.epoch if offset == partition.end_offset else epoch
+    return made | {"timestamp": timestamp, "offset": offset, "leaderEpoch": epoch if offset >= 0 else -1}
+
+
+def check(call: Call, partition: Partition, epoch: int) -> int:
+    if partition.leader != call.node.id:
+        return error_code("NOT_LEADER_OR_FOLLOWER")
+    if 0 <= epoch != partition.epoch:
+        return error_code("FENCED_LEADER_EPOCH" if epoch < partition.epoch else "UNKNOWN_LEADER_EPOCH")
+    return 0
+
+
+def find(partition: Partition, timestamp: int, committed: bool) -> tuple[int, int]:
+    """(timestamp, offset); (-1, -1) when there is no such record."""
+    if timestamp == LATEST:
+        return -1, partition.last_stable_offset if committed else partition.end_offset
+    if timestamp in (EARLIEST, EARLIEST_LOCAL, EARLIEST_PENDING):
+        return -1, partition.start_offset
+    log = partition.log
+    if log is None or timestamp == LATEST_TIERED:
+        return NONE
+    if timestamp == MAX_TIMESTAMP:
+        return latest_record(log)
+    found = log.first_at(timestamp)
+    return record_in(*found, timestamp, log.start_offset) if found is not None else NONE
+
+
+def latest_record(log: Log) -> tuple[int, int]:
+    segment = max(log.segments, key=lambda each: each.max_timestamp)
+    if segment.max_timestamp < 0:
+        return NONE
+    found = segment.first_at(segment.max_timestamp)
+    return record_in(segment, found, segment.max_timestamp, 0) if found is not None else NONE
+
+
+def record_in(segment: Segment, place: Place, timestamp: int, start: int) -> tuple[int, int]:
+    """The first record of a batch that is as late as this."""
+    try:
+        for batch in scan(segment.slice(place.position, place.size).read(), damages=[]):
+            for record in batch.records():
+                if record.timestamp >= timestamp and record.offset >= start:
+                    return record.timestamp, record.offset
+    except InputError:
+        pass  # Records that can't be read: the batch's own header is what is known.
+    return place.max_timestamp, max(place.base_offset, start)
+
+
+def old_style(partition: Partition, timestamp: int, most: int) -> list[int]:
+    """v0: the end, then the segments' first offsets, going back; by a time, only segments begun before it."""
+    log = partition.log
+    bases = [max(each.base_offset, log.start_offset) for each in log.segments] if log is not None else [0]
+    if timestamp == EARLIEST:
+        return bases[:1][:most]
+    offsets = [*bases, partition.end_offset] if partition.end_offset > bases[-1] else bases
+    if timestamp >= 0 and log is not None:
+        offsets = [base for base, each in zip(bases, log.segments, strict=True) if each.first_timestamp <= timestamp]
+    return offsets[::-1][: max(0, most)]

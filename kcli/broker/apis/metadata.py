@@ -1,0 +1,67 @@
+"""Metadata v0-v13.
+
+* All topics: an empty list in v0, null from v1 on. By topic id from v10 on (a name counts where both are given).
+* A topic that is not there is made where the client allows it (always before v4) and auto.create.topics.enable does,
+  and told at once; otherwise UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.calls import Call
+from kcli.broker.codes import error_code
+from kcli.broker.topics import Partition, Topic, name_fault
+
+NO_ID = "A" * 22
+
+
+def handle(call: Call) -> dict[str, Any]:
+    wanted = call.body["topics"]
+    everything = wanted is None or (not wanted and call.version == 0)
+    topics = list(call.broker.topics) if everything else [find(call, each) for each in wanted]
+    return {
+        "brokers": call.broker.endpoints(call),
+        "clusterId": call.broker.cluster_id,
+        "controllerId": call.broker.controller_id,
+        "topics": [row(call, each) if isinstance(each, Topic) else each for each in topics],
+    }
+
+
+def find(call: Call, wanted: dict[str, Any]) -> Topic | dict[str, Any]:
+    """The topic, or the row that says why there is none."""
+    name, topic_id = wanted.get("name"), wanted.get("topicId", NO_ID)
+    topics = call.broker.topics
+    if name is None:
+        topic = topics.by_id.get(topic_id)
+        return topic or {"errorCode": error_code("UNKNOWN_TOPIC_ID"), "name": None, "topicId": topic_id}
+    topic = topics.by_name.get(name)
+    if topic is not None:
+        return topic
+    if name_fault(name):
+        return {"errorCode": error_code("INVALID_TOPIC_EXCEPTION"), "name": name}
+    allowed = call.body.get("allowAutoTopicCreation", True)
+    if not allowed or not call.broker.configs.bool("auto.create.topics.enable"):
+        return {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION"), "name": name}
+    return call.broker.create_topic(name)
+
+
+def row(call: Call, topic: Topic) -> dict[str, Any]:
+    code = call.fault(topic.name)
+    return {
+        "errorCode": code,
+        "name": topic.name,
+        "topicId": topic.id,
+        "isInternal": topic.internal,
+        "partitions": [] if code else [partition_row(each) for each in topic.partitions],
+    }
+
+
+def partition_row(each: Partition) -> dict[str, Any]:
+    return {
+        "partitionIndex": each.index,
+        "leaderId": each.leader,
+        "leaderEpoch": each.epoch,
+        "replicaNodes": list(each.replicas),
+        "isrNodes": list(each.replicas),
+    }

@@ -1,0 +1,66 @@
+"""OffsetFetch v0-v10 (KIP-447, KIP-709 several groups from v8 on, KIP-848; topic ids in v10).
+
+No topics (null) means all that were committed. What was never committed has offset -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kcli.broker.calls import Call
+from kcli.broker.codes import error_code
+from kcli.broker.groups.group import Committed
+
+GROUPS_SINCE, TOPIC_IDS_SINCE = 8, 10
+NOTHING = Committed(-1, -1, "", -1)
+
+
+def handle(call: Call) -> dict[str, Any]:
+    if call.version >= GROUPS_SINCE:
+        return {"groups": [group_row(call, each) for each in call.body["groups"]]}
+    return group_row(call, call.body)
+
+
+def group_row(call: Call, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    group = call.broker.groups.get(wanted["groupId"])
+    offsets = group.offsets if group is not None else {}
+    if code := call.fault():
+        return {"groupId": wanted["groupId"], "topics": [], "errorCode": code}
+    asked = wanted["topics"]
+    topics = everything(call, offsets) if asked is None else [topic_row(call, each, offsets) for each in asked]
+    return {"groupId": wanted["groupId"], "topics": topics, "errorCode": 0}
+
+
+def everything(call: Call, offsets: Mapping[tuple[str, int], Committed]) -> list[dict[str, Any]]:
+    by_topic: dict[str, list[int]] = {}
+    for topic, index in offsets:
+        by_topic.setdefault(topic, []).append(index)
+    return [
+        topic_row(call, naming(call, name) | {"partitionIndexes": rows}, offsets) for name, rows in by_topic.items()
+    ]
+
+
+def naming(call: Call, name: str) -> dict[str, Any]:
+    if call.version < TOPIC_IDS_SINCE:
+        return {"name": name}
+    return {"topicId": call.broker.topics.by_name[name].id}
+
+
+def topic_row(call: Call, asked: Mapping[str, Any], offsets: Mapping[tuple[str, int], Committed]) -> dict[str, Any]:
+    name = asked["name"] if "name" in asked else call.topic_name(asked["topicId"])
+    code = 0 if name else error_code("UNKNOWN_TOPIC_ID")
+    rows = []
+    for index in asked["partitionIndexes"]:
+        fault = code or call.fault(name, index)
+        each = NOTHING if fault else offsets.get((name, index), NOTHING)
+        rows.append(
+            {
+                "partitionIndex": index,
+                "committedOffset": each.offset,
+                "committedLeaderEpoch": each.leader_epoch,
+                "metadata": each.metadata,
+                "errorCode": fault,
+            }
+        )
+    return {key: asked[key] for key in ("name", "topicId") if key in asked} | {"partitions": rows}

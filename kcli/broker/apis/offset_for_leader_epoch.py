@@ -1,0 +1,38 @@
+"""OffsetForLeaderEpoch v0-v4 (KIP-101, KIP-279, KIP-320): where the log of an epoch ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.calls import Call
+from kcli.broker.codes import error_code
+
+
+def handle(call: Call) -> dict[str, Any]:
+    return {
+        "topics": [
+            {"topic": topic["topic"], "partitions": [row(call, topic["topic"], each) for each in topic["partitions"]]}
+            for topic in call.body["topics"]
+        ]
+    }
+
+
+def row(call: Call, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    partition = call.broker.topics.find((name, wanted["partition"]))
+    made = {"partition": wanted["partition"], "leaderEpoch": -1, "endOffset": -1}
+    if partition is None:
+        return made | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
+    if code := call.fault(name, partition.index):
+        return made | {"errorCode": code}
+    if partition.leader != call.node.id:
+        return made | {"errorCode": error_code("NOT_LEADER_OR_FOLLOWER")}
+    current = wanted.get("currentLeaderEpoch", -1)
+    if 0 <= current != partition.epoch:
+        name = "FENCED_LEADER_EPOCH" if current < partition.epoch else "UNKNOWN_LEADER_EPOCH"
+        return made | {"errorCode": error_code(name)}
+    log = partition.log
+    if log is None:
+        known = wanted["leaderEpoch"] == partition.epoch
+        return made | {"errorCode": 0} | ({"leaderEpoch": partition.epoch, "endOffset": 0} if known else {})
+    epoch, end = log.epochs.end_of(wanted["leaderEpoch"], log.end_offset, partition.epoch)
+    return made | {"errorCode": 0, "leaderEpoch": epoch, "endOffset": end}

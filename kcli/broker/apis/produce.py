@@ -1,0 +1,137 @@
+"""Produce v0-v13 (KIP-98, KIP-360, KIP-467, KIP-951, KIP-516 for topic ids in v13).
+
+* Each partition is answered for itself. Batches are checked, numbered and written as they came (`storage.incoming`);
+  those of an idempotent producer also by their sequence (`storage.producers`).
+* v3 and later carry magic 2 and one batch a partition, zstd only from v7 on; v0 to v2 carry magic 0 and 1.
+* acks 0 has no answer: when something fails the connection is closed, so that the client notices. 1 and -1 mean the
+  same here, since the leader's log is the only one.
+* NOT_LEADER_OR_FOLLOWER names the leader, and where it is, from v10 on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.calls import Answer, Call, HangUpError
+from kcli.broker.codes import error_code
+from kcli.broker.leaders import Hints
+from kcli.broker.storage.incoming import Incoming, RefusedError, read_incoming
+from kcli.broker.storage.log import Log
+from kcli.broker.storage.producers import DUPLICATE, FENCED
+from kcli.broker.topics import Partition, Topic
+from kcli.schemas.errors import error_name
+
+ZSTD = 4
+NO_PRODUCER = -1
+MAGIC_2_SINCE, ZSTD_SINCE, TOPIC_IDS_SINCE = 3, 7, 13
+
+
+def handle(call: Call) -> Answer:
+    acks = call.body["acks"]
+    if acks not in (-1, 0, 1):
+        return answer_all(call, error_code("INVALID_REQUIRED_ACKS"))
+    hints = Hints(call)
+    rows = [topic_row(call, each, hints) for each in call.body["topicData"]]
+    if acks == 0:
+        failed = [one["errorCode"] for each in rows for one in each["partitionResponses"] if one["errorCode"]]
+        if failed:
+            raise HangUpError(f"Produce with acks=0 failed: {error_name(failed[0])}")
+        return None
+    return {"responses": rows, **hints.endpoints()}
+
+
+def answer_all(call: Call, code: int) -> dict[str, Any]:
+    rows = []
+    for each in call.body["topicData"]:
+        parts = [{"index": part["index"], "errorCode": code, "baseOffset": -1} for part in each["partitionData"]]
+        rows.append({"partitionResponses": parts, **naming(each)})
+    return {"responses": rows}
+
+
+def naming(each: dict[str, Any]) -> dict[str, Any]:
+    return {name: each[name] for name in ("name", "topicId") if name in each}
+
+
+def topic_row(call: Call, data: dict[str, Any], hints: Hints) -> dict[str, Any]:
+    topics = call.broker.topics
+    by_id = call.version >= TOPIC_IDS_SINCE
+    topic = topics.by_id.get(data["topicId"]) if by_id else topics.by_name.get(data["name"])
+    missing = error_code("UNKNOWN_TOPIC_ID" if by_id else "UNKNOWN_TOPIC_OR_PARTITION")
+    parts = []
+    for part in data["partitionData"]:
+        row = {"index": part["index"], "errorCode": 0, "baseOffset": -1, "logAppendTimeMs": -1, "logStartOffset": -1}
+        try:
+            row.update(partition_row(call, topic, part, hints, row) if topic else {"errorCode": missing})
+        except RefusedError as refused:
+            row.update(errorCode=error_code(refused.error), errorMessage=str(refused))
+        except OSError as error:
+            call.broker.note(f"{data.get('name') or data.get('topicId')}-{part['index']}: {error.strerror}")
+            row.update(errorCode=error_code("KAFKA_STORAGE_ERROR"), errorMessage=error.strerror)
+        parts.append(row)
+    return {"partitionResponses": parts, **naming(data)}
+
+
+def partition_row(call: Call, topic: Topic, part: dict[str, Any], hints: Hints, row: dict[str, Any]) -> dict[str, Any]:
+    partition = topic.partition(part["index"])
+    if partition is None:
+        return {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
+    if code := call.fault(topic.name, partition.index):
+        return {"errorCode": code, **hints.about(partition, code)}
+    if partition.leader != call.node.id:
+        code = error_code("NOT_LEADER_OR_FOLLOWER")
+        return {"errorCode": code, **hints.about(partition, code)}
+    now = call.broker.now() if topic.configs.append_time else None
+    batches = read_incoming(part["records"] or b"", topic.configs.max_message_bytes, now)
+    check_version(call.version, batches)
+    base = append(call, partition, batches)
+    return {
+        "baseOffset": base,
+        "logAppendTimeMs": -1 if now is None else now,
+        "logStartOffset": partition.start_offset,
+    }
+
+
+def check_version(version: int, batches: list[Incoming]) -> None:
+    magics = {each.head.magic for each in batches}
+    if version >= MAGIC_2_SINCE:
+        if magics != {2}:
+            raise RefusedError("INVALID_RECORD", f"Produce v{version} carries magic 2, not {sorted(magics)}")
+        if len(batches) != 1:
+            raise RefusedError(
+                "INVALID_RECORD", f"Produce v{version} carries one batch a partition, not {len(batches)}"
+            )
+    elif 2 in magics:
+        raise RefusedError("INVALID_RECORD", f"Produce v{version} carries magic 0 or 1, not 2")
+    if version < ZSTD_SINCE and any(each.head.magic == 2 and each.head.codec == ZSTD for each in batches):
+        raise RefusedError("UNSUPPORTED_COMPRESSION_TYPE", f"zstd needs Produce v{ZSTD_SINCE}")
+
+
+def append(call: Call, partition: Partition, batches: list[Incoming]) -> int:
+    """Write them; the first offset. A batch that was written before has the offset of that time."""
+    log = partition.made_log()
+    known = duplicate_of(log, batches)
+    if known is not None:
+        return known
+    base = log.append(batches, partition.epoch)
+    call.broker.appended(partition, sum(len(each.data) for each in batches))
+    return base
+
+
+def duplicate_of(log: Log, batches: list[Incoming]) -> int | None:
+    """The offset of the first time, None when this is the first time. RefusedError: its sequence or epoch is
+    wrong.
+    """
+    for each in batches:
+        head = each.head
+        if head.magic < 2 or head.producer_id == NO_PRODUCER:
+            continue
+        fault, written = log.producers.check(
+            head.producer_id, head.producer_epoch, head.base_sequence, head.last_sequence
+        )
+        if fault == DUPLICATE and written is not None:
+            return written.first_offset
+        if fault is not None:
+            name = "INVALID_PRODUCER_EPOCH" if fault == FENCED else "OUT_OF_ORDER_SEQUENCE_NUMBER"
+            who = f"producer {head.producer_id} epoch {head.producer_epoch} sequence {head.base_sequence}"
+            raise RefusedError(name, f"{who}: {fault}")
+    return None

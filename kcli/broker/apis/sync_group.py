@@ -1,0 +1,40 @@
+"""SyncGroup v0-v5 (KIP-345, KIP-559): the leader brings the assignment, everybody gets their part of it.
+
+From v5 on the protocol's type and name have to be those of the generation, where they are given.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any
+
+from kcli.broker.calls import Answer, Call
+from kcli.broker.groups.group import INCONSISTENT, UNKNOWN_MEMBER, Group
+
+
+def handle(call: Call) -> Answer | Awaitable[Answer]:
+    body = call.body
+    group = call.broker.groups.get(body["groupId"])
+    if group is None:
+        return refused(call.fault() or UNKNOWN_MEMBER)
+    code = call.fault() or group.check(body["memberId"], body.get("groupInstanceId"), body["generationId"])
+    if code := code or check_protocol(group, body):
+        return refused(code)
+    brought = {each["memberId"]: each["assignment"] for each in body["assignments"]}
+    return answered(group.synced(group.members[body["memberId"]], brought))
+
+
+async def answered(waited: asyncio.Future[dict[str, Any]]) -> dict[str, Any]:
+    return {"assignment": b""} | await waited
+
+
+def refused(code: int) -> dict[str, Any]:
+    return {"errorCode": code, "assignment": b""}
+
+
+def check_protocol(group: Group, body: dict[str, Any]) -> int:
+    for name, value in (("protocolType", group.protocol_type), ("protocolName", group.protocol)):
+        if body.get(name) is not None and value is not None and body[name] != value:
+            return INCONSISTENT
+    return 0

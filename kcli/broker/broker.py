@@ -1,0 +1,221 @@
+"""The embedded broker: a small Kafka in this process, one node or several, with real logs on disk.
+
+    async with Broker(data=Path("data"), config={"num.partitions": "3"}) as broker:
+        ... broker.bootstrap ...
+
+All nodes share one set of logs: a partition's leader alone serves it, and followers have nothing of their own to
+keep.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from kcli.broker.calls import Call
+from kcli.broker.configs import Configs
+from kcli.broker.datadir import DataDir
+from kcli.broker.faults import Faults, Rule
+from kcli.broker.groups.coordinator import Groups
+from kcli.broker.metalog import MetadataLog
+from kcli.broker.node import Node
+from kcli.broker.topics import Partition, Topic, Topics, new_topic_id
+from kcli.errors import NetworkError, UsageError
+
+__all__ = ["Broker"]
+
+WILDCARDS = ("0.0.0.0", "::", "")
+SWEEP_SECONDS = 30.0
+
+
+class Broker:
+    """data: its folder, None for a temporary one. nodes: how many; port: of the first, the others follow; 0: any
+    free ones.
+
+    config: broker configs by Kafka's names. faults: rules (`faults`), seed: of their chance. dialect: message
+    definitions spoken by everybody. release: take only the versions that brokers of that Kafka release took ("2.8").
+    note: where what goes on is told, a line at a time.
+    """
+
+    def __init__(
+        self,
+        data: Path | None = None,
+        *,
+        config: Mapping[str, str] | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        nodes: int = 1,
+        faults: Iterable[str | Rule] = (),
+        seed: int | None = None,
+        dialect: str | None = None,
+        release: str | None = None,
+        note: Callable[[str], None] | None = None,
+    ) -> None:
+        if nodes < 1:
+            raise UsageError(f"a cluster of {nodes} nodes: 1 or more expected")
+        self.configs = Configs(config)
+        self.host, self.port, self.node_count = host, port, nodes
+        self.faults = Faults(faults, seed)
+        self.dialect, self.release = dialect, release
+        self.hints = True
+        self.note = note or (lambda text: None)
+        self._data = data
+        self.nodes: list[Node] = []
+        self._sweeper: asyncio.Task[None] | None = None
+
+    # --- life
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Take over the data, listen. InputError, OSError: the folder is none; NetworkError: a port is taken."""
+        self.directory = DataDir(self._data, self.configs)
+        try:
+            self.cluster_id = self.directory.cluster_id
+            first = self.configs.int("node.id")
+            self.node_ids = list(range(first, first + self.node_count))
+            self.topics = Topics(self.directory.path, self.configs, clean=self.directory.clean)
+            self.topics.on_delete = self._forget_topic
+            self.metadata = MetadataLog(self)
+            self.metadata.replay()
+            self.groups = Groups(self)
+            for number, node_id in enumerate(self.node_ids):
+                await self._start_node(node_id, self.port + number if self.port else 0)
+            self.metadata.register()
+        except BaseException:
+            await self.stop()
+            raise
+        self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
+
+    async def _start_node(self, node_id: int, port: int) -> None:
+        node = Node(self, node_id, self.host, port)
+        try:
+            await node.start()
+        except OSError as error:
+            raise NetworkError(f"cannot listen on {self.host}:{port}: {error.strerror or error}") from None
+        self.nodes.append(node)
+
+    async def stop(self) -> None:
+        """An orderly end: connections closed, indexes and checkpoints written."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
+        nodes, self.nodes = self.nodes, []
+        for each in nodes:
+            await each.stop()
+        if hasattr(self, "groups"):
+            self.groups.close()
+        if hasattr(self, "topics"):
+            self.topics.close()
+        self.directory.close()
+
+    async def _sweep(self) -> None:
+        """What has to be looked after from time to time: idle connections, old segments."""
+        retained = time.monotonic()
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            idle = self.configs.int("connections.max.idle.ms")
+            for node in self.nodes if idle >= 0 else ():
+                node.close_idle(idle / 1000)
+            if time.monotonic() - retained >= self.configs.int("log.retention.check.interval.ms") / 1000:
+                retained = time.monotonic()
+                self.retain()
+
+    # --- what others ask
+
+    def now(self) -> int:
+        """ms since 1970."""
+        return time.time_ns() // 1_000_000
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(f"{'127.0.0.1' if each.host in WILDCARDS else each.host}:{each.port}" for each in self.nodes)
+
+    @property
+    def controller_id(self) -> int:
+        return self.node_ids[0]
+
+    def node(self, node_id: int) -> Node | None:
+        return next((each for each in self.nodes if each.id == node_id), None)
+
+    def endpoints(self, call: Call) -> list[dict[str, Any]]:
+        """The nodes, as clients are told of them; behind a wildcard, by the address that this client came by."""
+        named = self.configs.text("advertised.host")
+        reached = call.connection.local_host
+        return [
+            {
+                "nodeId": each.id,
+                "host": named or (reached if each.host in WILDCARDS else each.host),
+                "port": each.port,
+                "rack": None,
+            }
+            for each in self.nodes
+        ]
+
+    # --- topics
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int | None = None,
+        *,
+        replication: int | None = None,
+        configs: Mapping[str, str] | None = None,
+        assignment: list[tuple[int, ...]] | None = None,
+        topic_id: str | None = None,
+    ) -> Topic:
+        """A new topic; what is not given comes from the broker's configs."""
+        count = self.configs.int("num.partitions") if partitions is None else partitions
+        replicas = assignment or self.assign(count, replication)
+        made = self.topics.add(name, topic_id or new_topic_id(), configs or {}, replicas)
+        self.metadata.topic_created(made)
+        return made
+
+    def assign(self, partitions: int, replication: int | None = None) -> list[tuple[int, ...]]:
+        """Replicas for so many partitions, leaders going round."""
+        copies = min(replication or self.configs.int("default.replication.factor"), len(self.node_ids))
+        start = secrets.randbelow(len(self.node_ids))
+        ids = self.node_ids
+        return [tuple(ids[(start + index + copy) % len(ids)] for copy in range(copies)) for index in range(partitions)]
+
+    def delete_topic(self, topic: Topic) -> None:
+        self.metadata.topic_removed(topic)
+        self.topics.remove(topic)
+        for partition in topic.partitions:
+            self.changed(partition)
+
+    def _forget_topic(self, topic: Topic) -> None:
+        self.groups.forget_topic(topic.name)
+
+    def move_leader(self, partition: Partition, node_id: int) -> None:
+        """Another node leads this partition, from a new leader epoch on."""
+        partition.leader = node_id
+        partition.epoch += 1
+        self.metadata.leader_moved(partition)
+        self.changed(partition)
+
+    def appended(self, partition: Partition, size: int) -> None:
+        """Records were written: fetches that wait for them go on."""
+        for node in self.nodes:
+            node.changed(partition, size)
+
+    def changed(self, partition: Partition) -> None:
+        """Something else about a partition is new."""
+        self.appended(partition, 0)
+
+    def retain(self) -> None:
+        """Delete segments that the retention configs let go."""
+        from kcli.broker.retention import retain
+
+        for partition, log in list(self.topics.opened_logs()):
+            if retain(log, partition.topic.configs, self.now()):
+                self.changed(partition)

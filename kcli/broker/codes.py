@@ -1,0 +1,13 @@
+"""Kafka's error codes by name; a name that Kafka does not have is a bug here."""
+
+from __future__ import annotations
+
+from kcli.schemas.errors import ERRORS
+
+__all__ = ["error_code"]
+
+CODES = {name: code for code, name in ERRORS.items()}
+
+
+def error_code(name: str) -> int:
+    return CODES[name]

@@ -1,0 +1,55 @@
+"""The folder a broker keeps everything in: meta.properties, a lock, and how the last stop was (Kafka's log.dir)."""
+
+from __future__ import annotations
+
+import fcntl
+import tempfile
+from pathlib import Path
+
+from kcli.broker.configs import Configs
+from kcli.broker.storage.checkpoints import read_properties, write_properties
+from kcli.broker.topics import new_topic_id
+from kcli.errors import UsageError
+
+__all__ = ["DataDir"]
+
+META = "meta.properties"
+CLEAN = ".kafka_cleanshutdown"
+
+
+class DataDir:
+    """path: the folder; clean: the last stop was an orderly one. UsageError: another broker uses it."""
+
+    def __init__(self, path: Path | None, configs: Configs) -> None:
+        self._temporary = tempfile.TemporaryDirectory(prefix="kcli-broker-") if path is None else None
+        self.path = Path(self._temporary.name) if self._temporary else Path(path or "")
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._lock = (self.path / ".lock").open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._lock.close()
+            raise UsageError(f"{self.path}: another broker uses this folder") from None
+        mark = self.path / CLEAN
+        self.clean = mark.exists()
+        mark.unlink(missing_ok=True)
+        self.cluster_id = self._identify(configs)
+
+    def _identify(self, configs: Configs) -> str:
+        """The cluster's id: as it was, as it is configured, or a new one."""
+        known = read_properties(self.path / META)
+        wanted = configs.text("cluster.id")
+        if known.get("cluster.id") and wanted not in ("", known["cluster.id"]):
+            self._lock.close()
+            raise UsageError(f"{self.path / META}: cluster.id is {known['cluster.id']}, not {wanted}")
+        cluster_id = known.get("cluster.id") or wanted or new_topic_id()
+        rest = {"node.id": configs.int("node.id"), "directory.id": new_topic_id()} | known
+        write_properties(self.path / META, rest | {"version": "1", "cluster.id": cluster_id})
+        return cluster_id
+
+    def close(self) -> None:
+        if self._temporary is None:
+            (self.path / CLEAN).write_text('{"version":0}')
+        self._lock.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()

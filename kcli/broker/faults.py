@@ -1,0 +1,227 @@
+"""Faults on demand: a broker that errs where, when and how often it was told to.
+
+A rule is text, `key=value` with commas between, as in
+
+    api=Produce,topic=orders,partition=3,error=NOT_LEADER_OR_FOLLOWER,count=2
+    api=Fetch,delay=500,probability=0.1
+
+Which requests: api (names joined by +), topic, partition, client (client id), after (let so many pass first), count
+(then no more), every (one in n), probability. What happens to them, either
+
+    error=NAME       answered with this error, for the topic and partition where the rule names them; nothing is done
+
+or any of
+
+    delay=MS         the answer comes so much later
+    ignore           nothing is done, and no answer comes
+    drop             it is done, but no answer comes
+    close[=BYTES]    it is done, and the connection is closed after so many bytes of the answer (0)
+    split=BYTES      the answer comes in pieces of so many bytes, each in a packet of its own
+    evict            all fetch sessions of the broker are evicted first
+
+Chance comes from one seeded generator: the same requests with the same seed meet the same faults.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kcli.broker.calls import Call, Outcome, Piece
+from kcli.broker.codes import error_code
+from kcli.errors import UsageError
+from kcli.schemas.catalog import catalog
+from kcli.schemas.errors import ERRORS
+
+if TYPE_CHECKING:
+    from kcli.broker.connection import Connection
+
+__all__ = ["Faults", "Plan", "Rule", "parse_rule", "read_rules"]
+
+FLAGS = ("ignore", "drop", "evict")
+NUMBERS = ("partition", "after", "count", "every", "delay", "close", "split")
+TEXTS = ("api", "topic", "client", "error", "probability")
+# Apart pieces leave in packets of their own.
+BETWEEN_PIECES = 0.001
+
+
+@dataclass
+class Rule:
+    """Which requests (apis: keys, empty for all; partition -1: all), and what happens. Times in ms, sizes in
+    bytes.
+    """
+
+    apis: frozenset[int] = frozenset()
+    topic: str = ""
+    partition: int = -1
+    client: str = ""
+    after: int = 0
+    count: int = 0
+    every: int = 1
+    probability: float = 1.0
+    error: int = 0
+    delay: int = 0
+    ignore: bool = False
+    drop: bool = False
+    close: int = -1
+    split: int = 0
+    evict: bool = False
+    text: str = ""
+    met: int = field(default=0, compare=False)
+    applied: int = field(default=0, compare=False)
+
+    def matches(self, call: Call) -> bool:
+        return (not self.apis or call.route.api_key in self.apis) and (not self.client or call.client_id == self.client)
+
+    def concerns(self, topic: str, partition: int) -> bool:
+        """Whether an error rule is about this place; a rule without a topic is about all of a request."""
+        return (not self.topic or self.topic == topic) and (self.partition < 0 or self.partition == partition)
+
+    def fires(self, chance: random.Random) -> bool:
+        """Count one more request that the rule is about; whether it happens to this one."""
+        self.met += 1
+        if self.met <= self.after or (self.count and self.applied >= self.count):
+            return False
+        if (self.met - self.after - 1) % self.every or chance.random() >= self.probability:
+            return False
+        self.applied += 1
+        return True
+
+
+class Plan:
+    """What happens to one request, from all the rules that it met."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.delay = sum(each.delay for each in rules) / 1000
+        self.ignore = any(each.ignore for each in rules)
+        self.silent = self.ignore or any(each.drop for each in rules)
+        self.close = max(each.close for each in rules)
+        self.split = max(each.split for each in rules)
+        self.evict = any(each.evict for each in rules)
+
+    def handle(self, call: Call) -> Outcome:
+        if self.evict:
+            call.node.evict_sessions()
+        return None if self.ignore else call.route.handle(call)
+
+    async def send(self, connection: Connection, pieces: Sequence[Piece]) -> None:
+        if self.delay:
+            await asyncio.sleep(self.delay)
+        if self.silent or not (pieces or self.close >= 0):
+            return
+        if self.close < 0 and not self.split:
+            await connection.send_pieces(pieces)
+            return
+        data = b"".join(each if isinstance(each, bytes) else each.read() for each in pieces)
+        data = data[: self.close] if self.close >= 0 else data
+        size = self.split or len(data) or 1
+        for start in range(0, len(data), size):
+            await connection.write(data[start : start + size])
+            if self.split:
+                await asyncio.sleep(BETWEEN_PIECES)
+        if self.close >= 0:
+            connection.close()
+
+
+class Faults:
+    """All rules of a broker; they may be added and removed while it runs. seed: of the chance behind
+    probabilities.
+    """
+
+    def __init__(self, rules: Iterable[str | Rule] = (), seed: int | None = None) -> None:
+        self.rules: list[Rule] = []
+        self.chance = random.Random(seed)
+        for each in rules:
+            self.add(each)
+
+    def add(self, rule: str | Rule) -> Rule:
+        """UsageError: the text is no rule."""
+        made = parse_rule(rule) if isinstance(rule, str) else rule
+        self.rules.append(made)
+        return made
+
+    def clear(self) -> None:
+        self.rules.clear()
+
+    def plan(self, call: Call) -> Plan | None:
+        """What is to happen to a request as a whole; None: nothing out of the ordinary."""
+        if not self.rules:
+            return None
+        met = [each for each in self.rules if not each.error and each.matches(call) and self.is_about(each, call)]
+        met = [each for each in met if each.fires(self.chance)]
+        return Plan(met) if met else None
+
+    def error(self, call: Call, topic: str = "", partition: int = -1, among: frozenset[int] | None = None) -> int:
+        """The error that a request as a whole, or one partition in it, is to be answered with; 0: none.
+
+        among: only these count.
+        """
+        for each in self.rules:
+            if not each.error or not each.matches(call) or (among is not None and each.error not in among):
+                continue
+            if each.concerns(topic, partition) and each.fires(self.chance):
+                return each.error
+        return 0
+
+    @staticmethod
+    def is_about(rule: Rule, call: Call) -> bool:
+        """Whether a rule that names a topic or partition is about any in this request."""
+        if not rule.topic and rule.partition < 0:
+            return True
+        return any(rule.concerns(topic, index) for topic, index in call.places())
+
+
+def parse_rule(text: str) -> Rule:
+    """UsageError names the part that is wrong."""
+    rule = Rule(text=text)
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        name, given, value = part.partition("=")
+        if name in FLAGS and not given:
+            setattr(rule, name, True)
+        elif name == "close" and not given:
+            rule.close = 0
+        elif name in NUMBERS:
+            setattr(rule, name, number(text, name, value))
+        elif name in TEXTS and value:
+            set_text(rule, text, name, value)
+        else:
+            raise UsageError(f"--fault {text}: {part!r} means nothing; there are {', '.join(TEXTS + NUMBERS + FLAGS)}")
+    acts = rule.delay or rule.ignore or rule.drop or rule.close >= 0 or rule.split or rule.evict
+    if bool(acts) == bool(rule.error):
+        raise UsageError(f"--fault {text}: what is to happen? error=NAME, or delay, ignore, drop, close, split, evict")
+    return rule
+
+
+def set_text(rule: Rule, text: str, name: str, value: str) -> None:
+    if name == "api":
+        rule.apis = frozenset(catalog(None).api_key(each) for each in value.split("+"))
+    elif name == "error":
+        if value.upper() not in ERRORS.values():
+            import difflib
+
+            near = difflib.get_close_matches(value.upper(), list(ERRORS.values()), 1)
+            raise UsageError(f"--fault {text}: no such error {value}" + (f"; did you mean {near[0]}?" if near else ""))
+        rule.error = error_code(value.upper())
+    elif name == "probability":
+        try:
+            rule.probability = float(value)
+        except ValueError:
+            raise UsageError(f"--fault {text}: probability={value}: 0 to 1 expected") from None
+    else:
+        setattr(rule, name, value)
+
+
+def number(text: str, name: str, value: str) -> int:
+    if not value.isdigit() or (name == "every" and int(value) == 0):
+        raise UsageError(f"--fault {text}: {name}={value}: a whole number expected")
+    return int(value)
+
+
+def read_rules(path: Path) -> list[str]:
+    """Rules from a file: one a line; empty lines and those that begin with # are passed over."""
+    lines = (line.strip() for line in path.read_text().splitlines())
+    return [line for line in lines if line and not line.startswith("#")]

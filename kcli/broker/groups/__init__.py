@@ -1,0 +1,1 @@
+"""Consumer groups in the classic protocol: members, rebalances, committed offsets."""

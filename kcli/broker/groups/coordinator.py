@@ -1,0 +1,72 @@
+"""All groups of a broker, and their offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from kcli.broker.groups.group import Committed, Group, State
+from kcli.broker.groups.offsets import OffsetStore
+
+if TYPE_CHECKING:
+    from kcli.broker.broker import Broker
+
+__all__ = ["Groups"]
+
+
+class Groups:
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.store = OffsetStore(broker)
+        self.by_id: dict[str, Group] = {}
+        for group_id, place, committed in self.store.load():
+            offsets = self.get_or_make(group_id).offsets
+            if committed is None:
+                offsets.pop(place, None)
+            else:
+                offsets[place] = committed
+        for each in [one for one in self.by_id.values() if not one.offsets]:
+            del self.by_id[each.id]
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(self.by_id.values())
+
+    def get(self, group_id: str) -> Group | None:
+        return self.by_id.get(group_id)
+
+    def get_or_make(self, group_id: str) -> Group:
+        group = self.by_id.get(group_id)
+        if group is None:
+            delay = self.broker.configs.int("group.initial.rebalance.delay.ms") / 1000
+            group = self.by_id[group_id] = Group(group_id, delay)
+        return group
+
+    def commit(self, group: Group, offsets: Mapping[tuple[str, int], Committed]) -> None:
+        """OSError: nothing was committed."""
+        self.store.write(group.id, offsets)
+        group.offsets.update(offsets)
+
+    def delete(self, group: Group) -> bool:
+        """False: it has members."""
+        if group.state not in (State.EMPTY, State.DEAD):
+            return False
+        self.store.write(group.id, dict.fromkeys(group.offsets))
+        group.close()
+        del self.by_id[group.id]
+        return True
+
+    def forget_offsets(self, group: Group, places: list[tuple[str, int]]) -> None:
+        self.store.write(group.id, dict.fromkeys(places))
+        for each in places:
+            group.offsets.pop(each, None)
+
+    def forget_topic(self, topic: str) -> None:
+        """A topic was deleted: nobody's place in it means anything any more."""
+        for group in self.by_id.values():
+            places = [place for place in group.offsets if place[0] == topic]
+            if places:
+                self.forget_offsets(group, places)
+
+    def close(self) -> None:
+        for each in self.by_id.values():
+            each.close()

@@ -1,0 +1,380 @@
+"""A consumer group as a state machine (KIP-62, KIP-345, KIP-394; Kafka's ClassicGroup).
+
+    EMPTY        no members; offsets may be kept
+    PREPARING    somebody came, went or changed: members have to join again until all have, or the rebalance timeout
+    ends COMPLETING   all have joined a new generation; the leader's assignment is awaited
+    STABLE       everybody has an assignment; heartbeats
+    DEAD         deleted
+
+* A join is answered when its round ends, a sync when the leader has sent the assignment. Both are futures here.
+* A member that neither heartbeats, joins, syncs nor commits for its session timeout is removed. One that waits for a
+  join or a sync is alive.
+* In PREPARING heartbeats are told to join again (REBALANCE_IN_PROGRESS).
+* The protocol of a generation is the one most members prefer among those that all of them have.
+* A static member (group.instance.id) that comes again takes the place of its former self without a rebalance, unless
+  what it subscribes to has changed. The former self is fenced.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import Counter
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any, NamedTuple
+
+from kcli.broker.codes import error_code
+
+__all__ = ["Committed", "Group", "Member", "State"]
+
+Reply = dict[str, Any]
+
+UNKNOWN_MEMBER, ILLEGAL_GENERATION = error_code("UNKNOWN_MEMBER_ID"), error_code("ILLEGAL_GENERATION")
+REBALANCING, FENCED = error_code("REBALANCE_IN_PROGRESS"), error_code("FENCED_INSTANCE_ID")
+INCONSISTENT = error_code("INCONSISTENT_GROUP_PROTOCOL")
+
+
+class State(Enum):
+    """With the names that Kafka shows."""
+
+    EMPTY = "Empty"
+    PREPARING = "PreparingRebalance"
+    COMPLETING = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+class Committed(NamedTuple):
+    """A committed offset; timestamp in ms."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    timestamp: int
+
+
+class Member:
+    """Timeouts in seconds. protocols: names with metadata, the preferred one first."""
+
+    def __init__(self, member_id: str, instance_id: str | None, client: tuple[str, str]) -> None:
+        self.id, self.instance_id = member_id, instance_id
+        self.client_id, self.client_host = client
+        self.session_timeout = self.rebalance_timeout = 10.0
+        self.protocols: list[tuple[str, bytes]] = []
+        self.assignment = b""
+        self.join: asyncio.Future[Reply] | None = None
+        self.sync: asyncio.Future[Reply] | None = None
+        self.version = 0
+        self.timer: asyncio.TimerHandle | None = None
+
+    def metadata(self, protocol: str | None) -> bytes:
+        return next((data for name, data in self.protocols if name == protocol), b"")
+
+    @property
+    def waiting(self) -> bool:
+        return self.join is not None or self.sync is not None
+
+
+class Group:
+    """offsets: what was committed, by (topic, partition). on_generation: called when a generation is complete."""
+
+    def __init__(self, group_id: str, initial_delay: float) -> None:
+        self.id, self.initial_delay = group_id, initial_delay
+        self.loop = asyncio.get_running_loop()
+        self.state = State.EMPTY
+        self.generation = 0
+        self.protocol_type = ""
+        self.protocol: str | None = None
+        self.leader: str | None = None
+        self.members: dict[str, Member] = {}
+        self.static: dict[str, str] = {}
+        self.pending: dict[str, asyncio.TimerHandle] = {}
+        self.offsets: dict[tuple[str, int], Committed] = {}
+        self._round: asyncio.TimerHandle | None = None
+        self._delayed = False
+
+    # --- who is here
+
+    def check(self, member_id: str, instance_id: str | None, generation: int | None = None) -> int:
+        """The error for a request of this member, 0 when it may go on."""
+        if instance_id is not None and self.static.get(instance_id) not in (None, member_id):
+            return FENCED
+        if member_id not in self.members:
+            return UNKNOWN_MEMBER
+        if generation is not None and generation != self.generation:
+            return ILLEGAL_GENERATION
+        return 0
+
+    def touch(self, member: Member) -> None:
+        """It is alive: its session begins anew."""
+        if member.timer is not None:
+            member.timer.cancel()
+        member.timer = self.loop.call_later(member.session_timeout, self._expire, member)
+
+    def _expire(self, member: Member) -> None:
+        if self.members.get(member.id) is not member:
+            return
+        if member.waiting:
+            self.touch(member)
+        else:
+            self.remove(member)
+
+    def remove(self, member: Member) -> None:
+        """A member goes, by itself or because it was silent too long."""
+        self._drop(member)
+        if self.state in (State.STABLE, State.COMPLETING):
+            self.rebalance()
+        elif self.state is State.PREPARING:
+            self._end_round_if_all_joined()
+
+    def _drop(self, member: Member) -> None:
+        del self.members[member.id]
+        if member.instance_id is not None and self.static.get(member.instance_id) == member.id:
+            del self.static[member.instance_id]
+        if member.timer is not None:
+            member.timer.cancel()
+        for future in (member.join, member.sync):
+            if future is not None and not future.done():
+                future.set_result({"errorCode": UNKNOWN_MEMBER, "memberId": member.id})
+        member.join = member.sync = None
+        if self.leader == member.id:
+            self.leader = None
+
+    def expect(self, client_id: str, session_timeout: float) -> str:
+        """An id for somebody who is to join with it (KIP-394)."""
+        member_id = self.new_id(client_id)
+        self.pending[member_id] = self.loop.call_later(session_timeout, self.forget_pending, member_id)
+        return member_id
+
+    def forget_pending(self, member_id: str) -> None:
+        timer = self.pending.pop(member_id, None)
+        if timer is not None:
+            timer.cancel()
+            self._end_round_if_all_joined()
+
+    @staticmethod
+    def new_id(name: str) -> str:
+        raw = secrets.token_hex(16)
+        return f"{name}-{raw[:8]}-{raw[8:12]}-{raw[12:16]}-{raw[16:20]}-{raw[20:]}"
+
+    # --- joining
+
+    def accepts(self, protocol_type: str, protocols: list[tuple[str, bytes]], but: str = "") -> bool:
+        """Whether somebody with these protocols fits in with the members (one of them left aside)."""
+        others = [each for each in self.members.values() if each.id != but]
+        if not others:
+            return bool(protocol_type and protocols)
+        common = set.intersection(*({name for name, _ in each.protocols} for each in others))
+        return protocol_type == self.protocol_type and any(name in common for name, _ in protocols)
+
+    def enter(self, member: Member, protocol_type: str) -> asyncio.Future[Reply]:
+        """A new member: everybody has to join again."""
+        first = self.state is State.EMPTY
+        self.protocol_type = protocol_type
+        timer = self.pending.pop(member.id, None)
+        if timer is not None:
+            timer.cancel()
+        self.members[member.id] = member
+        if member.instance_id is not None:
+            self.static[member.instance_id] = member.id
+        waited = self._await_join(member)
+        self.rebalance(self.initial_delay if first else None)
+        return waited
+
+    def rejoin(self, member: Member, protocols: list[tuple[str, bytes]]) -> asyncio.Future[Reply]:
+        """A known member joins: again, or because its last answer was lost."""
+        changed = protocols != member.protocols
+        member.protocols = protocols
+        self.touch(member)
+        if self.state is State.PREPARING:
+            waited = self._await_join(member)
+            self._end_round_if_all_joined()
+            return waited
+        if not changed and (self.state is State.COMPLETING or member.id != self.leader):
+            return self._done(self._joined(member))
+        waited = self._await_join(member)
+        self.rebalance()
+        return waited
+
+    def replace(self, former: Member, member: Member) -> asyncio.Future[Reply]:
+        """A static member has come again: it takes the place of its former self."""
+        leader, same = self.leader, former.protocols == member.protocols
+        assignment = former.assignment
+        self._fence(former)
+        self._drop(former)
+        self.members[member.id] = member
+        self.static[member.instance_id or ""] = member.id
+        member.assignment = assignment
+        self.touch(member)
+        if self.state is State.STABLE and same:
+            reply = self._joined(member)
+            if leader == former.id:
+                # Named by its former id it takes itself for a follower, and the assignment stays as it is.
+                self.leader = member.id
+                skips = member.version >= 9
+                reply |= {"leader": member.id if skips else leader, "skipAssignment": skips}
+                reply["members"] = self._member_rows() if skips else []
+            return self._done(reply)
+        waited = self._await_join(member)
+        self.rebalance()
+        return waited
+
+    def _fence(self, former: Member) -> None:
+        for future in (former.join, former.sync):
+            if future is not None and not future.done():
+                future.set_result({"errorCode": FENCED, "memberId": former.id})
+
+    def _await_join(self, member: Member) -> asyncio.Future[Reply]:
+        self.touch(member)
+        if member.join is not None and not member.join.done():
+            member.join.set_result({"errorCode": UNKNOWN_MEMBER, "memberId": member.id})
+        member.join = self.loop.create_future()
+        return member.join
+
+    def _done(self, reply: Reply) -> asyncio.Future[Reply]:
+        future: asyncio.Future[Reply] = self.loop.create_future()
+        future.set_result(reply)
+        return future
+
+    # --- rounds
+
+    def rebalance(self, delay: float | None = None) -> None:
+        """Begin a round of joins, unless one is under way; delay: how long to wait for more members of a new
+        group.
+        """
+        if self.state is not State.PREPARING:
+            for each in self.members.values():
+                if each.sync is not None and not each.sync.done():
+                    each.sync.set_result({"errorCode": REBALANCING})
+                each.sync = None
+            self.state = State.PREPARING
+            self._set_round(delay if delay is not None else self._patience(), self._end_round)
+            self._delayed = bool(delay)
+        self._end_round_if_all_joined()
+
+    def _patience(self) -> float:
+        return max((each.rebalance_timeout for each in self.members.values()), default=0.0)
+
+    def _set_round(self, seconds: float, then: Callable[[], None]) -> None:
+        if self._round is not None:
+            self._round.cancel()
+        self._round = self.loop.call_later(seconds, then)
+
+    def _end_round_if_all_joined(self) -> None:
+        if self.state is not State.PREPARING or self._delayed or self.pending:
+            return
+        if all(each.join is not None for each in self.members.values()):
+            self._end_round()
+
+    def _end_round(self) -> None:
+        """All have joined, or have had their time: a new generation."""
+        self._delayed = False
+        if self._round is not None:
+            self._round.cancel()
+            self._round = None
+        for each in [one for one in self.members.values() if one.join is None and one.instance_id is None]:
+            self._drop(each)
+        self.generation += 1
+        if not self.members:
+            self.state, self.protocol, self.leader = State.EMPTY, None, None
+            return
+        self.state = State.COMPLETING
+        self.protocol = self._choose_protocol()
+        if self.leader not in self.members:
+            self.leader = next(iter(self.members))
+        for each in self.members.values():
+            each.assignment = b""
+            future, each.join = each.join, None
+            if future is not None and not future.done():
+                future.set_result(self._joined(each))
+            self.touch(each)
+        self._set_round(self._patience(), self._drop_silent)
+
+    def _drop_silent(self) -> None:
+        """The time for syncs is over: who sent none is gone."""
+        self._round = None
+        if self.state is not State.COMPLETING:
+            return
+        silent = [each for each in self.members.values() if each.sync is None]
+        for each in silent:
+            self._drop(each)
+        if silent:
+            self.rebalance()
+
+    def _choose_protocol(self) -> str:
+        names = [[name for name, _ in each.protocols] for each in self.members.values()]
+        common = set.intersection(*(set(each) for each in names))
+        votes = Counter(next(name for name in each if name in common) for each in names)
+        return votes.most_common(1)[0][0]
+
+    def _joined(self, member: Member) -> Reply:
+        return {
+            "errorCode": 0,
+            "generationId": self.generation,
+            "protocolType": self.protocol_type,
+            "protocolName": self.protocol,
+            "leader": self.leader or "",
+            "memberId": member.id,
+            "members": self._member_rows() if member.id == self.leader else [],
+        }
+
+    def _member_rows(self) -> list[Reply]:
+        return [
+            {"memberId": each.id, "groupInstanceId": each.instance_id, "metadata": each.metadata(self.protocol)}
+            for each in self.members.values()
+        ]
+
+    # --- the assignment
+
+    def synced(self, member: Member, assignments: Mapping[str, bytes]) -> asyncio.Future[Reply]:
+        """A member asks for its assignment; the leader brings everybody's."""
+        self.touch(member)
+        if self.state is State.STABLE:
+            return self._done(self._assigned(member))
+        if self.state is not State.COMPLETING:
+            return self._done({"errorCode": REBALANCING})
+        member.sync = self.loop.create_future()
+        waited = member.sync
+        if member.id == self.leader:
+            self._assign(assignments)
+        return waited
+
+    def _assign(self, assignments: Mapping[str, bytes]) -> None:
+        self.state = State.STABLE
+        if self._round is not None:
+            self._round.cancel()
+            self._round = None
+        for each in self.members.values():
+            each.assignment = assignments.get(each.id, b"")
+            future, each.sync = each.sync, None
+            if future is not None and not future.done():
+                future.set_result(self._assigned(each))
+            self.touch(each)
+
+    def _assigned(self, member: Member) -> Reply:
+        return {
+            "errorCode": 0,
+            "protocolType": self.protocol_type,
+            "protocolName": self.protocol,
+            "assignment": member.assignment,
+        }
+
+    # --- the rest
+
+    def beat(self, member: Member) -> int:
+        """A heartbeat; the error that it is answered with."""
+        self.touch(member)
+        return REBALANCING if self.state is State.PREPARING else 0
+
+    def close(self) -> None:
+        """No timer of this group fires any more."""
+        timers = [self._round, *self.pending.values(), *(each.timer for each in self.members.values())]
+        for timer in timers:
+            if timer is not None:
+                timer.cancel()
+        for each in self.members.values():
+            for future in (each.join, each.sync):
+                if future is not None and not future.done():
+                    future.cancel()
+        self.state = State.DEAD

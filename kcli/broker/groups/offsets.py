@@ -1,0 +1,99 @@
+"""Committed offsets on disk: records of `__consumer_offsets`, in Kafka's own form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from kcli.broker.groups.group import Committed
+from kcli.broker.storage.incoming import read_incoming
+from kcli.broker.topics import Partition
+from kcli.grammar import messages
+from kcli.records.batches import scan
+from kcli.records.builder import build_batch
+
+if TYPE_CHECKING:
+    from kcli.broker.broker import Broker
+
+__all__ = ["TOPIC", "OffsetStore", "partition_for"]
+
+TOPIC = "__consumer_offsets"
+OFFSET_KEY = 1
+VALUE_VERSION = 3
+LONGEST = 64 << 20
+
+Place = tuple[str, int]
+
+
+def partition_for(group: str, partitions: int) -> int:
+    """Which partition keeps a group's offsets: Java's String.hashCode, without its sign, modulo the partitions."""
+    code = 0
+    units = group.encode("utf-16-be")
+    for at in range(0, len(units), 2):
+        code = (31 * code + int.from_bytes(units[at : at + 2], "big")) & 0xFFFF_FFFF
+    return (code & 0x7FFF_FFFF) % partitions
+
+
+class OffsetStore:
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.key = messages.data("OffsetCommitKey", 0)
+        self.value = messages.data("OffsetCommitValue", VALUE_VERSION)
+
+    def partition(self, group: str) -> Partition:
+        topic = self.broker.topics.by_name.get(TOPIC)
+        if topic is None:
+            count = self.broker.configs.int("offsets.topic.num.partitions")
+            topic = self.broker.create_topic(TOPIC, count, configs={"cleanup.policy": "compact"})
+        return topic.partitions[partition_for(group, len(topic.partitions))]
+
+    def write(self, group: str, offsets: Mapping[Place, Committed | None]) -> None:
+        """Append what was committed; None: what is to be forgotten. OSError."""
+        if not offsets:
+            return
+        partition = self.partition(group)
+        now = self.broker.now()
+        rows = [(now, self.encode_key(group, place), self.encode_value(each), ()) for place, each in offsets.items()]
+        batch = build_batch(rows)
+        partition.made_log().append(read_incoming(batch, LONGEST), partition.epoch)
+        self.broker.appended(partition, len(batch))
+
+    def encode_key(self, group: str, place: Place) -> bytes:
+        value = {"group": group, "topic": place[0], "partition": place[1]}
+        return OFFSET_KEY.to_bytes(2, "big") + self.key.write(value)
+
+    def encode_value(self, each: Committed | None) -> bytes | None:
+        if each is None:
+            return None
+        value = {
+            "offset": each.offset,
+            "leaderEpoch": each.leader_epoch,
+            "metadata": each.metadata,
+            "commitTimestamp": each.timestamp,
+        }
+        return VALUE_VERSION.to_bytes(2, "big") + self.value.write(value)
+
+    def load(self) -> Iterator[tuple[str, Place, Committed | None]]:
+        """What was committed, in the order in which it was: group, (topic, partition), offset (None: forgotten)."""
+        topic = self.broker.topics.by_name.get(TOPIC)
+        for partition in topic.partitions if topic is not None else ():
+            log = partition.log
+            for segment in log.segments if log is not None else ():
+                yield from self.decode(segment.slice(0, segment.size).read())
+
+    def decode(self, data: bytes) -> Iterable[tuple[str, Place, Committed | None]]:
+        for batch in scan(data, damages=[]):
+            for record in () if batch.is_control else batch.records():
+                key = record.key or b""
+                if key[:2] not in (b"\0\0", b"\0\1"):
+                    continue
+                name = self.key.read(key, 2)[0]
+                yield name["group"], (name["topic"], name["partition"]), self.decode_value(record.value)
+
+    @staticmethod
+    def decode_value(data: bytes | None) -> Committed | None:
+        if data is None:
+            return None
+        value = messages.data("OffsetCommitValue", int.from_bytes(data[:2], "big")).read(data, 2)[0]
+        epoch = value.get("leaderEpoch", -1)
+        return Committed(value["offset"], epoch, value["metadata"], value["commitTimestamp"])

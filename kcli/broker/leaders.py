@@ -1,0 +1,38 @@
+"""Where a partition's leader is, told to clients that asked another broker (KIP-951)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.calls import Call
+from kcli.broker.codes import error_code
+from kcli.broker.topics import Partition
+
+__all__ = ["Hints"]
+
+HINTED = frozenset([error_code("NOT_LEADER_OR_FOLLOWER"), error_code("FENCED_LEADER_EPOCH")])
+# api key -> the first version that has them
+SINCE = {0: 10, 1: 16}
+
+
+class Hints:
+    """Leaders told in one response, and the endpoints of their brokers, each once."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.wanted = call.version >= SINCE.get(call.route.api_key, 1 << 15) and call.broker.hints
+        self.leaders: set[int] = set()
+
+    def about(self, partition: Partition, code: int) -> dict[str, Any]:
+        """The members of a partition's row; none for other errors, or when no broker leads it."""
+        if not self.wanted or code not in HINTED or partition.leader < 0:
+            return {}
+        self.leaders.add(partition.leader)
+        return {"currentLeader": {"leaderId": partition.leader, "leaderEpoch": partition.epoch}}
+
+    def endpoints(self) -> dict[str, Any]:
+        """The members of the response."""
+        if not self.leaders:
+            return {}
+        rows = self.call.broker.endpoints(self.call)
+        return {"nodeEndpoints": [each for each in rows if each["nodeId"] in self.leaders]}

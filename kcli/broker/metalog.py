@@ -1,0 +1,211 @@
+"""The cluster's metadata as a log of records, in `__cluster_metadata-0` and in KRaft's own form (KIP-500).
+
+Topics, partitions, configs, leaders and producer ids are what the records say; a restart replays them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from kcli.broker.storage.incoming import read_incoming
+from kcli.broker.storage.log import LogSettings
+from kcli.broker.storage.recovery import open_log
+from kcli.broker.topics import Partition, Topic, new_topic_id
+from kcli.errors import InputError
+from kcli.grammar import messages
+from kcli.grammar.primitives import write_varint
+from kcli.records.batches import scan
+from kcli.records.builder import build_batch
+from kcli.schemas.catalog import catalog
+
+if TYPE_CHECKING:
+    from kcli.broker.broker import Broker
+
+__all__ = ["FOLDER", "MetadataLog"]
+
+FOLDER = "__cluster_metadata-0"
+FRAME_VERSION = 1
+# metadata.version 4.0-IV3: every record type used here is in it.
+METADATA_VERSION = 25
+RECORDS_IN_BATCH = 5_000
+LONGEST = 64 << 20
+TOPIC, BROKER = 2, 4
+PRODUCER_ID_BLOCK = 1000
+
+Record = tuple[str, int, dict[str, Any]]
+
+
+class MetadataLog:
+    """next_producer_id: the first id of the next block; brokers take a block at a time (KIP-730)."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.folder = broker.directory.path / FOLDER
+        self.log = open_log(self.folder, broker.topics.pool, LogSettings(), clean=broker.directory.clean)
+        broker.topics.unopened.discard(FOLDER)
+        self.epoch = max(self.log.epochs.latest, 0) + 1
+        self.next_producer_id = 0
+        self._ids: Iterator[int] = iter(())
+        self._keys = {name: key for key, name in catalog(None).records("metadata").items()}
+        self._names = {key: name for name, key in self._keys.items()}
+
+    # --- writing
+
+    def write(self, records: Iterable[Record]) -> None:
+        """Append (name, version, value) records."""
+        rows = list(records)
+        now = self.broker.now()
+        for start in range(0, len(rows), RECORDS_IN_BATCH):
+            part = [(now, None, self.encode(*each), ()) for each in rows[start : start + RECORDS_IN_BATCH]]
+            self.log.append(read_incoming(build_batch(part), LONGEST), self.epoch)
+
+    def encode(self, name: str, version: int, value: dict[str, Any]) -> bytes:
+        """A record's value: the frame's version, the record's type and version, the record."""
+        head = bytes([FRAME_VERSION]) + write_varint(self._keys[name]) + write_varint(version)
+        return head + messages.data(name, version).write(value)
+
+    def register(self) -> None:
+        """Every node, with where it listens; the first time also the feature level."""
+        records: list[Record] = []
+        if self.log.end_offset == 0:
+            records.append(("FeatureLevelRecord", 0, {"name": "metadata.version", "featureLevel": METADATA_VERSION}))
+        for node in self.broker.nodes:
+            endpoint = {"name": "PLAINTEXT", "host": node.host, "port": node.port, "securityProtocol": 0}
+            value = {"brokerId": node.id, "incarnationId": new_topic_id(), "brokerEpoch": self.log.end_offset}
+            records.append(
+                ("RegisterBrokerRecord", 1, value | {"endPoints": [endpoint], "rack": None, "fenced": False})
+            )
+        self.write(records)
+
+    def topic_created(self, topic: Topic) -> None:
+        records: list[Record] = [("TopicRecord", 0, {"name": topic.name, "topicId": topic.id})]
+        records += self.partition_records(topic.partitions)
+        records += self.config_records(TOPIC, topic.name, topic.configs.own)
+        self.write(records)
+
+    def partitions_added(self, partitions: Iterable[Partition]) -> None:
+        self.write(self.partition_records(partitions))
+
+    @staticmethod
+    def partition_records(partitions: Iterable[Partition]) -> list[Record]:
+        return [
+            (
+                "PartitionRecord",
+                0,
+                {
+                    "partitionId": each.index,
+                    "topicId": each.topic.id,
+                    "replicas": list(each.replicas),
+                    "isr": list(each.replicas),
+                    "leader": each.leader,
+                    "leaderEpoch": each.epoch,
+                    "partitionEpoch": each.epoch,
+                },
+            )
+            for each in partitions
+        ]
+
+    @staticmethod
+    def config_records(kind: int, name: str, configs: Mapping[str, str | None]) -> list[Record]:
+        row = {"resourceType": kind, "resourceName": name}
+        return [("ConfigRecord", 0, row | {"name": key, "value": value}) for key, value in configs.items()]
+
+    def configured(self, kind: int, name: str, configs: Mapping[str, str | None]) -> None:
+        """Configs set, or with None taken back."""
+        self.write(self.config_records(kind, name, configs))
+
+    def topic_removed(self, topic: Topic) -> None:
+        self.write([("RemoveTopicRecord", 0, {"topicId": topic.id})])
+
+    def leader_moved(self, partition: Partition) -> None:
+        value = {"partitionId": partition.index, "topicId": partition.topic.id, "leader": partition.leader}
+        self.write([("PartitionChangeRecord", 0, value)])
+
+    def new_producer_id(self) -> int:
+        taken = next(self._ids, None)
+        if taken is None:
+            first = self.next_producer_id
+            self.next_producer_id = first + PRODUCER_ID_BLOCK
+            self._ids = iter(range(first, self.next_producer_id))
+            value = {"brokerId": self.broker.controller_id, "brokerEpoch": 0, "nextProducerId": self.next_producer_id}
+            self.write([("ProducerIdsRecord", 0, value)])
+            taken = next(self._ids)
+        return taken
+
+    # --- reading
+
+    def replay(self) -> None:
+        """Do all over again what the records say. InputError: one that can't be read."""
+        own: dict[str, dict[str, str]] = {}
+        for name, value in self.records():
+            if name in APPLY:
+                APPLY[name](self, value)
+            elif name == "RemoveTopicRecord":
+                own.pop(self.remove_topic(value), None)
+            elif name == "ConfigRecord" and value["resourceType"] == TOPIC:
+                configure(own.setdefault(value["resourceName"], {}), value)
+            elif name == "ConfigRecord" and value["resourceType"] == BROKER:
+                self.broker.configs.set(value["name"], value["value"])
+        topics = self.broker.topics
+        for name, configs in own.items():
+            if name in topics.by_name and configs:
+                topics.reconfigure(topics.by_name[name], configs)
+
+    def records(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        for segment in self.log.segments:
+            for batch in scan(segment.slice(0, segment.size).read(), damages=[]):
+                if batch.is_control:
+                    continue
+                for record in batch.records():
+                    yield self.decode(record.value or b"", record.offset)
+
+    def decode(self, data: bytes, offset: int) -> tuple[str, dict[str, Any]]:
+        if len(data) < 3 or data[0] != FRAME_VERSION or data[1] not in self._names or data[1] > 0x7F:
+            raise InputError(f"record {offset} is no metadata record", file=str(self.folder))
+        name = self._names[data[1]]
+        return name, messages.data(name, data[2]).read(data, 3)[0]
+
+    def add_topic(self, value: Mapping[str, Any]) -> None:
+        self.broker.topics.add(value["name"], value["topicId"], {}, ())
+
+    def remove_topic(self, value: Mapping[str, Any]) -> str:
+        """Forget a topic; its name. Its files went when it was deleted, or go when its name is used again."""
+        topics = self.broker.topics
+        topic = topics.by_id.pop(value["topicId"], None)
+        if topic is None:
+            return ""
+        del topics.by_name[topic.name]
+        return topic.name
+
+    def add_partition(self, value: Mapping[str, Any]) -> None:
+        topic = self.broker.topics.by_id.get(value["topicId"])
+        if topic is not None and value["partitionId"] == len(topic.partitions):
+            self.broker.topics.add_partitions(topic, [tuple(value["replicas"])])
+            made = topic.partitions[-1]
+            made.leader, made.epoch = value["leader"], value["leaderEpoch"]
+
+    def move(self, value: Mapping[str, Any]) -> None:
+        topic = self.broker.topics.by_id.get(value["topicId"])
+        partition = topic.partition(value["partitionId"]) if topic is not None else None
+        if partition is not None and value.get("leader", -2) != -2:
+            partition.leader = value["leader"]
+            partition.epoch += 1
+
+    def set_producer_id(self, value: Mapping[str, Any]) -> None:
+        self.next_producer_id = value["nextProducerId"]
+
+
+APPLY: Mapping[str, Callable[[MetadataLog, Mapping[str, Any]], None]] = {
+    "TopicRecord": MetadataLog.add_topic,
+    "PartitionRecord": MetadataLog.add_partition,
+    "PartitionChangeRecord": MetadataLog.move,
+    "ProducerIdsRecord": MetadataLog.set_producer_id,
+}
+
+
+def configure(own: dict[str, str], value: Mapping[str, Any]) -> None:
+    if value["value"] is None:
+        own.pop(value["name"], None)
+    else:
+        own[value["name"]] = value["value"]

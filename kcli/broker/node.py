@@ -1,0 +1,80 @@
+"""One broker of the cluster: its listener, its connections, the fetch sessions and long polls it holds."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from kcli.broker.connection import Connection
+from kcli.broker.receiving import SCRATCH
+from kcli.broker.topics import Key, Partition
+from kcli.broker.waiting import Watches
+from kcli.sessions.broker import BrokerSessions
+from kcli.sessions.cache import FetchSessionCache
+from kcli.sessions.draft import DraftBroker
+
+if TYPE_CHECKING:
+    from kcli.broker.broker import Broker
+
+__all__ = ["Node"]
+
+BACKLOG = 1024
+
+
+class Node:
+    """id: its node.id; host, port: where it listens, and what it tells clients unless they reached it otherwise."""
+
+    def __init__(self, broker: Broker, node_id: int, host: str, port: int) -> None:
+        self.broker, self.id, self.host, self.port = broker, node_id, host, port
+        self.loop = asyncio.get_running_loop()
+        self.connections: set[Connection] = set()
+        self.scratch = memoryview(bytearray(SCRATCH))
+        self.watches = Watches()
+        self.sessions = BrokerSessions(
+            FetchSessionCache(broker.configs.int("max.incremental.fetch.session.cache.slots"))
+        )
+        self.drafts = DraftBroker()
+        self._server: asyncio.Server | None = None
+
+    async def start(self) -> None:
+        """Listen. OSError: the port is taken, or the host is none of this machine's."""
+        self._server = await self.loop.create_server(
+            lambda: Connection(self), self.host or None, self.port, backlog=BACKLOG
+        )
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def stop(self) -> None:
+        """Take no more connections, and end those there are."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        for each in tuple(self.connections):
+            each.abort()
+        while self.connections:
+            await asyncio.sleep(0)
+
+    def changed(self, partition: Partition, size: int) -> None:
+        """`size` bytes were written to a partition, or (0) something else about it changed: tell who waits."""
+        for key in partition.keys:
+            self._tell(key, size)
+
+    def _tell(self, key: Key, size: int) -> None:
+        for session in self.sessions.mark(key):
+            self.watches.arrive(session.id, size)
+        self.drafts.mark(key)
+        self.watches.arrive(key, size)
+
+    def evict_sessions(self) -> int:
+        """Every fetch session goes, as if others had needed their slots; how many there were."""
+        evicted = list(self.sessions.cache)
+        for each in evicted:
+            self.sessions.cache.remove(each)
+        self.watches.wake_all()
+        return len(evicted)
+
+    def close_idle(self, seconds: float) -> None:
+        """End connections that were not used for this long."""
+        oldest = self.loop.time() - seconds
+        for each in tuple(self.connections):
+            if each.last_used < oldest and not each.busy:
+                each.close()

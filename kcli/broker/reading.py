@@ -1,0 +1,136 @@
+"""Reading partitions for a fetch: positions in, results and slices of segments out, within the limits of KIP-74.
+
+* Partitions are read in the order given, until max_bytes are used up; each gives at most its own max_bytes.
+* The first batch of the first partition that has any is given whole even if it is longer, so that a consumer gets on.
+  Requests before v3 know no such rule: they get the beginning of the batch.
+* Records may end in the middle of a batch, as slices of the file; one that would be no whole batch is left out.
+* A consumer sees what is below the high watermark; read_committed below the last stable offset, with the aborted
+  transactions of that range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kcli.broker.codes import error_code
+from kcli.broker.storage.log import Log
+from kcli.broker.storage.producers import Aborted
+from kcli.broker.storage.segment import Slice
+from kcli.broker.topics import Key, Partition, Topics
+from kcli.sessions.values import Position, Result
+
+__all__ = ["Limits", "Read", "Reader"]
+
+FENCED, UNKNOWN_EPOCH = error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_LEADER_EPOCH")
+NOT_LEADER, OUT_OF_RANGE = error_code("NOT_LEADER_OR_FOLLOWER"), error_code("OFFSET_OUT_OF_RANGE")
+UNKNOWN_TOPIC, UNKNOWN_ID = error_code("UNKNOWN_TOPIC_OR_PARTITION"), error_code("UNKNOWN_TOPIC_ID")
+STORAGE_ERROR = error_code("KAFKA_STORAGE_ERROR")
+NO_ID = "A" * 22
+
+
+class Read(NamedTuple):
+    """What one partition says. diverging: (epoch, end offset) that the fetcher has to go back to."""
+
+    result: Result
+    records: Slice | None = None
+    aborted: tuple[Aborted, ...] = ()
+    diverging: tuple[int, int] | None = None
+    partition: Partition | None = None
+
+
+class Limits(NamedTuple):
+    """max_bytes: of the whole response; whole_first: KIP-74's rule holds; committed: only below the last stable
+    offset.
+    """
+
+    max_bytes: int
+    whole_first: bool
+    committed: bool
+
+
+def refused(code: int, partition: Partition | None = None) -> Read:
+    return Read(Result(error=code), partition=partition)
+
+
+class Reader:
+    """Reads for one node. by_id: keys are topic ids."""
+
+    def __init__(self, topics: Topics, node_id: int, by_id: bool, limits: Limits) -> None:
+        self.topics, self.node_id, self.by_id, self.limits = topics, node_id, by_id, limits
+        self.left = limits.max_bytes
+        self.whole_first = limits.whole_first
+        self.bytes = 0
+
+    def read_all(self, wanted: Iterable[tuple[Key, Position]]) -> dict[Key, Read]:
+        return {key: self.read(key, position) for key, position in wanted}
+
+    def read(self, key: Key, position: Position) -> Read:
+        partition = self.topics.find(key, self.by_id)
+        if partition is None:
+            return refused(UNKNOWN_ID if self.by_id and key[0] not in self.topics.by_id else UNKNOWN_TOPIC)
+        if partition.leader != self.node_id:
+            return refused(NOT_LEADER, partition)
+        if 0 <= position.leader_epoch != partition.epoch:
+            return refused(FENCED if position.leader_epoch < partition.epoch else UNKNOWN_EPOCH, partition)
+        try:
+            return self.read_leader(partition, position)
+        except OSError:
+            return refused(STORAGE_ERROR, partition)
+
+    def read_leader(self, partition: Partition, position: Position) -> Read:
+        log = partition.log
+        if log is None:
+            if position.fetch_offset != 0:
+                return refused(OUT_OF_RANGE, partition)
+            return Read(Result(0, 0, 0), partition=partition)
+        end, start = log.end_offset, log.start_offset
+        offset = position.fetch_offset
+        if position.last_fetched_epoch >= 0:
+            diverging = divergence(log, position, partition.epoch)
+            if diverging is not None:
+                result = Result(end, log.producers.last_stable_offset(end), start, diverging=True)
+                return Read(result, diverging=diverging, partition=partition)
+        if not start <= offset <= end:
+            return refused(OUT_OF_RANGE, partition)
+        stable = log.producers.last_stable_offset(end)
+        limit = stable if self.limits.committed else end
+        records = self.read_records(log, position, limit, end) if offset < limit else None
+        size = records.size if records else 0
+        result = Result(end, stable, start, size, more=not size and offset < limit)
+        aborted = tuple(log.aborted(offset, limit)) if self.limits.committed and records else ()
+        return Read(result, records, aborted, partition=partition)
+
+    def read_records(self, log: Log, position: Position, limit: int, end: int) -> Slice | None:
+        """The slice that this partition adds to the response; None when there is no room for any."""
+        most = min(position.max_bytes, self.left)
+        if most <= 0 and not self.whole_first:
+            return None
+        below = limit if limit < end else None
+        found = log.read(position.fetch_offset, max(0, most), self.whole_first, below)
+        if found is None:
+            return None
+        if self.limits.whole_first and not self.whole_first and not holds_batch(found):
+            return None
+        self.whole_first = False
+        self.left -= found.size
+        self.bytes += found.size
+        return found
+
+
+def holds_batch(found: Slice) -> bool:
+    """Whether a slice has its first batch whole."""
+    if found.size < 12:
+        return False
+    head = found.file.read(found.position + 8, 4)
+    return int.from_bytes(head, "big", signed=True) + 12 <= found.size
+
+
+def divergence(log: Log, position: Position, current: int) -> tuple[int, int] | None:
+    """Where the fetcher's log parts from this one (KIP-595), None when it does not."""
+    epoch, end = log.epochs.end_of(position.last_fetched_epoch, log.end_offset, current)
+    if epoch < 0 or end < 0:
+        return None
+    if epoch < position.last_fetched_epoch or end < position.fetch_offset:
+        return epoch, end
+    return None

@@ -1,0 +1,74 @@
+"""Leader epochs of a log: which offset each began at (KIP-101, KIP-320; Kafka's LeaderEpochFileCache)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from pathlib import Path
+
+from kcli.broker.storage.checkpoints import read_epochs, write_epochs
+
+__all__ = ["LeaderEpochs"]
+
+UNDEFINED = -1
+
+
+class LeaderEpochs:
+    """(epoch, first offset) pairs, both rising; in the file `leader-epoch-checkpoint` of the partition's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "leader-epoch-checkpoint"
+        self.entries: list[tuple[int, int]] = []
+
+    def load(self) -> None:
+        self.entries = read_epochs(self.path)
+
+    @property
+    def latest(self) -> int:
+        return self.entries[-1][0] if self.entries else UNDEFINED
+
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """A batch of this epoch stands at this offset; the first one of an epoch makes an entry."""
+        if epoch <= self.latest:
+            return
+        while self.entries and self.entries[-1][1] >= start_offset:
+            self.entries.pop()
+        self.entries.append((epoch, start_offset))
+        write_epochs(self.path, self.entries)
+
+    def end_of(self, epoch: int, log_end: int, current: int) -> tuple[int, int]:
+        """(epoch, end offset) of the largest epoch up to `epoch`: where what follows it began; (-1, -1): not known.
+
+        current: the leader's own epoch, of which there may be no batch yet; it ends at the log's end.
+        """
+        if epoch == UNDEFINED or epoch > max(current, self.latest):
+            return UNDEFINED, UNDEFINED
+        if epoch == max(current, self.latest):
+            return epoch, log_end
+        at = bisect_right(self.entries, (epoch, 1 << 63))
+        if at == len(self.entries):
+            return (self.latest, log_end) if self.entries else (UNDEFINED, UNDEFINED)
+        if at == 0:
+            # Nothing as old is here any more: the oldest epoch began where the one asked for ended.
+            return epoch, self.entries[0][1]
+        return self.entries[at - 1][0], self.entries[at][1]
+
+    def epoch_of(self, offset: int) -> int:
+        """The epoch that this offset was written in, -1 when that is not known."""
+        starts = [start for _, start in self.entries]
+        at = bisect_right(starts, offset) - 1
+        return self.entries[at][0] if at >= 0 else UNDEFINED
+
+    def truncate_start(self, offset: int) -> None:
+        """What ended before this offset is gone from the log; the epoch that holds it now begins there."""
+        kept = [entry for entry in self.entries if entry[1] > offset]
+        before = [entry for entry in self.entries if entry[1] <= offset]
+        made = [(before[-1][0], offset), *kept] if before else kept
+        if made != self.entries:
+            self.entries = made
+            write_epochs(self.path, made)
+
+    def truncate_end(self, offset: int) -> None:
+        kept = [entry for entry in self.entries if entry[1] < offset]
+        if kept != self.entries:
+            self.entries = kept
+            write_epochs(self.path, kept)

@@ -1,0 +1,87 @@
+"""Open files of many logs: as many as the system allows stay open, the longest unused is closed for the next.
+
+A file is closed when nobody holds it any more, so a response that still sends a piece of a segment keeps it readable,
+even after the segment's topic is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["FilePool", "LogFile", "write_whole"]
+
+# Left for sockets, indexes and the interpreter itself.
+RESERVED = 2048
+FEWEST, MOST = 64, 8192
+
+
+class LogFile:
+    """One open file; positions are explicit, so it may be shared."""
+
+    __slots__ = ("fd",)
+
+    def __init__(self, path: Path) -> None:
+        self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+    def __del__(self) -> None:
+        if hasattr(self, "fd"):
+            os.close(self.fd)
+
+    def read(self, position: int, size: int) -> bytes:
+        """Up to `size` bytes; fewer only where the file ends."""
+        return os.pread(self.fd, size, position)
+
+    def write(self, parts: Sequence[bytes | memoryview], position: int, size: int) -> None:
+        """All of the parts, or nothing: what a full disk left is cut off again. OSError."""
+        try:
+            write_whole(self.fd, parts, position, size)
+        except OSError:
+            os.ftruncate(self.fd, position)
+            raise
+
+    def cut(self, size: int) -> None:
+        os.ftruncate(self.fd, size)
+
+    def sync(self) -> None:
+        os.fsync(self.fd)
+
+
+def write_whole(fd: int, parts: Sequence[bytes | memoryview], position: int, size: int) -> None:
+    """pwritev until everything is written."""
+    done = os.pwritev(fd, parts, position)
+    if done < size:
+        rest = memoryview(b"".join(parts))
+        while done < size:
+            done += os.pwrite(fd, rest[done:], position + done)
+
+
+class FilePool:
+    """Files by path. limit: how many to hold open; by default what the system grants this process, less a reserve."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        if limit is None:
+            granted = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+            limit = max(FEWEST, min(MOST, (granted - RESERVED) if granted > 2 * RESERVED else granted // 4))
+        self.limit = limit
+        self._open: OrderedDict[Path, LogFile] = OrderedDict()
+
+    def open(self, path: Path) -> LogFile:
+        """The file, made if it is not there."""
+        file = self._open.get(path)
+        if file is None:
+            while len(self._open) >= self.limit:
+                self._open.popitem(last=False)
+            file = self._open[path] = LogFile(path)
+        else:
+            self._open.move_to_end(path)
+        return file
+
+    def forget(self, path: Path) -> None:
+        self._open.pop(path, None)
+
+    def close(self) -> None:
+        self._open.clear()

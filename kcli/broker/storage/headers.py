@@ -1,0 +1,63 @@
+"""Walking over batches in a segment file by their headers, with few and small reads."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kcli.broker.storage.files import LogFile
+
+__all__ = ["OVERHEAD", "Place", "first_from", "walk"]
+
+OVERHEAD = 12
+LEAST = 14
+CHUNK = 4096
+# Enough of a magic 2 header for what is told here; a smaller message is read as far as it goes.
+NEEDED = 43
+ENTRY = struct.Struct(">qi")
+MIDDLE = struct.Struct(">iqq")
+
+
+class Place(NamedTuple):
+    """A batch in a file: where it is, how long (bytes, all of it), its offsets, its largest timestamp (-1: none)."""
+
+    position: int
+    size: int
+    base_offset: int
+    last_offset: int
+    max_timestamp: int
+
+
+def walk(file: LogFile, position: int, end: int) -> Iterator[Place]:
+    """The batches from `position` on; stops quietly at what is no whole batch before `end`."""
+    chunk, start = b"", position
+    while end - position >= OVERHEAD + LEAST:
+        at = position - start
+        if at + NEEDED > len(chunk):
+            chunk, start, at = file.read(position, min(CHUNK, end - position)), position, 0
+            if len(chunk) < OVERHEAD + LEAST:
+                return
+        base_offset, length = ENTRY.unpack_from(chunk, at)
+        size = length + OVERHEAD
+        if length < LEAST or position + size > end:
+            return
+        yield place(chunk, at, position, size, base_offset)
+        position += size
+
+
+def place(chunk: bytes, at: int, position: int, size: int, base_offset: int) -> Place:
+    magic = chunk[at + 16]
+    if magic == 2 and len(chunk) - at >= NEEDED:
+        last_delta, _, max_timestamp = MIDDLE.unpack_from(chunk, at + 23)
+        return Place(position, size, base_offset, base_offset + last_delta, max_timestamp)
+    timestamp = int.from_bytes(chunk[at + 18 : at + 26], "big", signed=True) if magic == 1 else -1
+    return Place(position, size, base_offset, base_offset, timestamp)
+
+
+def first_from(file: LogFile, position: int, end: int, offset: int) -> Place | None:
+    """The first batch, from `position` on, that holds this offset or a later one."""
+    for found in walk(file, position, end):
+        if found.last_offset >= offset:
+            return found
+    return None

@@ -1,0 +1,164 @@
+"""What a producer sent, checked and made ready to be written: batches whose offsets are still to be assigned.
+
+Rules (Kafka's LogValidator and UnifiedLog.analyzeAndValidateRecords): checksums hold; a magic 2 batch begins at
+offset 0 with as many offsets as records; sizes stay within max.message.bytes. Batches are stored in the magic in
+which they came. Magic 2 is patched in front of what its checksum covers. A compressed message set of magic 1 holds
+relative offsets, so only its wrapper is numbered; one of magic 0 holds absolute ones, and has to be compressed anew.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kcli.broker.storage.headers import Place
+from kcli.core.crc import crc32, crc32c
+from kcli.core.records import END, frames
+from kcli.core.recordvalues import write_message
+from kcli.errors import InputError, KcliError
+from kcli.records.batches import Batch, scan
+
+__all__ = ["Incoming", "RefusedError", "numbered", "read_incoming", "stored"]
+
+APPEND_TIME = 0x08
+LONGEST_SET = 256 << 20
+CODECS = 5
+
+
+class RefusedError(KcliError):
+    """Records that are not taken, with Kafka's name for why."""
+
+    def __init__(self, error: str, text: str) -> None:
+        super().__init__(text)
+        self.error = error
+
+
+class Incoming(NamedTuple):
+    """A batch on its way into a log.
+
+    head: its header as it came; data: all its bytes; offsets: how many it takes; max_timestamp: as it is stored
+    inner: the messages inside a compressed one, which have to be numbered and compressed again
+    """
+
+    head: Batch
+    data: memoryview
+    offsets: int
+    max_timestamp: int
+    inner: bytes | None = None
+
+
+def read_incoming(records: bytes | memoryview, most: int, append_time: int | None = None) -> list[Incoming]:
+    """The batches of a Produce request's records field; RefusedError says which rule they break.
+
+    most: max.message.bytes; append_time: the broker's time (ms) where message.timestamp.type is LogAppendTime.
+    """
+    rows, code, end = frames(records, 0)
+    if code != END:
+        raise RefusedError("CORRUPT_MESSAGE", f"no whole record batch at byte {end} of {len(records)}")
+    if not rows:
+        raise RefusedError("INVALID_RECORD", "a produce request needs records")
+    view = memoryview(records)
+    made = [incoming(Batch(view, row)) for row in rows]
+    for each in made:
+        if len(each.data) > most:
+            raise RefusedError("MESSAGE_TOO_LARGE", f"a batch of {len(each.data)} bytes; max.message.bytes is {most}")
+    return made if append_time is None else [stamped(each, append_time) for each in made]
+
+
+def incoming(head: Batch) -> Incoming:
+    if not head.crc_valid:
+        raise RefusedError("CORRUPT_MESSAGE", f"wrong checksum in the batch at byte {head.position}")
+    if head.magic not in (0, 1, 2):
+        raise RefusedError("INVALID_RECORD", f"magic {head.magic} at byte {head.position}: 0, 1 or 2 expected")
+    if head.magic == 2:
+        check_modern(head)
+        return Incoming(head, head.bytes, head.count, head.max_timestamp)
+    return legacy(head)
+
+
+def check_modern(head: Batch) -> None:
+    takes = head.last_offset - head.base_offset + 1
+    if head.count <= 0 or takes != head.count:
+        raise RefusedError("INVALID_RECORD", f"a batch of {head.count} records that takes {takes} offsets")
+    if head.base_offset != 0:
+        raise RefusedError("INVALID_RECORD", f"base offset {head.base_offset}: a producer sends 0")
+    if head.is_control:
+        raise RefusedError("INVALID_RECORD", "control batches are the coordinator's to write")
+    if head.codec >= CODECS:
+        raise RefusedError("CORRUPT_MESSAGE", f"compression {head.codec}: 0 to 4 expected")
+    if head.producer_id >= 0 and (head.producer_epoch < 0 or head.base_sequence < 0):
+        raise RefusedError("INVALID_RECORD", f"producer {head.producer_id} without an epoch or a sequence")
+
+
+def legacy(head: Batch) -> Incoming:
+    """A message of magic 0 or 1, with what it wraps."""
+    if not head.codec:
+        return Incoming(head, head.bytes, 1, head.max_timestamp)
+    from kcli.records.codecs import decompress
+
+    payload = head.payload
+    if payload is None:
+        raise RefusedError("CORRUPT_MESSAGE", "a compressed message without a value")
+    try:
+        inner = bytes(decompress(head.codec, payload, head.magic, LONGEST_SET))
+    except InputError as error:
+        raise RefusedError("CORRUPT_MESSAGE", str(error)) from None
+    rows, code, _ = frames(inner, 0)
+    if code != END or not rows or any(not row[8] or row[2] != head.magic or row[3] & 7 for row in rows):
+        raise RefusedError(
+            "CORRUPT_MESSAGE", f"a compressed set that holds other things than messages of magic {head.magic}"
+        )
+    relative = head.magic == 1 and all(row[4] == number for number, row in enumerate(rows))
+    latest = max(row[10] for row in rows)
+    return Incoming(head, head.bytes, len(rows), latest, None if relative else inner)
+
+
+def stamped(each: Incoming, now: int) -> Incoming:
+    """With the broker's time instead of the producer's (magic 0 has no room for it)."""
+    magic = each.head.magic
+    if magic == 0:
+        return each
+    data = bytearray(each.data)
+    if magic == 2:
+        data[22] |= APPEND_TIME
+        data[35:43] = now.to_bytes(8, "big")
+        data[17:21] = crc32c(memoryview(data)[21:]).to_bytes(4, "big")
+    else:
+        data[17] |= APPEND_TIME
+        data[18:26] = now.to_bytes(8, "big")
+        data[12:16] = crc32(memoryview(data)[16:]).to_bytes(4, "big")
+    return each._replace(data=memoryview(data), max_timestamp=now)
+
+
+def numbered(each: Incoming, base: int, epoch: int, position: int) -> tuple[list[bytes | memoryview], Place]:
+    """The parts to write so that the batch takes the offsets from `base` on, and where it comes to be."""
+    last = base + each.offsets - 1
+    data = each.data
+    if each.head.magic == 2:
+        head = base.to_bytes(8, "big") + bytes(data[8:12]) + epoch.to_bytes(4, "big", signed=True)
+        return [head, data[16:]], Place(position, len(data), base, last, each.max_timestamp)
+    if each.inner is not None:
+        data = memoryview(compressed_again(each, base))
+    return [last.to_bytes(8, "big"), data[8:]], Place(position, len(data), last, last, each.max_timestamp)
+
+
+def compressed_again(each: Incoming, base: int) -> bytes:
+    """A wrapper whose messages have absolute offsets (magic 0), or relative ones from 0 on (magic 1)."""
+    from kcli.records.codecs import compress
+
+    assert each.inner is not None
+    inner = bytearray(each.inner)
+    magic, first = each.head.magic, base if each.head.magic == 0 else 0
+    for number, row in enumerate(frames(each.inner, 0, False)[0]):
+        inner[row[0] : row[0] + 8] = (first + number).to_bytes(8, "big")
+    value = bytes(compress(each.head.codec, inner, magic))
+    attributes = each.data[17]
+    return write_message(base + each.offsets - 1, magic, attributes, each.max_timestamp, None, value)
+
+
+def stored(data: bytes | memoryview) -> list[Incoming]:
+    """Batches that have their offsets already, as in a Fetch response or a segment; damaged ones are left out."""
+    return [
+        Incoming(head, head.bytes, head.last_offset - head.base_offset + 1, head.max_timestamp)
+        for head in scan(data, damages=[])
+        if head.crc_valid
+    ]

@@ -1,0 +1,230 @@
+"""The log of one partition: segments, leader epochs, producers; append, read, find, delete, recover."""
+
+from __future__ import annotations
+
+import contextlib
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kcli.broker.storage.epochs import LeaderEpochs
+from kcli.broker.storage.files import FilePool
+from kcli.broker.storage.headers import Place
+from kcli.broker.storage.incoming import Incoming, numbered
+from kcli.broker.storage.producers import Aborted, ProducerStates, append_aborted, read_aborted
+from kcli.broker.storage.segment import Segment, Slice
+from kcli.records.batches import Batch
+from kcli.records.control import decode_control
+
+__all__ = ["Log", "LogSettings"]
+
+FARTHEST = (1 << 31) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class LogSettings:
+    """The configs that shape files. Bytes and ms, as Kafka's segment.bytes, segment.ms, index.interval.bytes."""
+
+    segment_bytes: int = 1 << 30
+    segment_ms: int = 7 * 24 * 3600 * 1000
+    index_interval_bytes: int = 4096
+
+
+class Log:
+    """start_offset: the first offset that may be read; end_offset: the one that comes next."""
+
+    def __init__(self, folder: Path, pool: FilePool, settings: LogSettings) -> None:
+        self.folder, self.pool, self.settings = folder, pool, settings
+        self.segments: list[Segment] = []
+        self.bases: list[int] = []
+        self.start_offset = 0
+        self.epochs = LeaderEpochs(folder)
+        self.producers = ProducerStates()
+
+    @classmethod
+    def create(cls, folder: Path, pool: FilePool, settings: LogSettings, first_offset: int = 0) -> Log:
+        folder.mkdir(parents=True, exist_ok=True)
+        log = cls(folder, pool, settings)
+        log.start_offset = first_offset
+        log.add_segment(first_offset)
+        return log
+
+    @property
+    def active(self) -> Segment:
+        return self.segments[-1]
+
+    @property
+    def end_offset(self) -> int:
+        return self.segments[-1].next_offset
+
+    @property
+    def size(self) -> int:
+        return sum(each.size for each in self.segments)
+
+    # --- writing
+
+    def append(self, batches: Sequence[Incoming], epoch: int) -> int:
+        """Number the batches from the end on and write them all, or none (OSError); the first one's offset."""
+        base = self.end_offset
+        self.make_room(sum(len(each.data) for each in batches), base + sum(each.offsets for each in batches))
+        parts: list[bytes | memoryview] = []
+        places: list[Place] = []
+        position, offset = self.active.size, base
+        for each in batches:
+            made, place = numbered(each, offset, epoch, position)
+            parts += made
+            places.append(place)
+            position += place.size
+            offset += each.offsets
+        self.write(parts, places)
+        self.epochs.assign(epoch, base)
+        for each, place in zip(batches, places, strict=True):
+            self.note_producer(each.head, place)
+        return base
+
+    def append_stored(self, batches: Sequence[Incoming]) -> None:
+        """Write batches that have their offsets, each above the end; offsets left out stay a gap."""
+        for each in batches:
+            base, last = each.head.base_offset, each.head.last_offset
+            if base < self.end_offset:
+                continue
+            if not self.size:
+                self.begin_at(base)
+            self.make_room(len(each.data), last + 1)
+            place = Place(self.active.size, len(each.data), base, last, each.max_timestamp)
+            self.write([each.data], [place])
+            self.epochs.assign(max(each.head.partition_leader_epoch, 0), base)
+            self.note_producer(each.head, place)
+
+    def begin_at(self, offset: int) -> None:
+        """An empty log begins at another offset."""
+        for each in self.segments:
+            each.delete()
+        self.segments, self.bases = [], []
+        self.start_offset = offset
+        self.add_segment(offset)
+
+    def write(self, parts: Sequence[bytes | memoryview], places: Sequence[Place]) -> None:
+        # The kernel takes only so many buffers in one call.
+        parts = [b"".join(parts)] if len(parts) > 512 else parts
+        self.active.append(parts, places)
+
+    def make_room(self, size: int, next_offset: int) -> None:
+        """Roll to a new segment where the active one would grow too big, or its offsets too far from its base."""
+        active = self.active
+        full = active.size and active.size + size > self.settings.segment_bytes
+        if full or next_offset - 1 - active.base_offset > FARTHEST:
+            self.roll()
+
+    def roll(self) -> None:
+        """Close the active segment for good: indexes and producers written, data on the disk."""
+        self.active.seal()
+        self.active.file().sync()
+        self.write_snapshot(self.end_offset)
+        self.add_segment(self.end_offset)
+
+    def add_segment(self, base: int) -> Segment:
+        made = Segment(self.folder, base, self.pool, self.settings.index_interval_bytes)
+        made.file()
+        self.segments.append(made)
+        self.bases.append(base)
+        return made
+
+    def note_producer(self, head: Batch, place: Place) -> None:
+        if head.producer_id < 0:
+            return
+        producer = head.producer_id, head.producer_epoch
+        if not head.is_control:
+            written = (place.base_offset, place.last_offset, place.max_timestamp)
+            self.producers.note(*producer, head.base_sequence, written, head.is_transactional)
+        elif head.is_transactional:
+            ended = self.producers.end_transaction(*producer, place.last_offset, commit=is_commit(head))
+            if ended is not None:
+                append_aborted(self.active.path_of(".txnindex"), ended)
+
+    def write_snapshot(self, offset: int) -> None:
+        """The producers' state before this offset; only the last two snapshots are kept."""
+        path = self.folder / f"{offset:020d}.snapshot"
+        path.write_bytes(self.producers.snapshot())
+        for old in sorted(self.folder.glob("*.snapshot"))[:-2]:
+            with contextlib.suppress(FileNotFoundError):
+                old.unlink()
+
+    # --- reading
+
+    def segment_of(self, offset: int) -> Segment:
+        """The segment in whose range this offset is."""
+        return self.segments[max(0, bisect_right(self.bases, offset) - 1)]
+
+    def find(self, offset: int) -> tuple[Segment, Place] | None:
+        """The batch that holds `offset`, or the first behind it; None at the end. A gap may lead to the next
+        segment.
+        """
+        for at in range(max(0, bisect_right(self.bases, offset) - 1), len(self.segments)):
+            segment = self.segments[at]
+            if segment.next_offset > offset and (found := segment.find(offset)) is not None:
+                return segment, found
+        return None
+
+    def read(self, offset: int, most: int, whole_first: bool = False, limit: int | None = None) -> Slice | None:
+        """Up to `most` bytes from the batch that holds `offset` on; None where there is nothing.
+
+        whole_first: the first batch is given whole even if it is longer. limit: nothing from this offset on. A slice
+        stays within one segment and may end in the middle of a batch.
+        """
+        if limit is not None and offset >= limit:
+            return None
+        found = self.find(offset)
+        if found is None:
+            return None
+        segment, place = found
+        size = max(most, place.size) if whole_first else most
+        if limit is not None and limit < segment.next_offset:
+            behind = segment.find(limit)
+            size = min(size, (behind.position if behind else segment.size) - place.position)
+        return segment.slice(place.position, size) if size > 0 else None
+
+    def first_batch_size(self, offset: int) -> int:
+        found = self.find(offset)
+        return found[1].size if found else 0
+
+    def first_at(self, timestamp: int) -> tuple[Segment, Place] | None:
+        """The first readable batch whose largest timestamp is at least this."""
+        for each in self.segments:
+            if each.next_offset > self.start_offset and (found := each.first_at(timestamp, self.start_offset)):
+                return each, found
+        return None
+
+    def aborted(self, start: int, end: int) -> Iterator[Aborted]:
+        return self.producers.aborted_between(start, end)
+
+    # --- deleting
+
+    def delete_before(self, offset: int) -> None:
+        """Records before this offset may not be read any more; segments that hold no others go."""
+        self.start_offset = max(self.start_offset, min(offset, self.end_offset))
+        while len(self.segments) > 1 and self.segments[0].next_offset <= self.start_offset:
+            self.segments.pop(0).delete()
+            self.bases.pop(0)
+        if self.segments[0].next_offset <= self.start_offset and self.segments[0].size:
+            self.roll()
+            self.segments.pop(0).delete()
+            self.bases.pop(0)
+        self.epochs.truncate_start(self.start_offset)
+        self.producers.forget_before(self.start_offset)
+
+    def close(self) -> None:
+        """Write what is kept behind, so that the next start need not read the log."""
+        if self.segments:
+            self.active.seal()
+            self.write_snapshot(self.end_offset)
+
+    def load_aborted(self) -> None:
+        for each in self.segments:
+            self.producers.aborted += read_aborted(each.path_of(".txnindex"))
+
+
+def is_commit(head: Batch) -> bool:
+    """Whether a control batch commits its producer's transaction."""
+    return any(decode_control(each.key, each.value)["type"] == "COMMIT" for each in head.records())

@@ -1,0 +1,192 @@
+"""What a log knows of its producers: sequences of the idempotent, open transactions, and which were aborted.
+
+Rules (KIP-98; Kafka's ProducerStateManager and ProducerAppendInfo):
+
+* A batch that repeats one of its producer's last five, by first and last sequence, is a duplicate: it is answered
+  with the offset of the first time, and not written again.
+* In one epoch sequences rise without a gap, and after INT32 max comes 0. A new epoch begins at 0. A producer that is
+  not known here may begin anywhere: its past may have been deleted.
+* An epoch below the producer's current one is fenced.
+* A transaction is open from its first batch to its control batch; the first offset of the oldest open one is the last
+  stable offset. An aborted one is remembered by (producer, first offset, last offset) for read_committed fetches.
+
+On disk: `<offset>.snapshot`, the state before that offset, in Kafka's form; and `.txnindex` beside each segment.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from kcli.core.crc import crc32c
+
+__all__ = ["DUPLICATE", "FENCED", "OUT_OF_ORDER", "Aborted", "Known", "ProducerStates"]
+
+OUT_OF_ORDER, DUPLICATE, FENCED = "out of order", "duplicate", "fenced"
+REMEMBERED = 5
+NO_SEQUENCE = -1
+SEQUENCES = 1 << 31
+
+SNAPSHOT_HEAD = struct.Struct(">hII")
+SNAPSHOT_ENTRY = struct.Struct(">qhiqiqiq")
+SNAPSHOT_VERSION = 1
+ABORTED_ENTRY = struct.Struct(">hqqqq")
+
+
+class Written(NamedTuple):
+    """A batch that was written: its sequences and its offsets."""
+
+    first_sequence: int
+    last_sequence: int
+    first_offset: int
+    last_offset: int
+    timestamp: int
+
+
+class Aborted(NamedTuple):
+    """An aborted transaction; last_stable_offset: as it was once the transaction had ended."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+
+
+class Known:
+    """One producer: its epoch, its last batches, and where its open transaction began (-1: none is open)."""
+
+    __slots__ = ("batches", "coordinator_epoch", "epoch", "transaction_start")
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+        self.batches: deque[Written] = deque(maxlen=REMEMBERED)
+        self.transaction_start = -1
+        self.coordinator_epoch = -1
+
+
+class ProducerStates:
+    """All producers of one log."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, Known] = {}
+        self.aborted: list[Aborted] = []
+
+    # --- before a batch is written
+
+    def check(self, producer_id: int, epoch: int, first: int, last: int) -> tuple[str | None, Written | None]:
+        """What is wrong with such a batch, or (DUPLICATE, the first one), or (None, None) when it may be written."""
+        known = self.known.get(producer_id)
+        if known is None:
+            return None, None
+        if epoch < known.epoch:
+            return FENCED, None
+        if epoch > known.epoch:
+            return (OUT_OF_ORDER, None) if first != 0 else (None, None)
+        for each in known.batches:
+            if (each.first_sequence, each.last_sequence) == (first, last):
+                return DUPLICATE, each
+        if known.batches and first != (known.batches[-1].last_sequence + 1) % SEQUENCES:
+            return OUT_OF_ORDER, None
+        return None, None
+
+    # --- once it is written
+
+    def note(
+        self, producer_id: int, epoch: int, first_sequence: int, written: tuple[int, int, int], transactional: bool
+    ) -> None:
+        """A data batch of a producer; written: (first offset, last offset, timestamp)."""
+        known = self.known.get(producer_id)
+        if known is None or epoch > known.epoch:
+            start = known.transaction_start if known else -1
+            known = self.known[producer_id] = Known(epoch)
+            known.transaction_start = start
+        first_offset, last_offset, timestamp = written
+        if first_sequence != NO_SEQUENCE:
+            last = (first_sequence + last_offset - first_offset) % SEQUENCES
+            known.batches.append(Written(first_sequence, last, first_offset, last_offset, timestamp))
+        if transactional and known.transaction_start < 0:
+            known.transaction_start = first_offset
+
+    def end_transaction(self, producer_id: int, epoch: int, offset: int, *, commit: bool) -> Aborted | None:
+        """A control batch at `offset` ends the producer's transaction; what it leaves behind when it aborts one."""
+        known = self.known.setdefault(producer_id, Known(epoch))
+        start, known.transaction_start = known.transaction_start, -1
+        if epoch > known.epoch:
+            known.epoch = epoch
+            known.batches.clear()
+        if commit or start < 0:
+            return None
+        made = Aborted(producer_id, start, offset, self.last_stable_offset(offset + 1))
+        self.aborted.append(made)
+        return made
+
+    # --- what readers ask
+
+    def last_stable_offset(self, high_watermark: int) -> int:
+        """Below it every transaction has ended."""
+        starts = [each.transaction_start for each in self.known.values() if each.transaction_start >= 0]
+        return min(high_watermark, *starts) if starts else high_watermark
+
+    def aborted_between(self, start: int, end: int) -> Iterator[Aborted]:
+        """Aborted transactions with records in [start, end)."""
+        return (each for each in self.aborted if each.last_offset >= start and each.first_offset < end)
+
+    def forget_before(self, offset: int) -> None:
+        """Records before this offset are gone."""
+        self.aborted = [each for each in self.aborted if each.last_offset >= offset]
+
+    # --- on disk
+
+    def snapshot(self) -> bytes:
+        """The file's bytes: version int16, CRC-32C of the rest, then the producers."""
+        entries = b"".join(SNAPSHOT_ENTRY.pack(*row(producer_id, each)) for producer_id, each in self.known.items())
+        body = len(self.known).to_bytes(4, "big") + entries
+        return SNAPSHOT_VERSION.to_bytes(2, "big") + crc32c(body).to_bytes(4, "big") + body
+
+    def restore(self, data: bytes) -> bool:
+        """Take over a snapshot; False when it is damaged."""
+        if len(data) < SNAPSHOT_HEAD.size:
+            return False
+        version, crc, count = SNAPSHOT_HEAD.unpack_from(data)
+        body = data[SNAPSHOT_HEAD.size :]
+        if version != SNAPSHOT_VERSION or crc != crc32c(data[6:]) or len(body) != count * SNAPSHOT_ENTRY.size:
+            return False
+        for producer_id, epoch, last, offset, delta, timestamp, coordinator, start in SNAPSHOT_ENTRY.iter_unpack(body):
+            known = self.known[producer_id] = Known(epoch)
+            known.transaction_start, known.coordinator_epoch = start, coordinator
+            if last != NO_SEQUENCE:
+                known.batches.append(Written((last - delta) % SEQUENCES, last, offset - delta, offset, timestamp))
+        return True
+
+
+def row(producer_id: int, known: Known) -> tuple[int, ...]:
+    last = known.batches[-1] if known.batches else Written(NO_SEQUENCE, NO_SEQUENCE, -1, -1, -1)
+    delta = last.last_offset - last.first_offset
+    return (
+        producer_id,
+        known.epoch,
+        last.last_sequence,
+        last.last_offset,
+        delta,
+        last.timestamp,
+        known.coordinator_epoch,
+        known.transaction_start,
+    )
+
+
+def read_aborted(path: Path) -> list[Aborted]:
+    """The entries of a .txnindex file: version int16 (0), then four int64."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    whole = data[: len(data) // ABORTED_ENTRY.size * ABORTED_ENTRY.size]
+    return [Aborted(*entry[1:]) for entry in ABORTED_ENTRY.iter_unpack(whole)]
+
+
+def append_aborted(path: Path, each: Aborted) -> None:
+    with path.open("ab") as file:
+        file.write(ABORTED_ENTRY.pack(0, *each))

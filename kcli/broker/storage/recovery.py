@@ -1,0 +1,108 @@
+"""Opening a partition's folder again, after a clean stop or after a crash.
+
+After a clean stop the files are as they were left. Otherwise (Kafka's LogLoader and LogSegment.recover) the last
+segment is read batch by batch: at the first one that is cut, damaged or out of order the file ends; its indexes are
+made anew, and so is what is known of producers, from the last snapshot on. Segments before the last one were closed
+and synced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from kcli.broker.storage.files import FilePool
+from kcli.broker.storage.headers import Place
+from kcli.broker.storage.log import Log, LogSettings
+from kcli.broker.storage.producers import read_aborted
+from kcli.broker.storage.segment import Segment
+from kcli.core.records import frames
+from kcli.records.batches import Batch
+
+__all__ = ["open_log"]
+
+CHUNK = 8 << 20
+
+
+def open_log(folder: Path, pool: FilePool, settings: LogSettings, start_offset: int = 0, *, clean: bool = False) -> Log:
+    """The log in this folder; made when there is none. start_offset: records before it were deleted."""
+    bases = sorted(int(path.stem) for path in folder.glob("*.log") if path.stem.isdigit() and len(path.stem) == 20)
+    if not bases:
+        return Log.create(folder, pool, settings, start_offset)
+    log = Log(folder, pool, settings)
+    log.epochs.load()
+    for base in bases:
+        log.add_segment(base)
+    for each in log.segments[:-1]:
+        each.open_sealed()
+    log.load_aborted()
+    if clean and restore_producers(log, None):
+        log.active.open_sealed()
+    else:
+        recover(log)
+    log.start_offset = min(max(start_offset, bases[0]), log.end_offset)
+    return log
+
+
+def restore_producers(log: Log, newest: int | None) -> bool:
+    """Take the newest snapshot up to this offset, None for the one of the log's end; False when there is none."""
+    for path in sorted(log.folder.glob("*.snapshot"), reverse=True):
+        if (newest is None or int(path.stem) <= newest) and log.producers.restore(path.read_bytes()):
+            return True
+        if newest is None:
+            return False
+    return False
+
+
+def recover(log: Log) -> None:
+    """Read the last segment, cut what is damaged, make anew what is derived from it."""
+    segment = log.active
+    log.producers.known.clear()
+    restore_producers(log, segment.base_offset)
+    keep_aborted(log, segment)
+    segment.forget_indexes()
+    end = segment.path.stat().st_size
+    position = 0
+    while position < end:
+        taken = take_chunk(log, segment, position, end)
+        if taken == position:
+            break
+        position = taken
+    if position < end:
+        segment.file().cut(position)
+    log.epochs.truncate_end(max(segment.next_offset, segment.base_offset))
+    segment.seal()
+    for path in log.folder.glob("*.snapshot"):
+        if int(path.stem) > segment.base_offset:
+            path.unlink()
+
+
+def keep_aborted(log: Log, segment: Segment) -> None:
+    """Of aborted transactions, those of the segments before; the last one's come again from its control batches."""
+    path = segment.path_of(".txnindex")
+    dropped = len(read_aborted(path))
+    if dropped:
+        del log.producers.aborted[-dropped:]
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+
+
+def take_chunk(log: Log, segment: Segment, position: int, end: int) -> int:
+    """Account for the whole, sound batches from `position` on; where they end. A batch may be longer than a chunk."""
+    size = CHUNK
+    while True:
+        data = segment.file().read(position, min(size, end - position))
+        rows, _, stopped = frames(data, 0)
+        if rows or position + len(data) >= end:
+            break
+        size *= 2
+    view = memoryview(data)
+    for row in rows:
+        head = Batch(view, row)
+        if not head.crc_valid or head.base_offset < segment.next_offset or head.magic > 2:
+            return position + head.position
+        place = Place(position + head.position, head.size, head.base_offset, head.last_offset, head.max_timestamp)
+        segment.note(place)
+        log.epochs.assign(head.partition_leader_epoch, head.base_offset)
+        log.note_producer(head, place)
+    return position + stopped

@@ -1,0 +1,142 @@
+"""One segment of a log: the batches' file and its two indexes."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kcli.broker.storage.files import FilePool, LogFile
+from kcli.broker.storage.headers import Place, first_from, walk
+from kcli.broker.storage.index import OffsetIndex, TimeIndex
+
+__all__ = ["Segment", "Slice"]
+
+SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
+
+
+class Slice(NamedTuple):
+    """Bytes of a segment's file: they may end in the middle of a batch."""
+
+    file: LogFile
+    position: int
+    size: int
+
+    def read(self) -> bytes:
+        return self.file.read(self.position, self.size)
+
+
+class Segment:
+    """base_offset: as in the file's name; next_offset: behind the last record; size: bytes of whole batches."""
+
+    def __init__(self, folder: Path, base_offset: int, pool: FilePool, index_interval: int) -> None:
+        self.folder, self.base_offset, self.pool = folder, base_offset, pool
+        self.index_interval = index_interval
+        self.path = self.path_of(".log")
+        self.offsets = OffsetIndex(self.path_of(".index"))
+        self.times = TimeIndex(self.path_of(".timeindex"))
+        self.next_offset = base_offset
+        self.size = 0
+        self.max_timestamp = -1
+        self.max_timestamp_offset = base_offset
+        self.first_timestamp = -1
+        self._since_entry = 0
+        self._indexed = True
+
+    def path_of(self, suffix: str) -> Path:
+        return self.folder / f"{self.base_offset:020d}{suffix}"
+
+    def file(self) -> LogFile:
+        return self.pool.open(self.path)
+
+    # --- writing
+
+    def append(self, parts: Sequence[bytes | memoryview], places: Sequence[Place]) -> None:
+        """Write batches behind the end; `places` are where they come to be. OSError leaves the segment as it was."""
+        total = sum(each.size for each in places)
+        self.file().write(parts, self.size, total)
+        for each in places:
+            self.note(each)
+
+    def note(self, each: Place) -> None:
+        """Account for a batch that is in the file now."""
+        if each.max_timestamp > self.max_timestamp:
+            self.max_timestamp, self.max_timestamp_offset = each.max_timestamp, each.last_offset
+        if self.first_timestamp < 0:
+            self.first_timestamp = each.max_timestamp
+        if self._since_entry > self.index_interval:
+            self.offsets.add(each.last_offset - self.base_offset, each.position)
+            self.times.add(self.max_timestamp, self.max_timestamp_offset - self.base_offset)
+            self._since_entry = 0
+        self._since_entry += each.size
+        self.size = each.position + each.size
+        self.next_offset = each.last_offset + 1
+
+    # --- reading
+
+    def find(self, offset: int) -> Place | None:
+        """The batch that holds `offset`, or the first one behind it."""
+        self.load_indexes()
+        start = self.offsets.position_of(max(0, offset - self.base_offset))
+        return first_from(self.file(), start, self.size, offset)
+
+    def slice(self, position: int, size: int) -> Slice:
+        return Slice(self.file(), position, min(size, self.size - position))
+
+    def first_at(self, timestamp: int, from_offset: int = 0) -> Place | None:
+        """The first batch, from an offset on, whose largest timestamp is at least this."""
+        if self.max_timestamp < timestamp:
+            return None
+        self.load_indexes()
+        start = self.offsets.position_of(self.times.offset_before(timestamp))
+        for each in walk(self.file(), start, self.size):
+            if each.max_timestamp >= timestamp and each.last_offset >= from_offset:
+                return each
+        return None
+
+    # --- opening and closing
+
+    def open_sealed(self) -> None:
+        """Take over a segment that is known to be whole: its end is looked for behind the last index entry."""
+        self.size = self.path.stat().st_size
+        self._indexed = False
+        self.load_indexes()
+        if self.times.timestamps:
+            self.max_timestamp = self.times.timestamps[-1]
+            self.max_timestamp_offset = self.base_offset + self.times.offsets[-1]
+        end = 0
+        start = self.offsets.positions[-1] if len(self.offsets) else 0
+        for each in walk(self.file(), start, self.size):
+            end = each.position + each.size
+            self.next_offset = each.last_offset + 1
+            if each.max_timestamp > self.max_timestamp:
+                self.max_timestamp, self.max_timestamp_offset = each.max_timestamp, each.last_offset
+        self.size = end
+
+    def load_indexes(self) -> None:
+        if not self._indexed:
+            self._indexed = True
+            self.offsets.load()
+            self.times.load()
+
+    def forget_indexes(self) -> None:
+        """They are to be made anew."""
+        self.offsets.clear()
+        self.times.clear()
+        self._since_entry = 0
+
+    def seal(self) -> None:
+        """Write the indexes as Kafka leaves them when a segment is rolled or closed: the largest timestamp at the
+        end.
+        """
+        self.load_indexes()
+        self.times.add(self.max_timestamp, self.max_timestamp_offset - self.base_offset)
+        self.offsets.flush()
+        self.times.flush()
+
+    def delete(self) -> None:
+        self.pool.forget(self.path)
+        for suffix in (*SUFFIXES, ".snapshot"):
+            with contextlib.suppress(FileNotFoundError):
+                self.path_of(suffix).unlink()

@@ -1,0 +1,207 @@
+"""The topics of a broker: names, ids, partitions with their leaders, and each partition's log once it is needed."""
+
+from __future__ import annotations
+
+import base64
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from kcli.broker.configs import Configs, TopicConfigs
+from kcli.broker.storage.checkpoints import read_offsets, read_topic_id, write_offsets, write_topic_id
+from kcli.broker.storage.files import FilePool
+from kcli.broker.storage.log import Log
+from kcli.broker.storage.recovery import open_log
+
+__all__ = ["INTERNAL", "Partition", "Topic", "Topics", "name_fault", "new_topic_id"]
+
+INTERNAL = frozenset(["__consumer_offsets", "__transaction_state", "__share_group_state"])
+LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
+LONGEST_NAME = 249
+START_CHECKPOINT = "log-start-offset-checkpoint"
+
+Key = tuple[str, int]
+
+
+def new_topic_id() -> str:
+    """A random id in Kafka's text form; like Kafka's, it begins with no dash."""
+    while (text := base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")).startswith("-"):
+        continue
+    return text
+
+
+def name_fault(name: str) -> str | None:
+    """What is wrong with a topic's name, None when nothing is (Kafka's Topic.validate)."""
+    if not name:
+        return "the empty string is not allowed"
+    if name in (".", ".."):
+        return f"{name!r} is not allowed"
+    if len(name) > LONGEST_NAME:
+        return f"the name has {len(name)} characters, {LONGEST_NAME} is the most"
+    if not LEGAL.fullmatch(name):
+        return f"{name!r} contains other characters than letters, digits, '.', '_' and '-'"
+    return None
+
+
+class Partition:
+    """One partition: who leads it, and its log (None as long as nothing was ever written)."""
+
+    __slots__ = ("_log", "epoch", "index", "leader", "replicas", "topic")
+
+    def __init__(self, topic: Topic, index: int, leader: int, replicas: tuple[int, ...]) -> None:
+        self.topic, self.index, self.leader, self.replicas = topic, index, leader, replicas
+        self.epoch = 0
+        self._log: Log | None = None
+
+    @property
+    def keys(self) -> tuple[Key, Key]:
+        """How fetch sessions know it: by topic name and by topic id."""
+        return (self.topic.name, self.index), (self.topic.id, self.index)
+
+    @property
+    def folder_name(self) -> str:
+        return f"{self.topic.name}-{self.index}"
+
+    @property
+    def log(self) -> Log | None:
+        """The log, opened when it is first asked for; None: there is none, the partition is empty."""
+        if self._log is None and self.folder_name in self.topic.owner.unopened:
+            self._log = self.topic.owner.open(self)
+        return self._log
+
+    def made_log(self) -> Log:
+        """The log, made when there is none."""
+        log = self.log
+        if log is None:
+            log = self._log = self.topic.owner.make_log(self)
+        return log
+
+    @property
+    def opened(self) -> Log | None:
+        return self._log
+
+    @property
+    def start_offset(self) -> int:
+        log = self.log
+        return log.start_offset if log is not None else 0
+
+    @property
+    def end_offset(self) -> int:
+        log = self.log
+        return log.end_offset if log is not None else 0
+
+    @property
+    def last_stable_offset(self) -> int:
+        log = self.log
+        return log.producers.last_stable_offset(log.end_offset) if log is not None else 0
+
+
+class Topic:
+    def __init__(self, owner: Topics, name: str, topic_id: str, configs: TopicConfigs) -> None:
+        self.owner, self.name, self.id, self.configs = owner, name, topic_id, configs
+        self.partitions: list[Partition] = []
+        self.internal = name in INTERNAL
+
+    def partition(self, index: int) -> Partition | None:
+        return self.partitions[index] if 0 <= index < len(self.partitions) else None
+
+
+class Topics:
+    """All topics, by name and by id; their logs live under `folder`.
+
+    clean: the folder was left by an orderly stop. A partition's folder is made with its first record.
+    """
+
+    def __init__(self, folder: Path, configs: Configs, *, clean: bool = False) -> None:
+        self.folder, self.configs, self.clean = folder, configs, clean
+        self.pool = FilePool()
+        self.by_name: dict[str, Topic] = {}
+        self.by_id: dict[str, Topic] = {}
+        self.unopened = {path.name for path in folder.iterdir() if path.is_dir()}
+        self.start_offsets = read_offsets(folder / START_CHECKPOINT)
+        self.on_delete: Callable[[Topic], None] = lambda topic: None
+
+    def __iter__(self) -> Iterator[Topic]:
+        return iter(self.by_name.values())
+
+    def get(self, name_or_id: str) -> Topic | None:
+        return self.by_name.get(name_or_id) or self.by_id.get(name_or_id)
+
+    def find(self, key: Key, by_id: bool = False) -> Partition | None:
+        """The partition of a topic's name (or id) and an index."""
+        topic = (self.by_id if by_id else self.by_name).get(key[0])
+        return topic.partition(key[1]) if topic is not None else None
+
+    def add(self, name: str, topic_id: str, own: Mapping[str, str], replicas: Iterable[tuple[int, ...]]) -> Topic:
+        """A topic with a partition for each tuple of replicas; the first of them leads."""
+        topic = Topic(self, name, topic_id, self.configs.of_topic(own))
+        self.by_name[name] = self.by_id[topic_id] = topic
+        self.add_partitions(topic, replicas)
+        return topic
+
+    def add_partitions(self, topic: Topic, replicas: Iterable[tuple[int, ...]]) -> None:
+        for each in replicas:
+            topic.partitions.append(Partition(topic, len(topic.partitions), each[0], each))
+
+    def remove(self, topic: Topic) -> None:
+        """Forget a topic and delete its files."""
+        del self.by_name[topic.name], self.by_id[topic.id]
+        for each in topic.partitions:
+            if each.opened is not None or each.folder_name in self.unopened:
+                self.unopened.discard(each.folder_name)
+                for segment in each.opened.segments if each.opened else ():
+                    self.pool.forget(segment.path)
+                shutil.rmtree(self.folder / each.folder_name, ignore_errors=True)
+        stale = [key for key in self.start_offsets if key[0] == topic.name]
+        for key in stale:
+            del self.start_offsets[key]
+        if stale:
+            self.write_start_offsets()
+        self.on_delete(topic)
+
+    def reconfigure(self, topic: Topic, own: Mapping[str, str]) -> None:
+        topic.configs = self.configs.of_topic(own)
+        for each in topic.partitions:
+            if each.opened is not None:
+                each.opened.settings = topic.configs.settings
+
+    # --- logs
+
+    def open(self, partition: Partition) -> Log:
+        self.unopened.discard(partition.folder_name)
+        start = self.start_offsets.get((partition.topic.name, partition.index), 0)
+        folder = self.folder / partition.folder_name
+        if read_topic_id(folder) not in (None, partition.topic.id):
+            # A topic of this name was deleted, and the broker killed before its files were.
+            shutil.rmtree(folder)
+            return self.make_log(partition)
+        return open_log(folder, self.pool, partition.topic.configs.settings, start, clean=self.clean)
+
+    def make_log(self, partition: Partition) -> Log:
+        folder = self.folder / partition.folder_name
+        log = Log.create(folder, self.pool, partition.topic.configs.settings)
+        write_topic_id(folder, partition.topic.id)
+        return log
+
+    def delete_records(self, partition: Partition, offset: int) -> None:
+        """Records before `offset` are gone, also for the next start."""
+        log = partition.made_log()
+        log.delete_before(offset)
+        self.start_offsets[partition.topic.name, partition.index] = log.start_offset
+        self.write_start_offsets()
+
+    def write_start_offsets(self) -> None:
+        write_offsets(self.folder / START_CHECKPOINT, self.start_offsets)
+
+    def opened_logs(self) -> Iterator[tuple[Partition, Log]]:
+        for topic in self.by_name.values():
+            for partition in topic.partitions:
+                if partition.opened is not None:
+                    yield partition, partition.opened
+
+    def close(self) -> None:
+        for _, log in self.opened_logs():
+            log.close()
+        self.pool.close()

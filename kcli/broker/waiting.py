@@ -1,0 +1,57 @@
+"""Fetches that wait for records: woken by what is written, not by looking again and again.
+
+A fetch in a session waits under its session; any other one under each of its partitions. Either way a write costs as
+much as there are fetches that it concerns, whatever else they follow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Hashable, Iterable
+
+__all__ = ["Watch", "Watches"]
+
+
+class Watch:
+    """One waiting fetch. missing: bytes that have to come before it is worth looking again."""
+
+    __slots__ = ("keys", "missing", "woken")
+
+    def __init__(self, keys: Iterable[Hashable], missing: int) -> None:
+        self.keys = tuple(keys)
+        self.missing = missing
+        self.woken = asyncio.Event()
+
+    def arrive(self, size: int) -> None:
+        """Bytes came; 0: something else that has to be told at once."""
+        self.missing -= size
+        if size == 0 or self.missing <= 0:
+            self.woken.set()
+
+
+class Watches:
+    """All waiting fetches of one node."""
+
+    def __init__(self) -> None:
+        self._watching: dict[Hashable, set[Watch]] = {}
+
+    def add(self, watch: Watch) -> None:
+        for key in watch.keys:
+            self._watching.setdefault(key, set()).add(watch)
+
+    def remove(self, watch: Watch) -> None:
+        for key in watch.keys:
+            group = self._watching.get(key)
+            if group is not None:
+                group.discard(watch)
+                if not group:
+                    del self._watching[key]
+
+    def arrive(self, key: Hashable, size: int) -> None:
+        for watch in tuple(self._watching.get(key, ())):
+            watch.arrive(size)
+
+    def wake_all(self) -> None:
+        for group in tuple(self._watching.values()):
+            for watch in tuple(group):
+                watch.arrive(0)
