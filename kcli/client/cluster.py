@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Self, TypeVar
 
@@ -41,6 +42,7 @@ class Client:
         self._opening: dict[Address, asyncio.Task[Session]] = {}
         self._ends: dict[Address, float] = {}
         self._refreshed = float("-inf")
+        self._background: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
         try:
@@ -54,7 +56,7 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
-        for task in self._opening.values():
+        for task in (*self._opening.values(), *self._background):
             task.cancel()
         sessions, self._sessions = list(self._sessions.values()), {}
         for each in sessions:
@@ -176,6 +178,16 @@ class Client:
         self.metadata.update(answer)
         self._refreshed = asyncio.get_running_loop().time()
         return self.metadata
+
+    def refresh_soon(self, topics: Iterable[str]) -> None:
+        """Refresh in the background; what goes wrong with it shows when the next request needs it."""
+        task = asyncio.ensure_future(self._refresh_quietly(list(topics)))
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def _refresh_quietly(self, topics: list[str]) -> None:
+        with contextlib.suppress(NetworkError):
+            await self.refresh(topics)
 
     def is_stale(self) -> bool:
         """Older than metadata.max.age.ms?"""

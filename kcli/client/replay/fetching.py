@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kcli.client.calls import call, call_of
+from kcli.client.fetch_wire import Limits, request_body, session_response
 from kcli.client.handshake import Session, connect
+from kcli.client.offsets import next_offset
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.plan import Captured, Fetcher, Step
 from kcli.client.replay.positions import Positions
 from kcli.client.replay.target import Target
-from kcli.client.replay.wire import Limits, request_body, session_response
 from kcli.errors import NetworkError
 from kcli.sessions.client import ClientSession
 from kcli.sessions.rules import FINAL_EPOCH, NO_SESSION, State
@@ -291,23 +292,3 @@ def merged(parts: list[Captured]) -> Captured:
         if other.response_ns is not None and first.response_ns is not None:
             first.response_ns = max(first.response_ns, other.response_ns)
     return first
-
-
-def next_offset(records: bytes, asked: int) -> int:
-    """The offset after the last whole batch or message; `asked` when there is none.
-
-    A batch: baseOffset int64, length int32, ..., magic at 16, lastOffsetDelta at 23 (magic 2). A message of magic 0 or
-    1 begins likewise, with its own offset (for a compressed wrapper that of the last message in it).
-    """
-    at = 0
-    while len(records) - at >= 17:
-        length = int.from_bytes(records[at + 8 : at + 12], "big", signed=True)
-        end = at + 12 + length
-        if length < 5 or end > len(records):
-            break
-        offset = int.from_bytes(records[at : at + 8], "big", signed=True)
-        if records[at + 16] >= 2:
-            offset += int.from_bytes(records[at + 23 : at + 27], "big", signed=True)
-        asked = max(asked, offset + 1)
-        at = end
-    return asked

@@ -10,7 +10,7 @@ from kcli.client.replay.runner import Options, parse_speed, replay
 from kcli.errors import NetworkError, UsageError
 from kcli.sessions.report import Level
 from tests.client.broker import running
-from tests.client.replay.fetchable import FetchableBroker
+from tests.client.fetchable import FetchableBroker
 from tests.client.replay.made import fetch
 
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)

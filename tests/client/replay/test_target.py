@@ -10,7 +10,7 @@ from kcli.client.replay.plan import make_plan
 from kcli.client.replay.target import Target, find_target
 from kcli.errors import BrokerError, NetworkError
 from tests.client.broker import Body, running
-from tests.client.replay.fetchable import FetchableBroker
+from tests.client.fetchable import FetchableBroker
 from tests.client.replay.made import fetch
 
 PLAN = make_plan([fetch(0, {("t", 1): 0, ("u", 0): 0}, {("t", 1): 0, ("u", 0): 0})])

@@ -1,6 +1,6 @@
 import pytest
 
-from kcli.client.replay.wire import Limits, request_body, session_response
+from kcli.client.fetch_wire import Limits, request_body, session_response
 from kcli.grammar import messages
 from kcli.schemas.catalog import catalog
 from kcli.sessions.trace import FetchExchange

@@ -1,0 +1,160 @@
+"""Reads partitions without end: fetch sessions (KIP-227) with each leader, the next fetch always under way.
+
+    async for part in Consumer(client, {("orders", 0): 17}): part.records, part.next_offset, part.high_watermark
+
+Limits are the configuration's `fetch.*` and `max.partition.fetch.bytes`. A leader that moved is followed, by the hint
+that comes with the error (KIP-951) or by fresh metadata.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, NamedTuple
+
+from kcli.client.calls import call
+from kcli.client.cluster import Client
+from kcli.client.fetch_wire import Limits, request_body, session_response
+from kcli.client.offsets import next_offset
+from kcli.errors import BrokerError, NetworkError
+from kcli.schemas.errors import error_name, is_retriable
+from kcli.sessions.client import ClientSession
+from kcli.sessions.trace import FETCH, SESSIONS_SINCE, TOPIC_IDS_SINCE, FetchExchange
+from kcli.sessions.values import FetchRequest, Partition, Position
+
+__all__ = ["Consumer", "Fetched"]
+
+MOVED = (6, 74)  # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH
+ISOLATION = {"read_uncommitted": 0, "read_committed": 1}
+
+
+class Fetched(NamedTuple):
+    """What one fetch brought of one partition. records: whole batches, and perhaps one cut off at the end."""
+
+    topic: str
+    partition: int
+    records: bytes
+    next_offset: int
+    high_watermark: int
+
+
+class Consumer:
+    """positions: by (topic name, partition), the offset to begin at. Iterating never ends by itself."""
+
+    def __init__(self, client: Client, positions: Mapping[Partition, int]) -> None:
+        self.client, self.positions = client, dict(positions)
+        config = client.config
+        self.limits = Limits(
+            config["fetch.max.wait.ms"],
+            config["fetch.min.bytes"],
+            config["fetch.max.bytes"],
+            ISOLATION[config["isolation.level"]],
+        )
+        self.part_bytes: int = config["max.partition.fetch.bytes"]
+        self._ready: asyncio.Queue[list[Fetched] | Exception] = asyncio.Queue(maxsize=2)
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._homes: dict[Partition, int] = {}
+
+    async def __aiter__(self) -> AsyncIterator[Fetched]:
+        try:
+            await self._place(self.positions)
+            while True:
+                parts = await self._ready.get()
+                if isinstance(parts, Exception):
+                    raise parts
+                for part in parts:
+                    yield part
+        finally:
+            for task in self._tasks.values():
+                task.cancel()
+            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    async def _place(self, partitions: Mapping[Partition, int] | list[Partition]) -> None:
+        """Find each partition's leader, and have a task at work for each of them."""
+        missing = {topic for topic, index in partitions if self.client.leader(topic, index) is None}
+        for topic in missing:
+            await self.client.describe_topic(topic)
+        for topic, index in partitions:
+            leader = self.client.leader(topic, index)
+            if leader is None:
+                raise NetworkError(f"{topic}[{index}] has no leader now")
+            self._homes[topic, index] = leader.node
+            if leader.node not in self._tasks:
+                self._tasks[leader.node] = asyncio.create_task(self._fetch_from(leader.node))
+
+    async def _fetch_from(self, node: int) -> None:
+        session = ClientSession()
+        failures = 0
+        while True:
+            try:
+                await self._fetch_once(node, session)
+                failures = 0
+            except NetworkError as error:
+                failures += 1
+                if (isinstance(error, BrokerError) and not is_retriable(error.code)) or failures > 10:
+                    await self._ready.put(error)
+                    return
+                await asyncio.sleep(self.client.retry.delay(failures))
+                await self.client.refresh({topic for topic, _ in self.positions})
+                await self._place([key for key, home in self._homes.items() if home == node])
+            except Exception as error:
+                await self._ready.put(error)
+                return
+
+    async def _fetch_once(self, node: int, session: ClientSession) -> None:
+        link = await self.client.session(node)
+        version = link.versions.best(FETCH, low=4)
+        keys = {self._wire_key(key, version): key for key, home in self._homes.items() if home == node}
+        for live in [live for live in session.partitions if live not in keys]:
+            session.forget(live)
+        for live, key in keys.items():
+            session.want(live, Position(self.positions[key], -1, self.part_bytes))
+        in_session = version >= SESSIONS_SINCE
+        request = session.build(topic_ids=version >= TOPIC_IDS_SINCE)
+        if not in_session:
+            session.lose(request)
+            request = FetchRequest(0, -1, dict(session.partitions), topic_ids=False)
+        body = request_body(request, version, self.limits)
+        try:
+            response = await call(link.connection, FETCH, version, body)
+        except NetworkError:
+            session.lose(request)
+            raise
+        if in_session:
+            x = FetchExchange("", "", {"requestApiVersion": version, "correlationId": 0}, 0, 0).read(body, response)
+            if not session.accept(request, session_response(x)).usable:
+                return
+        await self._take(response, keys)
+
+    def _wire_key(self, key: Partition, version: int) -> Partition:
+        if version < TOPIC_IDS_SINCE:
+            return key
+        topic_id = self.client.metadata.topic_id(key[0])
+        if topic_id is None:
+            raise NetworkError(f"topic {key[0]} has no id on the cluster, and Fetch v{version} goes by ids")
+        return topic_id, key[1]
+
+    async def _take(self, response: Mapping[str, Any], keys: Mapping[Partition, Partition]) -> None:
+        parts: list[Fetched] = []
+        moved: list[Partition] = []
+        for topic in response["responses"]:
+            name = topic.get("topicId") or topic.get("topic")
+            for part in topic["partitions"]:
+                key = keys[name, part["partitionIndex"]]
+                code = part["errorCode"]
+                if code in MOVED:
+                    endpoints = response.get("nodeEndpoints", ())
+                    if not self.client.metadata.take_hint(*key, part.get("currentLeader", {}), endpoints):
+                        raise BrokerError(code, error_name(code), f"{key[0]}[{key[1]}]")
+                    moved.append(key)
+                elif code:
+                    raise BrokerError(code, error_name(code), f"{key[0]}[{key[1]}] at {self.positions[key]}")
+                elif part["records"]:
+                    after = next_offset(part["records"], self.positions[key])
+                    self.positions[key] = after
+                    parts.append(Fetched(*key, part["records"], after, part["highWatermark"]))
+        if moved:
+            self.client.refresh_soon({topic for topic, _ in moved})
+            await self._place(moved)
+        if parts:
+            await self._ready.put(parts)
