@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import kcli
+from tools import examples
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.timeout(900)
@@ -110,6 +111,19 @@ def test_without_a_compiler_kcli_runs_and_says_so(pure_wheel: Path, tmp_path: Pa
     install(pure_wheel, tmp_path)
     assert "the compiled core is not built" in run(tmp_path, "--version")
     assert run(tmp_path, "decode", "request", "--hex", stdin=REQUEST).strip() == DECODED
+
+
+@pytest.mark.parametrize("document", [ROOT / "README.md", ROOT / "docs/scripts.md"], ids=lambda path: path.name)
+def test_without_a_compiler_every_example_prints_the_same(document: Path, pure_wheel: Path, tmp_path: Path) -> None:
+    install(pure_wheel, tmp_path / "kcli")
+    command = tmp_path / "bin" / "kcli"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nPYTHONPATH="{tmp_path}/kcli" exec "{sys.executable}" -m kcli.cli "$@"\n')
+    command.chmod(0o755)
+    (tmp_path / "place").mkdir()
+    for example in examples.read(document):
+        printed = examples.run(example, examples.workplace(tmp_path / "place"), scripts=command.parent)
+        assert examples.matches(example.expected, printed), f"{example}\n{printed}"
 
 
 def install(wheel: Path, folder: Path) -> None:

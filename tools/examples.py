@@ -25,6 +25,7 @@ __all__ = ["Example", "check", "documents", "matches", "read", "run", "show", "u
 ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS = 120
+SCRIPTS = Path(sys.executable).parent
 
 
 @dataclass(frozen=True)
@@ -73,19 +74,18 @@ def workplace(folder: Path) -> Path:
     return folder
 
 
-def environment() -> dict[str, str]:
-    """Like a person's shell, 110 columns wide, with this interpreter's kcli first."""
-    scripts = str(Path(sys.executable).parent)
-    path = os.pathsep.join((scripts, os.environ.get("PATH", "")))
+def environment(scripts: Path) -> dict[str, str]:
+    """Like a person's shell, 110 columns wide, with the kcli of that folder first."""
+    path = os.pathsep.join((str(scripts), os.environ.get("PATH", "")))
     return {**os.environ, "PATH": path, "COLUMNS": "110", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
 
 
-def run(example: Example, folder: Path) -> str:
-    """What the example prints."""
+def run(example: Example, folder: Path, scripts: Path = SCRIPTS) -> str:
+    """What the example prints, with the kcli in `scripts`."""
     done = subprocess.run(
         ["bash", "-c", example.command],
         cwd=folder,
-        env={**environment(), "NO_COLOR": "1"},
+        env={**environment(scripts), "NO_COLOR": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -126,7 +126,9 @@ def show(files: list[Path]) -> int:
             for example in read(file):
                 print(f"{bold}$ {example.command}{plain}", flush=True)
                 shell = ["bash", "-c", example.command]
-                subprocess.run(shell, cwd=workplace(Path(folder)), env=environment(), timeout=SECONDS, check=False)
+                subprocess.run(
+                    shell, cwd=workplace(Path(folder)), env=environment(SCRIPTS), timeout=SECONDS, check=False
+                )
                 print(flush=True)
     return 0
 
