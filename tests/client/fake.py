@@ -30,7 +30,9 @@ async def server(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterator
 
 
 async def read_frame(reader: asyncio.StreamReader) -> bytes:
-    size = int.from_bytes(await reader.readexactly(4), "big")
+    size = int.from_bytes(await reader.readexactly(4), "big", signed=True)
+    if size < 0:
+        raise ConnectionError("a negative length ends the connection, as Kafka has it")
     return await reader.readexactly(size)
 
 
