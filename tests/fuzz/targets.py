@@ -6,19 +6,16 @@ import functools
 import json
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 from kcli.errors import KcliError
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
 from tests import messages as made
+from tests.fuzz.commands import COMMANDS, command
 from tests.fuzz.damage import damaged
 
 __all__ = ["TARGETS", "Target"]
-
-ROOT = Path(__file__).parents[2]
-LARGEST = 300_000  # bytes of a seed: more only makes the rounds slow
 
 
 class Target(NamedTuple):
@@ -76,4 +73,8 @@ def request(rng: random.Random) -> bytes:
     return data
 
 
-TARGETS = [Target("message", message), Target("request", request)]
+TARGETS = [
+    Target("message", message),
+    Target("request", request),
+    *(Target(name, command(name)) for name in COMMANDS),
+]
