@@ -94,7 +94,7 @@ class Connection:
         heard: tuple[int, int],
         began: int,
     ) -> None:
-        """Take over a connection that was steady, with what was under way; heard: when bytes last came from each end."""
+        """Take over a connection that was steady, with what was under way; heard: when each end last sent bytes."""
         self.spoke = spoke
         self.began = self.began or began
         self.pending = deque(Pending(*request) for request in pending)

@@ -33,6 +33,7 @@ LOSS_PACKETS = 32
 FARTHEST = 1 << 28  # bytes between two sequence numbers of one stream
 NEAR = 1 << 16
 HELD_LIMIT = 1 << 26  # bytes that wait in one direction
+BELOW = 8  # packets that acknowledge less than one before them did: that one was damaged
 HELD_SIZE = 40  # ... counted for each waiting segment besides its own
 DONE_LIMIT = 4096  # closed connections that are remembered
 SECOND = 1_000_000_000
@@ -71,6 +72,7 @@ class Side:
     first: int = 0
     next: int = 0
     acked: int | None = None
+    below: int = 0  # packets in a row that acknowledge less
     held: list[Segment] = field(default_factory=list)  # in order
     held_bytes: int = 0
 
@@ -139,8 +141,11 @@ class Streams:
             return s
         if other.known and ahead(s.ack, other.next) > FARTHEST:
             return s._replace(flags=s.flags & ~ACK)  # no window is that wide: a damaged packet
-        if other.acked is None or ahead(s.ack, other.acked) > 0:
-            other.acked = s.ack
+        if other.acked is not None and ahead(s.ack, other.acked) < 0:
+            other.below += 1
+            if other.below < BELOW:
+                return s
+        other.acked, other.below = s.ack, 0
         return s
 
     def tell_time(self, ns: int) -> None:
@@ -184,7 +189,9 @@ class Streams:
         other = flow.sides[1 - s.sender]
         if ahead(s.seq, flow.sides[s.sender].next) > 0:
             return False
-        return not (s.flags & ACK and other.known and ahead(s.ack, other.next) > 0)
+        if not s.flags & ACK or not other.known or other.acked is None:
+            return True
+        return ahead(s.ack, other.next) <= 0 or ahead(other.acked, s.ack) < 0
 
     def pass_on(self, flow: Flow, s: Segment) -> None:
         """The bytes of a segment that are new, to the layer above."""
@@ -280,8 +287,16 @@ class Streams:
         """Pass over what was acknowledged and never seen; with `force`, over all that is missing."""
         if force:
             self.begin(flow)
-        while self.pass_hole(flow, 0, force) or self.pass_hole(flow, 1, force):
+        while self.pass_hole(flow, 0, force) or self.pass_hole(flow, 1, force) or (force and self.pass_first(flow)):
             self.drain(flow)
+
+    def pass_first(self, flow: Flow) -> bool:
+        """Pass on a segment that waits for the other direction, which waits for it: one of them has a damaged header."""
+        for side in flow.sides:
+            if side.held and side.known:
+                side.held[0] = side.held[0]._replace(flags=side.held[0].flags & ~ACK)
+                return True
+        return False
 
     def pass_hole(self, flow: Flow, d: int, force: bool) -> bool:
         side = flow.sides[d]
@@ -296,8 +311,11 @@ class Streams:
                 if acked is None:
                     return False
                 end = acked
-        elif acked is not None and ahead(acked, side.next) > 1:  # one alone is a FIN that was not seen
+        elif acked is not None:
             end = acked
+            if ahead(end, side.next) == 1:  # one alone is a FIN that was not seen
+                side.next, side.closed = end, True
+                return True
         else:
             return False
         self.lost(flow, d, flow.last, ahead(end, side.next), GAP)

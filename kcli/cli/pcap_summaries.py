@@ -44,6 +44,8 @@ def summarize(exchange: Exchange) -> tuple[str, str]:
     request, response = exchange.request, exchange.response
     if request is None:
         return "request can't be decoded", ""
+    if not exchange.bodies.knows(exchange.api_key, exchange.api_version):
+        return "not in the tables", ""
     asked, answered = SUMMARIES.get(exchange.api_name, anything)(request, response or {})
     if exchange.response_frame is None:
         return asked, ""

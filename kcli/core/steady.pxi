@@ -48,6 +48,7 @@ cdef class Steady(Streams):
     cdef object owner
     cdef readonly Lines lines
     cdef bint text
+    cdef Sink sink                # the owner's, where it has one
     cdef Half spare
     cdef readonly uint64_t exchanges, answered, message_bytes
     cdef uint64_t by_key[KEYS]
@@ -55,6 +56,7 @@ cdef class Steady(Streams):
     def __init__(self, owner, text):
         self.owner = owner
         self.text = text
+        self.sink = getattr(owner, "sink", None)
         self.lines = Lines(owner.bodies)
 
     def __dealloc__(self):
@@ -234,10 +236,11 @@ cdef class Steady(Streams):
 
     cdef int exchanged(self, Flow* flow, Talk* talk, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
                        uint64_t answered, const uint8_t* response, size_t m) except -1:
-        if self.text:
+        cdef PyObject* plan = self.lines.plan(key, version)
+        if self.text and <object>plan is not None:
             if talk.link == NULL:
                 self.name_link(flow, talk)
-            if self.lines.put(<Plan>self.lines.plan(key, version), talk.link, talk.link_size, ts, request, n, answered, response, m):
+            if self.lines.put(<Plan>plan, talk.link, talk.link_size, ts, request, n, answered, response, m):
                 self.exchanges += 1
                 self.answered += response != NULL
                 self.message_bytes += n + PREFIX + (m + PREFIX if response != NULL else 0)

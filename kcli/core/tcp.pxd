@@ -18,6 +18,7 @@ cdef struct Side:
     bint syn               # ... from a SYN
     bint closed            # its FIN has been reached
     bint answered          # `acked` is set
+    int below              # packets in a row that acknowledge less
     uint32_t first         # sequence number of the first byte
     uint32_t next          # ... of the byte that is expected
     uint32_t acked         # ... that the other end has acknowledged
@@ -93,6 +94,7 @@ cdef class Streams:
     cdef int patience(self, Flow* flow) except -1
     cdef int begin(self, Flow* flow) except -1
     cdef int resolve(self, Flow* flow, bint force) except -1
+    cdef bint pass_first(self, Flow* flow) except -1
     cdef bint pass_hole(self, Flow* flow, int d, bint force) except -1
     cdef int expire(self) except -1
     cdef int close(self, Flow* flow, uint64_t ts) except -1

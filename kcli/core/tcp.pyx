@@ -28,6 +28,7 @@ cdef enum:
     START_PACKETS = 8            # of a connection that was under way: how many are looked at to find the first in order
     CALM_PACKETS = 64            # of the capture: before them no time is long enough, as packets may be out of order
     LOSS_PACKETS = 32            # after which what was acknowledged and not seen counts as lost
+    BELOW = 8
     FARTHEST = 1 << 28           # bytes between two sequence numbers of one stream
     NEAR = 1 << 16
     HELD_LIMIT = 1 << 26         # bytes that wait in one direction
@@ -91,9 +92,8 @@ cdef class Streams:
         if s.flags & KC_ACK:
             if other.known and ahead(s.ack, other.next) > FARTHEST:
                 s.flags &= ~KC_ACK       # no window is that wide: a damaged packet
-            elif not other.answered or ahead(s.ack, other.acked) > 0:
-                other.acked = s.ack
-                other.answered = True
+            else:
+                acknowledge(other, s.ack)
         if s.length or s.flags & (KC_FIN | KC_RST):
             self.accept(flow, s)
         if flow.waiting:
@@ -142,7 +142,7 @@ cdef class Streams:
         cdef Side* other = &flow.side[1 - d]
         if ahead(seq, flow.side[d].next) > 0:
             return False
-        return not (flags & KC_ACK and other.known and ahead(ack, other.next) > 0)
+        return not (flags & KC_ACK and other.known and ahead(ack, other.next) > 0 and ahead(other.acked, ack) >= 0)
 
     cdef int pass_on(self, Flow* flow, int d, Segment* s) except -1:
         """The bytes of a segment that are new, to the layer above."""
@@ -301,9 +301,20 @@ cdef class Streams:
         """Pass over what was acknowledged and never seen; with `force`, over all that is missing."""
         if force:
             self.begin(flow)
-        while self.pass_hole(flow, 0, force) or self.pass_hole(flow, 1, force):
+        while self.pass_hole(flow, 0, force) or self.pass_hole(flow, 1, force) or (force and self.pass_first(flow)):
             self.drain(flow)
         return 0
+
+    cdef bint pass_first(self, Flow* flow) except -1:
+        """Pass on a segment that waits for the other direction, which waits for it: one of them has a damaged header."""
+        cdef int d
+        cdef Held* held
+        for d in range(2):
+            held = flow.side[d].held
+            if held != NULL and flow.side[d].known:
+                held.flags &= ~KC_ACK
+                return True
+        return False
 
     cdef bint pass_hole(self, Flow* flow, int d, bint force) except -1:
         cdef Side* side = &flow.side[d]
@@ -319,8 +330,12 @@ cdef class Streams:
                 if not acked:
                     return False
                 end = side.acked
-        elif acked and side.acked - side.next > 1:     # one alone is a FIN that was not seen
+        elif acked:
             end = side.acked
+            if end - side.next == 1:                # one alone is a FIN that was not seen
+                side.next = end
+                side.closed = True
+                return True
         else:
             return False
         self.lost(flow, d, flow.last, end - side.next, LOSS_GAP)
@@ -523,6 +538,20 @@ cdef class Streams:
                 self.ended(flow, self.clock, flow.reset)
             flow = flow.newer
         return 0
+
+
+cdef void acknowledge(Side* side, uint32_t ack) noexcept:
+    """The highest acknowledgement counts, unless BELOW packets in a row say less: then it was a damaged one."""
+    cdef int32_t distance = ahead(ack, side.acked)
+    if not side.answered or distance >= 0:
+        side.below = 0
+    else:
+        side.below += 1
+        if side.below < BELOW:
+            return
+    side.acked = ack
+    side.answered = True
+    side.below = 0
 
 
 cdef void free_held(Flow* flow) noexcept:
