@@ -20,6 +20,7 @@ from kcli.core.packets cimport (
     FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_CUT, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends, Packet, Reader,
     Segment, be16, be32, dissect,
 )
+from kcli.core.sink cimport Sink
 from kcli.core.tcp cimport LOSS_CUT, LOSS_GAP, Flow, Loss, Streams
 
 import socket

@@ -237,6 +237,11 @@ cdef class Steady(Streams):
     cdef int exchanged(self, Flow* flow, Talk* talk, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
                        uint64_t answered, const uint8_t* response, size_t m) except -1:
         cdef PyObject* plan = self.lines.plan(key, version)
+        if self.sink is not None:
+            if talk.link == NULL:
+                self.name_link(flow, talk)
+            if self.sink.take(talk.link, talk.link_size, key, version, ts, request, n, answered, response, m):
+                return 0
         if self.text and <object>plan is not None:
             if talk.link == NULL:
                 self.name_link(flow, talk)
