@@ -68,7 +68,10 @@ def request(**options: Any) -> None:
 @click.command()
 @message_options
 def response(**options: Any) -> None:
-    """Decode a response, which does not say what it is: --api and --api-version are those of its request."""
+    """Decode a response, which does not say what it is: --api and --api-version are those of its request.
+
+    FILE holds the response's bytes ("-", the default: standard input), with or without the length in front.
+    """
     if options["api"] is None or options["api_version"] is None:
         raise UsageError("a response does not say what it is: --api NAME and --api-version N are needed")
     decode(options, response_shape)

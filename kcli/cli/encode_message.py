@@ -45,7 +45,11 @@ def request(file: str, dialect: str | None, form: str, framed: bool, output: str
 @click.command()
 @encode_options
 def response(file: str, dialect: str | None, form: str, framed: bool, output: str | None) -> None:
-    """Encode responses from JSON: what `decode response` prints, or the lines of `decode pcap`."""
+    """Encode responses from JSON: what `decode response` prints, or the lines of `decode pcap`.
+
+    FILE ("-", the default: standard input) holds one JSON object, or one on each line. Fields left out take their
+    defaults.
+    """
     encode(file, form, framed, output, lambda row: response_bytes(row, dialect))
 
 

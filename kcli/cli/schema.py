@@ -124,7 +124,7 @@ def say_findings(tables: Catalog) -> None:
 @schema_option
 @format_option
 def show(name: str, version: int | None, variants: bool, dialect: str | None, form: str) -> None:
-    """The fields of a message, or of both messages of an API; in one VERSION, or in all.
+    """The fields of the message NAME, or of both messages of the API NAME; in one VERSION, or in all.
 
     \b
     kcli schema show Fetch 12                       request and response
@@ -205,7 +205,7 @@ def diff(
     dialect: str | None,
     form: str,
 ) -> None:
-    """What changed between two versions of a message or API, or between two releases.
+    """What changed between the versions V1 and V2 of the message or API NAME, or between two releases.
 
     \b
     kcli schema diff Fetch 11 12
