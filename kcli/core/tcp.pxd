@@ -52,12 +52,21 @@ cdef enum Loss:
     LOSS_JUMP              # sequence numbers from elsewhere: how much is missing can't be told
 
 
-cdef class Streams:
+cdef class Flows:
     cdef Flow** slots
     cdef size_t slot_count, flow_count
-    cdef Flow* first
+    cdef Flow* first           # every one that is not forgotten, oldest first
     cdef Flow* latest
     cdef Flow* recent
+
+    cdef Flow* find(self, Segment* s) except NULL
+    cdef Flow* add(self, Segment* s, uint64_t hash) except NULL
+    cdef int widen(self) except -1
+    cdef int unlink(self, Flow* flow) except -1
+    cdef int discard(self, Flow* flow) except -1
+
+
+cdef class Streams(Flows):
     cdef Flow* wait_first
     cdef Flow* wait_latest
     cdef Flow* done_first      # closed ones, by `wait_newer`: kept a while to know late duplicates
@@ -76,10 +85,6 @@ cdef class Streams:
     cdef int close_all(self) except -1
 
     cdef int tell_time(self, uint64_t ts) except -1
-    cdef Flow* find(self, Segment* s) except NULL
-    cdef Flow* add(self, Segment* s, uint64_t hash) except NULL
-    cdef int widen(self) except -1
-    cdef int unlink(self, Flow* flow) except -1
     cdef int remove(self, Flow* flow) except -1
     cdef Flow* open(self, Flow* flow, Segment* s) except NULL
     cdef int accept(self, Flow* flow, Segment* s) except -1
