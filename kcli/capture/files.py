@@ -49,7 +49,7 @@ class CaptureFile:
         self.stream = self.open()
 
     def open(self) -> Any:
-        raw: Any = io.FileIO(0, closefd=False) if self.path == "-" else io.FileIO(self.path)
+        raw = self.open_raw()
         self.raw = raw
         self.read_some(raw, 4)
         head = bytes(self.data[:4])
@@ -64,6 +64,10 @@ class CaptureFile:
 
             return zstandard.ZstdDecompressor().stream_reader(self.rewound(raw), read_across_frames=True)
         return raw
+
+    def open_raw(self) -> Any:
+        """The bytes as they are stored; a subclass may have them from elsewhere."""
+        return io.FileIO(0, closefd=False) if self.path == "-" else io.FileIO(self.path)
 
     def rewound(self, raw: Any) -> Any:
         """The compressed stream from its first byte on, also where it cannot be sought in (a pipe)."""
