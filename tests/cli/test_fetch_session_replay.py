@@ -1,0 +1,167 @@
+"""`kcli fetch-session replay` as a script sees it, against a broker with real fetch sessions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.cli.main import main
+from tests.cli.test_send import Background
+from tests.client.fetchable import FetchableBroker
+
+NS = "2026-11-21T00:52:34.{:06d}Z"
+
+
+def line(number: int, epoch: int, parts: dict[int, int], told: dict[int, int], **changes: Any) -> dict[str, Any]:
+    """A line of `decode pcap`: parts by offset asked for, told by bytes of records."""
+    header = {"requestApiKey": 1, "requestApiVersion": 12, "correlationId": number, "clientId": "c"}
+    asked = [{"partition": index, "fetchOffset": at, "partitionMaxBytes": 100} for index, at in parts.items()]
+    answered = [
+        {"partitionIndex": index, "errorCode": 0, "highWatermark": 9, "records": {"sizeInBytes": size}}
+        for index, size in told.items()
+    ]
+    made = {
+        "timestamp": NS.format(number),
+        "connection": "1.2.3.4:9092-5.6.7.8:1000",
+        "requestHeader": header,
+        "request": {
+            "maxWaitMs": 100,
+            "sessionId": 7 if epoch else 0,
+            "sessionEpoch": epoch,
+            "topics": [{"topic": "t", "partitions": asked}] if asked else [],
+            "forgottenTopicsData": [],
+        },
+        "response": {
+            "errorCode": 0,
+            "sessionId": 7,
+            "responses": [{"topic": "t", "partitions": answered}] if answered else [],
+        },
+        "latencyMs": 2.5,
+    }
+    return made | changes
+
+
+LINES = [line(1, 0, {0: 0, 1: 10}, {0: 70, 1: 0}), line(2, 1, {0: 3}, {0: 70}), line(3, 2, {}, {})]
+
+
+@pytest.fixture
+def broker() -> Iterator[FetchableBroker]:
+    made = FetchableBroker({"t": 2})
+    with Background(made):
+        yield made
+
+
+def write(path: Path, *lines: Any) -> str:
+    path.write_text("".join((each if isinstance(each, str) else json.dumps(each)) + "\n" for each in lines))
+    return str(path)
+
+
+def replay(broker: FetchableBroker, *words: str) -> int:
+    return main(["fetch-session", "replay", "--bootstrap", f"127.0.0.1:{broker.port}", "--speed", "max", *words])
+
+
+def test_what_is_as_captured_is_exit_0(
+    broker: FetchableBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert replay(broker, write(tmp_path / "a.jsonl", *LINES)) == 0
+    captured = capsys.readouterr()
+    (row,) = map(json.loads, captured.out.splitlines())
+    assert row["session"] == "c 1.2.3.4:9092-5.6.7.8:1000"
+    assert (row["differences"], row["problems"], row["run"]) == ([], [], 1)
+    for side in ("captured", "live"):
+        assert (row[side]["full"], row[side]["incremental"], row[side]["partitionsDelivered"]) == (1, 2, 1)
+    assert captured.err == ""
+
+
+def test_what_differs_is_exit_1(broker: FetchableBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path / "a.jsonl", line(1, 0, {0: 0, 1: 10}, {0: 70, 1: 5}))
+    assert replay(broker, file, "--format", "table") == 1
+    out = capsys.readouterr().out
+    assert out.startswith("1 fetch of 1 fetcher: 1 difference\n")
+    assert "differs: c 1.2.3.4:9092-5.6.7.8:1000: records of t[1]: captured 5, live 0" in out
+    assert replay(broker, file, "--compare", "none") == 0
+
+
+def test_many_fetchers_are_rows(broker: FetchableBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [{**each, "connection": f"1.2.3.4:9092-5.6.7.8:{port}"} for port in range(5) for each in LINES]
+    assert replay(broker, write(tmp_path / "a.jsonl", *lines), "--format", "table") == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == "15 fetches of 5 fetchers: no differences"
+    assert len(out) == 2 + 2 * 5
+
+
+def test_options_reach_the_broker(broker: FetchableBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broker.make("other", 2, last=50)
+    file = write(tmp_path / "a.jsonl", *LINES)
+    assert replay(broker, file, "--topic-map", "t=other", "--mode", "full", "--repeat", "2", "--offsets", "latest") == 0
+    fetches = [body for key, _, body in broker.requests if key == 1]
+    assert {body["sessionEpoch"] for body in fetches} == {-1}
+    assert {part["fetchOffset"] for body in fetches for topic in body["topics"] for part in topic["partitions"]} == {50}
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+def test_notes_and_quiet(broker: FetchableBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = line(1, 0, {0: 99}, {})
+    old["requestHeader"]["requestApiVersion"] = 18
+    old["request"]["topics"][0] = {
+        "topicId": "abcdefghijklmnopqrstuv",
+        "partitions": old["request"]["topics"][0]["partitions"],
+    }
+    follower = line(2, 0, {0: 0}, {}, connection="1.2.3.4:9092-5.6.7.8:9")
+    follower["request"]["replicaId"] = 2
+    lost = line(3, 0, {0: 0}, {}, response=None, latencyMs=None)
+    file = write(tmp_path / "a.jsonl", old, follower, lost)
+    replay(broker, file)
+    err = capsys.readouterr().err
+    for words in (
+        "1 fetches without a response are left out",
+        "1 fetches of brokers (followers) are replayed as a consumer's",
+        "nothing in the capture names topic id abcdefghijklmnopqrstuv",
+        "made topic abcdefghijklmnopqrstuv with 1 partitions",
+        "Fetch v18 in the capture, v17 here",
+        "1 partitions do not hold all captured offsets",
+    ):
+        assert words in err
+    replay(broker, file, "--quiet")
+    assert capsys.readouterr().err == ""
+
+
+def test_damaged_input_is_replayed_as_far_as_it_can_be_read(
+    broker: FetchableBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path / "a.jsonl", LINES[0], '{"broken', {"a": 1}, *LINES[1:])
+    assert replay(broker, file) == 3
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["live"]["fetches"] == 3
+    assert "line 2" in captured.err
+    assert "line 3" in captured.err
+    assert replay(broker, write(tmp_path / "b.jsonl", {"event": "gap"})) == 3
+    assert "no fetch that could be replayed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--speed", "fast"], 2, "a number above 0, or max"),
+        (["--offsets", "nowhere"], 2, "nowhere"),
+        (["--topic-map", "t"], 2, "CAPTURED=LIVE expected"),
+        (["--topic-map", "t=missing", "--no-create-topics"], 4, "the cluster has no topic missing"),
+        (["--bootstrap", "127.0.0.1:1"], 4, "refused the connection"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(
+    broker: FetchableBroker,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    code: int,
+    message: str,
+) -> None:
+    assert replay(broker, write(tmp_path / "a.jsonl", *LINES), *words) == code
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+    assert message in captured.err
