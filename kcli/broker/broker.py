@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,7 +38,8 @@ class Broker:
 
     config: broker configs by Kafka's names. faults: rules (`faults`), seed: of their chance. dialect: message
     definitions spoken by everybody. release: take only the versions that brokers of that Kafka release took ("2.8").
-    note: where what goes on is told, a line at a time.
+    note: where what goes on is told, a line at a time. node_ids: the
+    nodes' ids, where they are not to run on from node.id.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Broker:
         host: str = "127.0.0.1",
         port: int = 0,
         nodes: int = 1,
+        node_ids: Sequence[int] | None = None,
         faults: Iterable[str | Rule] = (),
         seed: int | None = None,
         dialect: str | None = None,
@@ -58,7 +60,9 @@ class Broker:
         if nodes < 1:
             raise UsageError(f"a cluster of {nodes} nodes: 1 or more expected")
         self.configs = Configs(config)
-        self.host, self.port, self.node_count = host, port, nodes
+        self.host, self.port = host, port
+        first = self.configs.int("node.id")
+        self.node_ids = list(node_ids or range(first, first + nodes))
         self.faults = Faults(faults, seed)
         self.dialect, self.release = dialect, release
         self.hints = True
@@ -81,8 +85,6 @@ class Broker:
         self.directory = DataDir(self._data, self.configs)
         try:
             self.cluster_id = self.directory.cluster_id
-            first = self.configs.int("node.id")
-            self.node_ids = list(range(first, first + self.node_count))
             self.topics = Topics(self.directory.path, self.configs, clean=self.directory.clean)
             self.topics.on_delete = self._forget_topic
             self.metadata = MetadataLog(self)

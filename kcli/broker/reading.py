@@ -84,29 +84,28 @@ class Reader:
             if position.fetch_offset != 0:
                 return refused(OUT_OF_RANGE, partition)
             return Read(Result(0, 0, 0), partition=partition)
-        end, start = log.end_offset, log.start_offset
-        offset = position.fetch_offset
+        start, offset = log.start_offset, position.fetch_offset
+        high, stable = partition.shown(log)
         if position.last_fetched_epoch >= 0:
             diverging = divergence(log, position, partition.epoch)
             if diverging is not None:
-                result = Result(end, log.producers.last_stable_offset(end), start, diverging=True)
+                result = Result(high, stable, start, diverging=True)
                 return Read(result, diverging=diverging, partition=partition)
-        if not start <= offset <= end:
+        if not start <= offset <= log.end_offset:
             return refused(OUT_OF_RANGE, partition)
-        stable = log.producers.last_stable_offset(end)
-        limit = stable if self.limits.committed else end
-        records = self.read_records(log, position, limit, end) if offset < limit else None
+        limit = stable if self.limits.committed else high
+        records = self.read_records(log, position, limit) if offset < limit else None
         size = records.size if records else 0
-        result = Result(end, stable, start, size, more=not size and offset < limit)
+        result = Result(high, stable, start, size, more=not size and offset < limit)
         aborted = tuple(log.aborted(offset, limit)) if self.limits.committed and records else ()
         return Read(result, records, aborted, partition=partition)
 
-    def read_records(self, log: Log, position: Position, limit: int, end: int) -> Slice | None:
+    def read_records(self, log: Log, position: Position, limit: int) -> Slice | None:
         """The slice that this partition adds to the response; None when there is no room for any."""
         most = min(position.max_bytes, self.left)
         if most <= 0 and not self.whole_first:
             return None
-        below = limit if limit < end else None
+        below = limit if limit < log.end_offset else None
         found = log.read(position.fetch_offset, max(0, most), self.whole_first, below)
         if found is None:
             return None

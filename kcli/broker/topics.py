@@ -46,14 +46,18 @@ def name_fault(name: str) -> str | None:
 
 
 class Partition:
-    """One partition: who leads it, and its log (None as long as nothing was ever written)."""
+    """One partition: who leads it, and its log (None as long as nothing was ever written).
 
-    __slots__ = ("_log", "epoch", "index", "leader", "replicas", "topic")
+    visible: the high watermark and last stable offset told to fetchers where they are held back; None: all is shown
+    """
+
+    __slots__ = ("_log", "epoch", "index", "leader", "replicas", "topic", "visible")
 
     def __init__(self, topic: Topic, index: int, leader: int, replicas: tuple[int, ...]) -> None:
         self.topic, self.index, self.leader, self.replicas = topic, index, leader, replicas
         self.epoch = 0
         self._log: Log | None = None
+        self.visible: tuple[int, int] | None = None
 
     @property
     def keys(self) -> tuple[Key, Key]:
@@ -96,6 +100,12 @@ class Partition:
     def last_stable_offset(self) -> int:
         log = self.log
         return log.producers.last_stable_offset(log.end_offset) if log is not None else 0
+
+    def shown(self, log: Log) -> tuple[int, int]:
+        """The high watermark and the last stable offset, as fetchers are told them."""
+        if self.visible is not None:
+            return self.visible
+        return log.end_offset, log.producers.last_stable_offset(log.end_offset)
 
 
 class Topic:

@@ -21,6 +21,9 @@ __all__ = ["COMMANDS", "cli", "main"]
 COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "audit": "audit:audit_captures",
     "completion": "completion:completion",
+    "broker": {
+        "serve": "broker:serve",
+    },
     "decode": {
         "batch": "decode_records:batch",
         "pcap": "decode_pcap:pcap",
@@ -60,6 +63,8 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
 
 # What `--help` of a group says of its members, so that it need not import them.
 HELP = {
+    "broker": "An embedded broker: a small Kafka for tests, with real logs and faults on demand.",
+    "broker serve": "Serve topics to any Kafka client.",
     "audit": "Say which clients of a capture a Kafka release would refuse.",
     "completion": "Print the script that completes kcli's commands and options in a shell.",
     "decode batch": "Decode record batches or message sets of any magic.",

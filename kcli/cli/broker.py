@@ -1,0 +1,158 @@
+"""`kcli broker serve`: the embedded broker as a process."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kcli.broker import Broker
+from kcli.broker.apis import offered
+from kcli.broker.faults import read_rules
+from kcli.cli.inputs import schema_option
+from kcli.errors import UsageError
+
+__all__ = ["serve"]
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(0, 65535), default=9092, show_default=True, help="0: any free one.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen: loopback unless told otherwise.")
+@click.option(
+    "--data", type=click.Path(file_okay=False, path_type=Path), help="Keep the logs here; else they are temporary."
+)
+@click.option("--config", "settings", multiple=True, metavar="KEY=VALUE", help="A broker config by Kafka's name.")
+@click.option("--topic", "topics", multiple=True, metavar="NAME[:PARTITIONS]", help="A topic to make at the start.")
+@click.option(
+    "--nodes", type=click.IntRange(1), default=1, show_default=True, help="How many brokers; the ports run on."
+)
+@click.option("--fault", "faults", multiple=True, metavar="RULE", help="Err on purpose, as in api=Fetch,delay=500.")
+@click.option("--fault-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Rules, one a line.")
+@click.option("--seed", type=int, help="Of the chance behind faults.")
+@click.option("--release", metavar="N.N", help="Take only the versions that brokers of that Kafka release took.")
+@click.option("--from", "captures", multiple=True, metavar="CAPTURE", help="Begin with what this capture shows.")
+@schema_option
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but the address.")
+def serve(
+    port: int,
+    host: str,
+    data: Path | None,
+    settings: tuple[str, ...],
+    topics: tuple[str, ...],
+    nodes: int,
+    faults: tuple[str, ...],
+    fault_file: Path | None,
+    seed: int | None,
+    release: str | None,
+    captures: tuple[str, ...],
+    dialect: str | None,
+    quiet: bool,
+) -> None:
+    """Serve topics to any Kafka client, until Ctrl-C.
+
+    The first line on standard output is `bootstrap.servers=HOST:PORT`, once it listens. Its segment files are in
+    Kafka's own layout (`kcli decode segment` and kafka-dump-log read them). Topics are made when clients ask for them,
+    unless --config auto.create.topics.enable=false.
+
+    A fault RULE is key=value with commas between. Which requests: api, topic, partition, client, after, count, every,
+    probability. What happens: error=NAME, or delay=MS, ignore, drop, close[=BYTES], split=BYTES, evict.
+    """
+    options: dict[str, Any] = {
+        "config": dict(map(setting, settings)),
+        "host": host,
+        "port": port,
+        "faults": [*faults, *(read_rules(fault_file) if fault_file else ())],
+        "seed": seed,
+        "dialect": dialect,
+        "release": known_release(release),
+        "note": ignore if quiet else tell,
+    }
+    broker = make_broker(data, nodes, captures, options)
+    asyncio.run(run(broker, [wanted_topic(each) for each in topics], data, quiet))
+
+
+def make_broker(data: Path | None, nodes: int, captures: Sequence[str], options: dict[str, Any]) -> Broker:
+    if not captures:
+        return Broker(data, nodes=nodes, **options)
+    if nodes != 1:
+        raise UsageError("--nodes: a broker rebuilt from a capture has the capture's nodes")
+    from kcli.broker.rebuild import rebuild
+
+    return rebuild(captures, data=data, **options)
+
+
+def setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"--config {text}: KEY=VALUE expected")
+    return name.strip(), value.strip()
+
+
+def known_release(text: str | None) -> str | None:
+    """The release as the tables name it; UsageError for one they don't have."""
+    from kcli.schemas.catalog import catalog
+
+    return None if text is None else catalog(None).release(text)
+
+
+def wanted_topic(text: str) -> tuple[str, int | None]:
+    from kcli.broker.topics import name_fault
+
+    name, _, count = text.partition(":")
+    if fault := name_fault(name):
+        raise UsageError(f"--topic {text}: {fault}")
+    if count and not (count.isdigit() and int(count)):
+        raise UsageError(f"--topic {text}: NAME or NAME:PARTITIONS expected")
+    return name, int(count) if count else None
+
+
+async def run(broker: Broker, topics: Iterable[tuple[str, int | None]], data: Path | None, quiet: bool) -> None:
+    """Serve until a signal says stop."""
+    stopped = asyncio.Event()
+    for each in STOP_SIGNALS:
+        asyncio.get_running_loop().add_signal_handler(each, stopped.set)
+    async with broker:
+        for name, count in topics:
+            if name not in broker.topics.by_name:
+                broker.create_topic(name, count)
+        sys.stdout.write(f"bootstrap.servers={broker.bootstrap}\n")
+        sys.stdout.flush()
+        if not quiet:
+            tell(summary(broker, data))
+        await stopped.wait()
+
+
+def summary(broker: Broker, data: Path | None) -> str:
+    """What is served, in two lines."""
+    nodes = counted(len(broker.node_ids), "node")
+    topics = list(broker.topics)
+    partitions = sum(len(each.partitions) for each in topics)
+    where = f"data in {data}" if data else "data in a temporary folder (--data DIR keeps it)"
+    faults = f"; {counted(len(broker.faults.rules), 'fault rule')}" if broker.faults.rules else ""
+    apis = offered(broker.dialect, broker.release)
+    spoken = f"as Kafka {broker.release}" if broker.release else f"Produce v0-{apis[0].hi}, Fetch v0-{apis[1].hi}"
+    return (
+        f"serving {nodes}, {counted(len(topics), 'topic')}, {counted(partitions, 'partition')}; {where}; {len(apis)} APIs, {spoken}"
+        f"{faults}\n"
+        f"try: echo hello | kcat -b {broker.bootstrap} -P -t greetings    (Ctrl-C stops)"
+    )
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def tell(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+def ignore(_text: str) -> None:
+    pass
