@@ -138,9 +138,9 @@ def summary(broker: Broker, data: Path | None) -> str:
     faults = f"; {counted(len(broker.faults.rules), 'fault rule')}" if broker.faults.rules else ""
     apis = offered(broker.dialect, broker.release)
     spoken = f"as Kafka {broker.release}" if broker.release else f"Produce v0-{apis[0].hi}, Fetch v0-{apis[1].hi}"
+    held = f"{counted(len(topics), 'topic')}, {counted(partitions, 'partition')}"
     return (
-        f"serving {nodes}, {counted(len(topics), 'topic')}, {counted(partitions, 'partition')}; {where}; {len(apis)} APIs, {spoken}"
-        f"{faults}\n"
+        f"serving {nodes}, {held}; {where}; {len(apis)} APIs, {spoken}{faults}\n"
         f"try: echo hello | kcat -b {broker.bootstrap} -P -t greetings    (Ctrl-C stops)"
     )
 

@@ -24,6 +24,7 @@ from kcli.schemas.catalog import catalog
 __all__ = ["pcap"]
 
 FORMATS = ("table", "jsonl", "tree", "parquet")
+NAMING = frozenset({3, 19, 20, 75})  # Metadata, CreateTopics, DeleteTopics, DescribeTopicPartitions
 Item = Exchange | Event
 
 
@@ -73,7 +74,6 @@ def pcap(files: tuple[str, ...], **options: Any) -> None:
         dialect=options["dialect"],
         records=options["records"],
         text=fast,
-        names=options["format_"] != "jsonl" or options["topic"] is not None,
     )
     with open_output(output) as out, reading(files, options["quiet"]) as moved:
         flush = out.flush if "-" in files else None
@@ -115,7 +115,7 @@ def summed_up(source: Source, options: dict[str, Any], table: Any = None) -> Ite
     """The closing summary on standard error, when everything was read, damaged files included."""
     try:
         yield
-    except InputError:
+    except (InputError, KeyboardInterrupt):
         sum_up(source, options, table)
         raise
     sum_up(source, options, table)
@@ -140,11 +140,10 @@ def write_lines(source: Source, out: BinaryIO, moved: Callable[[int], None], flu
 def wanted(source: Source, chosen: Filter, moved: Callable[[int], None]) -> Iterator[list[Item]]:
     """Pieces of what passes the filter, each exchange behind the events about its own bodies."""
     for items in source.pieces(moved):
-        kept: list[Item] = []
         for item in items:
-            if chosen.wants(item):
-                kept.append(item)
-        yield kept
+            if isinstance(item, Exchange) and item.api_key in NAMING and not chosen.takes_all:
+                _ = item.request, item.response  # topic names are learnt also from what is not shown
+        yield [item for item in items if chosen.wants(item)]
 
 
 def with_failures(item: Item) -> Iterator[Item]:

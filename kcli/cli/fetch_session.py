@@ -18,6 +18,7 @@ from kcli.sessions.explain import loose_dict, session_dict, when
 from kcli.sessions.feeder import Feeder
 from kcli.sessions.findings import Finding
 from kcli.sessions.ledger import Ledger
+from kcli.sessions.state import new_kernel
 from kcli.sessions.watched import Watched
 
 __all__ = ["explain", "lint"]
@@ -73,7 +74,7 @@ def explain(
         else:
             sys.stdout.write(dumps(session_dict(session, ledger.offsets.names)) + "\n")
 
-    ledger = Ledger(on_end=end)
+    ledger = Ledger(on_end=end, kernel=new_kernel(dialect))
     problems = follow(files, ledger, ports, dialect, quiet)
     loose = [it for it in ledger.loose.values() if is_wanted(it.client_id, 0)]
     if table:
@@ -110,7 +111,7 @@ def lint(
         if severity == "error" or notes:
             sys.stdout.write(line_of(finding, ledger, format_) + "\n")
 
-    ledger = Ledger(on_finding=find)
+    ledger = Ledger(on_finding=find, kernel=new_kernel(dialect))
     problems = follow(files, ledger, ports, dialect, quiet)
     if not quiet:
         warn(summary(ledger, counts))
@@ -179,17 +180,18 @@ def serves(row: dict[str, Any], ports: Sequence[int]) -> bool:
 def follow_captures(
     files: Sequence[str], feeder: Feeder, ports: Sequence[int], dialect: str | None, quiet: bool
 ) -> None:
-    from kcli.capture.events import Event
-    from kcli.capture.exchanges import Source
+    from kcli.sessions.source import SessionSource
 
     total = None if "-" in files else sum(Path(file).stat().st_size for file in files)
-    with progress(total, "reading", quiet) as moved:
-        for items in Source(files, ports=ports, dialect=dialect).pieces(moved):
-            for item in items:
-                if isinstance(item, Event):
-                    feeder.event(item)
-                else:
-                    feeder.exchange(item)
+    done = 0
+    with progress(total, "reading", quiet) as update:
+
+        def moved(count: int) -> None:
+            nonlocal done
+            done += count
+            update(done)
+
+        SessionSource(files, feeder, ports=ports, dialect=dialect).run(moved)
 
 
 def conclude(problems: Sequence[InputError]) -> int:

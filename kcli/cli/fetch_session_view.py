@@ -10,9 +10,9 @@ from rich.text import Text
 from kcli.cli.console import console
 from kcli.schemas.errors import error_name
 from kcli.sessions.explain import when
-from kcli.sessions.figures import Strip
 from kcli.sessions.findings import name_of
 from kcli.sessions.ledger import Ledger, Loose
+from kcli.sessions.state import Strip
 from kcli.sessions.watched import Tally, Watched
 
 __all__ = ["show"]

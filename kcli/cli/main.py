@@ -42,6 +42,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "lint": "fetch_session:lint",
         "replay": "fetch_session_replay:replay_command",
     },
+    "produce": "produce:produce",
     "schema": {
         "diff": "schema:diff",
         "import": "schema_import:import_",
@@ -77,6 +78,7 @@ HELP = {
     "encode request": "Encode requests from JSON.",
     "encode response": "Encode responses from JSON.",
     "fetch-session replay": "Run captured fetch sessions against a broker, and lay both sides side by side.",
+    "produce": "Write records to a topic; rates and latency percentiles at the end.",
     "schema diff": "Show what changed between two versions of a message, or two releases.",
     "schema import": "Import message tables from Kafka's jars.",
     "schema list": "List the messages that the tables have.",

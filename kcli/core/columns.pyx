@@ -13,6 +13,7 @@ from libc.string cimport memcpy, memset
 from kcli.core.codec cimport KC_MEMORY, KC_OK, Out, out_free, out_put
 from kcli.core.records cimport *
 
+from kcli.core.recordproblems import REASONS
 from kcli.errors import InputError
 
 crc_setup(2)
@@ -231,7 +232,6 @@ cdef class Columns:
         return KC_OK
 
     cdef void note(self, int64_t position, int64_t record, int code, int64_t says, int64_t here) noexcept with gil:
-        from kcli.core.records import REASONS
         self.problems.append((position, record, REASONS[code][1].format(says=says, here=here)))
 
 

@@ -11,7 +11,6 @@ MAGIC: int
 SUSPECT: int
 LEGACY_NULL: int
 LEGACY_CODEC: int
-REASONS: dict[int, tuple[str | None, str]]
 
 Frame = tuple[
     int, int, int, int, int, int, int, int, bool | None, int, int, int, int, int, int, int, int, int, int

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from typing_extensions import Buffer
 
+from kcli.core.recordproblems import REASONS
 from kcli.errors import DecodeError
 from kcli.records.codecs import CODECS, decompress
 from kcli.records.damage import Damage, assess
@@ -174,7 +175,7 @@ class Batch:
 
     def _error(self, problem: recordvalues.Problem) -> DecodeError:
         code, record, at, says, here = problem
-        suffix, reason = core.REASONS[code]
+        suffix, reason = REASONS[code]
         path = "records" if suffix is None else f"records[{record}]{suffix}"
         where = f"0x{at:x} of the records"
         return DecodeError(path, self.position, f"{reason.format(says=says, here=here)} (at {where})", what=repr(self))

@@ -71,9 +71,11 @@ def arrow_batch(data: memoryview, file: str = "", problems: list[tuple[int, int,
     """
     import numpy as np
 
-    from kcli.core.columns import Columns
-
     pa = pyarrow()
+    try:
+        from kcli.core.columns import Columns
+    except ImportError:
+        raise UsageError("parquet of records needs the compiled core, which is not built here") from None
     columns = Columns(data, 0, len(data), decompress)
     if problems is not None:
         problems += columns.problems

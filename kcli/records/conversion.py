@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from typing_extensions import Buffer
 
+from kcli.core.recordproblems import REASONS
 from kcli.errors import DecodeError, InputError
 from kcli.records.codecs import compress, decompress
 from kcli.records.kernels import downconvert as core
@@ -138,7 +139,7 @@ class Conversion:
         if isinstance(problem, InputError):
             return DecodeError("records", where, f"{problem} (in the batch at 0x{where:x})")
         code, record, _at, says, here = problem
-        suffix, reason = frames.REASONS[code]
+        suffix, reason = REASONS[code]
         path = "records" if suffix is None else f"records[{record}]{suffix}"
         return DecodeError(path, where, f"{reason.format(says=says, here=here)} (in the batch at 0x{where:x})")
 

@@ -101,8 +101,8 @@ def describe(data: bytearray | memoryview, size: int, at: int, status: int) -> s
 
 
 class Stretch(NamedTuple):
-    """piece.data[start:stop] are whole entries; what is behind them, if it is not the next piece, is `damage` (places in
-    the piece)."""
+    """piece.data[start:stop] are whole entries; what is behind them, if not the next piece, is `damage` (its places are
+    those in the piece)."""
 
     piece: Piece
     start: int
@@ -111,7 +111,7 @@ class Stretch(NamedTuple):
 
 
 def stretches(read: ReadInto, piece_bytes: int = PIECE_BYTES) -> Iterator[Stretch]:
-    """A source as stretches of whole entries and what lies between them, by size fields: checksums are not looked at."""
+    """A source as stretches of whole entries and what lies between, by their sizes: checksums are not looked at."""
     pieces = cut_pieces(read, 0, piece_bytes)
     wish: Wish = None
     while True:

@@ -1,0 +1,205 @@
+"""The grammar of record batches: message sets of magic 0 and 1, batches of magic 2, control records.
+
+An entry of a log segment or a records field is, in magic 0 and 1, a message (which may wrap a compressed message set in
+its value), in magic 2 a header and the records, which may be compressed as one. KIP-98 has magic 2, KIP-32 magic 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.errors import DecodeError, EncodeError
+from kcli.grammar.primitives import Fixed, Sized, Word
+from kcli.grammar.source import Source, Walk, child, element
+from kcli.grammar.structs import Field, Struct
+
+__all__ = [
+    "BATCH_HEADER",
+    "CONTROL_KEY",
+    "END_TRANSACTION_MARKER",
+    "MESSAGES",
+    "RECORD",
+    "Record",
+    "Zigzag",
+    "ZigzagBytes",
+]
+
+
+def fields(**words: Word) -> Struct:
+    return Struct([Field(name, word, None) for name, word in words.items()], [], flexible=False)
+
+
+class Zigzag(Word):
+    """A zigzag varint (Kafka's ByteUtils): of an int32 in at most 5 bytes, of an int64 in at most 10. Longer forms than
+    needed are read, and kept."""
+
+    least = 1
+
+    def __init__(self, bits: int) -> None:
+        super().__init__()
+        self.bits, self.most = bits, 5 if bits == 32 else 10
+        self.type = "varint" if bits == 32 else "varlong"
+
+    def parse_word(self, source: Source, walk: Walk, path: str) -> int:
+        start, raw = source.tell(), 0
+        for index in range(self.most):
+            if not source.left():
+                raise DecodeError(path, start, f"a {self.type} at {start:#x} is cut at the end of the bytes")
+            byte = source.read(1)[0]
+            raw |= (byte & 0x7F) << 7 * index
+            if byte < 0x80:
+                break
+        else:
+            raise DecodeError(path, start, f"a {self.type} at {start:#x} goes on after {self.most} bytes")
+        raw &= (1 << self.bits) - 1
+        value = raw >> 1 ^ -(raw & 1)
+        self.keep(value, start, source, walk, path)
+        walk.note(path, start, source.tell(), self.type, value)
+        return value
+
+    def keep(self, value: int, start: int, source: Source, walk: Walk, path: str) -> None:
+        end = source.tell()
+        source.seek(start)
+        data = source.read(end - start)
+        if data != self.bytes_for(value):
+            walk.encodings[path] = data
+
+    def build_word(self, value: Any, out: bytearray, walk: Walk, path: str) -> None:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int)
+            or not -(1 << self.bits - 1) <= value < 1 << self.bits - 1
+        ):
+            raise EncodeError(path, f"needs an int{self.bits}, not {value!r}")
+        out += self.kept(value, path, walk) or self.bytes_for(value)
+
+    def bytes_for(self, value: int) -> bytes:
+        raw, out = (value << 1 ^ value >> 63) & (1 << 64) - 1, bytearray()
+        while raw >= 0x80:
+            out.append(raw & 0x7F | 0x80)
+            raw >>= 7
+        out.append(raw)
+        return bytes(out)
+
+
+VARINT, VARLONG = Zigzag(32), Zigzag(64)
+
+
+class ZigzagBytes(Word):
+    """Bytes behind their length as a varint; any length below 0 is null (where null is allowed)."""
+
+    least = 1
+    type = "bytes"
+
+    def __init__(self, nullable: bool = True) -> None:
+        super().__init__()
+        self.nullable = nullable
+
+    def parse_word(self, source: Source, walk: Walk, path: str) -> bytes | None:
+        start, inner = source.tell(), Walk()
+        size = VARINT.parse_word(source, inner, path)
+        if size < 0 and not self.nullable:
+            raise source.short(size, path)
+        value = None if size < 0 else source.take(size, path)
+        if inner.encodings or size < -1:
+            end = source.tell()
+            source.seek(start)
+            walk.encodings[path] = source.read(end - start)
+        walk.note(path, start, source.tell(), self.type, value)
+        return value
+
+    def build_word(self, value: Any, out: bytearray, walk: Walk, path: str) -> None:
+        if value is None and self.nullable:
+            out += self.kept(value, path, walk) or VARINT.bytes_for(-1)
+            return
+        if not isinstance(value, (bytes, bytearray, memoryview)):
+            raise EncodeError(path, f"needs bytes, not {value!r}")
+        out += self.kept(bytes(value), path, walk) or VARINT.bytes_for(len(value)) + bytes(value)
+
+
+class Headers(Word):
+    """The headers of a record behind their number."""
+
+    least = 1
+    type = "headers"
+    header = fields(key=ZigzagBytes(nullable=False), value=ZigzagBytes())
+
+    def parse_word(self, source: Source, walk: Walk, path: str) -> list[dict[str, Any]]:
+        count = VARINT.parse_word(source, walk, f"{path}#count")
+        if not 0 <= count <= source.left():
+            at = source.tell()
+            raise DecodeError(path, at, f"says {count} headers at {at:#x}, {source.left()} bytes are left")
+        return [self.header.parse_word(source, walk, element(path, index)) for index in range(count)]
+
+    def build_word(self, value: Any, out: bytearray, walk: Walk, path: str) -> None:
+        VARINT.build_word(len(value), out, walk, f"{path}#count")
+        for index, header in enumerate(value):
+            self.header.build_word(header, out, walk, element(path, index))
+
+
+class Record(Word):
+    """A record of magic 2: its length, and fields that take exactly that."""
+
+    least = 7
+    type = "record"
+    body = fields(
+        attributes=Fixed("int8"),
+        timestampDelta=VARLONG,
+        offsetDelta=VARINT,
+        key=ZigzagBytes(),
+        value=ZigzagBytes(),
+        headers=Headers(),
+    )
+
+    def parse_word(self, source: Source, walk: Walk, path: str) -> dict[str, Any]:
+        place = child(path, "length")
+        start = source.tell()
+        size = VARINT.parse_word(source, walk, place)
+        if not 0 <= size <= source.left():
+            raise DecodeError(place, start, f"says {size} bytes at {start:#x}, {source.left()} left")
+        begin = source.tell()
+        value = self.body.parse_word(source, walk, path)
+        if source.tell() - begin != size:
+            raise DecodeError(place, start, f"says {size} bytes at {start:#x}, the fields take {source.tell() - begin}")
+        return value
+
+    def build_word(self, value: Any, out: bytearray, walk: Walk, path: str) -> None:
+        body = bytearray()
+        self.body.build_word(value, body, walk, path)
+        VARINT.build_word(len(body), out, walk, child(path, "length"))
+        out += body
+
+
+RECORD = Record()
+
+# Magic 2 (DefaultRecordBatch): 61 bytes, then the records. batchLength counts from partitionLeaderEpoch on; the crc is
+# a CRC-32C of all from `attributes` on. Attributes: bits 0-2 codec, 3 LogAppendTime, 4 transactional, 5 control, 6
+# delete horizon (KIP-534: then the base timestamp is the horizon).
+BATCH_HEADER = fields(
+    baseOffset=Fixed("int64"),
+    batchLength=Fixed("int32"),
+    partitionLeaderEpoch=Fixed("int32"),
+    magic=Fixed("int8"),
+    crc=Fixed("uint32"),
+    attributes=Fixed("uint16"),
+    lastOffsetDelta=Fixed("int32"),
+    baseTimestamp=Fixed("int64"),
+    maxTimestamp=Fixed("int64"),
+    producerId=Fixed("int64"),
+    producerEpoch=Fixed("int16"),
+    baseSequence=Fixed("int32"),
+    recordCount=Fixed("int32"),
+)
+
+# Magic 0 and 1 (LegacyRecord): the crc is a CRC-32 of all from `magic` on. Attributes: bits 0-2 codec, in magic 1 bit
+# 3 LogAppendTime. A wrapper's `offset` is that of its last message; inner ones are absolute in magic 0, relative in 1.
+_FRONT = {"offset": Fixed("int64"), "messageSize": Fixed("int32"), "crc": Fixed("uint32"), "magic": Fixed("int8")}
+_BACK = {"key": Sized("bytes", True, False), "value": Sized("bytes", True, False)}
+MESSAGES = (
+    fields(**_FRONT, attributes=Fixed("int8"), **_BACK),
+    fields(**_FRONT, attributes=Fixed("int8"), timestamp=Fixed("int64"), **_BACK),
+)
+
+# Control records (ControlRecordType, EndTransactionMarker). Other types' values are messages of Kafka's schemas.
+CONTROL_KEY = fields(version=Fixed("int16"), type=Fixed("int16"))
+END_TRANSACTION_MARKER = fields(version=Fixed("int16"), coordinatorEpoch=Fixed("int32"))

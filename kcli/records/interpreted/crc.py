@@ -1,0 +1,18 @@
+"""Checksums by libraries: CRC-32 of zlib, CRC-32C of the crc32c package."""
+
+from __future__ import annotations
+
+import zlib
+
+import crc32c as castagnoli
+from typing_extensions import Buffer
+
+__all__ = ["crc32", "crc32c"]
+
+
+def crc32(data: Buffer, value: int = 0) -> int:
+    return zlib.crc32(data, value)
+
+
+def crc32c(data: Buffer, value: int = 0) -> int:
+    return int(castagnoli.crc32c(data, value))

@@ -1,0 +1,94 @@
+"""Each field of record batches with its bytes, by the grammar: what `--format tree` and `hexdump` show.
+
+Compressed records have no bytes of their own in the input: their stored payload is one span.
+"""
+
+from __future__ import annotations
+
+from kcli.errors import DecodeError
+from kcli.grammar.batches import BATCH_HEADER, CONTROL_KEY, END_TRANSACTION_MARKER, MESSAGES, RECORD
+from kcli.grammar.source import Source, Span, Walk, child
+from kcli.grammar.structs import Struct
+from kcli.records.batches import CODEC_MASK, CONTROL
+from kcli.records.codecs import CODECS
+
+__all__ = ["batch_spans"]
+
+HEADER_2 = 61
+
+
+def batch_spans(data: bytes) -> tuple[list[Span], DecodeError | None]:
+    """The spans of all batches, and the first thing that can't be read: what follows it is one span, as bytes."""
+    spans: list[Span] = []
+    source, index = Source(data), 0
+    while source.left():
+        path = f"batches[{index}]"
+        start = source.tell()
+        try:
+            walk_entry(source, Walk(spans), path, data)
+        except DecodeError as error:
+            end = max((span.end for span in spans), default=start)
+            if end < len(data):
+                spans.append(Span(child(path, "_rest"), end, len(data), "bytes", data[end:]))
+            return spans, DecodeError(error.path, error.offset, error.reason)
+        index += 1
+    return spans, None
+
+
+def walk_entry(source: Source, walk: Walk, path: str, data: bytes) -> None:
+    start = source.tell()
+    if source.left() < 18:
+        raise DecodeError(path, start, f"{source.left()} bytes at {start:#x}, fewer than a batch has")
+    size = int.from_bytes(data[start + 8 : start + 12], "big", signed=True)
+    if size < 14:
+        raise DecodeError(path, start + 8, f"says {size} bytes at {start + 8:#x}: 14 or more expected")
+    if size > source.left() - 12:
+        raise DecodeError(path, start + 8, f"says {size} bytes at {start + 8:#x}, {source.left() - 12} left")
+    end, limit = start + 12 + size, source.limit
+    source.limit = end
+    magic = data[start + 16]
+    if magic < 2:
+        MESSAGES[magic].parse_word(source, walk, path)
+    else:
+        walk_batch(source, walk, path, end)
+    if source.tell() < end:
+        walk.note(child(path, "_rest"), source.tell(), end, "bytes", data[source.tell() : end])
+    source.limit = limit
+    source.seek(end)
+
+
+def walk_batch(source: Source, walk: Walk, path: str, end: int) -> None:
+    header = BATCH_HEADER.parse_word(source, walk, path)
+    codec = header["attributes"] & CODEC_MASK
+    if codec:
+        name = CODECS[codec] if codec < len(CODECS) else f"codec {codec}"
+        start = source.tell()
+        walk.note(
+            child(path, "records"), start, end, f"{name} of {header['recordCount']} records", source.read(end - start)
+        )
+        return
+    for index in range(max(header["recordCount"], 0)):
+        place = child(path, f"records[{index}]")
+        record = RECORD.parse_word(source, walk, place)
+        if header["attributes"] & CONTROL:
+            note_control(record, walk, place)
+
+
+def note_control(record: dict[str, bytes | None], walk: Walk, path: str) -> None:
+    """What a control record's key says, and a marker's value, inside the bytes noted for them."""
+    if walk.spans is None:
+        return
+    key, value = record["key"], record["value"]
+    for name, data, grammar in (("key", key, CONTROL_KEY), ("value", value, marker_of(key))):
+        span = next((span for span in reversed(walk.spans) if span.path == f"{path}.{name}"), None)
+        if data is None or grammar is None or span is None or len(data) < grammar.least:
+            continue
+        inner: list[Span] = []
+        grammar.parse_word(Source(data), Walk(inner), span.path)
+        shift = span.end - len(data)
+        at = walk.spans.index(span) + 1
+        walk.spans[at:at] = [each._replace(start=each.start + shift, end=each.end + shift) for each in inner]
+
+
+def marker_of(key: bytes | None) -> Struct | None:
+    return END_TRANSACTION_MARKER if key is not None and key[2:4] in (b"\0\0", b"\0\1") else None
