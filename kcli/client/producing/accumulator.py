@@ -1,0 +1,148 @@
+"""Records on their way to a broker, pure: gathered into batches, held for `linger.ms`, numbered, kept until answered.
+
+Rules, per partition:
+
+- A batch may go when it is full (`batch.size`), when another one waits behind it, when it has waited for `linger.ms`,
+  when everything is to be flushed, or when it is being sent again.
+- An idempotent producer (KIP-98) numbers the batches of a partition as they go out; sent again, a batch keeps its
+  sequence. At most `max.in.flight.requests.per.connection` are unanswered.
+- After a failure nothing of the partition goes out until all that is under way is answered; then what failed goes
+  first, in the order of its sequence, so that the broker never sees a gap.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+__all__ = ["Accumulator", "Queue", "Waiting"]
+
+# A record's own bytes beside key and value: lengths, attributes, deltas; and a batch's header.
+RECORD_OVERHEAD, BATCH_OVERHEAD = 12, 61
+MAX_SEQUENCE = 0x7FFF_FFFF
+
+Row = tuple[int, bytes | None, bytes | None, tuple[()]]
+TopicPartition = tuple[str, int]
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A batch. created in seconds of the caller's clock; sent_ns: when each record was given, for its latency.
+
+    number: its place among the batches sent, sequence: of its first record (-1: not sent yet, or not idempotent)
+    failed_at: when its leader turned out to have moved, None when it did not
+    """
+
+    partition: TopicPartition
+    created: float
+    rows: list[Row] = field(default_factory=list)
+    sent_ns: list[int] = field(default_factory=list)
+    size: int = BATCH_OVERHEAD
+    number: int = -1
+    sequence: int = -1
+    attempts: int = 0
+    failed_at: float | None = None
+    encoded: bytes | None = None
+
+
+class Queue:
+    """The batches of one partition."""
+
+    __slots__ = ("in_flight", "next_number", "next_sequence", "not_before", "partition", "retrying", "waiting")
+
+    def __init__(self, partition: TopicPartition) -> None:
+        self.partition = partition
+        self.waiting: deque[Waiting] = deque()
+        self.in_flight: list[Waiting] = []
+        self.next_sequence = self.next_number = 0
+        self.not_before = 0.0
+        self.retrying = False
+
+
+class Accumulator:
+    """linger in seconds, batch_size in bytes; bytes: of all that is not answered yet."""
+
+    def __init__(self, batch_size: int, linger: float, in_flight: int, *, idempotent: bool) -> None:
+        self.batch_size, self.linger, self.max_in_flight, self.idempotent = batch_size, linger, in_flight, idempotent
+        self.queues: dict[TopicPartition, Queue] = {}
+        self.bytes = 0
+        self.flushing = False
+
+    def append(self, partition: TopicPartition, row: Row, ns: int, now: float) -> tuple[bool, bool]:
+        """Add a record; whether it began a batch, and whether that batch has no room for another like it."""
+        queue = self.queues.get(partition)
+        if queue is None:
+            queue = self.queues[partition] = Queue(partition)
+        size = RECORD_OVERHEAD + len(row[1] or b"") + len(row[2] or b"")
+        last = queue.waiting[-1] if queue.waiting else None
+        began = last is None or last.number >= 0 or last.size + size > self.batch_size
+        if last is None or began:
+            last = Waiting(partition, now)
+            queue.waiting.append(last)
+        last.rows.append(row)
+        last.sent_ns.append(ns)
+        last.size += size
+        self.bytes += size
+        return bool(began), last.size + size > self.batch_size
+
+    def sendable(self, now: float) -> Iterator[Queue]:
+        """Partitions whose first batch may go now."""
+        for queue in self.queues.values():
+            if self.wait_of(queue, now) == 0.0:
+                yield queue
+
+    def wait_of(self, queue: Queue, now: float) -> float | None:
+        """Seconds until the first batch may go; 0: now, None: not before an answer (or a record) comes."""
+        if not queue.waiting or (queue.retrying and queue.in_flight) or len(queue.in_flight) >= self.max_in_flight:
+            return None
+        first = queue.waiting[0]
+        hold = queue.not_before - now
+        if not (self.flushing or first.attempts or len(queue.waiting) > 1 or first.size >= self.batch_size):
+            hold = max(hold, first.created + self.linger - now)
+        return max(hold, 0.0)
+
+    def next_wait(self, now: float) -> float | None:
+        """Seconds until time alone makes one more batch sendable; None when it never does."""
+        return min((wait for queue in self.queues.values() if (wait := self.wait_of(queue, now))), default=None)
+
+    def take(self, queue: Queue) -> Waiting:
+        """The first batch, which is under way from now on."""
+        batch = queue.waiting.popleft()
+        if batch.number < 0:
+            batch.number = queue.next_number
+            queue.next_number += 1
+            if self.idempotent:
+                batch.sequence = queue.next_sequence
+                queue.next_sequence = (queue.next_sequence + len(batch.rows)) & MAX_SEQUENCE
+        batch.attempts += 1
+        queue.in_flight.append(batch)
+        return batch
+
+    def finish(self, batch: Waiting) -> None:
+        """It was answered for good, well or not."""
+        queue = self.queues[batch.partition]
+        queue.in_flight.remove(batch)
+        queue.retrying = queue.retrying and any(each.attempts for each in queue.waiting)
+        self.bytes -= batch.size - BATCH_OVERHEAD
+
+    def retry(self, batch: Waiting, now: float, delay: float) -> None:
+        """It failed and is to go again, `delay` seconds from now at the earliest, in its place."""
+        queue = self.queues[batch.partition]
+        queue.in_flight.remove(batch)
+        at = 0
+        while at < len(queue.waiting) and 0 <= queue.waiting[at].number < batch.number:
+            at += 1
+        queue.waiting.insert(at, batch)
+        queue.retrying = True
+        queue.not_before = max(queue.not_before if delay else now, now + delay)
+
+    def is_first(self, batch: Waiting) -> bool:
+        """Is there no earlier batch of its partition that is not answered yet?"""
+        queue = self.queues[batch.partition]
+        others = (*queue.in_flight, *queue.waiting)
+        return not any(0 <= other.number < batch.number for other in others)
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(queue.waiting or queue.in_flight for queue in self.queues.values())

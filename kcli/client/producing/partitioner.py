@@ -1,0 +1,40 @@
+"""Which partition a record goes to: by its key's hash as in Kafka, else by turns, batch by batch (KIP-480)."""
+
+from __future__ import annotations
+
+__all__ = ["Partitioner", "murmur2"]
+
+MASK = 0xFFFFFFFF
+SEED = 0x9747B28C
+MULTIPLIER = 0x5BD1E995
+
+
+def murmur2(data: bytes) -> int:
+    """The 32-bit hash of Kafka's Utils.murmur2, unsigned."""
+    length = len(data)
+    h = SEED ^ length
+    whole = length & ~3
+    for at in range(0, whole, 4):
+        k = int.from_bytes(data[at : at + 4], "little") * MULTIPLIER & MASK
+        k = (k ^ k >> 24) * MULTIPLIER & MASK
+        h = (h * MULTIPLIER & MASK) ^ k
+    if length > whole:
+        h = (h ^ int.from_bytes(data[whole:], "little")) * MULTIPLIER & MASK
+    h = (h ^ h >> 13) * MULTIPLIER & MASK
+    return h ^ h >> 15
+
+
+class Partitioner:
+    """partitions: of the topic; the partition without a key stays until `turn` is called, when a batch is full."""
+
+    def __init__(self, partitions: int) -> None:
+        self.partitions = partitions
+        self.sticky = 0
+
+    def choose(self, key: bytes | None) -> int:
+        if key is None:
+            return self.sticky
+        return (murmur2(key) & 0x7FFFFFFF) % self.partitions
+
+    def turn(self) -> None:
+        self.sticky = (self.sticky + 1) % self.partitions

@@ -1,0 +1,80 @@
+"""What a producer run amounts to: rates, latency percentiles, and how long retries took to reach the new leader.
+
+The closing line has the form of Kafka's kafka-producer-perf-test.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from kcli.sessions.figures import Latencies
+
+__all__ = ["Statistics"]
+
+SHARES = ((50, 0.50), (95, 0.95), (99, 0.99), (99.9, 0.999))
+
+
+@dataclass
+class Statistics:
+    """records, bytes: acknowledged; latencies from a record's being given to its answer, in ns.
+
+    retries: batches sent again; hinted: of those, at once by a leader hint (KIP-951)
+    client_waits: from a leader error's arrival to the retry's leaving, in ns: the part that the client causes
+    """
+
+    records: int = 0
+    bytes: int = 0
+    failed: int = 0
+    retries: int = 0
+    hinted: int = 0
+    latencies: Latencies = field(default_factory=Latencies)
+    total_ns: int = 0
+    client_waits: Latencies = field(default_factory=Latencies)
+
+    def add(self, sent_ns: list[int], now_ns: int, size: int) -> None:
+        """A batch was acknowledged."""
+        add = self.latencies.add
+        for ns in sent_ns:
+            add(now_ns - ns)
+        self.records += len(sent_ns)
+        self.total_ns += now_ns * len(sent_ns) - sum(sent_ns)
+        self.bytes += size
+
+    def line(self, seconds: float) -> str:
+        """As kafka-producer-perf-test ends."""
+        percentiles = ", ".join(f"{self.percentile(share)} ms {name:g}th" for name, share in SHARES)
+        return (
+            f"{self.records} records sent, {self.records / seconds:f} records/sec "
+            f"({self.bytes / seconds / (1 << 20):.2f} MB/sec), {self.average():.2f} ms avg latency, "
+            f"{self.latencies.most / 1e6:.2f} ms max latency, {percentiles}."
+        )
+
+    def as_dict(self, seconds: float) -> dict[str, Any]:
+        """The same for scripts; latencies in ms."""
+        return {
+            "records": self.records,
+            "bytes": self.bytes,
+            "failed": self.failed,
+            "seconds": round(seconds, 3),
+            "recordsPerSecond": round(self.records / seconds, 1),
+            "bytesPerSecond": round(self.bytes / seconds, 1),
+            "latencyMs": {
+                "avg": round(self.average(), 3),
+                "max": round(self.latencies.most / 1e6, 3),
+                **{f"p{name:g}": self.exact(share) for name, share in SHARES},
+            },
+            "retries": self.retries,
+            "hintedRetries": self.hinted,
+            "errorToRetryMs": self.client_waits.summary(),
+        }
+
+    def average(self) -> float:
+        return self.total_ns / 1e6 / self.records if self.records else 0.0
+
+    def percentile(self, share: float) -> int:
+        return round(self.latencies.percentile(share) or 0.0)
+
+    def exact(self, share: float) -> float | None:
+        value = self.latencies.percentile(share)
+        return None if value is None else round(value, 3)
