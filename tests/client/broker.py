@@ -21,7 +21,8 @@ TOPIC_ID = "aaaaaaaaaaaaaaaaaaaaaQ"
 class FakeBroker:
     """answers: api key -> what to say to (version, request body); None: end the connection.
 
-    requests: (api key, version, body) of what came, in order; ranges: what ApiVersions tells.
+    requests: (api key, version, body) of what came, in order; ranges: what ApiVersions tells; silent: api keys that get
+    no answer.
     """
 
     def __init__(self, answers: dict[int, Answer] | None = None, ranges: dict[int, Range] | None = None) -> None:
@@ -31,6 +32,7 @@ class FakeBroker:
         self.requests: list[tuple[int, int, Body]] = []
         self.topics: dict[str, int] = {}
         self.connections = 0
+        self.silent: set[int] = set()
 
     def config(self, **settings: str) -> ClientConfig:
         given = {name.replace("_", "."): value for name, value in settings.items()}
@@ -45,6 +47,8 @@ class FakeBroker:
             body = self.answers[key](version, request.body)
             if body is None:
                 return
+            if key in self.silent:
+                continue
             header = {"correlationId": request.header["correlationId"]}
             refused = key == 18 and body.get("errorCode") == 35
             written = frames.encode_response(header, key, 0 if refused else version, body)
