@@ -74,6 +74,9 @@ class Engine(Streams):
             return at, "damage"
         return at, "end"
 
+    def push(self, data: bytes, ns: int, link: int, length: int) -> None:
+        self.packet(Packet(ns, data, length, link))
+
     def finish(self) -> None:
         self.close_all()
 

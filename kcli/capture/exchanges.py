@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from kcli.capture.bodies import Bodies
 from kcli.capture.connection import Connection
 from kcli.capture.events import Event, Exchange, Link
 from kcli.capture.files import drive
+from kcli.capture.ranges import Row
 from kcli.capture.tally import Tally
 from kcli.core import COMPILED
 
@@ -71,13 +72,28 @@ class Source:
             line = b"".join(failure.line() for failure in item.failures) + line
         self.engine.write(line)
 
+    def push(self, rows: Iterable[Row]) -> list[Item]:
+        """Feed packets that somebody else read, in order of time; what came out of them."""
+        for row in rows:
+            self.engine.push(row.data, row.ns, row.link, row.length)
+        return self.taken()
+
+    def finish(self) -> list[Item]:
+        """The end of the packets that were pushed."""
+        self.engine.finish()
+        return self.taken()
+
+    def taken(self) -> list[Item]:
+        taken = self.items[:]
+        self.items.clear()
+        return taken
+
     def pieces(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[list[Item]]:
         """What came out of each piece of the files, in order. InputError at the end for damaged files."""
         for _ in drive(self.paths, self.engine, self.new_reader, self.emit, moved):
             if self.items:
-                taken = self.items[:]
-                self.items.clear()
-                yield taken
+                yield self.taken()
+        self.tally.add_steady(self.engine)
 
     def lines(
         self,

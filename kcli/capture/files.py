@@ -86,6 +86,11 @@ class CaptureFile:
                 return
             self.end += count
 
+    @property
+    def place(self) -> int:
+        """How far the file itself, compressed or not, has been read; 0 for a pipe."""
+        return 0 if self.path == "-" else int(self.raw.tell())
+
     def use(self, count: int) -> None:
         self.start += count
         self.offset += count
@@ -236,10 +241,12 @@ def run_source(
 ) -> Iterator[int | None]:
     """Read a file up to `limit`; the last thing yielded is the time of its next packet where that stopped it."""
     file, reader = source.opened(), source.reader
+    place = 0
     while True:
         used, why = engine.run(reader, file.data, limit)
         file.use(used)
-        moved(used)
+        moved(file.place - place)
+        place = file.place
         if why == "limit":
             yield engine.next_ns
             return

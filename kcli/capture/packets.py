@@ -162,6 +162,24 @@ class Reader:
         size = min(block.length, len(block.rest), self.interfaces[0].snaplen or block.length)
         return Packet(self.last, block.rest[:size], block.length, self.interfaces[0].link)
 
+    def rows(self, data: memoryview) -> tuple[int, list[tuple[int, int, int, int, bytes, bytes]]]:
+        """(bytes used, [(offset, ns, link type, length on the wire, connection, packet)]) of the packets in `data`.
+
+        connection: bytes that are the same for both directions of one and for no other; empty where there is no TCP. It
+        stops before damage: `problem` says what.
+        """
+        at = 0
+        rows: list[tuple[int, int, int, int, bytes, bytes]] = []
+        try:
+            while at < len(data):
+                used, packet = self.take(data[at:])
+                if packet is not None:
+                    rows.append((at, packet.ns, packet.link, packet.length, connection_key(packet), packet.data))
+                at += used
+        except (ShortError, DamagedError):
+            pass
+        return at, rows
+
     def peek(self, data: memoryview) -> int | None:
         """Nanoseconds of the first packet, None where these bytes hold none. For a reader that has read nothing."""
         at, packet = 0, None
@@ -186,12 +204,30 @@ class Reader:
         if self.blocks:
             if len(data) < 12:
                 return False
-            size = u32(start[4:8])
+            size = int.from_bytes(start[4:8], "big" if self.big else "little")
             whole = 12 <= size <= LARGEST and size % 4 == 0 and len(data) >= size
             return bool(whole and u32(bytes(data[size - 4 : size])) == size)
         if len(data) < 16:
             return False
+        if not self.header_fits(start, self.last // NANO):
+            return False
+        end = 16 + self.order.record.parse(start).captured
+        return len(data) == end or (
+            len(data) >= end + 16 and self.header_fits(bytes(data[end : end + 16]), u32(start[:4]))
+        )
+
+    def header_fits(self, start: bytes, near: int) -> bool:
+        """Whether 16 bytes are a packet's header, of a time within a day of `near` seconds (0: any)."""
+        if int.from_bytes(start[8:12], "big" if self.big else "little") > 1 << 18:
+            return False  # most places: not worth a parse
         header = self.order.record.parse(start)
-        near = not self.last or abs(header.seconds - self.last // NANO) < 86400
-        fits = 20 <= header.captured <= header.length <= 1 << 18 and len(data) >= header.captured + 32
-        return bool(near and fits and header.fraction < self.interfaces[0].divisor)
+        if not 20 <= header.captured <= header.length <= 1 << 18 or header.fraction >= self.interfaces[0].divisor:
+            return False
+        return not near or abs(header.seconds - near) < 86400
+
+
+def connection_key(packet: Packet) -> bytes:
+    found = network.dissect(packet.link, packet.data, packet.length)
+    if isinstance(found, str):
+        return b""
+    return b"".join(address.rjust(16, b"\0") + port.to_bytes(2, "big") for address, port in sorted(found.ends))

@@ -291,7 +291,7 @@ class Streams:
             self.drain(flow)
 
     def pass_first(self, flow: Flow) -> bool:
-        """Pass on a segment that waits for the other direction, which waits for it: one of them has a damaged header."""
+        """Pass on a segment that waits for the other direction, which waits for it: a damaged header did that."""
         for side in flow.sides:
             if side.held and side.known:
                 side.held[0] = side.held[0]._replace(flags=side.held[0].flags & ~ACK)

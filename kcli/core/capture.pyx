@@ -74,6 +74,14 @@ cdef class Engine(Steady):
             at += used
         return at, "end"
 
+    def push(self, const uint8_t[::1] data not None, uint64_t ns, int link, uint32_t length):
+        """One packet that somebody else has read: `length` is that on the wire, `link` a LINKTYPE_ number."""
+        cdef Packet packet
+        packet.ts, packet.link, packet.length = ns, link, length
+        packet.captured = data.shape[0]
+        packet.data = &data[0] if packet.captured else NULL
+        self.packet(&packet)
+
     def finish(self):
         """The capture's end: whatever waits is resolved, whatever is unanswered said."""
         self.close_all()

@@ -70,4 +70,5 @@ cdef class Reader:
     cdef int simple(self, const uint8_t* p, size_t n, Packet* packet) except -2
     cdef int obsolete(self, const uint8_t* p, size_t n, Packet* packet) except -2
     cdef int stamp(self, uint32_t number, uint32_t high, uint32_t low, size_t room, Packet* packet) except -2
+    cdef bint header_fits(self, const uint8_t* p, uint64_t near) noexcept
     cdef bint plausible(self, const uint8_t* p, size_t n) noexcept

@@ -214,12 +214,18 @@ cdef class Reader:
         if n < 16:
             return False
         captured = self.u32(p + 8)
-        size = self.u32(p)
-        return (
-            captured <= self.u32(p + 12) <= 1 << 18 and self.u32(p + 4) < self.interfaces[0].divisor
-            and captured >= 20 and n >= captured + 32
-            and (self.last == 0 or (size + 86400 > self.last // NANO and size < self.last // NANO + 86400))
+        return self.header_fits(p, self.last // NANO) and (
+            n == captured + 16 or (n >= captured + 32 and self.header_fits(p + 16 + captured, self.u32(p)))
         )
+
+    cdef bint header_fits(self, const uint8_t* p, uint64_t near) noexcept:
+        """Whether 16 bytes are a packet's header, of a time within a day of `near` seconds (0: any)."""
+        cdef uint32_t captured = self.u32(p + 8), seconds = self.u32(p)
+        if captured < 20 or captured > self.u32(p + 12) or self.u32(p + 12) > 1 << 18:
+            return False
+        if self.u32(p + 4) >= self.interfaces[0].divisor:
+            return False
+        return near == 0 or (seconds + 86400 > near and seconds < near + 86400)
 
     def peek(self, const uint8_t[::1] data not None):
         """Nanoseconds of the first packet, None where these bytes hold none. Only for a reader that has read nothing."""
@@ -230,6 +236,29 @@ cdef class Reader:
             found = self.take(&data[at], data.shape[0] - at, &used, &packet)
             at += used if found > 0 else 0
         return packet.ts if found == FOUND_PACKET else None
+
+    def rows(self, const uint8_t[::1] data not None):
+        """(bytes used, [(offset, ns, link type, length on the wire, connection, packet)]) of the whole packets in `data`.
+
+        connection: bytes that are the same for both directions of one and for no other; empty where there is no TCP. It
+        stops before damage: `problem` says what.
+        """
+        cdef Packet packet
+        cdef Segment segment
+        cdef size_t at = 0, used = 0, n = data.shape[0]
+        cdef int found = FOUND_OTHER
+        cdef list rows = []
+        while at < n:
+            found = self.take(&data[at], n - at, &used, &packet)
+            if found <= 0:
+                break
+            if found == FOUND_PACKET:
+                key = b""
+                if dissect(&packet, &segment) == KC_TCP:
+                    key = (<const char*>&segment.ends)[: sizeof(Ends)]
+                rows.append((at, packet.ts, packet.link, packet.length, key, packet.data[: packet.captured]))
+            at += used
+        return at, rows
 
     def resume(self, const uint8_t[::1] data not None):
         """Bytes of damage to pass over: up to the next place where a packet may begin, all of them where there is none."""

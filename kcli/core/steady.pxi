@@ -63,7 +63,7 @@ cdef class Steady(Streams):
         free(self.spare.data)
 
     def counts(self):
-        """How often each API key was seen in the lines made here, which the owner has not seen."""
+        """How often each API key was seen in exchanges that the owner was not told of."""
         return {key: self.by_key[key] for key in range(KEYS) if self.by_key[key]}
 
     def write(self, bytes line not None):
@@ -236,25 +236,28 @@ cdef class Steady(Streams):
 
     cdef int exchanged(self, Flow* flow, Talk* talk, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
                        uint64_t answered, const uint8_t* response, size_t m) except -1:
-        cdef PyObject* plan = self.lines.plan(key, version)
-        if self.sink is not None:
-            if talk.link == NULL:
-                self.name_link(flow, talk)
-            if self.sink.take(talk.link, talk.link_size, key, version, ts, request, n, answered, response, m):
-                return 0
-        if self.text and <object>plan is not None:
-            if talk.link == NULL:
-                self.name_link(flow, talk)
-            if self.lines.put(<Plan>plan, talk.link, talk.link_size, ts, request, n, answered, response, m):
-                self.exchanges += 1
-                self.answered += response != NULL
-                self.message_bytes += n + PREFIX + (m + PREFIX if response != NULL else 0)
-                self.by_key[key] += 1
-                return 0
+        if (self.sink is not None or self.text) and self.put(flow, talk, key, version, ts, request, n, answered, response, m):
+            self.exchanges += 1
+            self.answered += response != NULL
+            self.message_bytes += n + PREFIX + (m + PREFIX if response != NULL else 0)
+            self.by_key[key] += 1
+            return 0
         self.owner.exchanged(
             ends_text(flow), talk.client, ts, request[:n], None if response == NULL else answered, None if response == NULL else response[:m]
         )
         return 0
+
+    cdef bint put(self, Flow* flow, Talk* talk, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
+                  uint64_t answered, const uint8_t* response, size_t m) except -1:
+        """Give an exchange to the owner's sink, or write its line; False where only the slower way can."""
+        cdef PyObject* plan = self.lines.plan(key, version)
+        if talk.link == NULL:
+            self.name_link(flow, talk)
+        if self.sink is not None and self.sink.take(talk.link, talk.link_size, key, version, ts, request, n, answered, response, m):
+            return True
+        if not self.text or <object>plan is None:
+            return False
+        return self.lines.put(<Plan>plan, talk.link, talk.link_size, ts, request, n, answered, response, m)
 
     cdef int name_link(self, Flow* flow, Talk* talk) except -1:
         ends = ends_text(flow)
