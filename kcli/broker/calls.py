@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
-
-from kcli.broker.storage.segment import Slice
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from kcli.broker.apis import Route
@@ -13,9 +11,19 @@ if TYPE_CHECKING:
     from kcli.broker.connection import Connection
     from kcli.broker.node import Node
 
-__all__ = ["Answer", "Call", "HangUpError", "Outcome", "Piece", "Spliced"]
+__all__ = ["Answer", "Call", "HangUpError", "Lazy", "Outcome", "Piece", "Spliced"]
 
-Piece = bytes | Slice
+
+class Lazy(Protocol):
+    """Bytes that are made while they are sent: a slice of a file, or what it is converted to. size: how many."""
+
+    @property
+    def size(self) -> int: ...
+
+    def __iter__(self) -> Iterator[bytes]: ...
+
+
+Piece = bytes | Lazy
 
 
 class HangUpError(Exception):
@@ -23,7 +31,7 @@ class HangUpError(Exception):
 
 
 class Spliced:
-    """A response's body that is encoded already, in pieces: bytes, and slices of files that are sent as they are."""
+    """A response's body that is encoded already, in pieces: bytes, and what is made while it is sent."""
 
     __slots__ = ("pieces",)
 

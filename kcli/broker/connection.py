@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from kcli.broker import apis
 from kcli.broker.calls import Answer, Call, HangUpError, Outcome, Piece, Spliced
 from kcli.broker.receiving import FrameReader, TooLongError
-from kcli.broker.storage.segment import Slice
 from kcli.errors import DecodeError
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ __all__ = ["Connection"]
 
 # What may wait behind the request that is being answered; then the socket is not read any more.
 MOST_WAITING, MOST_WAITING_BYTES = 128, 4 << 20
-CHUNK = 1 << 18
 HIGH_WATER = 1 << 20
 # A client that has closed its side and does not come back for its answer.
 HALF_CLOSED_SECONDS = 5.0
@@ -210,7 +208,7 @@ class Connection(asyncio.BufferedProtocol):
             return []
         body: list[Piece] = list(answer.pieces) if isinstance(answer, Spliced) else [call.route.encode(answer)]
         head = call.route.header(call.correlation)
-        size = len(head) + sum(each.size if isinstance(each, Slice) else len(each) for each in body)
+        size = len(head) + sum(len(each) if isinstance(each, bytes) else each.size for each in body)
         return [size.to_bytes(4, "big") + head, *body]
 
     def _send(self, call: Call, answer: Answer) -> None:
@@ -228,9 +226,9 @@ class Connection(asyncio.BufferedProtocol):
             if isinstance(each, bytes):
                 ready.append(each)
                 continue
-            for start in range(0, each.size, CHUNK):
-                ready.append(each.file.read(each.position + start, min(CHUNK, each.size - start)))
-                await self.write(b"".join(ready))
+            for chunk in each:
+                ready.append(chunk)
+                await self.write(b"".join(ready) if len(ready) > 1 else chunk)
                 ready = []
         await self.write(b"".join(ready))
 

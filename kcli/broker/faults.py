@@ -116,7 +116,7 @@ class Plan:
         if self.close < 0 and not self.split:
             await connection.send_pieces(pieces)
             return
-        data = b"".join(each if isinstance(each, bytes) else each.read() for each in pieces)
+        data = b"".join(each if isinstance(each, bytes) else b"".join(each) for each in pieces)
         data = data[: self.close] if self.close >= 0 else data
         size = self.split or len(data) or 1
         for start in range(0, len(data), size):

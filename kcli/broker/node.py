@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from kcli.broker.apis.incremental_fetch import watch_key
 from kcli.broker.connection import Connection
 from kcli.broker.receiving import SCRATCH
 from kcli.broker.topics import Key, Partition
@@ -61,7 +62,8 @@ class Node:
     def _tell(self, key: Key, size: int) -> None:
         for session in self.sessions.mark(key):
             self.watches.arrive(session.id, size)
-        self.drafts.mark(key)
+        for fetcher in self.drafts.mark(key):
+            self.watches.arrive(watch_key(fetcher), size)
         self.watches.arrive(key, size)
 
     def evict_sessions(self) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from kcli.broker.calls import Lazy
 from kcli.broker.codes import error_code
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import Aborted
@@ -33,7 +34,7 @@ class Read(NamedTuple):
     """What one partition says. diverging: (epoch, end offset) that the fetcher has to go back to."""
 
     result: Result
-    records: Slice | None = None
+    records: Lazy | None = None
     aborted: tuple[Aborted, ...] = ()
     diverging: tuple[int, int] | None = None
     partition: Partition | None = None

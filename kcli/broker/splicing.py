@@ -9,8 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable
 
-from kcli.broker.calls import Piece, Spliced
-from kcli.broker.storage.segment import Slice
+from kcli.broker.calls import Lazy, Piece, Spliced
 from kcli.grammar.primitives import write_varint
 
 __all__ = ["INLINE", "MARK", "splice"]
@@ -20,12 +19,12 @@ MARK = secrets.token_bytes(16)
 INLINE = 16 * 1024
 
 
-def splice(body: bytes, slices: Iterable[Slice], flexible: bool) -> Spliced:
-    """The body with each mark replaced by the next slice; flexible: lengths are compact."""
+def splice(body: bytes, records: Iterable[Lazy], flexible: bool) -> Spliced:
+    """The body with each mark replaced by the next records; flexible: lengths are compact."""
     pieces: list[Piece] = []
     start = 0
     prefix = 1 if flexible else 4
-    for each in slices:
+    for each in records:
         at = body.index(MARK, start)
         pieces.append(body[start : at - prefix] + length_of(each.size, flexible))
         pieces.append(each)

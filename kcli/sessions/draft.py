@@ -28,8 +28,8 @@ from kcli.sessions.values import Partition, Position, Result
 __all__ = ["NO_UUID", "UUID_MISMATCH", "DraftBroker", "DraftClient", "DraftRequest", "DraftResponse", "new_uuid"]
 
 NO_UUID = 0
-# The draft names no number for its error: one outside Kafka's.
-UUID_MISMATCH = 10227
+# The draft names no number for its error: the dialect kip-227-draft has one outside Kafka's.
+UUID_MISMATCH = 30227
 
 
 @dataclass(slots=True, frozen=True)
@@ -148,10 +148,12 @@ class DraftBroker:
         self._fetchers: dict[int | str, Registered] = {}
         self._interest: dict[Partition, set[int | str]] = {}
 
-    def mark(self, partition: Partition) -> None:
-        """Something about this partition changed."""
-        for fetcher in self._interest.get(partition, ()):
+    def mark(self, partition: Partition) -> Iterable[int | str]:
+        """Something about this partition changed; the fetchers that follow it."""
+        fetchers = tuple(self._interest.get(partition, ()))
+        for fetcher in fetchers:
             self._fetchers[fetcher].due.add(partition)
+        return fetchers
 
     def begin(self, request: DraftRequest) -> int:
         """Take the request in; an error code, 0 when it may be answered."""

@@ -1,44 +1,65 @@
 """Fetch v0-v18 (KIP-74, KIP-227 sessions, KIP-320 epochs, KIP-516 topic ids, KIP-595 divergence, KIP-951 hints).
 
 * Sessions from v7 on (`kcli.sessions`); topics go by id from v13 on. A fetch in a session looks only at what moved.
-* The answer waits until there are min_bytes, an error, a divergence, or max_wait_ms are over; a fetch of nothing
-  does not wait. While it waits nothing runs: what is written wakes it (`waiting`).
-* Records are slices of segment files (`splicing`), in the magic in which they were produced.
+* The answer waits until there are min_bytes, an error, a divergence, or max_wait_ms are over; a fetch of nothing does
+  not wait. While it waits nothing runs: what is written wakes it (`waiting`).
+* Records are slices of segment files (`splicing`), in the magic in which they were produced; below v4 in one that the
+  version knows (`conversion`, KIP-283).
 * v0-v2: the response ends in the middle of a batch where max_bytes says so, and there is no limit of the whole.
-* The draft of KIP-227 (dialect kip-227-draft): v7 is its full fetch, answered by `incremental_fetch`.
+* In the dialect kip-227-draft v7 is the draft's full fetch (`incremental_fetch`).
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
+from kcli.broker.apis import incremental_fetch
 from kcli.broker.calls import Answer, Call, Spliced
+from kcli.broker.fetching import Records, Work, positions
 from kcli.broker.leaders import Hints
-from kcli.broker.reading import Limits, Read, Reader
-from kcli.broker.splicing import INLINE, MARK, splice
-from kcli.broker.storage.segment import Slice
+from kcli.broker.reading import Read
+from kcli.broker.splicing import splice
 from kcli.broker.topics import Key
-from kcli.broker.waiting import Watch
 from kcli.sessions.broker import Fetch
 from kcli.sessions.rules import EPOCH_MISMATCH, FINAL_EPOCH, ID_NOT_FOUND, NO_SESSION, TOPIC_ID_MISMATCH
-from kcli.sessions.values import FetchRequest, FetchResponse, Position, Result
+from kcli.sessions.values import FetchRequest, FetchResponse, Position
 
-WHOLE_FIRST_SINCE, SESSIONS_SINCE, TOPIC_IDS_SINCE = 3, 7, 13
-NO_LIMIT = (1 << 31) - 1
+SESSIONS_SINCE, TOPIC_IDS_SINCE = 7, 13
 SESSION_ERRORS = frozenset([EPOCH_MISMATCH, ID_NOT_FOUND, TOPIC_ID_MISMATCH])
 
 
 def handle(call: Call) -> Answer | Awaitable[Answer]:
+    if incremental_fetch.is_draft(call):
+        return incremental_fetch.handle_full(call)
     if code := call.fault(among=SESSION_ERRORS):
         return {"errorCode": code, "responses": []}
-    fetch = call.node.sessions.begin(request_of(call), call.broker.now())
+    request = request_of(call)
+    fetch = call.node.sessions.begin(request, call.broker.now())
     if fetch.error:
         return {"errorCode": fetch.error, "responses": []}
-    work = Work(call, fetch)
-    work.look()
-    return work.answer() if work.is_done() else work.wait()
+
+    def encode(reads: dict[Key, Read]) -> Spliced:
+        return answer(call, fetch, reads)
+
+    wait = call.body["maxWaitMs"]
+    return Work(call, InSession(fetch), encode, by_id=request.topic_ids, max_wait_ms=wait).begin()
+
+
+class InSession:
+    """A fetch as the session machine sees it."""
+
+    def __init__(self, fetch: Fetch) -> None:
+        self.fetch = fetch
+
+    def candidates(self) -> Iterable[tuple[Key, Position]]:
+        return self.fetch.candidates()
+
+    def watched(self) -> Sequence[Hashable]:
+        session = self.fetch.session
+        if session is not None:
+            return (session.id,) if session.partitions else ()
+        return tuple(self.fetch.request.partitions)
 
 
 def request_of(call: Call) -> FetchRequest:
@@ -49,7 +70,7 @@ def request_of(call: Call) -> FetchRequest:
     return FetchRequest(
         body.get("sessionId", NO_SESSION),
         body.get("sessionEpoch", FINAL_EPOCH),
-        positions(body["topics"], field),
+        positions(body["topics"], field, position_of),
         tuple((each[field], index) for each in body.get("forgottenTopicsData", ()) for index in each["partitions"]),
         by_id,
         replica_of(body),
@@ -62,149 +83,66 @@ def replica_of(body: Mapping[str, Any]) -> int:
     return replica
 
 
-def positions(topics: Iterable[Mapping[str, Any]], field: str) -> dict[Key, Position]:
-    made: dict[Key, Position] = {}
-    for topic in topics:
-        name = topic[field]
-        for each in topic["partitions"]:
-            get = each.get
-            made[name, each["partition"]] = Position(
-                each["fetchOffset"],
-                get("logStartOffset", -1),
-                each["partitionMaxBytes"],
-                get("currentLeaderEpoch", -1),
-                get("lastFetchedEpoch", -1),
-            )
-    return made
+def position_of(row: Mapping[str, Any]) -> tuple[int, Position]:
+    get = row.get
+    return row["partition"], Position(
+        row["fetchOffset"],
+        get("logStartOffset", -1),
+        row["partitionMaxBytes"],
+        get("currentLeaderEpoch", -1),
+        get("lastFetchedEpoch", -1),
+    )
 
 
-class Work:
-    """One fetch on its way to an answer."""
-
-    def __init__(self, call: Call, fetch: Fetch) -> None:
-        self.call, self.fetch = call, fetch
-        body = call.body
-        most = call.broker.configs.int("fetch.max.bytes")
-        wanted = body.get("maxBytes", NO_LIMIT)
-        whole_first = call.version >= WHOLE_FIRST_SINCE
-        self.limits = Limits(
-            min(wanted, most) if whole_first else NO_LIMIT, whole_first, body.get("isolationLevel") == 1
-        )
-        self.min_bytes = min(body["minBytes"], most)
-        self.reads: dict[Key, Read] = {}
-        self.bytes = 0
-
-    def look(self) -> None:
-        """Read what may have something to tell."""
-        by_id = self.fetch.request.topic_ids
-        reader = Reader(self.call.broker.topics, self.call.node.id, by_id, self.limits)
-        self.reads = reader.read_all(self.fetch.candidates())
-        if self.call.broker.faults.rules:
-            self.add_faults()
-        self.bytes = reader.bytes
-
-    def add_faults(self) -> None:
-        for key, read in self.reads.items():
-            topic = self.call.broker.topics.get(key[0])
-            if topic is not None and (code := self.call.fault(topic.name, key[1])):
-                self.reads[key] = Read(Result(error=code), partition=read.partition)
-
-    def is_done(self) -> bool:
-        if (
-            self.bytes >= self.min_bytes
-            or self.call.body["maxWaitMs"] <= 0
-            or self.call.connection.half_closed.is_set()
-        ):
-            return True
-        session = self.fetch.session
-        if not (session.partitions if session is not None else self.fetch.request.partitions):
-            return True
-        return any(read.result.error or read.result.diverging for read in self.reads.values())
-
-    async def wait(self) -> Answer:
-        """Look again whenever enough was written, until it is done or its time is up."""
-        node = self.call.node
-        loop = node.loop
-        until = loop.time() + self.call.body["maxWaitMs"] / 1000
-        session = self.fetch.session
-        keys = [session.id] if session is not None else list(self.fetch.request.partitions)
-        while not self.is_done() and loop.time() < until:
-            watch = Watch(keys, self.min_bytes - self.bytes)
-            node.watches.add(watch)
-            self.call.connection.on_half_closed(watch.woken)
-            try:
-                async with asyncio.timeout_at(until):
-                    await watch.woken.wait()
-            except TimeoutError:
-                pass
-            finally:
-                node.watches.remove(watch)
-            self.look()
-        return self.answer()
-
-    def answer(self) -> Spliced | dict[str, Any]:
-        results = {key: read.result for key, read in self.reads.items()}
-        response = self.fetch.answer(results, self.call.broker.now())
-        return encode(self.call, response, self.reads)
-
-
-def encode(call: Call, response: FetchResponse, reads: Mapping[Key, Read]) -> Spliced | dict[str, Any]:
-    """The response's body, records spliced in."""
+def answer(call: Call, fetch: Fetch, reads: dict[Key, Read]) -> Spliced:
+    """What the session machine lets through, encoded, with records spliced in."""
+    records = Records(call)
+    if call.version < SESSIONS_SINCE:
+        asked = fetch.request.partitions
+        reads = {key: records.older(read, asked[key].fetch_offset) for key, read in reads.items()}
+    response = fetch.answer({key: read.result for key, read in reads.items()}, call.broker.now())
     hints = Hints(call)
-    rows = Rows(call.version, hints, call.body.get("isolationLevel") == 1)
-    for key in response.partitions:
-        rows.add(key, reads[key])
-    body: dict[str, Any] = {"responses": rows.topics}
+    body: dict[str, Any] = {"responses": rows(call, response, reads, records, hints)}
     if call.version >= SESSIONS_SINCE:
         body |= {"errorCode": response.error, "sessionId": response.session_id}
     body |= hints.endpoints()
-    encoded = call.route.response.write(body)
-    if not rows.slices and len(encoded) < INLINE:
-        return Spliced([encoded])
-    return splice(encoded, rows.slices, call.route.flexible)
+    return splice(call.route.response.write(body), records.spliced, call.route.flexible)
 
 
-class Rows:
-    """Rows by topic, neighbours of one topic together; `slices` are what the marks among them stand for."""
+def rows(
+    call: Call, response: FetchResponse, reads: Mapping[Key, Read], records: Records, hints: Hints
+) -> list[dict[str, Any]]:
+    """Rows by topic, neighbours of one topic together."""
+    field = "topicId" if call.version >= TOPIC_IDS_SINCE else "topic"
+    committed = call.body.get("isolationLevel") == 1
 
-    def __init__(self, version: int, hints: Hints, committed: bool) -> None:
-        self.version, self.hints, self.committed = version, hints, committed
-        self.field = "topicId" if version >= TOPIC_IDS_SINCE else "topic"
-        self.topics: list[dict[str, Any]] = []
-        self.slices: list[Slice] = []
+    def row(key: Key) -> dict[str, Any]:
+        read = reads[key]
+        made = partition_row(call.version, key[1], read, records, committed)
+        if read.result.error and read.partition is not None:
+            made |= hints.about(read.partition, read.result.error)
+        return made
 
-    def add(self, key: Key, read: Read) -> None:
-        if not self.topics or self.topics[-1][self.field] != key[0]:
-            self.topics.append({self.field: key[0], "partitions": []})
-        self.topics[-1]["partitions"].append(self.row(key[1], read))
+    return incremental_fetch.by_topic(field, ((key, row(key)) for key in response.partitions))
 
-    def row(self, index: int, read: Read) -> dict[str, Any]:
-        result, version = read.result, self.version
-        row: dict[str, Any] = {
-            "partitionIndex": index,
-            "errorCode": result.error,
-            "highWatermark": result.high_watermark,
-            "records": self.records(read.records),
-        }
-        if version >= 4:
-            row["lastStableOffset"] = result.last_stable_offset
-            row["abortedTransactions"] = (
-                [{"producerId": each.producer_id, "firstOffset": each.first_offset} for each in read.aborted]
-                if self.committed
-                else None
-            )
-        if version >= 5:
-            row["logStartOffset"] = result.log_start_offset
-        if version >= 12 and read.diverging is not None:
-            row["divergingEpoch"] = {"epoch": read.diverging[0], "endOffset": read.diverging[1]}
-        if result.error and read.partition is not None:
-            row |= self.hints.about(read.partition, result.error)
-        return row
 
-    def records(self, found: Slice | None) -> bytes:
-        if found is None:
-            return b""
-        if found.size <= INLINE:
-            return found.read()
-        self.slices.append(found)
-        return MARK
+def partition_row(version: int, index: int, read: Read, records: Records, committed: bool) -> dict[str, Any]:
+    result = read.result
+    row: dict[str, Any] = {
+        "partitionIndex": index,
+        "errorCode": result.error,
+        "highWatermark": result.high_watermark,
+        "records": records.field(read.records),
+    }
+    if version >= 4:
+        row["lastStableOffset"] = result.last_stable_offset
+        row["abortedTransactions"] = aborted_rows(read) if committed else None
+    if version >= 5:
+        row["logStartOffset"] = result.log_start_offset
+    if version >= 12 and read.diverging is not None:
+        row["divergingEpoch"] = {"epoch": read.diverging[0], "endOffset": read.diverging[1]}
+    return row
+
+
+def aborted_rows(read: Read) -> list[dict[str, int]]:
+    return [{"producerId": each.producer_id, "firstOffset": each.first_offset} for each in read.aborted]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from kcli.broker.storage.files import FilePool, LogFile
 from kcli.broker.storage.headers import Place, first_from, walk
@@ -13,10 +13,12 @@ from kcli.broker.storage.index import OffsetIndex, TimeIndex
 
 __all__ = ["Segment", "Slice"]
 
+CHUNK = 1 << 18
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
 
 
-class Slice(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Slice:
     """Bytes of a segment's file: they may end in the middle of a batch."""
 
     file: LogFile
@@ -25,6 +27,11 @@ class Slice(NamedTuple):
 
     def read(self) -> bytes:
         return self.file.read(self.position, self.size)
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The bytes, a chunk at a time."""
+        for start in range(0, self.size, CHUNK):
+            yield self.file.read(self.position + start, min(CHUNK, self.size - start))
 
 
 class Segment:

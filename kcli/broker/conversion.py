@@ -1,0 +1,72 @@
+"""Records in an older magic for fetches that know no newer one (KIP-283), made while they are sent.
+
+Fetch v0 and v1 know magic 0, v2 and v3 magic 0 and 1. What is stored in such a magic goes out as it is. The rest is
+converted in chunks (`kcli.records.fetching`), its size named before: so many bytes are sent, filled up where the
+converted records are fewer. A topic's message.downconversion.enable=false refuses it: UNSUPPORTED_VERSION. zstd has
+no older form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kcli.broker.calls import Lazy
+from kcli.broker.codes import error_code
+from kcli.broker.storage.headers import walk
+from kcli.broker.storage.segment import Slice
+from kcli.errors import InputError
+from kcli.records.conversion import Slice as Source
+from kcli.records.conversion import UnsupportedCompressionError
+from kcli.records.fetching import FetchSend
+
+__all__ = ["convert", "newest_magic"]
+
+UNSUPPORTED_VERSION, CORRUPT = error_code("UNSUPPORTED_VERSION"), error_code("CORRUPT_MESSAGE")
+UNSUPPORTED_COMPRESSION = error_code("UNSUPPORTED_COMPRESSION_TYPE")
+
+
+def newest_magic(version: int) -> int:
+    """The newest magic that a Fetch of this version knows."""
+    return 0 if version < 2 else 1 if version < 4 else 2
+
+
+def convert(found: Slice, version: int, offset: int, allowed: bool) -> Lazy | int:
+    """The slice itself where its records are old enough, else what they are converted to; an error code if neither.
+
+    offset: where the fetch begins; records before it may be left out.
+    """
+    most = newest_magic(version)
+    if not newer_than(found, most):
+        return found
+    if not allowed:
+        return UNSUPPORTED_VERSION
+    try:
+        return FetchSend(Source(reader(found), found.position, found.size), most, offset)
+    except UnsupportedCompressionError:
+        return UNSUPPORTED_COMPRESSION
+    except InputError:
+        return CORRUPT
+
+
+def newer_than(found: Slice, most: int) -> bool:
+    """Whether any batch in the slice is of a newer magic."""
+    end = found.position + found.size
+    places = walk(found.file, found.position, end)
+    return any(found.file.read(each.position + 16, 1)[0] > most for each in places) or starts_newer(found, most)
+
+
+def starts_newer(found: Slice, most: int) -> bool:
+    """The same of a first batch that is not whole in the slice."""
+    head = found.file.read(found.position + 16, 1)
+    return bool(head) and head[0] > most
+
+
+def reader(found: Slice) -> Callable[[memoryview, int], int]:
+    file = found.file
+
+    def read(into: memoryview, position: int) -> int:
+        data = file.read(position, len(into))
+        into[: len(data)] = data
+        return len(data)
+
+    return read

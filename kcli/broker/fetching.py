@@ -1,0 +1,141 @@
+"""A fetch between request and answer, whatever its dialect: look at what may be new, wait where that is not enough."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from kcli.broker.calls import Answer, Call, Lazy, Spliced
+from kcli.broker.conversion import convert, newest_magic
+from kcli.broker.reading import Limits, Read, Reader
+from kcli.broker.splicing import INLINE, MARK
+from kcli.broker.storage.segment import Slice
+from kcli.broker.topics import Key
+from kcli.broker.waiting import Watch
+from kcli.sessions.values import Position, Result
+
+__all__ = ["NO_LIMIT", "Conversation", "Records", "Work", "positions"]
+
+NO_LIMIT = (1 << 31) - 1
+WHOLE_FIRST_SINCE = 3
+NEWEST_MAGIC = 2
+
+
+class Conversation(Protocol):
+    """What a fetch is part of: a session, a session of the draft, or nothing."""
+
+    def candidates(self) -> Iterable[tuple[Key, Position]]:
+        """What to look at, in the order in which to fill the answer."""
+        ...
+
+    def watched(self) -> Sequence[Hashable]:
+        """What to wait for: the session, or each partition; empty when it is a fetch of nothing."""
+        ...
+
+
+def positions(
+    topics: Iterable[Mapping[str, Any]], field: str, position: Callable[[Mapping[str, Any]], tuple[int, Position]]
+) -> dict[Key, Position]:
+    """The partitions of a request; position: the index and position in a partition's row."""
+    made: dict[Key, Position] = {}
+    for topic in topics:
+        name = topic[field]
+        for each in topic["partitions"]:
+            index, where = position(each)
+            made[name, index] = where
+    return made
+
+
+class Work:
+    """min_bytes: how much is enough. encode: makes the answer's body of what was read."""
+
+    def __init__(
+        self,
+        call: Call,
+        conversation: Conversation,
+        encode: Callable[[dict[Key, Read]], Spliced],
+        *,
+        by_id: bool = False,
+        max_wait_ms: int,
+    ) -> None:
+        self.call, self.conversation, self.encode, self.by_id = call, conversation, encode, by_id
+        body, most = call.body, call.broker.configs.int("fetch.max.bytes")
+        whole_first = call.version >= WHOLE_FIRST_SINCE or "maxBytes" not in body
+        wanted = min(body.get("maxBytes", NO_LIMIT), most) if whole_first else NO_LIMIT
+        self.limits = Limits(wanted, whole_first, body.get("isolationLevel") == 1)
+        self.min_bytes = min(body["minBytes"], most)
+        self.max_wait = max_wait_ms / 1000
+        self.reads: dict[Key, Read] = {}
+        self.bytes = 0
+
+    def begin(self) -> Answer | Awaitable[Answer]:
+        self.look()
+        return self.encode(self.reads) if self.is_done() else self.wait()
+
+    def look(self) -> None:
+        """Read what may have something to tell."""
+        reader = Reader(self.call.broker.topics, self.call.node.id, self.by_id, self.limits)
+        self.reads = reader.read_all(self.conversation.candidates())
+        self.bytes = reader.bytes
+        if self.call.broker.faults.rules:
+            self.add_faults()
+
+    def add_faults(self) -> None:
+        for key, read in self.reads.items():
+            topic = self.call.broker.topics.get(key[0])
+            if topic is not None and (code := self.call.fault(topic.name, key[1])):
+                self.reads[key] = Read(Result(error=code), partition=read.partition)
+
+    def is_done(self) -> bool:
+        if self.bytes >= self.min_bytes or self.max_wait <= 0 or self.call.connection.half_closed.is_set():
+            return True
+        if any(read.result.error or read.result.diverging for read in self.reads.values()):
+            return True
+        return not self.conversation.watched()
+
+    async def wait(self) -> Answer:
+        """Look again whenever enough was written, until it is done or its time is up."""
+        node = self.call.node
+        until = node.loop.time() + self.max_wait
+        keys = self.conversation.watched()
+        while not self.is_done() and node.loop.time() < until:
+            watch = Watch(keys, self.min_bytes - self.bytes)
+            node.watches.add(watch)
+            self.call.connection.on_half_closed(watch.woken)
+            try:
+                async with asyncio.timeout_at(until):
+                    await watch.woken.wait()
+            except TimeoutError:
+                pass
+            finally:
+                node.watches.remove(watch)
+            self.look()
+        return self.encode(self.reads)
+
+
+class Records:
+    """The records fields of one answer: short ones as they are, long ones as a mark, with what is spliced in there."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.spliced: list[Lazy] = []
+        self.newest = newest_magic(call.version)
+
+    def older(self, read: Read, offset: int) -> Read:
+        """What a fetch of this version may be told: records in a magic that it knows, or an error."""
+        if read.records is None or self.newest >= NEWEST_MAGIC or not isinstance(read.records, Slice):
+            return read
+        allowed = read.partition is None or read.partition.topic.configs.down_converts
+        made = convert(read.records, self.call.version, offset, allowed)
+        if isinstance(made, int):
+            return Read(Result(error=made), partition=read.partition)
+        return read._replace(records=made)
+
+    def field(self, records: Lazy | None) -> bytes:
+        if records is None or records.size == 0:
+            return b""
+        if records.size <= INLINE:
+            return b"".join(records)
+        self.spliced.append(records)
+        return MARK
