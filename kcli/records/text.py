@@ -66,9 +66,9 @@ def write_piece(
 
     Returns where in the source to go on, and whether more bytes are needed there than the piece has.
     """
-    at, trusted = 0, -1
+    at, trusted, data = 0, -1, memoryview(piece.data)[: piece.size]
     while at < piece.stop:
-        status, at = writer.write(piece.data, at, piece.stop, piece.base, full, trusted, lines)
+        status, at = writer.write(data, at, piece.stop, piece.base, full, trusted, lines)
         if status == core.DONE:
             break
         verdict = assess(piece.data, piece.size, at, status, piece.last)

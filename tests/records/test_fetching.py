@@ -1,0 +1,98 @@
+"""Exact sends against what a 3.9 broker sends (LazyDownConversionRecordsSend), and the text of KIP-283."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+
+import pytest
+
+from kcli.errors import InputError, UsageError
+from kcli.records.conversion import Slice, down_convert
+from kcli.records.fetching import FetchSend, cut_slice
+from kcli.records.text import batches_json
+from tests.records.vectors import Sent, fetches, named
+
+# Kafka sends the first remaining batch twice where the first ones vanish; kcli does not.
+SENT_TWICE = ("marker-first", "marker-then-old", "marker-then-old-v0")
+CASES = [case for case in fetches() if not case.options.get("no_min_one")]
+
+
+def send(case: Sent, tail: str = "kafka") -> FetchSend:
+    first = case.options.get("first_offset", 0)
+    part = cut_slice(Slice.of(case.data), case.options.get("max_bytes", 2**31 - 1), first)
+    return FetchSend(part, case.magic, first, tail=tail)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_is_sent_is_what_a_broker_sends(case: Sent) -> None:
+    if case.error and not case.size:
+        with pytest.raises(InputError):
+            send(case)
+        return
+    made = send(case)
+    data = b"".join(made)
+    assert len(data) == made.size == case.size
+    if case.name in SENT_TWICE:
+        plain = b"".join(down_convert(case.data, case.magic))
+        assert data.startswith(plain) or plain.startswith(data)
+    elif not case.name.startswith("lz4-"):
+        assert hashlib.sha256(data).hexdigest() == case.sha256
+
+
+def test_the_kips_text_has_whole_messages_and_one_that_says_the_greatest_size() -> None:
+    data = named("none-create")
+    plain = b"".join(down_convert(data, 1))
+    part = cut_slice(Slice.of(data), 500)
+    sent = b"".join(FetchSend(part, 1, tail="kip"))
+    rows = json.loads(batches_json(sent))
+    whole = sum(row["sizeInBytes"] for row in rows if "event" not in row)
+    assert len(sent) == 500 and sent[:whole] == plain[:whole] and rows[-1]["event"] == "truncated"
+    assert sent[whole : whole + 12] == struct.pack(">qi", -1, 0x7FFFFFFF)[: 500 - whole]
+
+
+def test_a_shorter_result_is_filled_to_the_size() -> None:
+    data = named("none-append")
+    for tail, size in (("kip", 0x7FFFFFFF), ("kafka", None)):
+        sent = b"".join(FetchSend(Slice.of(data), 0, tail=tail))
+        plain = b"".join(down_convert(data, 0))
+        assert len(sent) == max(len(data), len(plain)) and sent.startswith(plain)
+        left = len(sent) - len(plain)
+        assert sent[len(plain) + 8 : len(plain) + 12] == struct.pack(">i", size or max(left + 1, 61))
+
+
+def test_a_slice_begins_at_the_batch_that_holds_the_offset() -> None:
+    data = named("idempotent")
+    rows = json.loads(batches_json(data))
+    part = cut_slice(Slice.of(data), 10**6, rows[2]["lastOffset"])
+    assert part.start == rows[0]["sizeInBytes"] + rows[1]["sizeInBytes"] and part.start + part.size == len(data)
+    assert cut_slice(Slice.of(data), 10**6, rows[-1]["lastOffset"] + 1).size == 0
+    assert cut_slice(Slice.of(data), 1).size == rows[0]["sizeInBytes"]
+    assert cut_slice(Slice.of(b""), 10).size == 0
+
+
+def test_an_offset_is_found_behind_batches_larger_than_the_look_ahead() -> None:
+    from kcli.records.builder import build_batch
+
+    data = b"".join(build_batch([(0, None, b"x" * 300_000, ())], offset) for offset in range(3))
+    assert cut_slice(Slice.of(data), 10**6, 2).start == len(data) // 3 * 2
+
+
+def test_an_unknown_tail_is_refused() -> None:
+    with pytest.raises(UsageError, match="kafka or kip"):
+        FetchSend(Slice.of(b""), 1, tail="other")
+
+
+def test_a_late_zstd_batch_leaves_the_rest_to_be_filled() -> None:
+    """A broker breaks off there when more than 131072 bytes are left."""
+    from kcli.records.builder import build_batch
+
+    records = [(0, None, b"x" * 1000, ())]
+    first, late = build_batch(records * 3, 0), build_batch([(0, None, bytes(range(256)) * 1200, ())], 3, codec="zstd")
+    big = build_batch([(0, None, b"y" * 300_000, ())], 4, codec="none")
+    data = first + late + big
+    sent = b"".join(FetchSend(Slice.of(data), 1, chunk_bytes=len(first)))
+    plain = b"".join(down_convert(first, 1))
+    assert len(sent) == len(data) and sent.startswith(plain)
+    assert struct.unpack(">qi", sent[len(plain) : len(plain) + 12]) == (-1, len(sent) - len(plain) + 1)

@@ -1,0 +1,98 @@
+"""Whole sources as lines: the same whatever the pieces, the workers and the damage."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from kcli.records import sweep
+from kcli.records.conversion import Slice
+from kcli.records.pieces import Piece
+from kcli.records.sweep import sweep_lines
+from kcli.records.text import Findings, new_writer, write_piece
+from tests.records.vectors import good, mixed_batches
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "PIECE_BYTES", 700)
+
+
+def lines(data: bytes, workers: int, full: bool = True, seekable: bool = True) -> tuple[bytes, Findings]:
+    out: list[bytes] = []
+    found = sweep_lines(
+        Slice.of(data).read, lambda text: out.append(bytes(text)), full, seekable=seekable, workers=workers, payloads=True
+    )
+    return b"".join(out), found
+
+
+def at_once(data: bytes) -> bytes:
+    writer = new_writer()
+    write_piece(writer, Piece(bytearray(data), len(data), len(data), 0, True), True, True, [])
+    return writer.take()
+
+
+SEGMENT = b"".join(case.data for case in good() if len(case.data) < 5000)
+
+
+@pytest.mark.parametrize("workers", [0, 2, 3])
+def test_pieces_and_workers_change_nothing(workers: int) -> None:
+    text, found = lines(SEGMENT, workers)
+    assert text == at_once(SEGMENT)
+    assert not found.damaged and found.batches == text.count(b"\n")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_damage_costs_no_batch_more_than_it_has_to(seed: int) -> None:
+    """What was guessed behind the damage is read again from where sound batches go on."""
+    chance = random.Random(seed)
+    data = bytearray(SEGMENT)
+    for _ in range(seed % 3 + 1):
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    if seed % 4 == 0:
+        del data[-chance.randrange(1, 60) :]
+    texts = {lines(bytes(data), workers)[0] for workers in (0, 2)}
+    assert len(texts) == 1
+    sound = {json.dumps(row) for row in map(json.loads, at_once(SEGMENT).splitlines())}
+    read = [json.dumps(row) for row in map(json.loads, texts.pop().splitlines())]
+    assert len(sound) - len(sound & set(read)) <= seed % 3 + 2
+
+
+def test_a_cut_batch_behind_a_longer_piece_is_not_taken_for_whole() -> None:
+    """The buffer still has older bytes behind what was read last."""
+    data = (mixed_batches() * 3)[:-20]
+    rows = [json.loads(line) for line in lines(data, 0)[0].splitlines()]
+    assert rows[-1]["event"] == "truncated" and rows[-1]["bytes"] == 58
+
+
+def test_a_pipe_is_read_in_order() -> None:
+    position = 0
+
+    def read(into: memoryview, at: int) -> int:
+        nonlocal position
+        assert at == position
+        part = SEGMENT[at : at + min(len(into), 333)]
+        into[: len(part)] = part
+        position += len(part)
+        return len(part)
+
+    out: list[bytes] = []
+    sweep_lines(read, lambda text: out.append(bytes(text)), True, seekable=False, payloads=True)
+    assert b"".join(out) == at_once(SEGMENT)
+
+
+def test_an_error_in_a_hook_is_raised() -> None:
+    def fails(_key: bytes | None, _value: bytes | None) -> bytes:
+        raise ZeroDivisionError
+
+    for workers in (0, 2):
+        with pytest.raises(ZeroDivisionError):
+            sweep_lines(Slice.of(SEGMENT).read, lambda _: None, True, record=fails, workers=workers)
+
+
+def test_progress_reaches_the_end() -> None:
+    seen: list[int] = []
+    sweep_lines(Slice.of(SEGMENT).read, lambda _: None, False, progress=seen.append, workers=2)
+    assert seen == sorted(seen) and seen[-1] == len(SEGMENT)

@@ -1,0 +1,125 @@
+"""JSON of batches against what Kafka's own reader says of the same bytes."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from kcli.records.text import Findings, batches_json, new_writer, write_piece
+from tests.records.vectors import Case, bad, good, mixed_batches, truth
+
+SHARED = ("lastOffset", "magic", "compression", "sizeInBytes", "crc")
+OF_MAGIC_2 = (
+    "baseOffset",
+    "isTransactional",
+    "isControl",
+    "partitionLeaderEpoch",
+    "producerId",
+    "producerEpoch",
+    "baseSequence",
+    "count",
+)
+OF_TIME = ("maxTimestamp", "timestampType")
+
+
+def content(value: Any) -> str | None:
+    if value is None:
+        return None
+    return str(value["base64"]) if isinstance(value, dict) else base64.b64encode(value.encode()).decode()
+
+
+def as_kafka(row: dict[str, Any]) -> dict[str, Any]:
+    names = SHARED + OF_TIME * (row["magic"] > 0) + OF_MAGIC_2 * (row["magic"] > 1)
+    return {name: row[name] for name in names}
+
+
+def records_as_kafka(row: dict[str, Any], timed: bool) -> list[tuple[Any, ...]]:
+    return [
+        (
+            record["offset"],
+            record["timestamp"] if timed else -1,
+            content(record["key"]),
+            content(record["value"]),
+            [[header["key"], content(header["value"])] for header in record["headers"]],
+        )
+        for record in row["records"]
+    ]
+
+
+def kafkas_records(records: list[dict[str, Any]], timed: bool) -> list[tuple[Any, ...]]:
+    return [
+        (r["offset"], r["timestamp"] if timed else -1, r["key"], r["value"], r.get("headers", [])) for r in records
+    ]
+
+
+@pytest.mark.parametrize("case", good(), ids=str)
+def test_batches_and_records_are_what_kafka_reads(case: Case) -> None:
+    findings = Findings()
+    rows = json.loads(batches_json(case.data, "full", findings))
+    expected = truth(case.dump)
+    assert [as_kafka(row) for row in rows] == [as_kafka(batch) for batch, _ in expected]
+    assert all(row["crcValid"] is True for row in rows) and not findings.damaged
+    for row, (batch, records) in zip(rows, expected, strict=True):
+        timed = batch["magic"] > 0
+        assert records_as_kafka(row, timed) == kafkas_records(records, timed)
+
+
+@pytest.mark.parametrize("case", bad(), ids=str)
+def test_of_damaged_segments_every_batch_is_read_that_kafka_reads(case: Case) -> None:
+    findings = Findings()
+    rows = [row for row in json.loads(batches_json(case.data, "full", findings)) if "event" not in row]
+    left = iter(rows)
+    for batch, records in truth(case.dump):
+        if batch["isValid"] and "error" not in batch:
+            timed = batch["magic"] > 0
+            wanted = as_kafka(batch), kafkas_records(records, timed)
+            assert any((as_kafka(row), records_as_kafka(row, timed)) == wanted for row in left), batch["position"]
+    wrong = any(row["type"] == "error" or row.get("isValid") is False for row in case.dump)
+    assert findings.damaged or not wrong
+
+
+def test_without_records_only_headers_are_shown() -> None:
+    rows = json.loads(batches_json(mixed_batches(), "batches"))
+    assert all("records" not in row and "_payload" not in row for row in rows)
+    assert [row["count"] for row in rows[:2]] == [5, 1]
+
+
+def test_old_messages_lack_fields() -> None:
+    rows = json.loads(batches_json(mixed_batches()))
+    old = next(row for row in rows if row["magic"] == 0)
+    assert old["timestampType"] == "NoTimestampType" and old["maxTimestamp"] == -1
+    assert old["producerId"] is None and old["isControl"] is None and old["baseTimestamp"] is None
+
+
+def test_a_marker_says_what_it_is() -> None:
+    last = json.loads(batches_json(mixed_batches()))[-1]
+    assert last["isControl"] is True
+    assert last["records"][0]["_control"] == {"type": "COMMIT", "version": 0, "data": {"coordinatorEpoch": 2}}
+
+
+def test_a_cut_batch_at_the_end_is_an_event_and_lawful() -> None:
+    findings = Findings()
+    rows = json.loads(batches_json(mixed_batches()[:-3], "full", findings))
+    assert rows[-1]["event"] == "truncated" and rows[-1]["bytes"] == 75
+    assert not findings.damaged and findings.damages[0].lawful
+
+
+def test_a_wrong_checksum_is_shown_and_found() -> None:
+    data = bytearray(mixed_batches())
+    data[70] ^= 1
+    findings = Findings()
+    rows = json.loads(batches_json(bytes(data), "batches", findings))
+    assert rows[0]["crcValid"] is False and rows[1]["crcValid"] is True
+    assert findings.damaged and findings.wrong_checksums == 1
+
+
+def test_a_piece_says_where_to_go_on_when_it_needs_more() -> None:
+    from kcli.records.pieces import Piece
+
+    data = bytearray(mixed_batches())
+    piece = Piece(data, len(data) - 5, len(data) - 5, 100, False)
+    writer = new_writer()
+    assert write_piece(writer, piece, False, True, []) == (100 + len(data) - 78, True)
