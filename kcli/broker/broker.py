@@ -21,7 +21,7 @@ from kcli.broker.configs import Configs
 from kcli.broker.datadir import DataDir
 from kcli.broker.faults import Faults, Rule
 from kcli.broker.groups.coordinator import Groups
-from kcli.broker.metalog import MetadataLog
+from kcli.broker.metalog import BROKER, TOPIC, MetadataLog
 from kcli.broker.node import Node
 from kcli.broker.topics import Partition, Topic, Topics, new_topic_id
 from kcli.errors import NetworkError, UsageError
@@ -189,6 +189,26 @@ class Broker:
         ids = self.node_ids
         return [tuple(ids[(start + index + copy) % len(ids)] for copy in range(copies)) for index in range(partitions)]
 
+    def add_partitions(self, topic: Topic, replicas: Iterable[tuple[int, ...]]) -> None:
+        have = len(topic.partitions)
+        self.topics.add_partitions(topic, replicas)
+        self.metadata.partitions_added(topic.partitions[have:])
+
+    def configure_topic(self, topic: Topic, changes: Mapping[str, str | None]) -> None:
+        """Set configs of a topic's own, or with None take them back."""
+        kept = {name: text for name, text in topic.configs.own.items() if name not in changes}
+        given = {name: text for name, text in changes.items() if text is not None}
+        self.topics.reconfigure(topic, kept | given)
+        self.metadata.configured(TOPIC, topic.name, changes)
+
+    def configure(self, changes: Mapping[str, str | None]) -> None:
+        """The same for the broker itself; topics that have none of their own follow."""
+        for name, text in changes.items():
+            self.configs.set(name, text)
+        for topic in self.topics:
+            self.topics.reconfigure(topic, topic.configs.own)
+        self.metadata.configured(BROKER, "", changes)
+
     def delete_topic(self, topic: Topic) -> None:
         self.metadata.topic_removed(topic)
         self.topics.remove(topic)
@@ -204,6 +224,13 @@ class Broker:
         partition.epoch += 1
         self.metadata.leader_moved(partition)
         self.changed(partition)
+
+    def reassign(self, partition: Partition, replicas: tuple[int, ...]) -> None:
+        """Other nodes hold the partition; its leader stays, unless it is none of them."""
+        partition.replicas = replicas
+        self.metadata.reassigned(partition)
+        if partition.leader not in replicas:
+            self.move_leader(partition, replicas[0])
 
     def appended(self, partition: Partition, size: int) -> None:
         """Records were written: fetches that wait for them go on."""

@@ -18,6 +18,7 @@ or any of
     close[=BYTES]    it is done, and the connection is closed after so many bytes of the answer (0)
     split=BYTES      the answer comes in pieces of so many bytes, each in a packet of its own
     evict            all fetch sessions of the broker are evicted first
+    move[=NODE]      the partitions that the request names, and the rule is about, get another leader first
 
 Chance comes from one seeded generator: the same requests with the same seed meet the same faults.
 """
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
 __all__ = ["Faults", "Plan", "Rule", "parse_rule", "read_rules"]
 
 FLAGS = ("ignore", "drop", "evict")
-NUMBERS = ("partition", "after", "count", "every", "delay", "close", "split")
+NUMBERS = ("partition", "after", "count", "every", "delay", "close", "split", "move")
+NEXT_NODE, NOWHERE = -2, -1
 TEXTS = ("api", "topic", "client", "error", "probability")
 # Apart pieces leave in packets of their own.
 BETWEEN_PIECES = 0.001
@@ -70,9 +72,16 @@ class Rule:
     close: int = -1
     split: int = 0
     evict: bool = False
+    move: int = NOWHERE
     text: str = ""
     met: int = field(default=0, compare=False)
     applied: int = field(default=0, compare=False)
+
+    @property
+    def acts(self) -> bool:
+        """Whether something else than an error is to happen."""
+        moves, closes = self.move != NOWHERE, self.close >= 0
+        return bool(self.delay or self.ignore or self.drop or closes or self.split or self.evict or moves)
 
     def matches(self, call: Call) -> bool:
         return (not self.apis or call.route.api_key in self.apis) and (not self.client or call.client_id == self.client)
@@ -102,10 +111,13 @@ class Plan:
         self.close = max(each.close for each in rules)
         self.split = max(each.split for each in rules)
         self.evict = any(each.evict for each in rules)
+        self.moves = [each for each in rules if each.move != NOWHERE]
 
     def handle(self, call: Call) -> Outcome:
         if self.evict:
             call.node.evict_sessions()
+        for rule in self.moves:
+            move_leaders(rule, call)
         return None if self.ignore else call.route.handle(call)
 
     async def send(self, connection: Connection, pieces: Sequence[Piece]) -> None:
@@ -125,6 +137,18 @@ class Plan:
                 await asyncio.sleep(BETWEEN_PIECES)
         if self.close >= 0:
             connection.close()
+
+
+def move_leaders(rule: Rule, call: Call) -> None:
+    """The partitions of a request that a rule is about are led by the node it names, or by the next one."""
+    ids = call.broker.node_ids
+    for name, index in call.places():
+        partition = call.broker.topics.find((name, index))
+        if partition is None or not rule.concerns(name, index):
+            continue
+        to = ids[(ids.index(partition.leader) + 1) % len(ids)] if rule.move == NEXT_NODE else rule.move
+        if to in ids and to != partition.leader:
+            call.broker.move_leader(partition, to)
 
 
 class Faults:
@@ -184,15 +208,17 @@ def parse_rule(text: str) -> Rule:
             setattr(rule, name, True)
         elif name == "close" and not given:
             rule.close = 0
+        elif name == "move" and not given:
+            rule.move = NEXT_NODE
         elif name in NUMBERS:
             setattr(rule, name, number(text, name, value))
         elif name in TEXTS and value:
             set_text(rule, text, name, value)
         else:
             raise UsageError(f"--fault {text}: {part!r} means nothing; there are {', '.join(TEXTS + NUMBERS + FLAGS)}")
-    acts = rule.delay or rule.ignore or rule.drop or rule.close >= 0 or rule.split or rule.evict
-    if bool(acts) == bool(rule.error):
-        raise UsageError(f"--fault {text}: what is to happen? error=NAME, or delay, ignore, drop, close, split, evict")
+    if rule.acts == bool(rule.error):
+        ways = "delay, ignore, drop, close, split, evict, move"
+        raise UsageError(f"--fault {text}: what is to happen? error=NAME, or any of {ways}")
     return rule
 
 

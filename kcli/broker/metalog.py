@@ -22,7 +22,7 @@ from kcli.schemas.catalog import catalog
 if TYPE_CHECKING:
     from kcli.broker.broker import Broker
 
-__all__ = ["FOLDER", "MetadataLog"]
+__all__ = ["BROKER", "FOLDER", "TOPIC", "MetadataLog"]
 
 FOLDER = "__cluster_metadata-0"
 FRAME_VERSION = 1
@@ -122,6 +122,11 @@ class MetadataLog:
         value = {"partitionId": partition.index, "topicId": partition.topic.id, "leader": partition.leader}
         self.write([("PartitionChangeRecord", 0, value)])
 
+    def reassigned(self, partition: Partition) -> None:
+        place = {"partitionId": partition.index, "topicId": partition.topic.id}
+        replicas = list(partition.replicas)
+        self.write([("PartitionChangeRecord", 0, place | {"isr": replicas, "replicas": replicas})])
+
     def new_producer_id(self) -> int:
         taken = next(self._ids, None)
         if taken is None:
@@ -188,7 +193,11 @@ class MetadataLog:
     def move(self, value: Mapping[str, Any]) -> None:
         topic = self.broker.topics.by_id.get(value["topicId"])
         partition = topic.partition(value["partitionId"]) if topic is not None else None
-        if partition is not None and value.get("leader", -2) != -2:
+        if partition is None:
+            return
+        if value.get("replicas"):
+            partition.replicas = tuple(value["replicas"])
+        if value.get("leader", -2) != -2:
             partition.leader = value["leader"]
             partition.epoch += 1
 

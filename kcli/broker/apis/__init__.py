@@ -50,7 +50,16 @@ APIS: Mapping[int, Implemented] = {
     22: Implemented("init_producer_id", Range(0, 6)),
     23: Implemented("offset_for_leader_epoch", Range(0, 4)),
     32: Implemented("describe_configs", Range(0, 4)),
+    33: Implemented("alter_configs", Range(0, 2)),
+    37: Implemented("create_partitions", Range(0, 3)),
+    42: Implemented("delete_groups", Range(0, 3)),
+    43: Implemented("elect_leaders", Range(0, 2)),
+    44: Implemented("incremental_alter_configs", Range(0, 1)),
+    45: Implemented("alter_partition_reassignments", Range(0, 1)),
+    46: Implemented("list_partition_reassignments", Range(0, 0)),
+    47: Implemented("offset_delete", Range(0, 0)),
     60: Implemented("describe_cluster", Range(0, 2)),
+    75: Implemented("describe_topic_partitions", Range(0, 0)),
 }
 
 # What only a dialect has.

@@ -1,0 +1,79 @@
+"""AlterConfigs v0-v2 (KIP-133) and what it shares with IncrementalAlterConfigs: configs of topics and of the broker.
+
+Here all of a resource's configs are replaced by those given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kcli.broker.apis.create_topics import check_config
+from kcli.broker.calls import Call
+from kcli.broker.codes import error_code
+from kcli.broker.configs import BROKER, parse
+from kcli.broker.storage.incoming import RefusedError
+from kcli.errors import UsageError
+
+TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
+
+# What a resource's configs become: from those it has, and what the request says of it. None takes one back.
+Change = Callable[[Mapping[str, str], Mapping[str, Any]], dict[str, str | None]]
+
+
+def handle(call: Call) -> dict[str, Any]:
+    return alter(call, replace_all)
+
+
+def replace_all(own: Mapping[str, str], wanted: Mapping[str, Any]) -> dict[str, str | None]:
+    gone: dict[str, str | None] = dict.fromkeys(own)
+    return gone | {each["name"]: each["value"] for each in wanted["configs"]}
+
+
+def alter(call: Call, change: Change) -> dict[str, Any]:
+    return {"responses": [result(call, each, change) for each in call.body["resources"]]}
+
+
+def result(call: Call, wanted: Mapping[str, Any], change: Change) -> dict[str, Any]:
+    row = {"resourceType": wanted["resourceType"], "resourceName": wanted["resourceName"], "errorMessage": None}
+    if code := call.fault():
+        return row | {"errorCode": code}
+    try:
+        apply(call, wanted, change)
+    except RefusedError as refused:
+        return row | {"errorCode": error_code(refused.error), "errorMessage": str(refused)}
+    return row | {"errorCode": 0}
+
+
+def apply(call: Call, wanted: Mapping[str, Any], change: Change) -> None:
+    kind, name = wanted["resourceType"], wanted["resourceName"]
+    if kind == TOPIC_RESOURCE:
+        alter_topic(call, name, wanted, change)
+    elif kind == BROKER_RESOURCE and name in ("", *map(str, call.broker.node_ids)):
+        alter_broker(call, wanted, change)
+    else:
+        raise RefusedError("INVALID_REQUEST", f"resource {name!r} of type {kind}: a topic or this broker expected")
+
+
+def alter_topic(call: Call, name: str, wanted: Mapping[str, Any], change: Change) -> None:
+    topic = call.broker.topics.by_name.get(name)
+    if topic is None:
+        raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", f"no topic {name}")
+    changes = change(topic.configs.own, wanted)
+    for key, value in changes.items():
+        if value is not None:
+            check_config(key, value)
+    if not call.body["validateOnly"]:
+        call.broker.configure_topic(topic, changes)
+
+
+def alter_broker(call: Call, wanted: Mapping[str, Any], change: Change) -> None:
+    changes = change(call.broker.configs.given, wanted)
+    for key, value in changes.items():
+        try:
+            if value is not None:
+                parse(BROKER, key, value)
+        except UsageError as error:
+            raise RefusedError("INVALID_CONFIG", str(error)) from None
+    if not call.body["validateOnly"]:
+        call.broker.configure(changes)

@@ -1,0 +1,46 @@
+"""AlterPartitionReassignments v0-v1 (KIP-455): other replicas for a partition, at once, since all nodes share its log.
+
+A leader that is none of the new replicas makes room for the first of them. Nothing is ever under way, so there is
+nothing to cancel: null replicas are NO_REASSIGNMENT_IN_PROGRESS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kcli.broker.calls import Call
+from kcli.broker.codes import error_code
+
+
+def handle(call: Call) -> dict[str, Any]:
+    if code := call.fault():
+        return {"errorCode": code, "errorMessage": None, "responses": []}
+    rows = [
+        {
+            "name": topic["name"],
+            "partitions": [
+                {
+                    "partitionIndex": each["partitionIndex"],
+                    "errorCode": reassign(call, topic["name"], each),
+                    "errorMessage": None,
+                }
+                for each in topic["partitions"]
+            ],
+        }
+        for topic in call.body["topics"]
+    ]
+    return {"errorCode": 0, "errorMessage": None, "responses": rows}
+
+
+def reassign(call: Call, name: str, wanted: Mapping[str, Any]) -> int:
+    partition = call.broker.topics.find((name, wanted["partitionIndex"]))
+    if partition is None:
+        return error_code("UNKNOWN_TOPIC_OR_PARTITION")
+    replicas = wanted["replicas"]
+    if replicas is None:
+        return error_code("NO_REASSIGNMENT_IN_PROGRESS")
+    if not replicas or len(set(replicas)) < len(replicas) or set(replicas) - set(call.broker.node_ids):
+        return error_code("INVALID_REPLICA_ASSIGNMENT")
+    call.broker.reassign(partition, tuple(replicas))
+    return 0

@@ -1,0 +1,47 @@
+"""DescribeTopicPartitions v0 (KIP-966): topics by name, in alphabetical order, so many partitions at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kcli.broker.apis.metadata import partition_row
+from kcli.broker.calls import Call
+from kcli.broker.codes import error_code
+from kcli.broker.topics import Topic
+
+MOST = 2000
+
+
+def handle(call: Call) -> dict[str, Any]:
+    body = call.body
+    names = sorted({each["name"] for each in body["topics"]} or call.broker.topics.by_name)
+    left = max(1, min(body["responsePartitionLimit"], MOST))
+    cursor = body["cursor"] or {"topicName": "", "partitionIndex": 0}
+    rows: list[dict[str, Any]] = []
+    for name in (each for each in names if each >= cursor["topicName"]):
+        start = cursor["partitionIndex"] if name == cursor["topicName"] else 0
+        if left <= 0:
+            return {"topics": rows, "nextCursor": {"topicName": name, "partitionIndex": 0}}
+        row = topic_row(call, name, start, left)
+        rows.append(row)
+        left -= len(row["partitions"])
+        topic = call.broker.topics.by_name.get(name)
+        reached = start + len(row["partitions"])
+        if topic is not None and not row["errorCode"] and reached < len(topic.partitions):
+            return {"topics": rows, "nextCursor": {"topicName": name, "partitionIndex": reached}}
+    return {"topics": rows, "nextCursor": None}
+
+
+def topic_row(call: Call, name: str, start: int, most: int) -> dict[str, Any]:
+    topic = call.broker.topics.by_name.get(name)
+    code = call.fault(name) or (error_code("UNKNOWN_TOPIC_OR_PARTITION") if topic is None else 0)
+    if code or topic is None:
+        return {"errorCode": code, "name": name, "partitions": []}
+    parts = list(partition_rows(topic, start, most))
+    return {"errorCode": 0, "name": name, "topicId": topic.id, "isInternal": topic.internal, "partitions": parts}
+
+
+def partition_rows(topic: Topic, start: int, most: int) -> Iterator[dict[str, Any]]:
+    for each in topic.partitions[start : start + most]:
+        yield partition_row(each) | {"errorCode": 0, "eligibleLeaderReplicas": None, "lastKnownElr": None}

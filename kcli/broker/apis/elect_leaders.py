@@ -1,0 +1,47 @@
+"""ElectLeaders v0-v2 (KIP-183, KIP-460): the first replica of a partition becomes its leader, from a new epoch on.
+
+No partitions (null) means all. Where the first replica leads already: ELECTION_NOT_NEEDED.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kcli.broker.calls import Call
+from kcli.broker.codes import error_code
+
+NOT_NEEDED = error_code("ELECTION_NOT_NEEDED")
+
+
+def handle(call: Call) -> dict[str, Any]:
+    if code := call.fault():
+        return {"errorCode": code, "replicaElectionResults": []}
+    everything = call.body["topicPartitions"] is None
+    by_topic: dict[str, list[dict[str, Any]]] = {}
+    for name, index in wanted(call):
+        code = elect(call, name, index)
+        if not (everything and code == NOT_NEEDED):
+            row = {"partitionId": index, "errorCode": code, "errorMessage": None}
+            by_topic.setdefault(name, []).append(row)
+    rows = [{"topic": name, "partitionResult": parts} for name, parts in by_topic.items()]
+    return {"errorCode": 0, "replicaElectionResults": rows}
+
+
+def wanted(call: Call) -> Iterator[tuple[str, int]]:
+    if call.body["topicPartitions"] is None:
+        for topic in call.broker.topics:
+            yield from ((topic.name, each.index) for each in topic.partitions)
+        return
+    for each in call.body["topicPartitions"]:
+        yield from ((each["topic"], index) for index in each["partitions"])
+
+
+def elect(call: Call, name: str, index: int) -> int:
+    partition = call.broker.topics.find((name, index))
+    if partition is None:
+        return error_code("UNKNOWN_TOPIC_OR_PARTITION")
+    if partition.leader == partition.replicas[0]:
+        return NOT_NEEDED
+    call.broker.move_leader(partition, partition.replicas[0])
+    return 0
