@@ -15,9 +15,10 @@ from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import console, is_terminal, warn
 from kcli.cli.inputs import schema_option
 from kcli.client.properties import ClientConfig
+from kcli.client.replay.drafting import DIALECT
 from kcli.client.replay.names import TopicNames, parse_topic_map
 from kcli.client.replay.outcome import Pair, pairs
-from kcli.client.replay.plan import Captured, Plan, make_plan
+from kcli.client.replay.plan import Captured, Plan, Step, make_plan
 from kcli.client.replay.positions import MODES
 from kcli.client.replay.runner import Options, Replayed, parse_speed, replay
 from kcli.client.replay.source import fetch_of_exchange, fetch_of_row
@@ -77,9 +78,7 @@ def replay_command(
     live beginning, earliest and latest start there and follow the live records. Exit 1 when the answers differ.
     """
     config = configure(bootstrap, settings, quiet=quiet)
-    options = Options(offsets, parse_speed(speed), mode == "full", repeat, parse_topic_map(topics), create)
-    if mode == "draft":
-        raise UsageError("--mode draft: no broker here speaks KIP-227's third draft yet")
+    options = Options(offsets, parse_speed(speed), mode, repeat, parse_topic_map(topics), create)
     level = level or ("shape" if mode == "incremental" else "none")
     names = TopicNames()
     problems: list[InputError] = []
@@ -91,7 +90,10 @@ def replay_command(
             if problems
             else InputError(f"{', '.join(map(name_of, files))}: no fetch that could be replayed")
         )
-    replayed = run(plan, names, config, options, quiet)
+    if config["bootstrap.servers"]:
+        replayed = run(plan, names, config, options, quiet)
+    else:
+        replayed = run_embedded(files, plan, names, config, options, DIALECT if mode == "draft" else dialect, quiet)
     if replayed.clamped and not quiet:
         warn(f"{replayed.clamped} partitions do not hold all captured offsets: clamped to what they hold (--offsets)")
     found = list(pairs(replayed, names.names, level))
@@ -100,13 +102,41 @@ def replay_command(
     return 1 if any(each.differences for each in found) else 0
 
 
-def run(plan: Plan, names: TopicNames, config: ClientConfig, options: Options, quiet: bool) -> Replayed:
+def run(
+    plan: Plan,
+    names: TopicNames,
+    config: ClientConfig,
+    options: Options,
+    quiet: bool,
+    before: Callable[[Step], None] = lambda _: None,
+) -> Replayed:
     """Against the brokers of `config`."""
-    if not config["bootstrap.servers"]:
-        raise UsageError("fetch-session replay needs --bootstrap HOST:PORT (or bootstrap.servers in --config)")
     with counting(plan.fetches * options.repeat, quiet) as done:
         tell = ignore if quiet else warn
-        return asyncio.run(replay(plan, names, config, options, tell=tell, done=done))
+        return asyncio.run(replay(plan, names, config, options, tell=tell, before=before, done=done))
+
+
+def run_embedded(
+    files: Sequence[str],
+    plan: Plan,
+    names: TopicNames,
+    config: ClientConfig,
+    options: Options,
+    dialect: str | None,
+    quiet: bool,
+) -> Replayed:
+    """Against a broker rebuilt from the captures, which knows at each fetch what the captured one knew."""
+    if "-" in files or any(holds_rows(file) for file in files):
+        raise UsageError("a broker can be rebuilt from capture files only: --bootstrap HOST:PORT for anything else")
+    from kcli.broker.embedded import embedded
+    from kcli.broker.rebuild import rebuild
+
+    broker = rebuild(files, dialect=dialect, staged=True)
+    with embedded(broker) as server:
+        config = config.replace(bootstrap_servers=tuple(server.bootstrap.split(",")))
+        return run(
+            plan, names, config, options, quiet, lambda step: server.call(lambda _: broker.reveal(step.captured))
+        )
 
 
 @contextlib.contextmanager

@@ -165,3 +165,22 @@ def test_what_goes_wrong_is_one_line(
     captured = capsys.readouterr()
     assert (captured.out, captured.err.count("\n")) == ("", 1)
     assert message in captured.err
+
+
+@pytest.mark.parametrize("name", ["java44-txn.pcap", "java44-consume-classic.pcap", "kcat-codecs.pcap"])
+def test_without_a_broker_one_is_rebuilt_from_the_capture_and_answers_the_same(
+    samples: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["fetch-session", "replay", str(samples / name), "--speed", "max"]
+    assert main([*words, "--compare", "strict"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert rows
+    assert sum(row["live"]["recordsBytes"] for row in rows) > 0
+    assert main([*words, "--mode", "draft"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert all(row["live"]["apiVersion"] == 7 and not row["problems"] for row in rows)
+
+
+def test_a_broker_can_not_be_rebuilt_from_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fetch-session", "replay", write(tmp_path / "a.jsonl", *LINES)]) == 2
+    assert "rebuilt from capture files only: --bootstrap HOST:PORT" in capsys.readouterr().err

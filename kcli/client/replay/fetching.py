@@ -7,6 +7,7 @@ and what they answer is put together again for the comparison.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -51,6 +52,8 @@ class Node:
 class Fetching:
     """scale: captured waits are divided by it (None: don't wait); full: no sessions, whatever the capture had."""
 
+    dialect: str | None = None
+
     def __init__(
         self,
         fetcher: Fetcher,
@@ -86,7 +89,8 @@ class Fetching:
                 node.session.close()
                 version = self.version(node, version_of)
                 body = request_body(node.session.build(topic_ids=version >= TOPIC_IDS_SINCE), version, Limits(0))
-                await call(node.link.connection, FETCH, version, body)
+                with contextlib.suppress(NetworkError):
+                    await call(node.link.connection, FETCH, version, body)
 
     async def run_step(self, step: Step) -> LiveFetch:
         """Send what the captured fetch said, in live terms, and take the answer in."""
@@ -96,8 +100,8 @@ class Fetching:
         if step is self.fetcher.steps[0] and not step.is_full:
             await self.open_sessions(step)
         self.update_wants(step)
-        results = await asyncio.gather(*(self.fetch(number, step) for number in self.involved(step)))
-        live = merged([live for live, _ in results])
+        results = await asyncio.gather(*(self.fetch(number, step) for number in self.involved()))
+        live = merged([live for live, _ in results], step.is_full)
         await self.follow_leaders(live)
         return LiveFetch(step, live, "; ".join(problem for _, problem in results if problem))
 
@@ -121,7 +125,7 @@ class Fetching:
         for number in needed:
             node = self.nodes.setdefault(number, Node())
             if node.link is None or node.link.connection.error is not None:
-                node.link = await connect(self.target.client.metadata.nodes[number], self.config, None)
+                node.link = await connect(self.target.client.metadata.nodes[number], self.config, self.dialect)
 
     async def any_node(self) -> int:
         nodes = self.target.client.metadata.nodes
@@ -158,13 +162,12 @@ class Fetching:
             for key, position in self.wanted.items():
                 self.wanted[key] = position._replace(fetch_offset=self.positions.current(key))
 
-    def involved(self, step: Step) -> Iterator[int]:
-        """Brokers to ask: those of the partitions wanted, and those that hold a session to go on with or to close."""
+    def involved(self) -> list[int]:
+        """Brokers to ask: those of the partitions wanted, and those that hold a session to go on with or to close; one
+        at least."""
         homes = {self.homes[key] for key in self.wanted}
-        for number, node in self.nodes.items():
-            alone = len(self.nodes) == 1
-            if alone or number in homes or node.session.state in (State.LIVE, State.REOPENING):
-                yield number
+        live = [number for number, node in self.nodes.items() if node.session.state in (State.LIVE, State.REOPENING)]
+        return sorted(homes.union(live)) or [min(self.nodes)]
 
     def request(self, number: int, step: Step, version: int) -> tuple[FetchRequest, ClientSession | None]:
         """What to say to a broker now; without a session machine, where the request is outside of any session."""
@@ -279,10 +282,14 @@ class Fetching:
             self.homes[key] = self.target.leader(key)
 
 
-def merged(parts: list[Captured]) -> Captured:
-    """Fetches of one step from several brokers as one: the first error and session, all partitions, bytes summed."""
-    first = parts[0]
-    for other in parts[1:]:
+def merged(parts: list[Captured], full: bool) -> Captured:
+    """Fetches of one step from several brokers as one: all partitions, the first error, bytes summed.
+
+    full: was the captured one a full fetch? One that is like it speaks for the session: where a leader comes in later,
+    the session with it has to begin in full while the others go on.
+    """
+    first, *others = sorted(parts, key=lambda part: (part.session_epoch <= 0) != full)
+    for other in others:
         first.asked += other.asked
         first.told += other.told
         first.forgotten += other.forgotten

@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
+from kcli.client.replay.drafting import DraftFetching
 from kcli.client.replay.fetching import Fetching, LiveFetch
 from kcli.client.replay.names import TopicNames
-from kcli.client.replay.plan import Fetcher, Plan
+from kcli.client.replay.plan import Fetcher, Plan, Step
 from kcli.client.replay.positions import Positions
 from kcli.client.replay.target import find_target
 from kcli.errors import UsageError
@@ -24,12 +25,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Options:
-    """offsets: one of positions.MODES; scale: captured time over live time, None as fast as it goes; full: without
-    sessions; repeat: how often; topics: captured to live topic; create: make topics that are not there."""
+    """offsets: one of positions.MODES; scale: captured time over live time, None as fast as it goes; repeat: how often;
+    mode: "incremental" (sessions as captured), "full" (none), "draft" (those of KIP-227's third draft); topics:
+    captured to live topic; create: make topics that are not there."""
 
     offsets: str = "captured"
     scale: float | None = 1.0
-    full: bool = False
+    mode: str = "incremental"
     repeat: int = 1
     topics: dict[str, str] = field(default_factory=dict)
     create: bool = True
@@ -63,9 +65,12 @@ async def replay(
     options: Options,
     *,
     tell: Callable[[str], None] = lambda _: None,
+    before: Callable[[Step], None] = lambda _: None,
     done: Callable[[], None] = lambda: None,
 ) -> Replayed:
-    """Run the plan `options.repeat` times. tell: gets each thing worth a word once; done: called after each fetch.
+    """Run the plan `options.repeat` times.
+
+    tell: gets each thing worth a word once; before: called with each step when its time has come; done: after it.
 
     Raises NetworkError when the brokers can't be reached or lack what the plan needs.
     """
@@ -75,26 +80,24 @@ async def replay(
         target = await find_target(client, plan, names, options.topics, create=options.create, tell=say)
         for _ in range(options.repeat):
             positions = Positions(options.offsets, target.bounds)
+            kind = DraftFetching if options.mode == "draft" else Fetching
+            full = options.mode == "full"
             fetchings = [
-                Fetching(
-                    fetcher,
-                    target,
-                    positions,
-                    named(config, fetcher),
-                    scale=options.scale,
-                    full=options.full,
-                    tell=say,
+                kind(
+                    each, target, positions, named(config, each, options.mode), scale=options.scale, full=full, tell=say
                 )
-                for fetcher in plan.fetchers
+                for each in plan.fetchers
             ]
             start = asyncio.get_running_loop().time()
-            results = await together(run_fetcher(each, start, done) for each in fetchings)
+            results = await together(run_fetcher(each, start, before, done) for each in fetchings)
             outcome.fetchers += [(each.fetcher, steps) for each, steps in zip(fetchings, results, strict=True)]
             outcome.clamped = max(outcome.clamped, len(positions.clamped))
     return outcome
 
 
-async def run_fetcher(fetching: Fetching, start: float, done: Callable[[], None]) -> list[LiveFetch]:
+async def run_fetcher(
+    fetching: Fetching, start: float, before: Callable[[Step], None], done: Callable[[], None]
+) -> list[LiveFetch]:
     """All steps of one fetcher, each when its time has come and the one before is answered."""
     loop = asyncio.get_running_loop()
     results: list[LiveFetch] = []
@@ -102,6 +105,7 @@ async def run_fetcher(fetching: Fetching, start: float, done: Callable[[], None]
         for step in fetching.fetcher.steps:
             if fetching.scale is not None:
                 await asyncio.sleep(start + step.seconds / fetching.scale - loop.time())
+            before(step)
             results.append(await fetching.run_step(step))
             done()
         await fetching.finish()
@@ -120,8 +124,10 @@ async def together(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     return [task.result() for task in tasks]
 
 
-def named(config: ClientConfig, fetcher: Fetcher) -> ClientConfig:
-    """The captured client's id, unless the user chose one."""
+def named(config: ClientConfig, fetcher: Fetcher, mode: str) -> ClientConfig:
+    """The captured client's id, unless the user chose one. In the draft it tells fetchers apart: each has its own."""
+    if mode == "draft":
+        return config.replace(client_id=fetcher.label)
     if "client.id" in config.set_names or not fetcher.client_id:
         return config
     return config.replace(client_id=fetcher.client_id)

@@ -127,7 +127,7 @@ def test_relative_offsets() -> None:
 
 def test_full_mode_has_no_sessions() -> None:
     broker = FetchableBroker({"t": 2, "u": 1})
-    (pair,), _ = run(broker, SESSION, Options(scale=None, full=True), level="none")
+    (pair,), _ = run(broker, SESSION, Options(scale=None, mode="full"), level="none")
     assert [(body["sessionId"], body["sessionEpoch"]) for body in fetches(broker)] == [(0, -1)] * 5
     assert [sum(len(topic["partitions"]) for topic in body["topics"]) for body in fetches(broker)] == [2, 2, 3, 2, 2]
     assert pair.live.granted == 0
