@@ -24,7 +24,7 @@ __all__ = ["Example", "check", "documents", "matches", "read", "run", "show", "u
 
 ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SECONDS = 120
+SECONDS = 60
 SCRIPTS = Path(sys.executable).parent
 
 

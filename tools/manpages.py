@@ -79,10 +79,11 @@ def paragraphs(text: str) -> Iterator[str]:
 
 
 def options(context: click.Context) -> Iterator[str]:
-    records = [record for param in context.command.get_params(context) if (record := param.get_help_record(context))]
-    if records:
+    records = [param.get_help_record(context) for param in context.command.get_params(context)]
+    told = [(names, text) for names, text in filter(None, records) if text]  # arguments are told of in the description
+    if told:
         yield ".SH OPTIONS"
-    for names, text in records:
+    for names, text in told:
         yield from (".TP", f"\\fB{roff(names)}\\fR", roff(" ".join(text.split())))
 
 

@@ -21,6 +21,7 @@ HEAVY = ("construct", "numpy", "pyarrow", "pyspark", "rich", "asyncio", "ssl", "
 # What scripts may call: a command that goes from here breaks them.
 PINNED = """
     audit
+    broker serve
     completion
     decode batch
     decode pcap
@@ -31,12 +32,23 @@ PINNED = """
     encode batch
     encode request
     encode response
+    fetch-session explain
+    fetch-session lint
+    fetch-session replay
+    produce
     schema diff
     schema import
     schema list
     schema show
     send
+    snapshot create
+    snapshot diff
+    snapshot extract
+    snapshot fetch
+    snapshot image
     snapshot inspect
+    snapshot plan
+    snapshot verify
 """
 
 
