@@ -100,7 +100,12 @@ class Client:
         return await asyncio.shield(task)
 
     def _is_over(self, address: Address) -> bool:
-        return asyncio.get_running_loop().time() > self._ends.get(address, float("inf"))
+        """Must this connection be made anew: is its login's time up, or was it idle so long that brokers end it?"""
+        now = asyncio.get_running_loop().time()
+        connection = self._sessions[address].connection
+        idle = self.config.seconds("connections.max.idle.ms")
+        is_idle = 0 <= idle < now - connection.last_used and not connection.waiting
+        return is_idle or now > self._ends.get(address, float("inf"))
 
     async def _open(self, address: Address) -> Session:
         loop = asyncio.get_running_loop()
@@ -167,6 +172,7 @@ class Client:
 
     async def refresh(self, topics: Iterable[str] | None = (), *, create: bool = False) -> MetadataCache:
         """Ask any broker for brokers and topics (() none, None all) and take the answer in."""
+        self._refreshed = asyncio.get_running_loop().time()
         session = await self.any_session()
         version = session.versions.best(METADATA)
         names = None if topics is None else [{"name": name} for name in topics]
@@ -176,7 +182,6 @@ class Client:
         body = {"topics": names, "allowAutoTopicCreation": create and self.config["allow.auto.create.topics"]}
         answer = await call(session.connection, METADATA, version, body, dialect=self.dialect)
         self.metadata.update(answer)
-        self._refreshed = asyncio.get_running_loop().time()
         return self.metadata
 
     def refresh_soon(self, topics: Iterable[str]) -> None:

@@ -2,7 +2,8 @@
 
     async for part in Consumer(client, {("orders", 0): 17}): part.records, part.next_offset, part.high_watermark
 
-Limits are the configuration's `fetch.*` and `max.partition.fetch.bytes`. A leader that moved is followed, by the hint
+Limits are the configuration's `fetch.*` and `max.partition.fetch.bytes`, and with a client of the dialect kip-1018
+`remote.max.partition.fetch.bytes`. A leader that moved is followed, by the hint
 that comes with the error (KIP-951) or by fresh metadata.
 """
 
@@ -25,6 +26,7 @@ from kcli.sessions.values import FetchRequest, Partition, Position
 __all__ = ["Consumer", "Fetched"]
 
 MOVED = (6, 74)  # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH
+REMOTE_DIALECT = "kip-1018"
 ISOLATION = {"read_uncommitted": 0, "read_committed": 1}
 
 
@@ -44,13 +46,17 @@ class Consumer:
     def __init__(self, client: Client, positions: Mapping[Partition, int]) -> None:
         self.client, self.positions = client, dict(positions)
         config = client.config
+        self.part_bytes: int = config["max.partition.fetch.bytes"]
+        remote = config["remote.max.partition.fetch.bytes"]
         self.limits = Limits(
             config["fetch.max.wait.ms"],
             config["fetch.min.bytes"],
             config["fetch.max.bytes"],
             ISOLATION[config["isolation.level"]],
+            config["client.rack"],
+            # KIP-1018: without a size of its own, a remote partition has the one of every other.
+            (self.part_bytes if remote is None else remote) if client.dialect == REMOTE_DIALECT else None,
         )
-        self.part_bytes: int = config["max.partition.fetch.bytes"]
         self._ready: asyncio.Queue[list[Fetched] | Exception] = asyncio.Queue(maxsize=2)
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._homes: dict[Partition, int] = {}
@@ -102,6 +108,8 @@ class Consumer:
                 return
 
     async def _fetch_once(self, node: int, session: ClientSession) -> None:
+        if self.client.is_stale():
+            self.client.refresh_soon({topic for topic, _ in self.positions})
         link = await self.client.session(node)
         version = link.versions.best(FETCH, low=4)
         keys = {self._wire_key(key, version): key for key, home in self._homes.items() if home == node}
@@ -116,7 +124,7 @@ class Consumer:
             request = FetchRequest(0, -1, dict(session.partitions), topic_ids=False)
         body = request_body(request, version, self.limits)
         try:
-            response = await call(link.connection, FETCH, version, body)
+            response = await call(link.connection, FETCH, version, body, dialect=self.client.dialect)
         except NetworkError:
             session.lose(request)
             raise

@@ -11,16 +11,21 @@ from kcli.sessions.values import FetchRequest, FetchResponse, Partition, Positio
 __all__ = ["Limits", "request_body", "session_response"]
 
 ISOLATION_SINCE, LOG_START_SINCE, SESSIONS_SINCE, LEADER_EPOCH_SINCE, RACK_SINCE, LAST_EPOCH_SINCE = 4, 5, 7, 9, 11, 12
-MAX_BYTES_SINCE, REPLICA_STATE_SINCE = 3, 15
+MAX_BYTES_SINCE, REPLICA_STATE_SINCE, REMOTE_BYTES_SINCE = 3, 15, 18
 
 
 class Limits(NamedTuple):
-    """What a Fetch request says beside its partitions: waits in ms, sizes in bytes."""
+    """What a Fetch request says beside its partitions: waits in ms, sizes in bytes.
+
+    remote_bytes: of a partition that comes from remote storage (the dialect kip-1018; None where it is not spoken)
+    """
 
     max_wait_ms: int = 500
     min_bytes: int = 1
     max_bytes: int = 52_428_800
     isolation: int = 0
+    rack: str = ""
+    remote_bytes: int | None = None
 
 
 def request_body(request: FetchRequest, version: int, limits: Limits) -> dict[str, Any]:
@@ -32,6 +37,8 @@ def request_body(request: FetchRequest, version: int, limits: Limits) -> dict[st
         body["maxBytes"] = limits.max_bytes
     if version >= ISOLATION_SINCE:
         body["isolationLevel"] = limits.isolation
+    if version >= RACK_SINCE:
+        body["rackId"] = limits.rack
     if version >= SESSIONS_SINCE:
         body["sessionId"], body["sessionEpoch"] = request.session_id, request.epoch
         body["forgottenTopicsData"] = [
@@ -39,7 +46,8 @@ def request_body(request: FetchRequest, version: int, limits: Limits) -> dict[st
             for topic, indexes in by_topic((partition, partition[1]) for partition in request.forgotten)
         ]
     entries = (
-        (partition, position_fields(partition[1], where, version)) for partition, where in request.partitions.items()
+        (partition, position_fields(partition[1], where, version, limits.remote_bytes))
+        for partition, where in request.partitions.items()
     )
     body["topics"] = [{**topic_field(topic, version), "partitions": parts} for topic, parts in by_topic(entries)]
     return body
@@ -57,7 +65,7 @@ def topic_field(topic: str, version: int) -> dict[str, str]:
     return {"topicId" if version >= TOPIC_IDS_SINCE else "topic": topic}
 
 
-def position_fields(index: int, position: Position, version: int) -> dict[str, int]:
+def position_fields(index: int, position: Position, version: int, remote_bytes: int | None) -> dict[str, int]:
     fields = {"partition": index, "fetchOffset": position.fetch_offset, "partitionMaxBytes": position.max_bytes}
     if version >= LOG_START_SINCE:
         fields["logStartOffset"] = position.log_start_offset
@@ -65,6 +73,8 @@ def position_fields(index: int, position: Position, version: int) -> dict[str, i
         fields["currentLeaderEpoch"] = position.leader_epoch
     if version >= LAST_EPOCH_SINCE:
         fields["lastFetchedEpoch"] = position.last_fetched_epoch
+    if version >= REMOTE_BYTES_SINCE and remote_bytes is not None:
+        fields["remotePartitionMaxBytes"] = remote_bytes
     return fields
 
 

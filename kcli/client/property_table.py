@@ -55,7 +55,6 @@ USED = (
     string("ssl.endpoint.identification.algorithm", "https", "https", ""),
     Property("ssl.enabled.protocols", "list", "TLSv1.2,TLSv1.3"),
     number("socket.connection.setup.timeout.ms", 10_000),
-    number("socket.connection.setup.timeout.max.ms", 30_000),
     number("request.timeout.ms", 30_000),
     number("default.api.timeout.ms", 60_000),
     number("reconnect.backoff.ms", 50),
@@ -69,7 +68,6 @@ USED = (
     number("receive.buffer.bytes", 65_536, -1),
     Property("allow.auto.create.topics", "boolean", "true"),
     string("isolation.level", "read_uncommitted", "read_uncommitted", "read_committed"),
-    Property("check.crcs", "boolean", "true"),
     number("fetch.min.bytes", 1),
     number("fetch.max.bytes", 52_428_800),
     number("fetch.max.wait.ms", 500),
@@ -88,8 +86,6 @@ USED = (
     number("max.block.ms", 60_000),
     number("max.in.flight.requests.per.connection", 5, 1),
     number("delivery.timeout.ms", 120_000),
-    string("transactional.id"),
-    number("transaction.timeout.ms", 60_000),
 )
 
 PROPERTIES: Mapping[str, Property] = {each.name: each for each in USED}
@@ -97,6 +93,7 @@ PROPERTIES: Mapping[str, Property] = {each.name: each for each in USED}
 # Kafka knows these; for kcli they mean nothing (groups, plugins of the JVM, metrics, ...): said once, not an error,
 # so that the configuration file of a Java application can be used as it is.
 IGNORED_NAMES = """
+    check.crcs socket.connection.setup.timeout.max.ms transactional.id transaction.timeout.ms
     auto.commit.interval.ms auto.include.jmx.reporter auto.offset.reset bootstrap.controllers
     bootstrap.resolve.timeout.ms buffer.memory.allocation.strategy config.providers
     enable.auto.commit enable.metrics.push exclude.internal.topics group.id group.instance.id group.protocol

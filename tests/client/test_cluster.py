@@ -158,3 +158,12 @@ def test_version_0_of_metadata_asks_for_all() -> None:
         assert client.metadata.topics["t"].partitions == 1
 
     inside(broker, work)
+
+
+def test_a_connection_idle_for_long_is_made_anew() -> None:
+    async def work(client: Client, broker: FakeBroker) -> None:
+        await asyncio.sleep(0.05)
+        await client.refresh()
+        assert broker.connections == 2
+
+    inside(FakeBroker(), work, connections_max_idle_ms="20")

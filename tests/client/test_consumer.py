@@ -3,10 +3,14 @@ from typing import Any
 
 import pytest
 
+from kcli.broker.broker import Broker as Embedded
 from kcli.client.cluster import Client
 from kcli.client.consumer import Consumer, Fetched
+from kcli.client.fetch_wire import request_body
+from kcli.client.properties import ClientConfig
 from kcli.errors import BrokerError, NetworkError
 from kcli.records import scan
+from kcli.sessions.values import FetchRequest, Position
 from tests.client.broker import Body, running
 from tests.client.fetchable import FetchableBroker
 
@@ -141,3 +145,28 @@ def test_a_broker_that_is_gone_is_raised_in_the_end() -> None:
     broker.answers[1] = lambda *_: None
     with pytest.raises(NetworkError, match="closed the connection"):
         read(broker, {T0: 0}, 1, reconnect_backoff_ms="1", reconnect_backoff_max_ms="2", retry_backoff_max_ms="2")
+
+
+@pytest.mark.parametrize(("remote", "said"), [(None, 2000), ("4000", 4000)])
+def test_kip_1018_remote_partitions_have_a_size_of_their_own_or_that_of_all(remote: str | None, said: int) -> None:
+    bodies: list[Body] = []
+    broker = Embedded(dialect="kip-1018")
+
+    async def work() -> None:
+        async with broker:
+            settings = {"bootstrap.servers": broker.bootstrap, "max.partition.fetch.bytes": "2000"}
+            if remote:
+                settings["remote.max.partition.fetch.bytes"] = remote
+            async with Client(ClientConfig(settings), "kip-1018") as client:
+                await client.describe_topic("t", create=True)
+                consumer = Consumer(client, {T0: 0})
+                version = (await client.any_session()).versions.best(1)
+                positions = {(client.metadata.topic_id("t") or "", 0): Position(0, -1, 2000)}
+                body = request_body(FetchRequest(0, -1, positions), version, consumer.limits)
+                bodies.append(body)
+                answer = await client.call(1, body, version=version)
+                assert answer["errorCode"] == 0
+
+    asyncio.run(work())
+    (part,) = bodies[0]["topics"][0]["partitions"]
+    assert (part["partitionMaxBytes"], part["remotePartitionMaxBytes"]) == (2000, said)

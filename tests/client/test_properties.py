@@ -31,7 +31,7 @@ def test_bootstrap_of_the_command_line_wins() -> None:
         ("request.timeout.ms=soon", "request.timeout.ms: 'soon' is not a whole number"),
         ("request.timeout.ms=-1", "request.timeout.ms: -1 is below 0"),
         ("security.protocol=TLS", "security.protocol: 'TLS' is none of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
-        ("check.crcs=maybe", "check.crcs: 'maybe' is not true or false"),
+        ("enable.idempotence=maybe", "enable.idempotence: 'maybe' is not true or false"),
         ("no-such-file.properties", "neither key=value nor a file that exists"),
     ],
 )

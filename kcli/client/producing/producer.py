@@ -20,7 +20,7 @@ from kcli.client.handshake import Session
 from kcli.client.producing.accumulator import Accumulator, Queue, Waiting
 from kcli.client.producing.partitioner import Partitioner
 from kcli.client.producing.statistics import Statistics
-from kcli.errors import BrokerError, NetworkError, UsageError
+from kcli.errors import BrokerError, InputError, NetworkError, UsageError
 from kcli.records import build_batch
 from kcli.schemas.errors import error_name, is_retriable
 
@@ -101,6 +101,9 @@ class Producer:
             raise self.error
         if self.accumulator.bytes >= self.buffer:
             await self._wait_for_room()
+        if len(key or b"") + len(value or b"") > self.client.config["max.request.size"]:
+            size = len(key or b"") + len(value or b"")
+            raise InputError(f"a record of {size} bytes is more than max.request.size")
         index = self.partitioner.choose(key) if partition is None else partition
         ns = time.perf_counter_ns()
         row = (time.time_ns() // 1_000_000, key, value, ())
@@ -116,10 +119,15 @@ class Producer:
                 await session.connection.drain()
 
     async def _wait_for_room(self) -> None:
-        while self.accumulator.bytes >= self.buffer and self.error is None:
-            self._room.clear()
-            self._wake.set()
-            await self._room.wait()
+        seconds = self.client.config.seconds("max.block.ms")
+        try:
+            async with asyncio.timeout(seconds):
+                while self.accumulator.bytes >= self.buffer and self.error is None:
+                    self._room.clear()
+                    self._wake.set()
+                    await self._room.wait()
+        except TimeoutError:
+            raise NetworkError(f"buffer.memory stayed full for {seconds:g} s (max.block.ms)") from None
         if self.error is not None:
             raise self.error
 
@@ -151,6 +159,8 @@ class Producer:
     def _send_ready(self) -> float | None:
         """Send what may go; seconds until time lets more go."""
         now = self._loop.time()
+        if self.client.is_stale():
+            self._refresh()
         while by_node := self._take_ready(now):
             for node, batches in by_node.items():
                 self._send_batches(node, batches, now)
@@ -159,10 +169,16 @@ class Producer:
     def _take_ready(self, now: float) -> dict[int, list[Waiting]]:
         """At most one batch of each partition, by leader, where the leader can be written to now."""
         by_node: dict[int, list[Waiting]] = {}
+        sizes: dict[int, int] = {}
         for queue in self.accumulator.sendable(now):
             node = self._node_for(queue, now)
-            if node is not None:
-                by_node.setdefault(node, []).append(self.accumulator.take(queue))
+            if node is None:
+                continue
+            size = sizes.get(node, 0) + queue.waiting[0].size
+            if node in by_node and size > self.client.config["max.request.size"]:
+                continue
+            sizes[node] = size
+            by_node.setdefault(node, []).append(self.accumulator.take(queue))
         return by_node
 
     def _node_for(self, queue: Queue, now: float) -> int | None:

@@ -7,7 +7,7 @@ import pytest
 from kcli.client.cluster import Client
 from kcli.client.producing.producer import Producer
 from kcli.client.producing.statistics import Statistics
-from kcli.errors import BrokerError, NetworkError, UsageError
+from kcli.errors import BrokerError, InputError, NetworkError, UsageError
 from tests.client.broker import Body, running
 from tests.client.producing.writable import Cluster
 
@@ -218,3 +218,16 @@ def test_idempotence_that_can_not_be() -> None:
         produce(Cluster("t", 1), numbers(1), acks="1", enable_idempotence="true")
     statistics = produce(Cluster("t", 1), numbers(10), acks="1")
     assert statistics.records == 10
+
+
+def test_a_buffer_that_stays_full_and_a_record_that_is_too_large() -> None:
+    cluster = Cluster("t", 1)
+    cluster.brokers[1].silent = {0}
+    with pytest.raises(NetworkError, match=r"buffer.memory stayed full for 0.05 s \(max.block.ms\)"):
+        produce(cluster, numbers(1000), buffer_memory="1000", max_block_ms="50")
+
+    async def too_large(producer: Producer) -> None:
+        await producer.send(None, bytes(101))
+
+    with pytest.raises(InputError, match=r"a record of 101 bytes is more than max.request.size"):
+        produce(Cluster("t", 1), too_large, max_request_size="100")
