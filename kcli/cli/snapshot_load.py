@@ -106,7 +106,7 @@ def take_log(loader: Loader, folder: Path, until: int | None) -> list[str]:
     used = []
     for index, (name, base) in enumerate(segments):
         following = segments[index + 1][1] if index + 1 < len(segments) else None
-        if (following is not None and following <= start) or (until is not None and base >= until):
+        if (following is not None and following <= start) or (until is not None and max(base, start) >= until):
             continue
         used.append(str(folder / name))
         with open_file(used[-1]) as file:

@@ -147,7 +147,7 @@ cdef class Partitions:
     """What the partitions of a snapshot add up to, and the checks on each that need no other record.
 
     count, size: records and bytes; by_version: {version: [count, bytes]}; facts: {name: count}
-    topics: {topic id: [count, bytes, highest id, sum of ids, sum of their squares mod 2**64, offset of the first]}
+    topics: {topic id: [count, bytes, highest id, sum of ids and of their squares mod 2**64, offset of the first]}
     pairs: {(broker, directory id or None): offset of its first record}, with `references`
     broken: [(offset, topic id, partition, code)] at most `most`, code as in BREAKS; broken_count is all of them
     store: {topic id: {partition: frame bytes}} when given: the records themselves
@@ -233,7 +233,7 @@ cdef class Partitions:
         row[0] += self.run
         row[1] += self.run_bytes
         row[2] = max(row[2], self.run_high)
-        row[3] += self.run_sum
+        row[3] = (row[3] + self.run_sum) & 0xFFFFFFFFFFFFFFFF
         row[4] = (row[4] + self.run_squares) & 0xFFFFFFFFFFFFFFFF
 
     def forget(self, bytes topic not None):

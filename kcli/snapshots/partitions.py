@@ -71,7 +71,7 @@ class PartitionTable:
     """Counts partitions as they come. After `close`:
 
     count, size; by_version: {version: [count, bytes]}; facts: {key of FACTS: count}
-    topics      {topic id: [count, bytes, highest id, sum of ids, sum of their squares mod 2**64, first offset]}
+    topics      {topic id: [count, bytes, highest id, sum of ids and of their squares mod 2**64, first offset]}
     pairs       {(broker, directory id or None): offset of its first record}, when `references`
     broken      the first `most` of Broken; broken_count counts them all
     tallies     {(apiKey, version): [count, bytes, most bytes, offset of that one]} of the `quiet` types, which the
@@ -107,7 +107,7 @@ class PartitionTable:
         for name, bit in FACTS.items():
             self.facts[name] += bool(facts & bit)
         number = partition["partitionId"]
-        row = [1, size, number, number, number * number & MASK, offset]
+        row = [1, size, number, number & MASK, number * number & MASK, offset]
         self.topics[topic] = join_topic(self.topics.get(topic), row)
         if self.references:
             self.refer(partition, topic, offset)
@@ -174,7 +174,8 @@ def join_topic(row: list[int] | None, more: list[int]) -> list[int]:
     if row is None:
         return more
     highest, first = max(row[2], more[2]), min(row[5], more[5])
-    return [row[0] + more[0], row[1] + more[1], highest, row[3] + more[3], (row[4] + more[4]) & MASK, first]
+    total, squares = (row[3] + more[3]) & MASK, (row[4] + more[4]) & MASK
+    return [row[0] + more[0], row[1] + more[1], highest, total, squares, first]
 
 
 def breaks_of(partition: Value) -> list[str]:

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.main import main
+from tests.snapshots.files import unpacked
+
+CAPTURE = unpacked("wire") / "440-three-fetchsnapshot.pcap"
+NAME = "00000000000000002555-0000000001.checkpoint"
+Captured = pytest.CaptureFixture[str]
+
+
+def test_the_snapshot_that_crossed_the_wire(tmp_path: Path, capfd: Captured) -> None:
+    assert main(["snapshot", "extract", str(CAPTURE), "-o", str(tmp_path / "out")]) == 0
+    assert capfd.readouterr().out.strip() == str(tmp_path / "out" / NAME)
+    assert (tmp_path / "out" / NAME).read_bytes() == (unpacked("wire") / "440-three" / NAME).read_bytes()
+    assert [each.name for each in (tmp_path / "out").iterdir()] == [NAME]
+
+
+def test_once_more_over_the_same_file(tmp_path: Path, capfd: Captured) -> None:
+    for _ in range(2):
+        assert main(["snapshot", "extract", str(CAPTURE), "-o", str(tmp_path), "--quiet"]) == 0
+    assert capfd.readouterr().out == ""
+
+
+def test_another_file_of_that_id_gets_a_directory(tmp_path: Path, capfd: Captured) -> None:
+    (tmp_path / NAME).write_bytes(b"other")
+    assert main(["snapshot", "extract", str(CAPTURE), "-o", str(tmp_path)]) == 0
+    assert (tmp_path / NAME).read_bytes() == b"other"
+    assert Path(capfd.readouterr().out.strip()).parent.parent == tmp_path
+
+
+def test_a_capture_that_ends_early(tmp_path: Path, capfd: Captured) -> None:
+    """Cut where the third answer has not come."""
+    data = CAPTURE.read_bytes()
+    cut = tmp_path / "cut.pcap"
+    for size in range(len(data) - 2000, 0, -4000):
+        cut.write_bytes(data[:size])
+        if main(["snapshot", "extract", str(cut), "-o", str(tmp_path / "out"), "--quiet"]) == 3 and (
+            list((tmp_path / "out").glob("*.part"))
+        ):
+            break
+    assert list((tmp_path / "out").glob("*.part"))
+    assert not list((tmp_path / "out").glob("*.checkpoint"))
+
+
+def test_nothing_there(tmp_path: Path, capfd: Captured) -> None:
+    assert main(["snapshot", "extract", str(CAPTURE), "--port", "1", "-o", str(tmp_path)]) == 3
+    assert "no snapshot crosses the wire" in capfd.readouterr().err
+    assert main(["snapshot", "extract", "nowhere.pcap"]) == 3

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from kcli.cli.snapshot_load import Wanted, load_image, parse_wanted
+from kcli.errors import InputError, UsageError
+from tests.snapshots.files import LAST_431, damaged, log_file, partition_folder
+
+FOLDER = str(partition_folder("431-single/n1"))
+FILE = str(log_file(LAST_431))
+
+
+def test_a_path_with_an_offset() -> None:
+    assert parse_wanted("dir@12") == Wanted("dir", None, 12)
+    assert parse_wanted("user@host") == Wanted("user@host")
+    assert parse_wanted(FILE) == Wanted(FILE)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "end", "files"),
+    [
+        (Wanted(FILE), 1600, 1),
+        (Wanted(FOLDER), 1602, 2),
+        (Wanted(FILE, FOLDER), 1602, 2),
+        (Wanted(FOLDER, None, 1600), 1600, 1),
+        (Wanted(FOLDER, None, 1000), 1000, 2),
+        (Wanted(FOLDER, None, 45), 45, 2),
+        (Wanted(FOLDER, None, 700), 700, 5),
+    ],
+)
+def test_what_is_read(wanted: Wanted, end: int, files: int) -> None:
+    loaded = load_image(wanted, strict=True)
+    assert loaded.loader.image.provenance.end_offset == end
+    assert len(loaded.sources) == files
+    assert loaded.seconds > 0
+
+
+def test_what_can_t_be_reached() -> None:
+    with pytest.raises(InputError, match="offset 9999 is not reached"):
+        load_image(Wanted(FOLDER, None, 9999))
+    with pytest.raises(UsageError, match="past --at-offset 5"):
+        load_image(Wanted(FILE, None, 5))
+    late = str(partition_folder("440-three/n1"))
+    with pytest.raises(InputError, match="the log begins at 2440"):
+        load_image(Wanted(late, None, 2450))
+    with pytest.raises(InputError, match="neither a snapshot nor a log segment"):
+        load_image(Wanted(str(partition_folder("440-three/n1").parent / "dump")))
+
+
+def test_damage_names_its_file() -> None:
+    path = str(damaged("orphan-partition"))
+    with pytest.raises(InputError, match=path):
+        load_image(Wanted(path), strict=True)
+    assert load_image(Wanted(path)).loader.problems

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kcli.cli.main import main
+from kcli.cli.snapshot_plan import binary
+from tests.snapshots.files import partition_folder
+
+FOLDER = str(partition_folder("440-three/n1"))
+Captured = pytest.CaptureFixture[str]
+
+
+def plan(capfd: Captured, *arguments: str) -> dict[str, Any]:
+    assert main(["snapshot", "plan", *arguments]) == 0
+    answer: dict[str, Any] = json.loads(capfd.readouterr().out)
+    return answer
+
+
+def test_the_policy_of_a_real_directory(capfd: Captured) -> None:
+    answer = plan(capfd, FOLDER, "--max-interval-ms", "0")
+    assert answer["snapshots"] == ["2555-1", "2693-1", "2872-1", "3436-1"]
+    assert (answer["logBeginOffset"], answer["highWatermark"], answer["snapshotDue"]) == (2440, 3443, False)
+    assert (answer["recordsSinceSnapshot"], answer["logBeginMayAdvanceTo"]) == (7, 3436)
+    assert answer["deletableSnapshots"] == ["2555-1", "2693-1", "2872-1"]
+    assert [row["broker"] for row in answer["brokerLoss"]] == [1, 2, 3]
+
+
+def test_given_figures(capfd: Captured) -> None:
+    answer = plan(capfd, FOLDER, "--minimum-records", "6", "--replica", "2=2600", "--now-ms", "0")
+    assert answer["snapshotDue"]
+    assert (answer["logBeginMayAdvanceTo"], answer["deletableSnapshots"]) == (2600, ["2555-1"])
+    waited = plan(capfd, FOLDER, "--replica", "2=2600", "--log-begin-age-ms", "5", "--max-replication-lag-ms", "5")
+    assert waited["logBeginMayAdvanceTo"] == 3436
+    assert plan(capfd, FOLDER, "--log-begin", "3440", "--high-watermark", "3443")["violations"]
+
+
+def test_the_kip_s_arithmetic(capfd: Captured) -> None:
+    (loss,) = plan(capfd, "--partitions", "30000", "--brokers", "99")["brokerLoss"]
+    assert (loss["isrChangeBytes"], loss["isrChangeBytesReplicated"]) == (1_200_000, 118_800_000)
+    assert main(["snapshot", "plan", "--partitions", "30000", "--brokers", "99", "--format", "text"]) == 0
+    text = capfd.readouterr().out
+    assert "1.14 MB a log, 113.29 MB replicated" in text
+    assert "0.77 kB replicated" in text
+
+
+def test_text(capfd: Captured) -> None:
+    assert main(["snapshot", "plan", FOLDER, "--format", "text", "--max-interval-ms", "0"]) == 0
+    text = capfd.readouterr().out
+    assert text.startswith("snapshot due: no: 7 records and 473 bytes since the latest snapshot\n")
+    assert "log begins at 2,440, may advance to 3,436" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [([], "a directory, or"), ([FOLDER, "--replica", "x"], "ID=OFFSET"), (["--brokers", "3"], "a directory, or")],
+)
+def test_wrong_usage(arguments: list[str], text: str, capfd: Captured) -> None:
+    assert main(["snapshot", "plan", *arguments]) == 2
+    assert text in capfd.readouterr().err
+
+
+def test_sizes_are_cut_as_in_the_kip() -> None:
+    assert (binary(118_800_000), binary(792), binary(0)) == ("113.29 MB", "0.77 kB", "0.00 kB")

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.main import main
+from tests.snapshots.files import LAWFUL, NODES, TRUTH, damaged, log_file, partition_folder
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.mark.parametrize("case", sorted(each["case"] for each in TRUTH["damaged"]))
+def test_exit_codes_and_findings(case: str, capfd: Captured) -> None:
+    code = main(["snapshot", "verify", str(damaged(case)), "--format", "jsonl"])
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert code == (0 if case in LAWFUL else 1)
+    assert code == any(row["severity"] == "error" for row in rows)
+    for row in rows:
+        assert list(row) == ["severity", "rule", "file", "offset", "message"]
+        assert row["file"] == str(damaged(case))
+
+
+def test_sound_files_and_directories(capfd: Captured) -> None:
+    for node in NODES:
+        assert main(["snapshot", "verify", str(partition_folder(node)), "--format", "table"]) == 0
+        assert "sound" in capfd.readouterr().out
+    assert main(["snapshot", "verify", *(str(log_file(path)) for path in TRUTH["files"])]) == 0
+
+
+def copied(tmp_path: Path) -> Path:
+    folder = tmp_path / "__cluster_metadata-0"
+    shutil.copytree(partition_folder("431-single/n1"), folder)
+    return folder
+
+
+def told(folder: Path, capfd: Captured) -> set[tuple[str, str, str]]:
+    code = main(["snapshot", "verify", str(folder.parent), "--format", "jsonl"])
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert code == any(row["severity"] == "error" for row in rows)
+    return {(row["severity"], row["rule"], Path(row["file"]).name) for row in rows}
+
+
+def test_a_segment_that_is_missing(tmp_path: Path, capfd: Captured) -> None:
+    folder = copied(tmp_path)
+    (folder / "00000000000000000427.log").unlink()
+    assert ("error", "log-order", "00000000000000000641.log") in told(folder, capfd)
+    for name in ("00000000000000000000.log", "00000000000000000053.log", "00000000000000000641.log"):
+        (folder / name).unlink()
+    for snapshot in folder.glob("*.checkpoint"):
+        snapshot.unlink()
+    assert ("error", "invariant", "00000000000000001150.log") in told(folder, capfd)
+
+
+def test_small_files(tmp_path: Path, capfd: Captured) -> None:
+    folder = copied(tmp_path)
+    (folder / "quorum-state").write_text('{"leaderId":1,"leaderEpoch":0,"votedId":-1,"data_version":1}')
+    (folder / "leader-epoch-checkpoint").write_text("0\n1\nx\n")
+    (folder / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAg")
+    (folder / "00000000000000002000-0000000001.checkpoint.part").write_bytes(b"")
+    found = told(folder, capfd)
+    assert found >= {
+        ("error", "quorum-state", "quorum-state"),
+        ("error", "files", "leader-epoch-checkpoint"),
+        ("error", "files", "partition.metadata"),
+        ("note", "files", "00000000000000002000-0000000001.checkpoint.part"),
+    }
+
+
+def test_damage_in_a_directory_has_its_file(tmp_path: Path, capfd: Captured) -> None:
+    folder = copied(tmp_path)
+    log = folder / "00000000000000000053.log"
+    log.chmod(0o644)
+    data = bytearray(log.read_bytes())
+    data[5000] ^= 1
+    log.write_bytes(data)
+    assert ("error", "checksum", log.name) in told(folder, capfd)
+
+
+def test_the_table_and_quiet(capfd: Captured) -> None:
+    assert main(["snapshot", "verify", str(damaged("no-footer")), "--format", "table"]) == 1
+    text = capfd.readouterr().out
+    assert "error  footer" in text
+    assert text.rstrip().endswith("1 error")
+    assert main(["snapshot", "verify", str(damaged("many-batches")), "--format", "table", "--quiet"]) == 0
+    assert capfd.readouterr().out == ""
+
+
+def test_what_is_not_there(capfd: Captured) -> None:
+    assert main(["snapshot", "verify", "nowhere"]) == 3
+    assert main(["snapshot", "verify"]) == 2
+    assert len(capfd.readouterr().err.splitlines()) == 2

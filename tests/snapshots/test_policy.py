@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+
+from kcli.snapshots.names import SnapshotId
+from kcli.snapshots.policy import Policy, advance, deletable, due, estimate, violations
+
+ONE, TWO, THREE = SnapshotId(100, 1), SnapshotId(200, 1), SnapshotId(300, 2)
+
+
+@pytest.mark.parametrize(
+    ("policy", "records", "size", "age", "expected"),
+    [
+        (Policy(minimum_records=10), 10, 0, 0, False),
+        (Policy(minimum_records=10), 11, 0, 0, True),
+        (Policy(max_bytes=1000), 5, 999, 0, False),
+        (Policy(max_bytes=1000), 5, 1000, 0, True),
+        (Policy(max_interval_ms=1000), 1, 0, 999, False),
+        (Policy(max_interval_ms=1000), 1, 0, 1000, True),
+        (Policy(max_interval_ms=1000), 0, 0, 5000, False),
+        (Policy(max_interval_ms=None, max_bytes=None), 10**9, 10**9, 10**9, False),
+    ],
+)
+def test_when_a_snapshot_is_due(policy: Policy, records: int, size: int, age: int, expected: bool) -> None:
+    decision = due(policy, records=records, size=size, age_ms=age)
+    assert decision.yes is expected
+    assert decision.reasons
+
+
+@pytest.mark.parametrize(
+    ("replicas", "age", "expected"),
+    [
+        ({}, None, 300),
+        ({2: 250, 3: 400}, None, 250),
+        ({2: 20}, None, 100),
+        ({2: 20}, 999, 100),
+        ({2: 20}, 1000, 300),
+    ],
+)
+def test_how_far_the_log_may_begin(replicas: dict[int, int], age: int | None, expected: int) -> None:
+    policy = Policy(max_replication_lag_ms=1000)
+    snapshots = [ONE, TWO, THREE]
+    reached = advance(policy, log_begin=100, snapshots=snapshots, replicas=replicas, log_begin_age_ms=age)
+    assert reached == expected
+
+
+def test_without_a_snapshot_the_log_begins_where_it_does() -> None:
+    assert advance(Policy(), log_begin=50, snapshots=[], replicas={}) == 50
+
+
+def test_which_snapshots_may_go() -> None:
+    assert deletable([THREE, ONE, TWO], 200) == [ONE]
+    assert deletable([ONE], 100) == []
+
+
+def test_the_invariant() -> None:
+    assert violations([], 0, 50) == []
+    assert violations([TWO], 200, 250) == []
+    assert violations([ONE], 200, 250)
+    assert violations([THREE], 200, 250)
+    assert "there are: none" in violations([], 1, 5)[0]
+
+
+def test_the_kip_s_own_figures() -> None:
+    cost = estimate(30_000, 99)
+    assert round(cost.changed / 2**20, 2) == 1.14
+    assert int(cost.changed_sent / 2**20 * 100) / 100 == 113.29
+    assert round(cost.fenced_sent / 2**10, 2) == 0.77
+    assert cost.fenced == 8
