@@ -43,6 +43,10 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "replay": "fetch_session_replay:replay_command",
     },
     "produce": "produce:produce",
+    "pipeline": {
+        "run": "pipeline:run",
+        "tables": "pipeline:tables",
+    },
     "schema": {
         "diff": "schema:diff",
         "import": "schema_import:import_",
@@ -79,6 +83,9 @@ HELP = {
     "encode response": "Encode responses from JSON.",
     "fetch-session replay": "Run captured fetch sessions against a broker, and lay both sides side by side.",
     "produce": "Write records to a topic; rates and latency percentiles at the end.",
+    "pipeline": "Fleets of captures into tables and a report, on Spark.",
+    "pipeline run": "Read captures into tables.",
+    "pipeline tables": "Say what the tables hold.",
     "schema diff": "Show what changed between two versions of a message, or two releases.",
     "schema import": "Import message tables from Kafka's jars.",
     "schema list": "List the messages that the tables have.",

@@ -36,6 +36,8 @@ PINNED = """
     fetch-session lint
     fetch-session replay
     produce
+    pipeline run
+    pipeline tables
     schema diff
     schema import
     schema list

@@ -1,0 +1,112 @@
+"""`kcli pipeline`: fleets of captures into tables, by Spark, and what the tables say."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kcli.cli.console import console, is_terminal
+from kcli.cli.inputs import schema_option
+from kcli.errors import InputError
+
+__all__ = ["run", "tables"]
+
+
+@click.command()
+@click.option(
+    "--input", "inputs", multiple=True, required=True, metavar="PATH",
+    help="A capture, or a folder of them; a path or a URI (s3://, gs://, hdfs://). Again for more.",
+)  # fmt: skip
+@click.option("--output", required=True, metavar="DIR", help="The folder of the tables; a path or a URI.")
+@click.option("--master", metavar="URL", help="Spark's master, as of spark-submit.  [default: local[*]]")
+@click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's.")
+@click.option("--py-files", metavar="FILE,...", help="Archives for the workers, where kcli is not installed there.")
+@click.option("--port", "ports", type=click.IntRange(1, 65535), multiple=True, metavar="N", help="A port of brokers; the rest is left out.")
+@click.option("--shares", type=click.IntRange(0, 10_000), default=0, metavar="N", help="Tasks that share the connections; 0: by size and cores.")
+@click.option("--stream", is_flag=True, help="Go on: read captures as they come into the folder, until interrupted.")
+@click.option("--every", type=click.IntRange(1), default=10, show_default=True, metavar="SECONDS", help="With --stream: how often to look.")
+@click.option("--quiet", is_flag=True, help="No progress, no closing summary.")
+@schema_option
+def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
+    """Read captures into tables: exchanges, fetches, sessions, clients and more (see `kcli pipeline tables`).
+
+    Connections are put together over all files, rotated ones and those of several hosts. What was read before is not read
+    again: run it once more for new files.
+    """
+    from kcli.pipeline.run import Options, run_pipeline
+    from kcli.pipeline.spark import session
+
+    chosen = Options(output, options["ports"], options["dialect"], options["shares"])
+    spark = session(options["master"], log=log_of(output), settings=settings(options))
+    if options["stream"]:
+        from kcli.pipeline.streaming import stream
+
+        summary = stream(spark, inputs, chosen, options["every"])
+    else:
+        with telling(options["quiet"]) as tell:
+            summary = run_pipeline(spark, inputs, chosen, tell)
+    if not options["quiet"]:
+        say(summary, output)
+    if summary.problems:
+        more = f" (and {len(summary.problems) - 1} more)" if len(summary.problems) > 1 else ""
+        raise InputError(f"{summary.problems[0]}{more}")
+
+
+def settings(options: dict[str, Any]) -> dict[str, str]:
+    made = dict(each.partition("=")[::2] for each in options["confs"])
+    if options["py_files"]:
+        made["spark.submit.pyFiles"] = options["py_files"]
+    return made
+
+
+def log_of(output: str) -> str | None:
+    """Where Spark's own words go: beside the tables, or away."""
+    if "://" in output:
+        return "/dev/null"
+    return str(Path(output) / "_kcli" / "spark.log")
+
+
+@contextlib.contextmanager
+def telling(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar of tasks on a terminal's stderr."""
+    if quiet or not is_terminal(sys.stderr):
+        yield lambda what, done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting Spark", total=None)
+        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+
+
+def say(summary: Any, output: str) -> None:
+    out = console(stderr=True)
+    if not summary.files:
+        out.print(f"nothing new: {summary.skipped} files were read before")
+        return
+    rows = ", ".join(f"{name} {count:,}" for name, count in sorted(summary.rows.items()) if count)
+    out.print(f"{summary.files} captures, {summary.packets:,} packets, {summary.exchanges:,} exchanges, {summary.events:,} events")
+    out.print(f"rows: {rows}")
+    out.print(f"Next: kcli pipeline report {output} -o report.html")
+
+
+@click.command()
+@click.argument("name", required=False)
+def tables(name: str | None) -> None:
+    """Say what the tables of `kcli pipeline run` hold: every one, or the columns of table NAME."""
+    from kcli.cli.columns import print_rows
+    from kcli.errors import UsageError
+    from kcli.pipeline.tables import TABLES
+
+    if name is None:
+        print_rows(("table", "rows"), [(each.name, each.text) for each in TABLES.values()])
+        return
+    if name not in TABLES:
+        raise UsageError(f"{name}: no such table (there are: {', '.join(TABLES)})")
+    print_rows(("column", "type", ""), [(column.name, column.kind, column.text) for column in TABLES[name].columns])

@@ -1,0 +1,238 @@
+"""How each table across connections is made: sessions, leader changes, snapshots, clients."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from kcli.capture.audit import Client, merge, usages
+from kcli.pipeline.derived import FETCH_APIS, Gathered, Row, fold
+from kcli.pipeline.writing import TableWriter, Written
+from kcli.schemas.catalog import catalog
+from kcli.schemas.errors import error_name
+
+__all__ = ["MAKERS", "changes", "sessions", "snapshots"]
+
+NS_US = 1000
+
+
+def make_sessions(gathered: Gathered, table: str) -> list[Written]:
+    from pyspark.sql import functions as F
+
+    frame = gathered.frame("exchanges")
+    if frame is None:
+        return []
+    wanted = ["server", "connection", "timestamp", "completed_ns", "latency_ms", "request_bytes", "response_bytes"]
+    wanted += ["request_header", "request", "response"]
+    fetches = frame.where(F.col("api_key").isin(*FETCH_APIS)).select(*wanted, F.lit(None).cast("string").alias("event"))
+    events = gathered.frame("undecodable")
+    if events is not None:
+        lost = events.where("event != 'unanswered-at-end' and connection is not null")
+        server = F.expr("regexp_extract(connection, '^(.+?:[0-9]+)-', 1)").alias("server")
+        nothing = [F.lit(None).cast(dict(fetches.dtypes)[name]).alias(name) for name in wanted[4:]]
+        when = (F.unix_micros("timestamp") * NS_US).alias("completed_ns")
+        fetches = fetches.unionByName(lost.select(server, "connection", "timestamp", when, *nothing, "event"))
+    return fold(gathered, fetches, ["server"], ["completed_ns"], sessions, table)
+
+
+def sessions(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
+    """Rows of `fetch_sessions` out of one server's exchanges, in the order in which they completed."""
+    from kcli.jsontext import loads
+    from kcli.sessions.explain import session_dict
+    from kcli.sessions.feeder import Feeder
+    from kcli.sessions.ledger import Ledger
+
+    made: list[tuple[Any, ...]] = []
+    findings: dict[tuple[str, int], int] = {}
+    names: dict[str, str] = {}
+    ledger = Ledger(on_end=lambda session: made.append(session_row(session_dict(session, names), session)))
+    feeder = Feeder(ledger)
+    names = ledger.offsets.names
+    for row in rows:
+        if row["event"] is not None:
+            feeder.row({"event": row["event"], "connection": row["connection"], "timestamp": row["timestamp"].isoformat()})
+            continue
+        feeder.row({
+            "timestamp": row["timestamp"].isoformat(), "connection": row["connection"], "latencyMs": row["latency_ms"],
+            "requestBytes": row["request_bytes"], "responseBytes": row["response_bytes"],
+            "requestHeader": loads(row["request_header"]), "request": loads(row["request"] or "null"),
+            "response": loads(row["response"] or "null"),
+        })  # fmt: skip
+        while made:
+            yield made.pop(0)
+    ledger.close()
+    yield from made
+    for loose in ledger.loose.values():
+        yield loose_row(loose)
+    findings.clear()
+
+
+def session_row(told: dict[str, Any], session: Any) -> tuple[Any, ...]:
+    partitions, latency = told["partitions"], told["latencyMs"]
+    return (
+        session.first_ns // NS_US, told["server"], told["connection"], told["clientId"], told["replicaId"],
+        told["apiVersion"], told["sessionId"], session.opened_ns // NS_US if session.since_start else None,
+        session.end_ns // NS_US if session.end_ns else None, told["end"], bool(told["complete"]),
+        partitions["first"], partitions["most"], partitions["last"], *tallied(told), None,
+        latency["p50"], latency["p99"], errors_text(told), told["neverDeliveredCount"], counted(told["findings"]),
+    )  # fmt: skip
+
+
+def counted(findings: Any) -> int:
+    return findings if isinstance(findings, int) else len(findings)
+
+
+def loose_row(loose: Any) -> tuple[Any, ...]:
+    """Fetches outside any session."""
+    from kcli.sessions.explain import loose_dict
+
+    told = loose_dict(loose)
+    latency = told["latencyMs"]
+    return (
+        loose.first_ns // NS_US, told["server"], None, told["clientId"], told["replicaId"], told["apiVersion"], 0, None,
+        loose.last_ns // NS_US, None, None, None, None, None, *tallied(told), told["notGranted"],
+        latency["p50"], latency["p99"], errors_text(told), None, None,
+    )  # fmt: skip
+
+
+TALLIED = (
+    "fetches", "full", "incremental", "emptyPolls", "unanswered", "requestBytes", "responseBytes", "recordsBytes",
+    "fullRequestBytes", "fullResponseBytes",
+)  # fmt: skip
+
+
+def tallied(told: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(told.get(name) for name in TALLIED)
+
+
+def errors_text(told: dict[str, Any]) -> str | None:
+    from kcli.jsontext import dumps
+
+    return dumps(told["errors"]) if told["errors"] else None
+
+
+def make_changes(gathered: Gathered, table: str) -> list[Written]:
+    frame = gathered.frame("outcomes")
+    if frame is None:
+        return []
+    from pyspark.sql import functions as F
+
+    named = frame
+    if gathered.names:
+        pairs = [F.lit(part) for pair in gathered.names.items() for part in pair]
+        named = frame.withColumn("topic", F.coalesce(F.create_map(*pairs)[F.col("topic")], F.col("topic")))
+    keys = ["client_id", "client_address", "api", "topic", "partition"]
+    troubled = named.where("error != 0").select(*keys).distinct()
+    same = [named[key].eqNullSafe(troubled[key]) for key in keys]
+    rows = named.join(F.broadcast(troubled), same, "left_semi")
+    return fold(gathered, rows, keys, ["first_ns"], changes, table)
+
+
+def changes(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
+    """Rows of `leader_changes` out of one client's outcomes for one partition, in order of the first answer.
+
+    A change begins with the first error and ends with the next answer without one, by whichever server.
+    """
+    first: Row | None = None
+    errors = 0
+    told = hinted = None
+    for row in rows:
+        if row["error"]:
+            first = first or row
+            errors += row["answers"]
+            hinted = hinted or (row if row["hint_leader"] >= 0 else None)
+        elif first is not None:
+            told = change_row(first, errors, hinted, row)
+            first, errors, hinted = None, 0, None
+            yield told
+    if first is not None:
+        yield change_row(first, errors, hinted, None)
+
+
+def change_row(first: Row, errors: int, hinted: Row | None, after: Row | None) -> tuple[Any, ...]:
+    lost = saved = None
+    if after is not None:
+        lost = (after["first_ns"] - first["first_ns"]) / 1e6
+        saved = 0.0 if hinted is not None else max(0.0, (after["first_request_ns"] - first["first_ns"]) / 1e6)
+    return (
+        first["first_ns"] // NS_US, first["client_id"], first["client_address"], first["api"], first["topic"],
+        first["partition"], error_name(first["error"]), first["server"], errors, hinted is not None,
+        hinted["hint_leader"] if hinted else None, hinted["hint_server"] if hinted else None,
+        after["server"] if after else None, after["first_ns"] // NS_US if after else None, lost, saved,
+    )  # fmt: skip
+
+
+def make_snapshots(gathered: Gathered, table: str) -> list[Written]:
+    frame = gathered.frame("snapshot_parts")
+    if frame is None:
+        return []
+    keys = ["server", "client", "topic", "partition", "end_offset", "epoch"]
+    return fold(gathered, frame, keys, ["answered_ns"], snapshots, table)
+
+
+def snapshots(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
+    """A row of `quorum` out of the answers that brought one snapshot over one connection."""
+    parts = list(rows)
+    first = parts[0]
+    errors = list(dict.fromkeys(part["error"] for part in parts if part["error"]))
+    good = [part for part in parts if not part["error"]]
+    size = max((part["size_bytes"] for part in good), default=0)
+    received = sum({part["position"]: part["received_bytes"] for part in good}.values())
+    last = max((part["answered_ns"] or 0 for part in parts), default=0)
+    begun = min(int(part["timestamp"].timestamp() * 1e6) for part in parts)
+    yield (
+        begun, first["server"], first["client"], first["client_id"], first["topic"], first["partition"],
+        first["end_offset"], first["epoch"], size, received, len(parts), ", ".join(errors) or None,
+        bool(good) and received >= size, max(0.0, last / 1e9 - begun / 1e6),
+    )  # fmt: skip
+
+
+def make_clients(gathered: Gathered, table: str) -> list[Written]:
+    """As `kcli audit` judges them, against the newest release."""
+    frame = gathered.frame("client_uses")
+    if frame is None:
+        return []
+    from pyspark.sql import functions as F
+
+    keys = ["client_id", "address", "software", "software_version", "api_key", "api_version"]
+    rows = frame.groupBy(*keys).agg(
+        F.sum("requests").alias("requests"), F.max("free").alias("free"), F.max("negotiates").alias("negotiates"),
+        F.collect_set("connection").alias("connections"),
+    )  # fmt: skip
+    writer = TableWriter(gathered.folder, os.urandom(6).hex())
+    for row in client_rows(row.asDict() for row in rows.toLocalIterator()):
+        writer.put(table, row)
+    return writer.close()
+
+
+def client_rows(uses: Iterable[Row]) -> Iterator[tuple[Any, ...]]:
+    known = catalog()
+    release = known.releases[-1]
+    clients: dict[Any, Client] = {}
+    for use in uses:
+        key = use["client_id"], use["address"], use["software"], use["software_version"]
+        client = clients.setdefault(key, Client(*key))
+        client.negotiates = client.negotiates or use["negotiates"]
+        client.connections.update(use["connections"])
+        client.used[use["api_key"], use["api_version"]] += use["requests"]
+        if use["free"]:
+            client.free.add((use["api_key"], use["api_version"]))
+    for client in merge(clients.values()):
+        for usage in usages(client, known, release):
+            for version, count in usage.versions.items():
+                verdict = "refused" if version in usage.refused else "unsure" if version in usage.unsure else "ok"
+                reason = usage.reason or None if verdict != "ok" else None
+                low, high = (usage.accepted.lo, usage.accepted.hi) if usage.accepted else (None, None)
+                who = (client.client_id, client.address, client.software, client.version, client.negotiates)
+                made = (usage.api_key, usage.name, version, count, len(client.connections), low, high)
+                yield (*who, *made, verdict, reason, release)
+
+
+MAKERS: dict[str, Callable[[Gathered, str], list[Written]]] = {
+    "fetch_sessions": make_sessions,
+    "leader_changes": make_changes,
+    "quorum": make_snapshots,
+    "clients": make_clients,
+}
+

@@ -1,0 +1,121 @@
+"""Facts of single connections, from which the tables that look across connections are made (see `derived`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from kcli.capture.audit import API_VERSIONS, Talk
+from kcli.capture.events import Exchange
+from kcli.pipeline.partitions import Answer
+from kcli.schemas.errors import error_name
+
+__all__ = ["ClientUses", "Outcomes", "address_of", "snapshot_parts"]
+
+Put = Callable[[str, tuple[Any, ...]], None]
+
+OPEN_RUNS = 200_000  # after which all are put: a run in two pieces says the same
+APIS = {0: "PRODUCE", 1: "FETCH"}
+LEADERSHIP = (6, 74)  # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH
+
+
+def address_of(end: str) -> str:
+    """Without the port and an IPv6 address's brackets."""
+    return end.rpartition(":")[0].strip("[]")
+
+
+class Outcomes:
+    """What came of asking for a partition, on one connection: answers of one kind in a row are one fact.
+
+    Only errors of leadership and answers without an error matter here.
+    """
+
+    def __init__(self, put: Put) -> None:
+        self.put = put
+        self.runs: dict[tuple[str, str | None, str, str | None, int], list[Any]] = {}
+
+    def add(self, item: Exchange, who: tuple[Any, ...], answers: Iterable[Answer]) -> None:
+        response = item.response
+        if response is None or response.get("errorCode"):
+            return
+        endpoints = {each["nodeId"]: each for each in response.get("nodeEndpoints", ())}
+        ns = item.response_ns or item.request_ns
+        for answer in answers:
+            if answer.error and answer.error not in LEADERSHIP:
+                continue
+            key = (item.connection, who[4], APIS[item.api_key], answer.topic or answer.topic_id, answer.partition)
+            run = self.runs.get(key)
+            if run is not None and run[0] == answer.error:
+                run[3] = ns
+                run[4] += 1
+                continue
+            if run is not None:
+                self.put_run(key, run)
+            self.runs[key] = [answer.error, item.request_ns, ns, ns, 1, *hint(answer, endpoints)]
+        if len(self.runs) > OPEN_RUNS:
+            self.finish()
+
+    def put_run(self, key: tuple[str, str | None, str, str | None, int], run: list[Any]) -> None:
+        connection, client_id, api, topic, partition = key
+        server, client = ends_of(connection)
+        self.put("outcomes", (connection, server, client_id, address_of(client), api, topic, partition, *run))
+
+    def finish(self) -> None:
+        for key, run in self.runs.items():
+            self.put_run(key, run)
+        self.runs.clear()
+
+
+def hint(answer: Answer, endpoints: dict[int, Any]) -> tuple[int, str | None]:
+    """Who leads, as the broker said (KIP-951)."""
+    leader = ((answer.told or {}).get("currentLeader") or {}).get("leaderId", -1) if answer.error else -1
+    node = endpoints.get(leader)
+    return leader, None if node is None else f"{node['host']}:{node['port']}"
+
+
+def ends_of(connection: str) -> tuple[str, str]:
+    """(server, client) of "server-client"; addresses have no dash."""
+    server, _, client = connection.partition("-")
+    return server, client
+
+
+class ClientUses:
+    """Versions used on each connection, and what ApiVersions said there (as `kcli audit` counts)."""
+
+    def __init__(self, put: Put) -> None:
+        self.put = put
+        self.talks: dict[str, Talk] = {}
+        self.used: Counter[tuple[str, str | None, str | None, str | None, int, int, bool]] = Counter()
+
+    def add(self, item: Exchange, client_id: str | None) -> None:
+        talk = self.talks.setdefault(item.connection, Talk())
+        if item.api_key == API_VERSIONS:
+            talk.learn(item)
+        free = talk.offered.get(item.api_key) != item.api_version
+        used = (item.connection, client_id, talk.software, talk.version, item.api_key, item.api_version, free)
+        self.used[used] += 1
+
+    def finish(self) -> None:
+        for (connection, client_id, software, version, key, api_version, free), count in self.used.items():
+            address = address_of(ends_of(connection)[1])
+            negotiates = self.talks[connection].negotiates
+            row = (connection, client_id, address, software, version, negotiates, key, api_version, count, free)
+            self.put("client_uses", row)
+        self.used.clear()
+
+
+def snapshot_parts(item: Exchange) -> Iterator[tuple[Any, ...]]:
+    """Rows of `snapshot_parts`, behind who asked."""
+    asked = {
+        (topic["name"], each["partition"]): each
+        for topic in (item.request or {})["topics"]
+        for each in topic["partitions"]
+    }
+    for topic in (item.response or {}).get("topics", ()):
+        for each in topic["partitions"]:
+            wanted = asked.get((topic["name"], each["index"]))
+            snapshot = (wanted or each)["snapshotId"]
+            error = error_name(each["errorCode"]) if each["errorCode"] else None
+            row = (topic["name"], each["index"], snapshot["endOffset"], snapshot["epoch"], each["position"], each["size"])
+            yield (*row, len(each["unalignedRecords"] or b""), error, item.response_ns)

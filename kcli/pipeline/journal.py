@@ -1,0 +1,158 @@
+"""What an output folder holds, run by run: a journal, so that a run is there whole or not at all, and done once.
+
+    DIR/_kcli/journal/00000001.json   one file a run, written at once when all its files are there
+    DIR/_kcli/runs/00000001-x/...     files of a run that is under way; not in the journal: rubbish of one that died
+    DIR/_kcli/facts/...               rows of connections from which some tables are made anew
+    DIR/<table>/date=.../*.parquet    what readers see; Spark and Arrow pass over names with "_" in front
+
+A run writes its files into its own folder, then its journal entry, and only then are the files moved to their places and
+those that they replace removed. Both can be done again after a crash, and are, when the folder is opened next.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kcli.errors import InputError
+from kcli.jsontext import dumps, loads
+from kcli.pipeline.storage import Place, StoredFile
+from kcli.pipeline.tables import FACTS, TABLES
+from kcli.pipeline.writing import Written
+
+__all__ = ["Entry", "Journal", "fingerprint"]
+
+HOME = "_kcli"
+PRINTED = 1 << 16  # bytes at each end of a file that tell it from others
+
+
+def fingerprint(file: StoredFile) -> str:
+    """Of a file's size and its first and last bytes: the same capture under another name has the same."""
+    digest = hashlib.blake2b(str(file.size).encode(), digest_size=16)
+    with Place(file.uri).open() as opened:
+        digest.update(bytes(opened.read(PRINTED)))
+        if file.size > PRINTED:
+            opened.seek(max(PRINTED, file.size - PRINTED))
+            digest.update(bytes(opened.read(PRINTED)))
+    return digest.hexdigest()
+
+
+@dataclass(slots=True)
+class Entry:
+    """One run. files: where each stands in the run's folder; passing: those that the next run replaces.
+
+    drop: published paths that this run replaces.
+    """
+
+    run: int
+    folder: str
+    inputs: list[dict[str, Any]] = field(default_factory=list)
+    files: list[dict[str, Any]] = field(default_factory=list)
+    drop: list[str] = field(default_factory=list)
+    carry: list[str] = field(default_factory=list)
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, written: Iterable[Written], *, passing: bool = False) -> None:
+        for each in written:
+            where = {"table": each.table, "day": each.day, "path": each.path, "rows": each.rows, "passing": passing}
+            self.files.append(where)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def published(run: int, where: dict[str, Any]) -> str:
+    """Where a file goes, below the output folder."""
+    name = where["path"].rpartition("/")[2]
+    if where["table"] in FACTS:
+        return f"{HOME}/facts/{where['table']}/{run:08d}-{name}"
+    if where["table"] not in TABLES:
+        return f"{HOME}/carried/{run:08d}-{name}"
+    day = f"date={where['day']}/" if where["day"] else ""
+    return f"{where['table']}/{day}{run:08d}-{name}"
+
+
+class Journal:
+    """The journal of an output folder, brought up to date. InputError where it can't be read."""
+
+    def __init__(self, output: str) -> None:
+        self.output = Place(output)
+        self.home = self.output / HOME
+        self.entries = [self.read(each.uri) for each in (self.home / "journal").listed() if each.uri.partition("?")[0].endswith(".json")]
+
+    def read(self, uri: str) -> Entry:
+        try:
+            return Entry(**loads(Place(uri).read(), what="a journal entry"))
+        except (TypeError, InputError) as error:
+            raise InputError(f"not a journal entry of kcli pipeline: {error}", file=uri) from None
+
+    @property
+    def last(self) -> int:
+        return self.entries[-1].run if self.entries else 0
+
+    def recover(self) -> None:
+        """Finish what a run that died had begun to publish, and throw away what one left that never came so far."""
+        if self.entries:
+            self.publish(self.entries[-1])
+        (self.home / "runs").remove()
+        (self.home / "staging").remove()
+
+    def begin(self) -> Entry:
+        run = self.last + 1
+        return Entry(run, f"{HOME}/runs/{run:08d}-{os.urandom(4).hex()}")
+
+    def folder(self, entry: Entry) -> str:
+        return (self.output / entry.folder).uri
+
+    def fresh(self, files: Iterable[StoredFile]) -> list[tuple[StoredFile, str]]:
+        """Those of the files that no run has read, each once, with their fingerprints."""
+        known = {(each["uri"], each["size"]) for entry in self.entries for each in entry.inputs}
+        prints = {each["print"] for entry in self.entries for each in entry.inputs}
+        found = []
+        for file in files:
+            if (file.uri, file.size) in known:
+                continue
+            mark = fingerprint(file)
+            if mark not in prints:
+                prints.add(mark)
+                found.append((file, mark))
+        return found
+
+    def grown(self, files: Iterable[StoredFile]) -> list[StoredFile]:
+        """Files that were read before and have another size now."""
+        sizes = {each["uri"]: each["size"] for entry in self.entries for each in entry.inputs}
+        return [file for file in files if sizes.get(file.uri, file.size) != file.size]
+
+    def passing(self) -> list[str]:
+        """Published files that the next run replaces."""
+        last = self.entries[-1:]
+        return [published(entry.run, where) for entry in last for where in entry.files if where["passing"]]
+
+    def standing(self, table: str) -> list[str]:
+        """URIs of the published files of a table that stay, whatever the next run brings."""
+        return [
+            (self.output / published(entry.run, where)).uri
+            for entry in self.entries
+            for where in entry.files
+            if where["table"] == table and not where["passing"]
+        ]
+
+    def commit(self, entry: Entry) -> None:
+        """From here on the run is done."""
+        place = self.home / "journal" / f"{entry.run:08d}.json"
+        if place.exists():
+            raise InputError(f"run {entry.run} is there already: did another `kcli pipeline run` write here?", file=place.uri)
+        place.write(dumps(entry.as_dict()).encode())
+        self.entries.append(entry)
+        self.publish(entry)
+
+    def publish(self, entry: Entry) -> None:
+        folder = self.output / entry.folder
+        for where in entry.files:
+            (folder / where["path"]).move(self.output / published(entry.run, where))
+        for path in entry.drop:
+            (self.output / path).remove()
+        folder.remove()

@@ -1,0 +1,174 @@
+"""What Fetch, Produce and ShareFetch say of each partition, and the rows that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kcli.capture.events import Exchange
+from kcli.records.batches import Batch
+from kcli.records.kernels import records as core
+from kcli.schemas.errors import error_name
+
+__all__ = ["Answer", "far_behind", "of_fetch", "of_produce", "of_share_fetch", "put_batches", "put_fetch"]
+
+LAZY_CHUNK = 128 * 1024
+MAGIC_2_SINCE, MAGIC_1_SINCE = 4, 2  # Fetch versions that take batches of magic 2 and 1 (KIP-98, KIP-31)
+MIB = 1 << 20
+
+Put = Callable[[str, tuple[Any, ...]], None]
+
+
+@dataclass(slots=True)
+class Answer:
+    """One partition of an exchange. `asked` and `told` are its parts of request and response, None where it is missing."""
+
+    topic: str | None
+    topic_id: str | None
+    partition: int
+    asked: dict[str, Any] | None = None
+    told: dict[str, Any] | None = None
+    records: Any = None
+    batches: list[Batch] = field(default_factory=list)
+
+    @property
+    def key(self) -> tuple[str | None, int]:
+        return self.topic_id or self.topic, self.partition
+
+    @property
+    def error(self) -> int:
+        return int(self.told["errorCode"]) if self.told is not None else 0
+
+    def scan(self) -> None:
+        if self.records:
+            self.batches = [Batch(memoryview(self.records), frame) for frame in core.frames(self.records)[0]]
+
+
+def topic_of(value: dict[str, Any]) -> tuple[str | None, str | None]:
+    """(name, id) as a message has them, each None where it has not."""
+    name = value.get("_topicName") or value.get("topic") or value.get("name")
+    return name, value.get("topicId")
+
+
+def of_fetch(item: Exchange) -> list[Answer]:
+    """Every partition asked for, in order, then those answered without."""
+    found: dict[tuple[str | None, int], Answer] = {}
+    for topic in (item.request or {})["topics"]:
+        name, topic_id = topic_of(topic)
+        for each in topic["partitions"]:
+            answer = Answer(name, topic_id, each["partition"], asked=each)
+            found[answer.key] = answer
+    for topic in (item.response or {}).get("responses", ()):
+        name, topic_id = topic_of(topic)
+        for each in topic["partitions"]:
+            key = (topic_id or name, each["partitionIndex"])
+            answer = found.get(key) or found.setdefault(key, Answer(name, topic_id, key[1]))
+            answer.told, answer.records = each, each.get("records")
+            answer.topic = answer.topic or name
+            answer.scan()
+    return list(found.values())
+
+
+def of_produce(item: Exchange) -> list[Answer]:
+    found: dict[tuple[str | None, int], Answer] = {}
+    for topic in (item.request or {})["topicData"]:
+        name, topic_id = topic_of(topic)
+        for each in topic["partitionData"]:
+            answer = Answer(name, topic_id, each["index"], asked=each, records=each.get("records"))
+            answer.scan()
+            found[answer.key] = answer
+    for topic in (item.response or {}).get("responses", ()):
+        name, topic_id = topic_of(topic)
+        for each in topic["partitionResponses"]:
+            key = (topic_id or name, each["index"])
+            if key in found:
+                found[key].told = each
+    return list(found.values())
+
+
+def of_share_fetch(item: Exchange) -> list[Answer]:
+    made = []
+    for topic in (item.response or {}).get("responses", ()):
+        name, topic_id = topic_of(topic)
+        for each in topic["partitions"]:
+            answer = Answer(name, topic_id, each["partitionIndex"], told=each, records=each.get("records"))
+            answer.scan()
+            made.append(answer)
+    return made
+
+
+def put_fetch(
+    put: Put, wanted: frozenset[str], item: Exchange, who: tuple[Any, ...], answers: list[Answer]
+) -> None:
+    request = item.request or {}
+    session = request.get("sessionId", 0), request.get("sessionEpoch", -1)
+    if "fetch_partitions" in wanted:
+        for answer in answers:
+            put("fetch_partitions", (*who, *session, answer.topic, answer.topic_id, answer.partition, *fetched(answer)))
+    put_batches(put, wanted, "FETCH", who, answers)
+    if item.api_version < MAGIC_2_SINCE:
+        put_conversions(put, item.api_version, who, answers)
+    for answer in answers:
+        row = far_behind(answer)
+        if row is not None:
+            put("remote_fetches", (*who, answer.topic, answer.topic_id, answer.partition, *row))
+
+
+def fetched(answer: Answer) -> tuple[Any, ...]:
+    asked, told = answer.asked or {}, answer.told or {}
+    last = answer.batches[-1].last_offset if answer.batches else None
+    error = error_name(answer.error) if answer.error else None
+    return (
+        answer.asked is not None,
+        answer.told is not None,
+        asked.get("fetchOffset"),
+        asked.get("partitionMaxBytes"),
+        error,
+        told.get("highWatermark"),
+        told.get("lastStableOffset"),
+        told.get("logStartOffset"),
+        len(answer.records or b"") if answer.told is not None else None,
+        len(answer.batches),
+        last,
+    )
+
+
+def put_batches(put: Put, wanted: frozenset[str], api: str, who: tuple[Any, ...], answers: Iterable[Answer]) -> None:
+    if "record_batches" not in wanted:
+        return
+    for answer in answers:
+        for batch in answer.batches:
+            put("record_batches", (*who, api, answer.topic, answer.topic_id, answer.partition, *described(batch)))
+
+
+def described(batch: Batch) -> tuple[Any, ...]:
+    return (
+        batch.base_offset, batch.last_offset, batch.magic, batch.compression, batch.timestamp_type,
+        batch.is_transactional, batch.is_control, batch.partition_leader_epoch, batch.producer_id,
+        batch.producer_epoch, batch.base_sequence, batch.base_timestamp, batch.max_timestamp, batch.count,
+        batch.size, batch.crc, batch.crc_valid,
+    )  # fmt: skip
+
+
+def put_conversions(put: Put, version: int, who: tuple[Any, ...], answers: Iterable[Answer]) -> None:
+    magic = 1 if version >= MAGIC_1_SINCE else 0
+    for answer in answers:
+        if answer.batches:
+            size = len(answer.records)
+            lazy = min(size, max(LAZY_CHUNK, answer.batches[0].size))
+            row = (magic, len(answer.batches), size, size, lazy)
+            put("down_conversions", (*who, answer.topic, answer.topic_id, answer.partition, *row))
+
+
+def far_behind(answer: Answer) -> tuple[Any, ...] | None:
+    """For `remote_fetches`: at least one more answer as big as the request allows lies behind this one."""
+    asked, told = answer.asked, answer.told
+    if asked is None or told is None or not answer.batches:
+        return None
+    size, last, start = len(answer.records), answer.batches[-1].last_offset, asked["fetchOffset"]
+    behind, limit = told["highWatermark"] - last - 1, asked["partitionMaxBytes"]
+    records = last + 1 - answer.batches[0].base_offset
+    if behind <= 0 or records <= 0 or behind * size < limit * records:
+        return None
+    return start, told["highWatermark"], behind, limit, size, size / MIB, size / (4 * MIB)

@@ -1,0 +1,178 @@
+"""Captures in ranges of bytes, so that one big file is many tasks.
+
+A range reads the packets that begin in it. Where the first one begins is guessed from a chain of plausible headers; the
+range before says where its last packet ended, so that a wrong guess shows (`Ends`), and the range is read again from there.
+Compressed files, and those below the size of a range, are read whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kcli.capture.files import CaptureFile, check_start
+from kcli.pipeline.storage import Place, StoredFile
+
+if TYPE_CHECKING:
+    from kcli.core.scatter import Scatter
+
+__all__ = ["Range", "RangeEngine", "RangeFile", "RangeSource", "cut"]
+
+RANGE_BYTES = 128 << 20
+HEADER = 24
+HEAD = 1 << 16  # bytes of a file's start, with its header or its interfaces
+WINDOW = 4 << 20  # bytes that are searched for a packet, at first
+CHAIN = 6  # packets that must follow each other
+PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Bytes [start, end) of a file; end None: all of it. began: where its first packet is, when that is known."""
+
+    uri: str
+    size: int
+    start: int = 0
+    end: int | None = None
+    began: int | None = None
+
+
+def cut(file: StoredFile, range_bytes: int = RANGE_BYTES) -> list[Range]:
+    """The ranges of one capture."""
+    if file.size <= range_bytes * 3 // 2:
+        return [Range(file.uri, file.size)]
+    with Place(file.uri).open() as opened:
+        if bytes(opened.read(4)).startswith(PACKED):
+            return [Range(file.uri, file.size)]
+    count = -(-file.size // range_bytes)
+    places = [file.size * number // count for number in range(count)]
+    return [Range(file.uri, file.size, at, end) for at, end in zip(places, [*places[1:], file.size], strict=True)]
+
+
+class RangeFile(CaptureFile):
+    """A capture by URI, from some byte on."""
+
+    def __init__(self, uri: str, start: int = 0) -> None:
+        self.home = Place(uri)
+        self.begin = start
+        super().__init__(uri)
+        self.name = uri
+        self.offset = start
+
+    def open_raw(self) -> Any:
+        raw = self.home.open()
+        if self.begin:
+            raw.seek(self.begin)
+        return raw
+
+    def open(self) -> Any:
+        if not self.begin:
+            return super().open()
+        self.raw = self.open_raw()
+        return self.raw
+
+    def close(self) -> None:
+        self.raw.close()
+
+
+class RangeEngine:
+    """Stops the engine where the range ends; otherwise it is the engine."""
+
+    def __init__(self, scatter: Scatter, file: CaptureFile, end: int | None) -> None:
+        self.scatter, self.file, self.end = scatter, file, end
+
+    @property
+    def next_ns(self) -> int:
+        return self.scatter.next_ns
+
+    def run(self, reader: Any, data: memoryview, limit: int) -> tuple[int, str]:
+        self.scatter.end = None if self.end is None else max(0, self.end - self.file.offset)
+        return self.scatter.run(reader, data, limit)
+
+    def finish(self) -> None:
+        self.scatter.finish()
+
+
+class RangeSource:
+    """A range as `kcli.capture.files.run_source` reads it: the file at its first packet, and a reader that knows its header."""
+
+    def __init__(self, taken: Range, scatter: Scatter) -> None:
+        from kcli.core.packets import Reader
+
+        self.path = taken.uri
+        self.reader = Reader()
+        self.began = taken.start
+        if taken.start:
+            head = read_at(taken.uri, 0, min(HEAD, taken.size))
+            self.began = find_begin(taken, head) if taken.began is None else taken.began
+            self.prime(scatter, head)
+        self.file = RangeFile(taken.uri, self.began)
+        if not taken.start:
+            self.check_start()
+
+    def check_start(self) -> None:
+        """InputError: the file is too short for a capture."""
+        from kcli.core.packets import Reader
+
+        while len(self.file.data) < HEADER and self.file.fill():
+            pass
+        check_start(self.file, Reader())
+
+    def prime(self, scatter: Scatter, head: bytes) -> None:
+        scatter.prime(self.reader, head)
+
+    def opened(self) -> RangeFile:
+        return self.file
+
+
+def read_at(uri: str, start: int, size: int) -> bytes:
+    with Place(uri).open() as file:
+        file.seek(start)
+        return read_all(file, size)
+
+
+def read_all(file: Any, size: int) -> bytes:
+    parts = []
+    while size and (part := bytes(file.read(size))):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def find_begin(taken: Range, head: bytes) -> int:
+    """Where the first packet of a range begins; the range's end where there is none."""
+    from kcli.core.scatter import Boundaries
+
+    assert taken.end is not None
+    boundaries = Boundaries(head)
+    window = WINDOW
+    while True:
+        data = read_at(taken.uri, taken.start, window)
+        whole = taken.start + len(data) >= taken.size
+        at = boundaries.find(data, CHAIN, whole) if data else -1
+        if at >= 0:
+            return taken.start + at
+        if whole or window >= taken.end - taken.start:
+            return taken.end
+        window *= 4
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Where a range's first packet began, and the one behind its last would begin."""
+
+    taken: Range
+    began: int
+    stopped: int
+
+
+def misread(ends: Iterable[Ends]) -> Iterator[Range]:
+    """Ranges that did not begin where the one before them stopped, with where they should have."""
+    known: dict[str, int] = {}
+    for each in sorted(ends, key=lambda each: (each.taken.uri, each.taken.start)):
+        before = known.get(each.taken.uri)
+        if before is not None and each.began != before:
+            taken = each.taken
+            yield Range(taken.uri, taken.size, taken.start, taken.end, before)
+        known[each.taken.uri] = each.stopped

@@ -1,0 +1,159 @@
+"""Rows of the tables out of exchanges and events: one maker for each concern, chosen by API."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from kcli.capture.events import Event, Exchange
+from kcli.pipeline import facts, partitions
+from kcli.pipeline.facts import ClientUses, Outcomes
+from kcli.schemas.errors import error_name
+
+__all__ = ["Rows"]
+
+ERROR = re.compile(rb'"(?:\w*E|e)rrorCode":(-?[1-9]\d*)')
+UNNAMED = re.compile(rb'"topicId":"([\w-]{22})"(?!,"_topicName")')
+NO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
+DATA_BYTES = 1 << 20  # of what could not be decoded, kept in its row
+FETCH, PRODUCE, SHARE_FETCH, FETCH_SNAPSHOT = 1, 0, 78, 59
+
+Put = Callable[[str, tuple[Any, ...]], None]
+
+
+class Rows:
+    """Takes what comes out of one share of the connections, and puts rows.
+
+    put(table, row): takes a row as a tuple in the order of the table's columns. wanted: tables to make rows for.
+    """
+
+    def __init__(self, put: Put, wanted: frozenset[str]) -> None:
+        self.put = put
+        self.wanted = wanted
+        self.outcomes = Outcomes(put)
+        self.uses = ClientUses(put)
+        self.unnamed: set[str] = set()  # topic ids that stood without a name
+        self.known = 0
+        self.exchanges = self.events = 0
+
+    def exchange(self, item: Exchange, clock: int) -> None:
+        """clock: ns, for an exchange without a response."""
+        header, request, response = item.texts()
+        for failure in item.failures:
+            self.event(failure, inside=True)
+        self.exchanges += 1
+        completed = item.response_ns or clock
+        who = (item.request_ns // 1000, item.connection, item.link.server, item.link.client, client_id(item))
+        who += (item.correlation_id, item.api_version)
+        if "exchanges" in self.wanted:
+            self.put("exchanges", who + exchange_columns(item, header, request, response, completed))
+        if item.api_key not in (FETCH, PRODUCE):
+            self.unnamed.update(each.decode() for text in (request, response) for each in UNNAMED.findall(text))
+        self.learn(item, completed)
+        self.uses.add(item, who[4])
+        self.tell(item, who)
+
+    def tell(self, item: Exchange, who: tuple[Any, ...]) -> None:
+        """The rows of what this API is about; none where a body can't be decoded."""
+        maker = MAKERS.get(item.api_key)
+        if maker is None or item.request is None or (item.response is None and item.response_frame is not None):
+            return
+        maker(self, item, who)
+
+    def learn(self, item: Exchange, completed: int) -> None:
+        """Topic names that this exchange has taught."""
+        if len(item.bodies.names) == self.known:
+            return
+        self.known = len(item.bodies.names)
+        for value in (item.request, item.response):
+            for topic_id, name in named(value):
+                self.put("topic_names", (topic_id, name, completed))
+
+    def event(self, item: Event, inside: bool = False) -> None:
+        """inside: its bytes are in an exchange, too."""
+        self.events += 1
+        data = None if item.data is None else item.data[:DATA_BYTES]
+        row = (item.ns // 1000, item.kind, item.connection, item.sender, item.file, item.offset, item.size)
+        alone = item.captured and item.connection is not None and not inside
+        self.put("undecodable", (*row, alone, item.reason, data))
+
+    def finish(self) -> None:
+        self.outcomes.finish()
+        self.uses.finish()
+
+
+def client_id(item: Exchange) -> str | None:
+    """Straight from where it stands in any header but ControlledShutdown v0's."""
+    frame = item.request_frame
+    size = int.from_bytes(frame[8:10], "big", signed=True)
+    if item.api_key == 7 and item.api_version == 0:
+        return None
+    try:
+        return frame[10 : 10 + size].decode() if size >= 0 else None
+    except UnicodeDecodeError:
+        return item.client_id
+
+
+def exchange_columns(
+    item: Exchange, header: bytes, request: bytes, response: bytes, completed: int
+) -> tuple[Any, ...]:
+    codes = dict.fromkeys(ERROR.findall(response))
+    return (
+        item.api_key,
+        item.bodies.name(item.api_key),
+        header,
+        None if request == b"null" else request,
+        None if response == b"null" else response,
+        item.request_bytes,
+        item.response_bytes,
+        item.latency_ms,
+        list(dict.fromkeys(error_name(int(code)) for code in codes)),
+        completed,
+    )
+
+
+def named(value: Any) -> Iterator[tuple[str, str]]:
+    """(id, name) of each topic that has both."""
+    if isinstance(value, list):
+        for each in value:
+            yield from named(each)
+    elif isinstance(value, dict):
+        topic_id = value.get("topicId")
+        name = value.get("name") or value.get("topicName") or value.get("topic")
+        if isinstance(topic_id, str) and isinstance(name, str) and topic_id != NO_UUID:
+            yield topic_id, name
+        for each in value.values():
+            if isinstance(each, (dict, list)):
+                yield from named(each)
+
+
+def tell_fetch(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
+    answers = partitions.of_fetch(item)
+    partitions.put_fetch(rows.put, rows.wanted, item, who, answers)
+    rows.unnamed.update(each.topic_id for each in answers if each.topic is None and each.topic_id)
+    rows.outcomes.add(item, who, answers)
+
+
+def tell_produce(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
+    answers = partitions.of_produce(item)
+    partitions.put_batches(rows.put, rows.wanted, "PRODUCE", who, answers)
+    rows.unnamed.update(each.topic_id for each in answers if each.topic is None and each.topic_id)
+    rows.outcomes.add(item, who, answers)
+
+
+def tell_share_fetch(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
+    partitions.put_batches(rows.put, rows.wanted, "SHARE_FETCH", who, partitions.of_share_fetch(item))
+
+
+def tell_snapshot(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
+    for row in facts.snapshot_parts(item):
+        rows.put("snapshot_parts", who + row)
+
+
+MAKERS: dict[int, Callable[[Rows, Exchange, tuple[Any, ...]], None]] = {
+    FETCH: tell_fetch,
+    PRODUCE: tell_produce,
+    SHARE_FETCH: tell_share_fetch,
+    FETCH_SNAPSHOT: tell_snapshot,
+}

@@ -1,0 +1,240 @@
+"""`kcli pipeline run`: new captures of a fleet into the tables of an output folder, by Spark, done once and whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kcli.capture.events import Event
+from kcli.pipeline.decoding import Decoded, decode, events_only
+from kcli.pipeline.derived import Gathered, derive
+from kcli.pipeline.journal import Entry, Journal
+from kcli.pipeline.naming import name_topics
+from kcli.pipeline.ranges import RANGE_BYTES, Ends, Range, cut, misread
+from kcli.pipeline.scattering import Scattered, scatter
+from kcli.pipeline.spark import hand_out
+from kcli.pipeline.storage import Place, StoredFile, gather
+from kcli.pipeline.writing import TableWriter, Written
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Options", "Summary", "run_files", "run_pipeline"]
+
+SHARE_BYTES = 256 << 20  # of packets that one task decodes
+SMALL = 4 << 20  # bytes of captures below which one task is enough
+NAMED = ("exchanges", "fetch_partitions", "record_batches", "down_conversions", "remote_fetches")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """ports, dialect: as `kcli decode pcap`. shares: how many tasks share the connections; 0: by size and cores."""
+
+    output: str
+    ports: tuple[int, ...] = ()
+    dialect: str | None = None
+    shares: int = 0
+    range_bytes: int = RANGE_BYTES
+
+
+@dataclass(slots=True)
+class Summary:
+    """Of one run. problems: of files that were no captures or damaged, told when all else was read."""
+
+    run: int = 0
+    files: int = 0
+    skipped: int = 0
+    packets: int = 0
+    exchanges: int = 0
+    events: int = 0
+    rows: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+Tell = Callable[[str, int, int], None]  # what is being done, how many of its tasks are ready, of how many
+
+
+def quiet(_what: str, _done: int, _total: int) -> None:
+    return
+
+
+def run_pipeline(spark: SparkSession, inputs: Sequence[str], options: Options, tell: Tell = quiet) -> Summary:
+    """Read the captures behind `inputs` that no run has read yet. InputError, OSError, UsageError."""
+    journal = Journal(options.output)
+    journal.recover()
+    files = gather(list(inputs))
+    fresh = journal.fresh(files)
+    summary = run_files(spark, journal, fresh, options, tell) if fresh else Summary(journal.last)
+    summary.skipped = len(files) - len(fresh)
+    summary.problems += [f"{each.uri}: has grown since it was read, not read again" for each in journal.grown(files)]
+    return summary
+
+
+def run_files(
+    spark: SparkSession, journal: Journal, fresh: Sequence[tuple[StoredFile, str]], options: Options, tell: Tell = quiet
+) -> Summary:
+    """One run over these files: both stages, the tables across connections, and the journal's entry."""
+    entry = journal.begin()
+    entry.inputs = [{"uri": file.uri, "size": file.size, "changed": file.changed, "print": mark} for file, mark in fresh]
+    entry.drop = journal.passing()
+    work = Work(spark, journal, entry, options, tell)
+    scattered = work.scatter([file for file, _ in fresh])
+    decoded = work.decode(scattered)
+    work.name(decoded)
+    work.put_lineage(scattered, decoded)
+    work.derive()
+    entry.stats = {"exchanges": sum(each.exchanges for each in decoded)}
+    journal.commit(entry)
+    (journal.home / "staging").remove()
+    return summed(entry, scattered, decoded)
+
+
+def summed(entry: Entry, scattered: Sequence[Scattered], decoded: Sequence[Decoded]) -> Summary:
+    made = Summary(entry.run, len(entry.inputs))
+    made.packets = sum(each.packets for each in scattered)
+    made.exchanges = sum(each.exchanges for each in decoded)
+    for where in entry.files:
+        made.rows[where["table"]] = made.rows.get(where["table"], 0) + where["rows"]
+    made.events = made.rows.get("undecodable", 0)
+    made.problems = [each.problem for each in scattered if each.problem]
+    return made
+
+
+class Work:
+    """One run on its way."""
+
+    def __init__(self, spark: SparkSession, journal: Journal, entry: Entry, options: Options, tell: Tell) -> None:
+        self.spark, self.journal, self.entry, self.options, self.tell = spark, journal, entry, options, tell
+        self.folder = journal.folder(entry)
+        self.staging = (journal.home / "staging").uri
+        self.known: dict[str, tuple[str, int]] = {}
+
+    def hand_out(self, what: str, tasks: Sequence[Any], work: Callable[[Any], Any]) -> list[Any]:
+        self.tell(what, 0, len(tasks))
+        results = hand_out(self.spark, tasks, work, lambda done: self.tell(what, done, len(tasks)))
+        self.tell(what, len(tasks), len(tasks))
+        return results
+
+    # The two stages
+
+    def scatter(self, files: Sequence[StoredFile]) -> list[Scattered]:
+        ranges = [part for file in files for part in cut(file, self.options.range_bytes)]
+        self.shares = self.options.shares or self.count_shares(sum(file.size for file in files))
+        results = self.scatter_ranges(list(enumerate(ranges)))
+        while wrong := list(misread(Ends(each.taken, each.began, each.stopped) for each in results)):
+            again = {(each.uri, each.start) for each in wrong}
+            results = [each for each in results if (each.taken.uri, each.taken.start) not in again]
+            results += self.scatter_ranges([(len(ranges) + number, each) for number, each in enumerate(wrong)])
+        return sorted(results, key=lambda each: (each.taken.uri, each.taken.start))
+
+    def scatter_ranges(self, ranges: Sequence[tuple[int, Range]]) -> list[Scattered]:
+        shares, staging = self.shares, self.staging
+
+        def work(task: tuple[int, Range]) -> Scattered:
+            return scatter(task[1], task[0], shares, staging)
+
+        return self.hand_out("sorting packets by connection", ranges, work)
+
+    def count_shares(self, size: int) -> int:
+        if size < SMALL:
+            return 1
+        return max(2 * self.spark.sparkContext.defaultParallelism, -(-size // SHARE_BYTES))
+
+    def decode(self, scattered: Sequence[Scattered]) -> list[Decoded]:
+        tasks = []
+        for share in range(self.shares):
+            staged = [each for result in scattered for each in result.staged if each.share == share]
+            if staged:
+                tasks.append((sum(each.bytes for each in staged), share, [each.uri for each in staged]))
+        tasks.sort(reverse=True)
+        end = max((each.last_ns for each in scattered), default=0)
+        options: dict[str, Any] = {"ports": self.options.ports, "dialect": self.options.dialect, "end_ns": end}
+        folder = self.folder
+
+        def work(task: tuple[int, int, list[str]]) -> Decoded:
+            return decode(task[1], task[2], folder, **options)
+
+        decoded = self.hand_out("decoding", tasks, work)
+        for each in decoded:
+            self.entry.add(each.files)
+        return decoded
+
+    # What looks across connections
+
+    def name(self, decoded: Sequence[Decoded]) -> None:
+        """Give topics their names where a share's own connections did not say them."""
+        self.known = self.read_names()
+        if not any(each.unnamed & self.known.keys() for each in decoded):
+            return
+        missing = {file.path for each in decoded if each.unnamed & self.known.keys() for file in each.files}
+        files = [(self.uri(where["path"]), where["table"]) for where in self.entry.files if where["path"] in missing]
+        known = {topic: self.known[topic] for each in decoded for topic in each.unnamed & self.known.keys()}
+        tasks = [task for task in files if task[1] in NAMED]
+        self.hand_out("naming topics", tasks, partial(rename, known))
+
+    def uri(self, path: str) -> str:
+        return (Place(self.folder) / path).uri
+
+    def read_names(self) -> dict[str, tuple[str, int]]:
+        """The first time each topic id had a name, over all runs."""
+        import pyarrow.parquet
+
+        known: dict[str, tuple[str, int]] = {}
+        for uri in self.files("topic_names"):
+            with Place(uri).open() as file:
+                rows = pyarrow.parquet.read_table(file).to_pylist()
+            for row in rows:
+                before = known.get(row["topic_id"])
+                if before is None or row["learnt_ns"] < before[1]:
+                    known[row["topic_id"]] = row["topic"], row["learnt_ns"]
+        return known
+
+    def files(self, table: str) -> list[str]:
+        """Of all runs and this one."""
+        own = [self.uri(where["path"]) for where in self.entry.files if where["table"] == table]
+        return self.journal.standing(table) + own
+
+    def derive(self) -> None:
+        self.tell("sessions, leader changes, clients", 0, 1)
+        names = {topic: name for topic, (name, _) in self.known.items()}
+        written = derive(Gathered(self.spark, self.files, self.folder, names))
+        self.entry.add(written, passing=True)
+        self.tell("sessions, leader changes, clients", 1, 1)
+
+    def put_lineage(self, scattered: Sequence[Scattered], decoded: Sequence[Decoded]) -> None:
+        writer = TableWriter(self.folder, "lineage")
+        damage: list[Event] = [event for each in scattered for event in each.events]
+        events_only(damage, writer.put)
+        for row in lineage_rows(self.entry.run, scattered, decoded):
+            writer.put("lineage", row)
+        written: list[Written] = writer.close()
+        self.entry.add(written)
+
+
+def rename(known: dict[str, tuple[str, int]], task: tuple[str, str]) -> None:
+    name_topics(*task, known)
+
+
+def lineage_rows(run: int, scattered: Sequence[Scattered], decoded: Sequence[Decoded]) -> list[tuple[Any, ...]]:
+    files: dict[str, list[Scattered]] = {}
+    for each in scattered:
+        files.setdefault(each.taken.uri, []).append(each)
+    return [file_row(run, uri, parts) for uri, parts in files.items()] + [share_row(run, each) for each in decoded]
+
+
+def file_row(run: int, uri: str, parts: Sequence[Scattered]) -> tuple[Any, ...]:
+    names = ("packets", "tcp", "others", "cuts", "fragments", "unknown_links", "payload")
+    counts = [sum(getattr(each, name) for each in parts) for name in names]
+    first = min((each.first_ns for each in parts if each.first_ns), default=0) // 1000
+    last = max((each.last_ns for each in parts), default=0) // 1000
+    nothing = (None,) * 5
+    events = sum(len(each.events) for each in parts)
+    return (run, "file", uri, parts[0].taken.size, *counts, *nothing, None, events, first, last)
+
+
+def share_row(run: int, each: Decoded) -> tuple[Any, ...]:
+    counts = (each.packets, each.packets, 0, 0, 0, 0, each.payload)
+    bytes_ = (each.exchange_bytes, each.event_bytes, each.duplicates, each.strays, each.carried)
+    return (run, "share", str(each.share), None, *counts, *bytes_, each.exchanges, each.events, each.first_ns // 1000, each.last_ns // 1000)

@@ -1,0 +1,154 @@
+"""The first stage: a range of a capture, its packets dealt out into files of whole connections.
+
+A share is the connections of one bucket. Each range writes one file of packets for each share (and link layer) into the
+staging folder, with the times at which its parts begin, so that a share too big for one task can be read in time windows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from kcli.capture.events import Event
+from kcli.capture.files import run_source
+from kcli.errors import InputError, KcliError
+from kcli.pipeline.ranges import Range, RangeEngine, RangeSource
+from kcli.pipeline.storage import Place
+
+__all__ = ["Part", "Scattered", "Staged", "scatter"]
+
+FOREVER = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a staged file: its place in it, and the packets there (bytes as captured)."""
+
+    offset: int
+    first_ns: int
+    last_ns: int
+    bytes: int
+
+
+@dataclass(slots=True)
+class Staged:
+    """A file of one share's packets out of one range. votes: by how many bytes connection `heavy` outweighs all others."""
+
+    share: int
+    link: int
+    uri: str
+    packets: int = 0
+    bytes: int = 0
+    heavy: int = 0
+    votes: int = 0
+    parts: list[Part] = field(default_factory=list)
+
+    def add(self, part: Part, packets: int, heavy: int, votes: int) -> None:
+        self.parts.append(part)
+        self.packets += packets
+        self.bytes += part.bytes
+        if heavy == self.heavy:
+            self.votes += votes
+        elif votes > self.votes:
+            self.heavy, self.votes = heavy, votes - self.votes
+        else:
+            self.votes -= votes
+
+
+@dataclass(slots=True)
+class Scattered:
+    """What became of a range. problem: what was wrong with the file, told when all that could be read was."""
+
+    taken: Range
+    began: int
+    stopped: int
+    staged: list[Staged]
+    events: list[Event]
+    problem: str | None
+    packets: int = 0
+    tcp: int = 0
+    others: int = 0
+    cuts: int = 0
+    fragments: int = 0
+    unknown_links: int = 0
+    payload: int = 0
+    first_ns: int = 0
+    last_ns: int = 0
+
+
+class Writer:
+    """The staged files of one range, opened as their packets come."""
+
+    def __init__(self, folder: Place, name: str) -> None:
+        self.folder, self.name = folder, name
+        self.files: dict[tuple[int, int], tuple[Staged, IO[bytes], list[int]]] = {}
+
+    def write(
+        self, share: int, link: int, first: int, last: int, packets: int, size: int, heavy: int, votes: int, data: bytes
+    ) -> None:
+        staged, file, place = self.files.get((share, link)) or self.open(share, link)
+        file.write(data)
+        staged.add(Part(place[0], first, last, size), packets, heavy, votes)
+        place[0] += len(data)
+
+    def open(self, share: int, link: int) -> tuple[Staged, IO[bytes], list[int]]:
+        from kcli.core.scatter import pcap_header
+
+        place = self.folder / f"{share:04d}-{self.name}-{link}.pcap"
+        file = place.create()
+        header = pcap_header(link)
+        file.write(header)
+        made = Staged(share, link, place.uri), file, [len(header)]
+        self.files[share, link] = made
+        return made
+
+    def close(self) -> list[Staged]:
+        for _, file, _ in self.files.values():
+            file.close()
+        return [staged for staged, _, _ in self.files.values()]
+
+
+def scatter(taken: Range, number: int, shares: int, folder: str, shift: int = 0) -> Scattered:
+    """Deal out one range. number: of the range in this run. shift: ns to add to its times (another host's clock).
+
+    Files of two attempts at one task never share a name: only those of the attempt that is told to the driver count.
+    """
+    from kcli.core.scatter import Scatter
+
+    writer = Writer(Place(folder), f"{number:06d}-{os.urandom(4).hex()}")
+    engine = Scatter(shares, writer.write)
+    engine.shift = shift
+    events: list[Event] = []
+    problems: list[str] = []
+    began = stopped = taken.start
+    try:
+        source = RangeSource(taken, engine)
+        began = stopped = source.began
+        for _ in read_range(source, engine, taken, events, problems):
+            pass
+        stopped = source.file.offset
+    except (InputError, OSError) as error:
+        problems.append(told(error, taken.uri))
+    engine.finish()
+    staged = writer.close()
+    made = Scattered(taken, began, stopped, staged, events, "; ".join(problems) or None)
+    for name in ("packets", "tcp", "others", "cuts", "fragments", "unknown_links", "payload", "first_ns", "last_ns"):
+        setattr(made, name, getattr(engine, name))
+    return made
+
+
+def read_range(
+    source: RangeSource, engine: Any, taken: Range, events: list[Event], problems: list[str]
+) -> Iterator[int | None]:
+    failures: list[InputError] = []
+    limited = RangeEngine(engine, source.file, taken.end)
+    yield from run_source(source, limited, FOREVER, events.append, failures, lambda count: None)  # type: ignore[arg-type]
+    problems += [told(error, taken.uri) for error in failures]
+
+
+def told(error: KcliError | OSError, uri: str) -> str:
+    if isinstance(error, InputError):
+        return str(error) if error.file else f"{uri}: {error}"
+    return f"{uri}: {error.strerror or error}"

@@ -1,0 +1,163 @@
+"""A Spark session that starts quietly, and work handed out to its workers."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kcli.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["hand_out", "session"]
+
+LOGGING = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %p %c{1}: %m%n
+"""
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.python.worker.reuse": "true",
+    "spark.task.maxFailures": "4",
+}
+
+
+def session(master: str | None = None, *, app: str = "kcli pipeline", log: str | None = None, settings: dict[str, str] | None = None) -> SparkSession:
+    """The session under way, or a new one. UsageError where Spark or Java are missing.
+
+    master: as `spark-submit --master`; None: what spark-submit or SPARK_MASTER says, else local[*]. log: a file for what
+    Spark and its workers write to standard error; None: it stays where it is.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise UsageError("kcli pipeline needs PySpark (pip install 'kcli-kafka[spark]')") from None
+    there = SparkSession.getActiveSession()
+    if there is not None:
+        return there
+    check_java()
+    builder = SparkSession.builder.appName(app)
+    for name, value in {**SETTINGS, **(settings or {})}.items():
+        builder = builder.config(name, value)
+    chosen = master or os.environ.get("SPARK_MASTER") or ("local[*]" if not submitted() else None)
+    if chosen is not None:
+        builder = builder.master(chosen)
+    folder = Path(tempfile.mkdtemp(prefix="kcli-spark-"))
+    (folder / "log4j2.properties").write_text(LOGGING)
+    options = f"-Dlog4j2.configurationFile=file:{folder}/log4j2.properties -XX:-UsePerfData"
+    builder = builder.config("spark.driver.extraJavaOptions", options).config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1") if (chosen or "").startswith("local") else None
+    with stderr_to(log):
+        made = builder.getOrCreate()
+    made.sparkContext.setLogLevel("ERROR")
+    return made
+
+
+def submitted() -> bool:
+    """Whether spark-submit started this process, and has chosen the master."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if submitted() or (home and (Path(home) / "bin" / "java").exists()) or shutil.which("java"):
+        return
+    raise UsageError("kcli pipeline needs Java 17 or newer: no java in PATH, and no JAVA_HOME")
+
+
+@contextlib.contextmanager
+def stderr_to(log: str | None) -> Iterator[None]:
+    """What is started here inherits the log as its standard error: the JVM, and the workers it starts."""
+    if log is None:
+        yield
+        return
+    Path(log).parent.mkdir(parents=True, exist_ok=True)
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with Path(log).open("ab") as file:
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def hand_out(
+    spark: SparkSession, tasks: Sequence[Any], work: Callable[[Any], Any], done: Callable[[int], None] = lambda count: None
+) -> list[Any]:
+    """work(task) of each task, each a Spark task of its own; results in the tasks' order. done: told how many are ready.
+
+    Tasks and results are pickled; they go as Arrow, one row each.
+    """
+    if not tasks:
+        return []
+    from pyspark import cloudpickle
+
+    packed = cloudpickle.dumps((list(tasks), work))
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        import pickle
+
+        import pyarrow
+
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                todo, function = pickle.loads(packed)
+                result = pickle.dumps(function(todo[number]))
+                yield pyarrow.record_batch({"number": pyarrow.array([number]), "result": pyarrow.array([result], pyarrow.binary())})
+
+    import pickle
+
+    frame = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(run, "number bigint, result binary")
+    results: dict[int, Any] = {}
+    for row in collected(spark, frame, done):
+        results[row["number"]] = pickle.loads(row["result"])
+    return [results[number] for number in range(len(tasks))]
+
+
+def collected(spark: SparkSession, frame: Any, done: Callable[[int], None]) -> Any:
+    """The frame's rows, while a thread tells how far it is."""
+    import threading
+
+    context = spark.sparkContext
+    group = f"kcli-{os.urandom(4).hex()}"
+    context.setJobGroup(group, "kcli pipeline")
+    over = threading.Event()
+
+    def watch() -> None:
+        tracker = context.statusTracker()
+        while not over.wait(0.2):
+            stages = [tracker.getStageInfo(each) for job in tracker.getJobIdsForGroup(group) for each in info(tracker, job)]
+            done(sum(stage.numCompletedTasks for stage in stages if stage is not None))
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        return frame.collect()
+    finally:
+        over.set()
+        thread.join()
+
+
+def info(tracker: Any, job: int) -> list[int]:
+    found = tracker.getJobInfo(job)
+    return list(found.stageIds) if found is not None else []

@@ -1,0 +1,168 @@
+"""Files by path or URI, through pyarrow.fs: what is in a folder, bytes of a range, whole new files.
+
+A URI is one that `pyarrow.fs.FileSystem.from_uri` takes: file:///a, s3://bucket/key?endpoint_override=..., gs://, hdfs://.
+Everything else is a local path.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from kcli.errors import InputError, UsageError
+
+__all__ = ["Place", "StoredFile", "gather"]
+
+CAPTURES = (".pcap", ".pcapng", ".cap", ".dmp")
+PACKED = (".gz", ".zst", ".zstd")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """size: bytes; changed: seconds since 1970."""
+
+    uri: str
+    size: int
+    changed: float
+
+
+class Place:
+    """A file or folder. `uri` is as it was given; `fs` and `path` are pyarrow's."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
+        self.remote = "://" in uri and not uri.startswith("file://")
+        self.fs, self.path = open_filesystem(uri)
+
+    def __truediv__(self, name: str) -> Place:
+        head, mark, query = self.uri.partition("?")
+        return Place(f"{head.rstrip('/')}/{name}{mark}{query}")
+
+    def beside(self, path: str) -> str:
+        """The URI of another path in the same file system."""
+        if "://" not in self.uri:
+            return path
+        scheme = self.uri.partition("://")[0]
+        _, mark, query = self.uri.partition("?")
+        return f"{scheme}://{path if scheme != 'file' else '/' + path.lstrip('/')}{mark}{query}"
+
+    @property
+    def name(self) -> str:
+        return self.path.rstrip("/").rpartition("/")[2]
+
+    def info(self) -> Any:
+        return self.fs.get_file_info(self.path)
+
+    def exists(self) -> bool:
+        from pyarrow.fs import FileType
+
+        return bool(self.info().type != FileType.NotFound)
+
+    def listed(self, recursive: bool = True) -> list[StoredFile]:
+        """The files in a folder, by name; none where there is no such folder."""
+        from pyarrow.fs import FileSelector
+
+        infos = self.fs.get_file_info(FileSelector(self.path, allow_not_found=True, recursive=recursive))
+        return sorted((self.stored(info) for info in infos if info.is_file), key=lambda each: each.uri)
+
+    def stored(self, info: Any) -> StoredFile:
+        changed = info.mtime.timestamp() if info.mtime is not None else 0.0
+        return StoredFile(self.beside(info.path), info.size or 0, changed)
+
+    def open(self) -> Any:
+        """For reading, with seek and readinto."""
+        return self.fs.open_input_file(self.path) if self.remote else Path(self.path).open("rb", buffering=0)
+
+    def create(self) -> IO[bytes]:
+        """For writing, in a folder that is made where it is not there."""
+        if self.remote:
+            return self.fs.open_output_stream(self.path)  # type: ignore[no-any-return]
+        Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+        return Path(self.path).open("wb")
+
+    def read(self) -> bytes:
+        with self.open() as file:
+            return bytes(file.read())
+
+    def write(self, data: bytes) -> None:
+        """All of the file or nothing of it is there afterwards."""
+        if self.remote:
+            with self.create() as file:
+                file.write(data)
+            return
+        target = Path(self.path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = target.with_name(f"{target.name}.part{os.getpid()}")
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+
+    def move(self, target: Place) -> None:
+        """Over whatever is there. Nothing happens where the file has gone (it was moved before)."""
+        if self.remote:
+            if self.exists():
+                self.fs.move(self.path, target.path)
+            return
+        Path(target.path).parent.mkdir(parents=True, exist_ok=True)
+        if Path(self.path).exists():
+            shutil.move(self.path, target.path)
+
+    def remove(self) -> None:
+        """A file, or a folder with all in it; nothing where there is none."""
+        from pyarrow.fs import FileType
+
+        kind = self.info().type
+        if kind == FileType.Directory:
+            self.fs.delete_dir(self.path)
+        elif kind == FileType.File:
+            self.fs.delete_file(self.path)
+
+
+def open_filesystem(uri: str) -> tuple[Any, str]:
+    """pyarrow's file system, and the path in it. UsageError."""
+    from pyarrow import ArrowException, fs
+
+    if "://" not in uri:
+        return fs.LocalFileSystem(), str(Path(uri).absolute())
+    try:
+        return fs.FileSystem.from_uri(uri)  # type: ignore[no-any-return]
+    except (ArrowException, OSError, ValueError) as error:
+        raise UsageError(f"{uri}: {str(error).splitlines()[0]}") from None
+
+
+def gather(uris: list[str], suffixes: tuple[str, ...] = CAPTURES) -> list[StoredFile]:
+    """The files behind paths and URIs: a file that is named is taken, of a folder those that look like captures by name."""
+    found: dict[str, StoredFile] = {}
+    for uri in uris:
+        found |= {each.uri: each for each in files_of(Place(uri), suffixes)}
+    return list(found.values())
+
+
+def files_of(place: Place, suffixes: tuple[str, ...]) -> Iterator[StoredFile]:
+    from pyarrow.fs import FileType
+
+    info = place.info()
+    if info.type == FileType.NotFound:
+        raise InputError("No such file or directory", file=place.uri)
+    if info.type == FileType.File:
+        yield place.stored(info)
+        return
+    for each in place.listed():
+        if is_named_so(each.uri.partition("?")[0], suffixes):
+            yield each
+
+
+def is_named_so(path: str, suffixes: tuple[str, ...]) -> bool:
+    """By its suffix; tcpdump numbers rotated files behind it (a.pcap0, a.pcap1), and either may be packed."""
+    name = path.rpartition("/")[2].lower()
+    if name.startswith((".", "_")):
+        return False
+    for packed in PACKED:
+        name = name.removesuffix(packed)
+    return name.rstrip("0123456789").endswith(suffixes)

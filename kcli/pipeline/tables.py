@@ -1,0 +1,412 @@
+"""The pipeline's tables: every column with its type and what it says. docs/pipeline-tables.md is made from this.
+
+A kind is the name of an Arrow type; "instant" is a timestamp in microseconds, UTC (Spark reads no nanoseconds), "strings"
+a list of strings. Bytes are as on the wire unless a column says otherwise; -1 and null are Kafka's own where it has them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["FACTS", "TABLES", "Column", "Table", "arrow_schema", "document", "spark_schema"]
+
+SPARK_TYPES = {
+    "instant": "timestamp", "string": "string", "strings": "array<string>", "bool": "boolean", "int16": "smallint",
+    "int32": "int", "int64": "bigint", "float64": "double", "binary": "binary",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """kind: an Arrow type by name, "instant" or "strings"."""
+
+    name: str
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """dated: partitioned by the UTC date of `timestamp`, as a folder `date=2026-11-21`."""
+
+    name: str
+    text: str
+    columns: tuple[Column, ...]
+    dated: bool = True
+
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+
+def columns(text: str) -> tuple[Column, ...]:
+    """One a line: name, kind, what it says."""
+    rows = [line.split(None, 2) for line in text.splitlines() if line]
+    return tuple(Column(name, kind, says) for name, kind, says in rows)
+
+
+WHO = """
+timestamp      instant  when the request's last packet was captured
+connection     string   "server-client", each as address:port
+server         string   the broker's end
+client         string   the client's end
+client_id      string   from the request's header
+correlation_id int32    of request and response
+api_version    int16    of request and response
+"""
+PARTITION = """
+topic          string   the topic's name, null where only its id is known
+topic_id       string   the topic's id, null in versions that have none
+partition      int32    the partition's index
+"""
+BATCH = """
+base_offset    int64    offset of the first record
+last_offset    int64    offset of the last record
+magic          int8     format of the batch: 0, 1 or 2
+compression    string   none, gzip, snappy, lz4 or zstd
+timestamp_type string   CreateTime, LogAppendTime or NoTimestampType
+is_transactional bool   written in a transaction
+is_control     bool     a marker of a transaction, or of KRaft
+partition_leader_epoch int32 as the broker set it
+producer_id    int64    -1: no idempotent producer
+producer_epoch int16    -1: no idempotent producer
+base_sequence  int32    -1: no idempotent producer
+base_timestamp int64    ms since 1970; -1: none
+max_timestamp  int64    ms since 1970; -1: none
+count          int32    records that the batch says it has
+size_in_bytes  int32    of the whole batch, as stored
+crc            int64    the checksum it carries
+crc_valid      bool     whether its bytes give that checksum
+"""
+
+TABLES: dict[str, Table] = {}
+# Kept under _kcli for the tables that are made over all runs anew: rows of a connection that only make sense together.
+FACTS: dict[str, Table] = {}
+
+
+def table(name: str, text: str, *parts: str, dated: bool = True, fact: bool = False) -> None:
+    (FACTS if fact else TABLES)[name] = Table(name, text, columns("".join(parts)), dated)
+
+
+table(
+    "exchanges",
+    "Every request with its response, as `kcli decode pcap --format jsonl` prints them.",
+    WHO,
+    """
+api_key        int16    number of the API
+api            string   the API's name, as in a broker's log
+request_header string   JSON: the request's header
+request        string   JSON: the request, null where it could not be decoded
+response       string   JSON: the response, null where there is none
+request_bytes  int64    with header and length
+response_bytes int64    with header and length; null without a response
+latency_ms     float64  from the request's last packet to the response's
+errors         strings  names of the error codes in the response, each once
+completed_ns   int64    ns since 1970: when the exchange was whole; the order of `kcli decode pcap`
+""",
+)
+table(
+    "fetch_partitions",
+    "Every partition that a Fetch asked for or was answered about.",
+    WHO,
+    """
+session_id     int32    fetch session (KIP-227); 0: none
+session_epoch  int32    0: a full fetch, -1: a full fetch that ends the session
+""",
+    PARTITION,
+    """
+asked          bool     named in the request
+answered       bool     named in the response
+fetch_offset   int64    where to read from, null where not asked
+max_bytes      int32    partition_max_bytes of the request
+error          string   name of the partition's error, null without one
+high_watermark int64    of the response
+last_stable_offset int64 of the response; null before v4
+log_start_offset int64  of the response; null before v5
+records_bytes  int64    bytes of records in the response
+batches        int32    batches in those records, cut ones not counted
+last_offset    int64    offset of the last record in them, null without
+""",
+)
+table(
+    "record_batches",
+    "Every record batch that was produced or fetched; the records in it are not kept.",
+    WHO,
+    "api            string   PRODUCE, FETCH or SHARE_FETCH\n",
+    PARTITION,
+    BATCH,
+)
+table(
+    "fetch_sessions",
+    "Fetch sessions (KIP-227) as `kcli fetch-session explain` tells them; made anew from all exchanges by every run.",
+    """
+timestamp      instant  when the session was first seen
+server         string   the broker's end
+connection     string   where it was opened, or first seen
+client_id      string   of its fetches
+replica_id     int32    a follower's broker id; -1: a consumer
+api_version    int16    of its fetches
+session_id     int32    0: fetches of a client without any session
+opened         instant  null where the session was there before the capture
+ended          instant  when it ended, null where it did not
+end_reason     string   why
+complete       bool     nothing of it is missing in the capture
+partitions_first int32  partitions at first
+partitions_most int32   ... at most
+partitions_last int32   ... at last
+fetches        int64    in all
+full           int64    of them full ones
+incremental    int64    of them incremental ones
+empty_polls    int64    answers without records
+unanswered     int64    requests without an answer
+request_bytes  int64    of all requests
+response_bytes int64    of all responses
+records_bytes  int64    of records in them
+full_request_bytes int64 what the requests would have been as full ones
+full_response_bytes int64 what the responses would have been to full ones
+not_granted    int64    session 0: full fetches that asked for a session and got none
+p50_ms         float64  median time to an answer
+p99_ms         float64  ... of 99 in 100
+errors         string   JSON: error name -> how often
+never_delivered int32   partitions that never had records
+findings       int64    of `kcli fetch-session lint`
+""",
+    dated=False,
+)
+table(
+    "clients",
+    "What each client asked, by API and version, and whether Kafka's newest release still takes it; made anew by every run.",
+    """
+client_id      string   from the request's header
+address        string   the client's address
+software       string   as it says (KIP-511), null where it does not
+software_version string as it says
+negotiates     bool     it asks what the broker speaks (ApiVersions)
+api_key        int16    number of the API
+api            string   the API's name
+api_version    int16    the version it used
+requests       int64    how often
+connections    int32    of the client, in all
+accepted_min   int16    lowest version that the release takes, null: no such API
+accepted_max   int16    highest version that the release takes
+verdict        string   ok, refused, or unsure: it may know a newer version and was offered none
+reason         string   why it is refused
+release        string   of Kafka
+""",
+    dated=False,
+)
+table(
+    "down_conversions",
+    "Fetches by clients too old for the stored format, which make the broker convert (KIP-283).",
+    WHO,
+    PARTITION,
+    """
+to_magic       int8     what the client can read: 0 or 1
+batches        int32    messages or wrappers of them in the answer
+converted_bytes int64   records of that partition in the answer
+eager_bytes    int64    held at once before KIP-283; a response holds the sum over its partitions
+lazy_bytes     int64    held at once in chunks of 128 KiB (KIP-283); a response holds the most over its partitions
+""",
+)
+table(
+    "leader_changes",
+    "Requests that met a broker which no longer leads, and how long it took the client to go on (KIP-951); made anew by every run.",
+    """
+timestamp      instant  when the error was answered
+client_id      string   of the request
+client_address string   the client's address
+api            string   PRODUCE or FETCH
+topic          string   name, or id where that is all there is
+partition      int32    the partition's index
+error          string   NOT_LEADER_OR_FOLLOWER or FENCED_LEADER_EPOCH
+from_server    string   who answered so
+errors         int64    answers with that error until it went on
+hint_sent      bool     the answer said who leads (KIP-951)
+hint_leader    int32    node id of the leader in the hint
+hint_server    string   its endpoint in the hint
+to_server      string   who took the next good request, null: none in the capture
+recovered      instant  when that one was answered
+lost_ms        float64  from the first error to the first good answer
+hint_saves_ms  float64  of it before the request that succeeded was sent: with a hint it would have gone at once
+""",
+    dated=False,
+)
+table(
+    "remote_fetches",
+    "Fetches far behind a partition's end, whose answers a bigger remote.max.partition.fetch.bytes would enlarge (KIP-1018).",
+    WHO,
+    PARTITION,
+    """
+fetch_offset   int64    where it read
+high_watermark int64    the end it could read to
+behind         int64    records between the end of the answer and the high watermark
+max_bytes      int32    partition_max_bytes of the request
+records_bytes  int64    bytes of records in the answer
+requests_1mb   float64  requests of 1 MiB that these bytes take
+requests_4mb   float64  requests of 4 MiB that these bytes take
+""",
+)
+table(
+    "quorum",
+    "Snapshots of the metadata log fetched over the wire (KIP-630); made anew by every run.",
+    """
+timestamp      instant  of the first request
+server         string   who sent it
+client         string   who fetched it
+client_id      string   of the request
+topic          string   the log's topic
+partition      int32    the log's partition
+end_offset     int64    of the snapshot: the first offset that is not in it
+epoch          int32    of the snapshot
+size_bytes     int64    of the whole snapshot, as the answers say
+received_bytes int64    of it in the answers
+requests       int64    that it took
+errors         string   error names, where there were any
+complete       bool     all of it was received
+seconds        float64  from the first request to the last answer
+""",
+    dated=False,
+)
+table(
+    "undecodable",
+    "Every byte that is in no exchange, and every request without an answer: kind, place and reason.",
+    """
+timestamp      instant  when; 1970 where damage in a file hides it
+event          string   gap, truncated, undecodable, not-kafka or unanswered-at-end
+connection     string   null: of a file
+sender         string   client or server
+file           string   where there is no connection
+offset         int64    bytes from the start of that direction, or of the file
+bytes          int64    how many
+captured       bool     the bytes are in the capture, and in no exchange
+reason         string   what is wrong
+data           binary   the bytes, for a frame that could not be decoded (at most 1 MiB of them)
+""",
+)
+table(
+    "lineage",
+    "Where every packet and byte went, by file and by share of connections; the counts add up.",
+    """
+run            int64    number of the run that read it
+scope          string   file, or share: connections that one task read
+name           string   the file, or the share's number
+bytes          int64    of the file
+packets        int64    in the file, or read for the share
+tcp_packets    int64    of them TCP
+other_packets  int64    of them not TCP
+cut_packets    int64    of them cut off within their headers
+fragments      int64    of them IP fragments, which are not joined
+unknown_links  int64    of them of a link layer that kcli does not know
+payload_bytes  int64    of TCP, captured
+exchange_bytes int64    of it in exchanges
+event_bytes    int64    of it in rows of `undecodable`
+duplicate_bytes int64   of it sent, or captured, more than once
+stray_bytes    int64    of it behind the end of its connection, or of connections on other ports
+carried_bytes  int64    of it kept for the run to come
+exchanges      int64    rows of `exchanges`
+events         int64    rows of `undecodable`
+first          instant  time of the first packet
+last           instant  time of the last packet
+""",
+    dated=False,
+)
+table(
+    "client_uses",
+    "What was asked on one connection.",
+    """
+connection     string   "server-client"
+client_id      string   of the requests
+address        string   the client's
+software       string   as it says
+software_version string as it says
+negotiates     bool     ApiVersions was asked
+api_key        int16    number of the API
+api_version    int16    the version
+requests       int64    how often
+free           bool     a newer version was offered, or none
+""",
+    dated=False, fact=True,
+)  # fmt: skip
+table(
+    "outcomes",
+    "Answers about one partition on one connection, of one kind and in a row.",
+    """
+connection     string   "server-client"
+server         string   who answered
+client_id      string   of the requests
+client_address string   the client's
+api            string   PRODUCE or FETCH
+topic          string   name or id
+partition      int32    index
+error          int16    0: fine
+first_request_ns int64  of the first
+first_ns       int64    when the first was answered
+last_ns        int64    when the last was
+answers        int64    how many
+hint_leader    int32    node id, -1: none
+hint_server    string   its endpoint
+""",
+    dated=False, fact=True,
+)  # fmt: skip
+table(
+    "snapshot_parts",
+    "Answers to FetchSnapshot.",
+    WHO,
+    """
+topic          string   the log's topic
+partition      int32    the log's partition
+end_offset     int64    of the snapshot
+epoch          int32    of the snapshot
+position       int64    of these bytes in it
+size_bytes     int64    of the whole snapshot
+received_bytes int64    in the answer
+error          string   name, null without one
+answered_ns    int64    when
+""",
+    dated=False, fact=True,
+)  # fmt: skip
+table(
+    "topic_names",
+    "Topic ids and the names that messages gave them.",
+    """
+topic_id       string   the id
+topic          string   the name
+learnt_ns      int64    when a message first had both
+""",
+    dated=False, fact=True,
+)  # fmt: skip
+
+
+def arrow_schema(name: str) -> pyarrow.Schema:
+    """The table's columns as they are written, the partition's date left out."""
+    import pyarrow
+
+    made = {"instant": pyarrow.timestamp("us", "UTC"), "strings": pyarrow.list_(pyarrow.string())}
+    fields: list[Any] = []
+    for column in (TABLES.get(name) or FACTS[name]).columns:
+        kind = made.get(column.kind) or getattr(pyarrow, column.kind.replace("bool", "bool_"))()
+        fields.append(pyarrow.field(column.name, kind, metadata={"comment": column.text}))
+    return pyarrow.schema(fields)
+
+
+def spark_schema(name: str) -> str:
+    """The same as Spark's DDL."""
+    found = TABLES.get(name) or FACTS[name]
+    kinds = SPARK_TYPES | {"int8": "tinyint"}
+    return ", ".join(f"`{column.name}` {kinds[column.kind]}" for column in found.columns)
+
+
+def document() -> str:
+    """The tables' page of the docs, in Markdown."""
+    parts = ["# The tables of `kcli pipeline run`\n", *(describe(each) for each in TABLES.values())]
+    return "\n".join(parts)
+
+
+def describe(each: Table) -> str:
+    rows = "\n".join(f"| `{column.name}` | {column.kind} | {column.text} |" for column in each.columns)
+    dated = " Partitioned by the day of `timestamp` (UTC)." if each.dated else ""
+    return f"## {each.name}\n\n{each.text}{dated}\n\n| column | type | |\n|---|---|---|\n{rows}\n"

@@ -1,0 +1,102 @@
+"""Rows into Parquet files, a few at a time: one file for each table, day and task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from kcli.pipeline.storage import Place
+from kcli.pipeline.tables import FACTS, TABLES, arrow_schema
+
+__all__ = ["TableWriter", "Written", "day_of"]
+
+ROWS = 20_000  # in a row group, at most
+TEXT_BYTES = 16 << 20  # of values in a row group, at most
+SAMPLE = 64  # every how many rows their bytes are counted
+DAY_US = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A new file, below the folder of the run. day: of a dated table."""
+
+    table: str
+    day: str | None
+    path: str
+    rows: int
+
+
+def day_of(us: int) -> str:
+    """The UTC date of microseconds since 1970."""
+    return f"{datetime.fromtimestamp(us // 1_000_000, UTC):%Y-%m-%d}"
+
+
+class Sink:
+    """One file of one table and day."""
+
+    def __init__(self, place: Place, path: str, table: str, day: str | None) -> None:
+        import pyarrow.parquet
+
+        self.table, self.day, self.path = table, day, path
+        self.schema = arrow_schema(table)
+        self.file = (place / path).create()
+        self.writer = pyarrow.parquet.ParquetWriter(
+            self.file, self.schema, compression="zstd", compression_level=1, use_dictionary=dictionaries(table)
+        )
+        self.rows: list[tuple[Any, ...]] = []
+        self.count = self.weight = 0
+
+    def add(self, row: tuple[Any, ...]) -> None:
+        self.rows.append(row)
+        if len(self.rows) % SAMPLE == 0:
+            self.weight += SAMPLE * sum(len(value) for value in row if isinstance(value, (bytes, str)))
+        if len(self.rows) >= ROWS or self.weight > TEXT_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        import pyarrow
+
+        if not self.rows:
+            return
+        columns = zip(*self.rows, strict=True)
+        arrays = [pyarrow.array(values, field.type) for values, field in zip(columns, self.schema, strict=True)]
+        self.writer.write_batch(pyarrow.record_batch(arrays, schema=self.schema))
+        self.count += len(self.rows)
+        self.rows, self.weight = [], 0
+
+    def close(self) -> Written:
+        self.flush()
+        self.writer.close()
+        self.file.close()
+        return Written(self.table, self.day, self.path, self.count)
+
+
+def dictionaries(table: str) -> list[str]:
+    """Columns whose values repeat; a dictionary of JSON bodies would only cost."""
+    columns = (TABLES.get(table) or FACTS[table]).columns
+    return [each.name for each in columns if each.name not in ("request", "response", "request_header", "data")]
+
+
+class TableWriter:
+    """Files of one task, below `folder` as table/date=day/name. Times of a dated table's rows are their first column."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        self.folder, self.name = Place(folder), name
+        self.sinks: dict[tuple[str, int], Sink] = {}
+
+    def put(self, table: str, row: tuple[Any, ...]) -> None:
+        known = TABLES.get(table)
+        number = row[0] // DAY_US if known is not None and known.dated else -1
+        sink = self.sinks.get((table, number)) or self.open(table, number)
+        sink.add(row)
+
+    def open(self, table: str, number: int) -> Sink:
+        day = None if number < 0 else day_of(number * DAY_US)
+        folder = table if day is None else f"{table}/date={day}"
+        made = Sink(self.folder, f"{folder}/{self.name}.parquet", table, day)
+        self.sinks[table, number] = made
+        return made
+
+    def close(self) -> list[Written]:
+        return [sink.close() for sink in self.sinks.values()]
