@@ -31,7 +31,8 @@ class Waiting:
     """A batch. created in seconds of the caller's clock; sent_ns: when each record was given, for its latency.
 
     number: its place among the batches sent, sequence: of its first record (-1: not sent yet, or not idempotent)
-    failed_at: when its leader turned out to have moved, None when it did not
+    leader_epoch: of the leader it was last sent to
+    failed_at: when that one turned out to lead no longer, None when it did not
     """
 
     partition: TopicPartition
@@ -42,6 +43,7 @@ class Waiting:
     number: int = -1
     sequence: int = -1
     attempts: int = 0
+    leader_epoch: int = -1
     failed_at: float | None = None
     encoded: bytes | None = None
 

@@ -203,6 +203,8 @@ class Producer:
         version = session.versions.best(PRODUCE, low=3, high=NEWEST_BY_NAME)
         data = [{"index": batch.partition[1], "records": self._encode(batch)} for batch in batches]
         for batch in batches:
+            leader = self.client.leader(*batch.partition)
+            batch.leader_epoch = -1 if leader is None else leader.epoch
             if batch.failed_at is not None:
                 self.statistics.client_waits.add(round((now - batch.failed_at) * 1e9))
                 batch.failed_at = None
@@ -268,11 +270,12 @@ class Producer:
         if code in (0, DUPLICATE):
             self._succeed(batch)
         elif code in MOVED:
-            hint = part.get("currentLeader", {})
-            taken = self.discovery == "hints" and self.client.metadata.take_hint(*batch.partition, hint, endpoints)
             batch.failed_at = self._loop.time()
-            self._retry(batch, at_once=taken)
-            self.statistics.hinted += taken
+            if self.discovery == "hints":
+                self.client.metadata.take_hint(*batch.partition, part.get("currentLeader", {}), endpoints)
+            at_once = self._leader_is_newer(batch)
+            self._retry(batch, at_once=at_once)
+            self.statistics.hinted += at_once
             self._refresh()
         elif is_retriable(code) or (code == OUT_OF_ORDER and not self.accumulator.is_first(batch)):
             # Out of order behind a batch that failed: it goes again after that one.
@@ -281,6 +284,14 @@ class Producer:
             text = part.get("errorMessage") or ""
             where = f"{batch.partition[0]}[{batch.partition[1]}]"
             self._give_up(BrokerError(code, error_name(code), f"{where}: {text}" if text else where))
+
+    def _leader_is_newer(self, batch: Waiting) -> bool:
+        """Is a leader known, by a hint or by metadata, that is newer than the one that refused the batch?
+
+        Then there is nothing to wait for; another try at the same leader epoch backs off (KIP-951).
+        """
+        leader = self.client.leader(*batch.partition)
+        return self.discovery == "hints" and leader is not None and leader.epoch > batch.leader_epoch
 
     def _succeed(self, batch: Waiting) -> None:
         self.accumulator.finish(batch)
@@ -331,6 +342,9 @@ class Producer:
     async def _refresh_quietly(self) -> None:
         with contextlib.suppress(NetworkError):
             await self.client.refresh([self.topic])
+            for queue in self.accumulator.queues.values():
+                if queue.retrying and queue.waiting and self._leader_is_newer(queue.waiting[0]):
+                    queue.not_before = 0.0
         self._wake.set()
         await asyncio.sleep(self.client.retry.first)
         self._refreshing = None
