@@ -196,7 +196,7 @@ cdef class BatchText:
         self.in_control = (b.attributes & KB_CONTROL) != 0
         cdef Extra extra = self.on_control if self.in_control else self.on_record
         cdef int code = put_records(&self.out, b, data, size, odd, &problem, extra, <void*> self)
-        self.records += b.count
+        self.records += problem.record if problem.code else b.count
         if code == KC_OK and problem.code:
             self.note_problem(&problem, position, position + KB_HEADER_2, inside)
         return code
@@ -228,8 +228,8 @@ cdef class BatchText:
             return code
         code = out_put(&self.out, <const char*> b',"records":[', 12)
         self.in_control = False
-        self.records += 1
         if code == KC_OK and not b.broken:
+            self.records += 1
             code = put_message(&self.out, b, b.base_offset, b.max_timestamp, self.on_record, <void*> self)
         if code == KC_OK:
             code = out_put(&self.out, <const char*> b"]", 1)

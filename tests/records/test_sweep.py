@@ -23,7 +23,12 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 def lines(data: bytes, workers: int, full: bool = True, seekable: bool = True) -> tuple[bytes, Findings]:
     out: list[bytes] = []
     found = sweep_lines(
-        Slice.of(data).read, lambda text: out.append(bytes(text)), full, seekable=seekable, workers=workers, payloads=True
+        Slice.of(data).read,
+        lambda text: out.append(bytes(text)),
+        full,
+        seekable=seekable,
+        workers=workers,
+        payloads=True,
     )
     return b"".join(out), found
 

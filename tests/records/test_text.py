@@ -50,9 +50,7 @@ def records_as_kafka(row: dict[str, Any], timed: bool) -> list[tuple[Any, ...]]:
 
 
 def kafkas_records(records: list[dict[str, Any]], timed: bool) -> list[tuple[Any, ...]]:
-    return [
-        (r["offset"], r["timestamp"] if timed else -1, r["key"], r["value"], r.get("headers", [])) for r in records
-    ]
+    return [(r["offset"], r["timestamp"] if timed else -1, r["key"], r["value"], r.get("headers", [])) for r in records]
 
 
 @pytest.mark.parametrize("case", good(), ids=str)

@@ -52,6 +52,8 @@ def split_blocks(data: memoryview) -> list[memoryview]:
     while at < len(data):
         if data[at : at + 8] == MAGIC:
             at += len(HEADER)
+            if at > len(data):
+                raise InputError("snappy: the header of the stream is cut")
             continue
         size = int.from_bytes(data[at : at + 4], "big", signed=True)
         if len(data) - at < 4 or size < 0 or size > len(data) - at - 4:

@@ -224,7 +224,7 @@ class BatchText:
                 return False, []
         appended = bool(frame.attributes & APPEND_TIME)
         rows, problem = read_records(data, frame.count, frame.base_offset, frame.base_timestamp, False)
-        self.records += frame.count
+        self.records += len(rows)
         if problem is not None:
             self.note_problem(problem, position, position + 61, bool(frame.codec))
         hook = self.control if frame.attributes & CONTROL else self.record

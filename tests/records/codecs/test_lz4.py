@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import lz4.frame
+import pytest
+
+from kcli.errors import InputError
+from kcli.records.codecs import lz4 as codec
+
+DATA = b"hello " * 30000
+
+
+def test_the_frame_is_the_one_that_kafka_writes() -> None:
+    frame = codec.compress(DATA, 2, None)
+    assert frame[:7].hex() == "04224d18604082" and lz4.frame.decompress(frame) == DATA
+
+
+def test_magic_0_has_its_own_header_checksum() -> None:
+    frame = codec.compress(DATA, 0, None)
+    assert frame[6] == 0x1A and codec.decompress(memoryview(frame), 0, 10**6) == DATA
+    with pytest.raises(InputError, match="lz4"):
+        codec.decompress(memoryview(frame), 1, 10**6)
+    assert codec.decompress(memoryview(frame[:6] + b"\x77" + frame[7:]), 0, 10**6) == DATA
+    assert codec.decompress(memoryview(codec.compress(DATA, 2, None)), 0, 10**6) == DATA
+
+
+def test_levels_fold_more() -> None:
+    text = b" ".join(b"%d apples, %d pears" % (n * n % 997, n * 7 % 89) for n in range(3000))
+    assert len(codec.compress(text, 2, 9)) < len(codec.compress(text, 2, None))
+
+
+def test_a_content_size_in_the_header_is_read_past() -> None:
+    frame = lz4.frame.compress(DATA, block_linked=False, store_size=True)
+    assert codec.descriptor_size(memoryview(frame)) == 10
+    for magic in (0, 2):
+        assert codec.decompress(memoryview(frame), magic, 10**6) == DATA
+
+
+def test_bytes_behind_the_frame_are_ignored() -> None:
+    assert codec.decompress(memoryview(codec.compress(DATA, 2, None) + b"more"), 2, 10**6) == DATA
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "starts with nothing"),
+        (b"GIF89a..", "starts with 47494638"),
+        (codec.MAGIC + b"\x60", "header is cut"),
+        (codec.MAGIC + b"\x68\x40\0", "header is cut"),
+        (lz4.frame.compress(DATA, block_linked=True), "linked blocks"),
+        (codec.MAGIC + b"\x60\x40\x00" + bytes(20), "lz4"),
+    ],
+)
+def test_damage(data: bytes, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        codec.decompress(memoryview(data), 2, 10**6)
+
+
+def test_xxh32() -> None:
+    """Values of the algorithm's own description (xxhash_spec.md) and of a known frame header."""
+    assert codec.xxh32(b"") == 0x02CC5D05 and codec.xxh32(b"abc") == 0x32D153FF
+    assert codec.xxh32(b"\x60\x40") >> 8 & 0xFF == 0x82
