@@ -18,7 +18,6 @@ from kcli.sessions.values import Position, Result
 __all__ = ["NO_LIMIT", "Conversation", "Records", "Work", "positions"]
 
 NO_LIMIT = (1 << 31) - 1
-WHOLE_FIRST_SINCE = 3
 NEWEST_MAGIC = 2
 
 
@@ -48,7 +47,10 @@ def positions(
 
 
 class Work:
-    """min_bytes: how much is enough. encode: makes the answer's body of what was read."""
+    """by_id: topics go by id. whole_first: KIP-74 holds, and max_bytes is the limit of the whole response.
+
+    min_bytes: how much is enough. encode: makes the answer's body of what was read.
+    """
 
     def __init__(
         self,
@@ -57,17 +59,17 @@ class Work:
         encode: Callable[[dict[Key, Read]], Spliced],
         *,
         by_id: bool = False,
+        whole_first: bool = True,
         max_wait_ms: int,
     ) -> None:
         self.call, self.conversation, self.encode, self.by_id = call, conversation, encode, by_id
         body, most = call.body, call.broker.configs.int("fetch.max.bytes")
-        whole_first = call.version >= WHOLE_FIRST_SINCE or "maxBytes" not in body
         wanted = min(body.get("maxBytes", NO_LIMIT), most) if whole_first else NO_LIMIT
         self.limits = Limits(wanted, whole_first, body.get("isolationLevel") == 1)
         self.min_bytes = min(body["minBytes"], most)
         self.max_wait = max_wait_ms / 1000
         self.reads: dict[Key, Read] = {}
-        self.bytes = 0
+        self.bytes = self.seen = 0
 
     def begin(self) -> Answer | Awaitable[Answer]:
         self.look()
@@ -75,6 +77,7 @@ class Work:
 
     def look(self) -> None:
         """Read what may have something to tell."""
+        self.seen = self.call.node.watches.told
         reader = Reader(self.call.broker.topics, self.call.node.id, self.by_id, self.limits)
         self.reads = reader.read_all(self.conversation.candidates())
         self.bytes = reader.bytes
@@ -104,8 +107,10 @@ class Work:
             node.watches.add(watch)
             self.call.connection.on_half_closed(watch.woken)
             try:
-                async with asyncio.timeout_at(until):
-                    await watch.woken.wait()
+                # What was written before this task began to run has woken nobody: look again at once.
+                if node.watches.told == self.seen:
+                    async with asyncio.timeout_at(until):
+                        await watch.woken.wait()
             except TimeoutError:
                 pass
             finally:

@@ -30,9 +30,10 @@ class Watch:
 
 
 class Watches:
-    """All waiting fetches of one node."""
+    """All waiting fetches of one node. told: how often there was something to tell, to anybody or nobody."""
 
     def __init__(self) -> None:
+        self.told = 0
         self._watching: dict[Hashable, set[Watch]] = {}
 
     def add(self, watch: Watch) -> None:
@@ -48,10 +49,12 @@ class Watches:
                     del self._watching[key]
 
     def arrive(self, key: Hashable, size: int) -> None:
+        self.told += 1
         for watch in tuple(self._watching.get(key, ())):
             watch.arrive(size)
 
     def wake_all(self) -> None:
+        self.told += 1
         for group in tuple(self._watching.values()):
             for watch in tuple(group):
                 watch.arrive(0)

@@ -25,7 +25,7 @@ from kcli.sessions.broker import Fetch
 from kcli.sessions.rules import EPOCH_MISMATCH, FINAL_EPOCH, ID_NOT_FOUND, NO_SESSION, TOPIC_ID_MISMATCH
 from kcli.sessions.values import FetchRequest, FetchResponse, Position
 
-SESSIONS_SINCE, TOPIC_IDS_SINCE = 7, 13
+WHOLE_FIRST_SINCE, SESSIONS_SINCE, TOPIC_IDS_SINCE = 3, 7, 13
 SESSION_ERRORS = frozenset([EPOCH_MISMATCH, ID_NOT_FOUND, TOPIC_ID_MISMATCH])
 
 
@@ -42,8 +42,10 @@ def handle(call: Call) -> Answer | Awaitable[Answer]:
     def encode(reads: dict[Key, Read]) -> Spliced:
         return answer(call, fetch, reads)
 
+    kip74 = call.version >= WHOLE_FIRST_SINCE
     wait = call.body["maxWaitMs"]
-    return Work(call, InSession(fetch), encode, by_id=request.topic_ids, max_wait_ms=wait).begin()
+    work = Work(call, InSession(fetch), encode, by_id=request.topic_ids, whole_first=kip74, max_wait_ms=wait)
+    return work.begin()
 
 
 class InSession:

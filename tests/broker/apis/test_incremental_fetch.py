@@ -1,0 +1,101 @@
+"""KIP-227's third draft on the wire: the uuid, the mismatch, the full fetch that follows."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from kcli.errors import NetworkError
+from kcli.records import scan
+from tests.broker.talk import DRAFT, FETCH, INCREMENTAL_FETCH, batch, run, talking
+
+MISMATCH = 30227
+
+
+def full(*wanted: tuple[int, int], replica: int = -1) -> dict[str, Any]:
+    rows = [{"partition": index, "fetchOffset": offset, "partitionMaxBytes": 1 << 20} for index, offset in wanted]
+    topics = [{"topic": "t", "partitions": rows}]
+    return {"replicaId": replica, "maxWaitMs": 0, "minBytes": 1, "isolationLevel": 0, "topics": topics}
+
+
+def more(uuid: int, *moved: tuple[object, int], wait: int = 0, replica: int = -1) -> dict[str, Any]:
+    rows = [{"partitionId": str(index), "fetchOffset": offset, "maxBytes": 1 << 20} for index, offset in moved]
+    topics = [{"topicName": "t", "partitions": rows}] if rows else []
+    body = {"uuid": uuid, "replicaId": replica, "maxWaitTime": wait, "minBytes": 1, "isolationLevel": 0}
+    return body | {"topics": topics}
+
+
+def told(answer: dict[str, Any]) -> dict[int, list[bytes | None]]:
+    return {
+        each["header"]["partitionId"]: [record.value for one in scan(each["records"]) for record in one.records()]
+        for topic in answer["topics"]
+        for each in topic["partitions"]
+    }
+
+
+def test_a_full_fetch_then_what_changed() -> None:
+    async def work() -> None:
+        async with talking(dialect=DRAFT, topic="t", partitions=3) as talk, talk.another() as other:
+            opened = await talk(FETCH, 7, full((0, 0), (1, 0), (2, 0)))
+            uuid = opened["uuid"]
+            assert uuid != 0
+            assert len(opened["responses"][0]["partitions"]) == 3
+            assert told(await talk(INCREMENTAL_FETCH, 0, more(uuid))) == {}
+            waiting = talk(INCREMENTAL_FETCH, 0, more(uuid, wait=20_000))
+            await asyncio.sleep(0.02)
+            assert not waiting.done()
+            await other.produce("t", batch("n"), 1)
+            assert told(await asyncio.wait_for(waiting, 2)) == {1: [b"n"]}
+            assert told(await talk(INCREMENTAL_FETCH, 0, more(uuid, (1, 1)))) == {}
+
+    run(work())
+
+
+def test_only_the_latest_uuid_is_good() -> None:
+    async def work() -> None:
+        async with talking(dialect=DRAFT, topic="t", partitions=2) as talk:
+            first = (await talk(FETCH, 7, full((0, 0), replica=5)))["uuid"]
+            second = (await talk(FETCH, 7, full((0, 0), replica=5)))["uuid"]
+            assert first != second
+            answer = await talk(INCREMENTAL_FETCH, 0, more(first, replica=5))
+            assert (answer["errorCode"], answer["uuid"], answer["topics"]) == (MISMATCH, 0, [])
+            assert (await talk(INCREMENTAL_FETCH, 0, more(second, replica=5)))["errorCode"] == 0
+            # Another replica knows of neither, and a partition that was never registered is no part of it.
+            assert (await talk(INCREMENTAL_FETCH, 0, more(second, replica=6)))["errorCode"] == MISMATCH
+            assert (await talk(INCREMENTAL_FETCH, 0, more(second, (1, 0), replica=5)))["errorCode"] == MISMATCH
+            # The way out: a full fetch.
+            assert (await talk(FETCH, 7, full((0, 0), (1, 0), replica=5)))["uuid"] not in (0, first, second)
+
+    run(work())
+
+
+def test_a_partition_id_is_decimal_digits() -> None:
+    async def work() -> None:
+        async with talking(dialect=DRAFT, topic="t") as talk:
+            uuid = (await talk(FETCH, 7, full((0, 0))))["uuid"]
+            with pytest.raises(NetworkError):
+                await talk(INCREMENTAL_FETCH, 0, more(uuid, ("x1", 0)))
+
+    run(work())
+
+
+def test_without_the_dialect_nobody_has_it() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            talk.dialect = DRAFT
+            with pytest.raises(NetworkError):
+                await talk(INCREMENTAL_FETCH, 0, more(1))
+
+    run(work())
+
+
+def test_apaches_versions_are_as_they_were() -> None:
+    async def work() -> None:
+        async with talking(dialect=DRAFT, topic="t") as talk:
+            await talk.produce("t", batch("a"))
+            got = await talk.fetch(12, ("t", 0, 0), session=(0, 0))
+            assert got["sessionId"] > 0
+
+    run(work())

@@ -1,0 +1,131 @@
+"""A broker, and somebody to talk to it in plain values.
+
+async with talking() as talk:
+    await talk.create("t", 3)
+    await talk(METADATA, 12, {"topics": None})
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+from kcli.broker import Broker
+from kcli.client.address import parse_bootstrap
+from kcli.client.calls import call
+from kcli.client.connection import Connection
+from kcli.client.properties import ClientConfig
+from kcli.records import build_batch
+
+PRODUCE, FETCH, LIST_OFFSETS, METADATA = 0, 1, 2, 3
+OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, JOIN_GROUP = 8, 9, 10, 11
+HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, DESCRIBE_GROUPS, LIST_GROUPS = 12, 13, 14, 15, 16
+API_VERSIONS, CREATE_TOPICS, DELETE_TOPICS, DELETE_RECORDS, INIT_PRODUCER_ID = 18, 19, 20, 21, 22
+OFFSET_FOR_LEADER_EPOCH, DESCRIBE_CONFIGS, ALTER_CONFIGS, CREATE_PARTITIONS = 23, 32, 33, 37
+DELETE_GROUPS, ELECT_LEADERS, INCREMENTAL_ALTER_CONFIGS, ALTER_REASSIGNMENTS = 42, 43, 44, 45
+LIST_REASSIGNMENTS, OFFSET_DELETE, DESCRIBE_CLUSTER, DESCRIBE_TOPIC_PARTITIONS = 46, 47, 60, 75
+INCREMENTAL_FETCH = 30227
+DRAFT = "kip-227-draft"
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(work, 30))
+
+
+def batch(*values: str, time: int = 1000, **options: Any) -> bytes:
+    """A batch of magic 2 with these values, a ms apart."""
+    return build_batch([(time + at, None, value.encode(), ()) for at, value in enumerate(values)], **options)
+
+
+class Talk:
+    """One connection to a broker's first node, or to another."""
+
+    def __init__(self, broker: Broker, connection: Connection, dialect: str | None = None) -> None:
+        self.broker, self.connection, self.dialect = broker, connection, dialect
+
+    def __call__(self, api_key: int, version: int, body: dict[str, Any]) -> asyncio.Future[dict[str, Any]]:
+        return call(self.connection, api_key, version, body, dialect=self.dialect)
+
+    @asynccontextmanager
+    async def another(self, node: int = 0) -> AsyncIterator[Talk]:
+        async with connected(self.broker, node, self.dialect) as made:
+            yield made
+
+    async def produce(
+        self, topic: str, records: bytes, partition: int = 0, *, version: int = 9, acks: int = -1
+    ) -> dict[str, Any]:
+        """One partition's answer."""
+        body = {"acks": acks, "timeoutMs": 1000, "topicData": [produced(topic, partition, records)]}
+        answer = await self(PRODUCE, version, body)
+        row: dict[str, Any] = answer["responses"][0]["partitionResponses"][0]
+        return row
+
+    def fetch(self, version: int, *wanted: tuple[str, int, int], **limits: Any) -> asyncio.Future[dict[str, Any]]:
+        """wanted: (topic or id, partition, offset)."""
+        return self(FETCH, version, fetch_body(version, *wanted, **limits))
+
+
+def produced(topic: str, partition: int, records: bytes) -> dict[str, Any]:
+    return {"name": topic, "partitionData": [{"index": partition, "records": records}]}
+
+
+def fetch_body(
+    version: int,
+    *wanted: tuple[str, int, int],
+    wait: int = 0,
+    min_bytes: int = 1,
+    max_bytes: int = 1 << 20,
+    part_bytes: int = 1 << 20,
+    session: tuple[int, int] = (0, -1),
+    forgotten: tuple[tuple[str, int], ...] = (),
+    isolation: int = 0,
+) -> dict[str, Any]:
+    field = "topicId" if version >= 13 else "topic"
+    body: dict[str, Any] = {"maxWaitMs": wait, "minBytes": min_bytes}
+    if version >= 3:
+        body["maxBytes"] = max_bytes
+    if version >= 4:
+        body["isolationLevel"] = isolation
+    if version >= 7:
+        body |= {"sessionId": session[0], "sessionEpoch": session[1]}
+        body["forgottenTopicsData"] = [{field: topic, "partitions": [index]} for topic, index in forgotten]
+    rows = [
+        {field: topic, "partitions": [{"partition": index, "fetchOffset": offset, "partitionMaxBytes": part_bytes}]}
+        for topic, index, offset in wanted
+    ]
+    return body | {"topics": rows}
+
+
+def parts(answer: dict[str, Any]) -> dict[tuple[str, int], dict[str, Any]]:
+    """The partitions of a Fetch response."""
+    return {
+        (topic.get("topicId") or topic.get("topic"), each["partitionIndex"]): each
+        for topic in answer["responses"]
+        for each in topic["partitions"]
+    }
+
+
+@asynccontextmanager
+async def connected(broker: Broker, node: int = 0, dialect: str | None = None) -> AsyncIterator[Talk]:
+    address = broker.bootstrap.split(",")[node]
+    config = ClientConfig({"bootstrap.servers": address, "client.id": "talk"})
+    connection = await Connection.open(parse_bootstrap([address])[0], config)
+    try:
+        yield Talk(broker, connection, dialect)
+    finally:
+        await connection.close()
+
+
+@asynccontextmanager
+async def talking(
+    broker: Broker | None = None, *, topic: str = "", partitions: int = 1, **options: Any
+) -> AsyncIterator[Talk]:
+    """A broker (the one given, or a new one with these options) and a connection to it; topic: one to make first."""
+    made = broker if broker is not None else Broker(**options)
+    async with made:
+        if topic:
+            made.create_topic(topic, partitions)
+        async with connected(made, dialect=options.get("dialect")) as talk:
+            yield talk
