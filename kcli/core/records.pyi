@@ -12,9 +12,7 @@ SUSPECT: int
 LEGACY_NULL: int
 LEGACY_CODEC: int
 
-Frame = tuple[
-    int, int, int, int, int, int, int, int, bool | None, int, int, int, int, int, int, int, int, int, int
-]
+Frame = tuple[int, int, int, int, int, int, int, int, bool | None, int, int, int, int, int, int, int, int, int, int]
 Hook = Callable[[bytes | None, bytes | None], bytes]
 
 class BatchText:
