@@ -5,9 +5,10 @@ Rules, per partition:
 - A batch may go when it is full (`batch.size`), when another one waits behind it, when it has waited for `linger.ms`,
   when everything is to be flushed, or when it is being sent again.
 - An idempotent producer (KIP-98) numbers the batches of a partition as they go out; sent again, a batch keeps its
-  sequence. At most `max.in.flight.requests.per.connection` are unanswered.
+  sequence. At most `max.in.flight.requests.per.connection` are unanswered; until the first one is, only that: a broker
+  that has never heard of the producer takes any sequence, and would take the second when it had to refuse the first.
 - After a failure nothing of the partition goes out until all that is under way is answered; then what failed goes
-  first, in the order of its sequence, so that the broker never sees a gap.
+  first, in the order of its sequence, so that the broker never sees a gap, and one alone until it is taken.
 """
 
 from __future__ import annotations
@@ -51,15 +52,26 @@ class Waiting:
 class Queue:
     """The batches of one partition."""
 
-    __slots__ = ("in_flight", "next_number", "next_sequence", "not_before", "partition", "retrying", "waiting")
+    __slots__ = (
+        "acknowledged",
+        "idle_since",
+        "in_flight",
+        "next_number",
+        "next_sequence",
+        "not_before",
+        "partition",
+        "retrying",
+        "waiting",
+    )
 
     def __init__(self, partition: TopicPartition) -> None:
         self.partition = partition
         self.waiting: deque[Waiting] = deque()
         self.in_flight: list[Waiting] = []
         self.next_sequence = self.next_number = 0
-        self.not_before = 0.0
+        self.not_before = self.idle_since = 0.0
         self.retrying = False
+        self.acknowledged = False
 
 
 class Accumulator:
@@ -96,7 +108,8 @@ class Accumulator:
 
     def wait_of(self, queue: Queue, now: float) -> float | None:
         """Seconds until the first batch may go; 0: now, None: not before an answer (or a record) comes."""
-        if not queue.waiting or (queue.retrying and queue.in_flight) or len(queue.in_flight) >= self.max_in_flight:
+        alone = queue.retrying or (self.idempotent and not queue.acknowledged)
+        if not queue.waiting or len(queue.in_flight) >= (1 if alone else self.max_in_flight):
             return None
         first = queue.waiting[0]
         hold = queue.not_before - now
@@ -121,23 +134,31 @@ class Accumulator:
         queue.in_flight.append(batch)
         return batch
 
-    def finish(self, batch: Waiting) -> None:
-        """It was answered for good, well or not."""
+    def finish(self, batch: Waiting, now: float) -> None:
+        """The broker has taken it."""
         queue = self.queues[batch.partition]
-        queue.in_flight.remove(batch)
-        queue.retrying = queue.retrying and any(each.attempts for each in queue.waiting)
+        queue.acknowledged = True
+        self._land(queue, batch, now)
+        if not queue.in_flight:
+            queue.retrying = False
         self.bytes -= batch.size - BATCH_OVERHEAD
 
     def retry(self, batch: Waiting, now: float, delay: float) -> None:
         """It failed and is to go again, `delay` seconds from now at the earliest, in its place."""
         queue = self.queues[batch.partition]
-        queue.in_flight.remove(batch)
+        self._land(queue, batch, now)
         at = 0
         while at < len(queue.waiting) and 0 <= queue.waiting[at].number < batch.number:
             at += 1
         queue.waiting.insert(at, batch)
         queue.retrying = True
         queue.not_before = max(queue.not_before if delay else now, now + delay)
+
+    @staticmethod
+    def _land(queue: Queue, batch: Waiting, now: float) -> None:
+        queue.in_flight.remove(batch)
+        if not queue.in_flight:
+            queue.idle_since = now
 
     def is_first(self, batch: Waiting) -> bool:
         """Is there no earlier batch of its partition that is not answered yet?"""

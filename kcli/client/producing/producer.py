@@ -206,7 +206,9 @@ class Producer:
             leader = self.client.leader(*batch.partition)
             batch.leader_epoch = -1 if leader is None else leader.epoch
             if batch.failed_at is not None:
-                self.statistics.client_waits.add(round((now - batch.failed_at) * 1e9))
+                # Behind another of its partition it waits for that one's answer: no doing of the client's.
+                free = max(batch.failed_at, self.accumulator.queues[batch.partition].idle_since)
+                self.statistics.client_waits.add(round((now - free) * 1e9))
                 batch.failed_at = None
         body = {
             "acks": self.acks,
@@ -294,7 +296,7 @@ class Producer:
         return self.discovery == "hints" and leader is not None and leader.epoch > batch.leader_epoch
 
     def _succeed(self, batch: Waiting) -> None:
-        self.accumulator.finish(batch)
+        self.accumulator.finish(batch, self._loop.time())
         size = sum(len(row[1] or b"") + len(row[2] or b"") for row in batch.rows)
         self.statistics.add(batch.sent_ns, time.perf_counter_ns(), size)
         self._room.set()

@@ -17,6 +17,14 @@ def add(accumulator: Accumulator, count: int, now: float = 0.0, partition: tuple
         accumulator.append(partition, (0, None, bytes(10), ()), 0, now)
 
 
+def begun(accumulator: Accumulator, partition: tuple[str, int] = T0) -> Accumulator:
+    """The same, its first batch acknowledged; sequences go on from 3."""
+    add(accumulator, 3, partition=partition)
+    for batch in takeable(accumulator, 1000.0):
+        accumulator.finish(batch, 0.0)
+    return accumulator
+
+
 def takeable(accumulator: Accumulator, now: float) -> list[Waiting]:
     """Everything that may go now."""
     out: list[Waiting] = []
@@ -26,18 +34,18 @@ def takeable(accumulator: Accumulator, now: float) -> list[Waiting]:
 
 
 def test_a_full_batch_goes_at_once_and_another_after_linger() -> None:
-    accumulator = made()
+    accumulator = begun(made())
     assert accumulator.append(T0, (0, None, bytes(10), ()), 0, 0.0) == (True, False)
     assert accumulator.append(T0, (0, None, bytes(10), ()), 0, 0.0) == (False, False)
     assert not takeable(accumulator, 0.005)
     assert accumulator.next_wait(0.004) == pytest.approx(0.006)
     assert accumulator.append(T0, (0, None, bytes(10), ()), 0, 0.0) == (False, True)
     (first,) = takeable(accumulator, 0.005)
-    assert (len(first.rows), first.sequence) == (3, 0)
+    assert (len(first.rows), first.sequence) == (3, 3)
     add(accumulator, 1, 0.005)
     assert not takeable(accumulator, 0.0149)
     (second,) = takeable(accumulator, 0.0151)
-    assert (len(second.rows), second.sequence) == (1, 3)
+    assert (len(second.rows), second.sequence) == (1, 6)
 
 
 def test_a_record_larger_than_a_batch_has_one_of_its_own() -> None:
@@ -57,17 +65,27 @@ def test_flushing_waits_for_nothing() -> None:
 
 
 def test_no_more_than_so_many_are_under_way() -> None:
-    accumulator = made(in_flight=2)
+    accumulator = begun(made(in_flight=2))
     add(accumulator, 12)
     first, second = takeable(accumulator, 0.0)
-    accumulator.finish(first)
+    accumulator.finish(first, 0.0)
     (third,) = takeable(accumulator, 0.0)
-    assert [second.sequence, third.sequence] == [3, 6]
+    assert [second.sequence, third.sequence] == [6, 9]
     assert accumulator.next_wait(0.0) is None
 
 
+@pytest.mark.parametrize("idempotent", [True, False])
+def test_the_first_batch_of_a_partition_goes_alone(idempotent: bool) -> None:
+    accumulator = made(idempotent=idempotent)
+    add(accumulator, 9)
+    batches = takeable(accumulator, 0.0)
+    assert len(batches) == (1 if idempotent else 3)
+    accumulator.finish(batches[0], 0.0)
+    assert len(takeable(accumulator, 0.0)) == (2 if idempotent else 0)
+
+
 def test_after_a_failure_order_is_kept() -> None:
-    accumulator = made()
+    accumulator = begun(made())
     add(accumulator, 12)
     first, second, third, fourth = takeable(accumulator, 0.0)
     accumulator.retry(first, 1.0, 0.1)
@@ -75,18 +93,18 @@ def test_after_a_failure_order_is_kept() -> None:
     add(accumulator, 3, 1.0)
     # Nothing goes while others are under way, nor before the backoff is over.
     assert not takeable(accumulator, 2.0)
-    accumulator.finish(second)
+    accumulator.finish(second, 0.0)
     accumulator.retry(fourth, 1.0, 0.1)
     assert not takeable(accumulator, 1.05)
     assert accumulator.next_wait(1.05) == pytest.approx(0.05)
     again = takeable(accumulator, 1.2)
-    # One, and what follows once it is answered: it may fail again.
+    # One, and what follows once that is taken: it may fail again.
     assert again == [first]
     assert not accumulator.is_first(fourth)
-    accumulator.finish(first)
-    assert takeable(accumulator, 1.2)[:1] == [third]
-    accumulator.finish(third)
-    assert [batch.sequence for batch in takeable(accumulator, 1.2)] == [9]
+    accumulator.finish(first, 0.0)
+    rest = takeable(accumulator, 1.2)
+    assert rest[:2] == [third, fourth]
+    assert [batch.sequence for batch in rest] == [9, 12, 15]
     assert [batch.attempts for batch in (first, second, third, fourth)] == [2, 1, 2, 2]
 
 
@@ -104,7 +122,7 @@ def test_a_hint_does_away_with_the_backoff() -> None:
 
 
 def test_sequences_begin_again_after_the_largest() -> None:
-    accumulator = made()
+    accumulator = begun(made())
     add(accumulator, 6)
     accumulator.queues[T0].next_sequence = MAX_SEQUENCE - 1
     first, second = takeable(accumulator, 0.0)
@@ -134,7 +152,7 @@ def test_whatever_fails_the_broker_sees_every_record_once_and_in_order(seed: int
             if batch.sequence == expected and chance.random() < 0.7:
                 expected += len(batch.rows)
                 seen.append(len(batch.rows))
-                accumulator.finish(batch)
+                accumulator.finish(batch, 0.0)
             else:
                 # Refused, or out of order behind one that was.
                 accumulator.retry(batch, now, chance.choice([0.0, 0.05]))

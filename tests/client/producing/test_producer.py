@@ -231,3 +231,10 @@ def test_a_buffer_that_stays_full_and_a_record_that_is_too_large() -> None:
 
     with pytest.raises(InputError, match=r"a record of 101 bytes is more than max.request.size"):
         produce(Cluster("t", 1), too_large, max_request_size="100")
+
+
+def test_a_broker_that_refuses_only_the_very_first_batch_does_not_get_the_second_before_it() -> None:
+    cluster = Cluster("t", 1)
+    cluster.brokers[1].errors += [6]
+    produce(cluster, numbers(100), batch_size="100")
+    check_all(cluster, 100)

@@ -16,7 +16,7 @@ class Cluster:
         self.topic = topic
         self.leaders = dict.fromkeys(range(partitions), (1, 0))
         self.values: dict[int, list[bytes | None]] = {index: [] for index in range(partitions)}
-        self.next_sequence = dict.fromkeys(range(partitions), 0)
+        self.next_sequence: dict[int, int] = {}
         self.seen: dict[tuple[int, int], int] = {}
         self.brokers = {number: WritableBroker(self, number) for number in range(1, brokers + 1)}
         self.hints = True
@@ -71,7 +71,8 @@ class WritableBroker(FakeBroker):
             hint = {"currentLeader": {"leaderId": node, "leaderEpoch": epoch}} if cluster.hints else {}
             return answer | {"errorCode": NOT_LEADER, **hint}
         (batch,) = scan(part["records"])
-        if batch.producer_id >= 0 and batch.base_sequence != cluster.next_sequence[index]:
+        expected = cluster.next_sequence.setdefault(index, batch.base_sequence)  # whatever comes first is the first
+        if batch.producer_id >= 0 and batch.base_sequence != expected:
             known = (index, batch.base_sequence) in cluster.seen
             return answer | {"errorCode": DUPLICATE if known else OUT_OF_ORDER}
         cluster.seen[index, batch.base_sequence] = batch.count
