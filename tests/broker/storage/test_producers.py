@@ -1,0 +1,41 @@
+"""Producers' states in Kafka's snapshot form."""
+
+from __future__ import annotations
+
+from kcli.broker.storage.producers import DUPLICATE, FENCED, OUT_OF_ORDER, ProducerStates
+
+HEX = "000120d76ffd00000001000000000000000700020000000b00000000000000630000000100000000000003e8"
+
+
+def test_a_snapshot_is_read_back() -> None:
+    states = ProducerStates()
+    states.note(7, 2, 10, (98, 99, 1000), False)
+    states.note(8, 0, 0, (100, 100, 1000), True)
+    again = ProducerStates()
+    assert again.restore(states.snapshot())
+    assert again.check(7, 2, 10, 11)[0] == DUPLICATE
+    assert again.check(7, 2, 12, 12) == (None, None)
+    assert again.check(7, 1, 12, 12)[0] == FENCED
+    assert again.check(7, 2, 14, 14)[0] == OUT_OF_ORDER
+    assert again.last_stable_offset(500) == 100
+
+
+def test_the_bytes_are_kafkas() -> None:
+    """ProducerStateManager's layout: version, crc, then the fields in its order."""
+    states = ProducerStates()
+    states.note(7, 2, 10, (98, 99, 1000), False)
+    data = states.snapshot()
+    assert data[:2] == bytes.fromhex(HEX)[:2]
+    assert data[6:] == bytes.fromhex(HEX)[6:] + bytes.fromhex("ffffffffffffffffffffffff")
+
+
+def test_damage_is_noticed() -> None:
+    states = ProducerStates()
+    states.note(7, 2, 10, (98, 99, 1000), False)
+    data = bytearray(states.snapshot())
+    for at in (0, 3, 8, len(data) - 1):
+        data[at] ^= 1
+        assert not ProducerStates().restore(bytes(data))
+        data[at] ^= 1
+    assert not ProducerStates().restore(b"")
+    assert ProducerStates().restore(bytes(data))

@@ -1,0 +1,168 @@
+"""Opening logs again: after an orderly stop, after a crash, with torn and damaged tails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.broker.storage.files import FilePool
+from kcli.broker.storage.incoming import read_incoming, stored
+from kcli.broker.storage.log import Log, LogSettings
+from kcli.broker.storage.recovery import open_log
+from kcli.records import build_marker
+from tests.broker.talk import batch
+
+SMALL = LogSettings(segment_bytes=2000, index_interval_bytes=100)
+
+
+def make(folder: Path, batches: int = 30, settings: LogSettings = SMALL) -> Log:
+    log = open_log(folder, FilePool(), settings)
+    for number in range(batches):
+        log.append(read_incoming(batch("v" * 60, str(number), time=number * 10), 1 << 20), epoch=number // 10)
+    return log
+
+
+def reopen(folder: Path, *, clean: bool = False, start: int = 0) -> Log:
+    return open_log(folder, FilePool(), SMALL, start, clean=clean)
+
+
+def same(one: Log, other: Log) -> None:
+    assert (one.end_offset, one.size, one.bases) == (other.end_offset, other.size, other.bases)
+    assert one.epochs.entries == other.epochs.entries
+    for a, b in zip(one.segments, other.segments, strict=True):
+        a.load_indexes()
+        b.load_indexes()
+        assert (a.max_timestamp, a.max_timestamp_offset) == (b.max_timestamp, b.max_timestamp_offset)
+        for offset in range(a.base_offset, a.next_offset):
+            assert a.find(offset) == b.find(offset)
+
+
+@pytest.mark.parametrize("clean", [False, True])
+def test_a_log_is_as_it_was(tmp_path: Path, clean: bool) -> None:
+    log = make(tmp_path)
+    assert len(log.segments) >= 3
+    if clean:
+        log.close()
+    same(log, reopen(tmp_path, clean=clean))
+
+
+def test_a_crash_leaves_no_index_and_they_are_made_anew(tmp_path: Path) -> None:
+    log = make(tmp_path)
+    log.close()
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("*.*index")}
+    last = f"{log.bases[-1]:020d}"
+    for suffix in (".index", ".timeindex"):
+        (tmp_path / (last + suffix)).write_bytes(b"")
+    again = reopen(tmp_path)
+    again.close()
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("*.*index")} == before
+
+
+@pytest.mark.parametrize("cut", [1, 11, 12, 40, 60, 61, 100])
+def test_a_torn_tail_is_cut(tmp_path: Path, cut: int) -> None:
+    log = make(tmp_path)
+    file = log.active.path
+    whole, end = file.stat().st_size, log.end_offset
+    last = log.find(end - 1)
+    assert last is not None
+    with file.open("r+b") as out:
+        out.truncate(whole - cut)
+    again = reopen(tmp_path)
+    assert again.end_offset == last[1].base_offset == end - 2
+    assert file.stat().st_size == last[1].position
+    again.append(read_incoming(batch("new"), 1 << 20), 3)
+    assert again.end_offset == end - 1
+
+
+@pytest.mark.parametrize("at", [-1, -30, 17, 30])
+def test_a_damaged_batch_ends_the_log(tmp_path: Path, at: int) -> None:
+    log = make(tmp_path)
+    file = log.active.path
+    first = log.find(log.bases[-1])
+    second = log.find(log.bases[-1] + 2)
+    assert first is not None
+    assert second is not None
+    place = second[1]
+    data = bytearray(file.read_bytes())
+    data[place.position + (at if at >= 0 else place.size + at)] ^= 0x5A
+    file.write_bytes(data)
+    again = reopen(tmp_path)
+    assert again.end_offset == place.base_offset
+    assert file.stat().st_size == place.position
+
+
+def test_garbage_behind_the_last_batch_is_cut(tmp_path: Path) -> None:
+    log = make(tmp_path)
+    size = log.active.path.stat().st_size
+    with log.active.path.open("ab") as out:
+        out.write(bytes(500))
+    again = reopen(tmp_path)
+    assert again.end_offset == log.end_offset
+    assert log.active.path.stat().st_size == size
+
+
+def test_producers_are_known_again(tmp_path: Path) -> None:
+    for clean in (False, True):
+        folder = tmp_path / str(clean)
+        log = open_log(folder, FilePool(), SMALL)
+        for sequence in range(40):
+            one = batch("v" * 50, producer_id=3, producer_epoch=1, base_sequence=sequence)
+            log.append(read_incoming(one, 1 << 20), 0)
+        if clean:
+            log.close()
+        again = reopen(folder, clean=clean)
+        assert again.producers.check(3, 1, 39, 39)[0] == "duplicate"
+        assert again.producers.check(3, 1, 40, 40) == (None, None)
+        assert again.producers.check(3, 1, 42, 42)[0] == "out of order"
+        assert again.producers.check(3, 0, 40, 40)[0] == "fenced"
+
+
+def test_a_damaged_snapshot_is_passed_over(tmp_path: Path) -> None:
+    log = make(tmp_path)
+    log.close()
+    newest = max(tmp_path.glob("*.snapshot"))
+    newest.write_bytes(b"\0" * 20)
+    same(log, reopen(tmp_path, clean=True))
+
+
+def test_transactions_are_known_again(tmp_path: Path) -> None:
+    log = open_log(tmp_path, FilePool(), SMALL)
+    sequences = {1: 0, 2: 0}
+    for producer, commit in ((1, False), (2, True), (1, True), (2, False)):
+        for _ in range(9):
+            one = batch(
+                "v" * 50, producer_id=producer, producer_epoch=0, base_sequence=sequences[producer], transactional=True
+            )
+            sequences[producer] += 1
+            log.append(read_incoming(one, 1 << 20), 0)
+        log.append_stored(stored(build_marker(commit, 1, log.end_offset, producer, 0, 0)))
+    log.append(
+        read_incoming(batch("open", producer_id=1, producer_epoch=0, base_sequence=18, transactional=True), 1 << 20), 0
+    )
+    assert [(each.producer_id, each.first_offset, each.last_offset) for each in log.producers.aborted] == [
+        (1, 0, 9),
+        (2, 30, 39),
+    ]
+    again = reopen(tmp_path)
+    assert again.producers.aborted == log.producers.aborted
+    assert again.producers.last_stable_offset(again.end_offset) == 40
+    again.close()
+    assert reopen(tmp_path, clean=True).producers.last_stable_offset(41) == 40
+
+
+def test_where_the_log_starts_is_given(tmp_path: Path) -> None:
+    log = make(tmp_path)
+    log.delete_before(25)
+    again = reopen(tmp_path, start=25)
+    assert again.start_offset == 25
+    assert again.bases == log.bases
+    assert reopen(tmp_path).start_offset == log.bases[0]
+
+
+def test_kafkas_preallocated_indexes_are_read(tmp_path: Path) -> None:
+    log = make(tmp_path)
+    log.close()
+    for path in tmp_path.glob("*.*index"):
+        path.write_bytes(path.read_bytes() + bytes(12 * 40))
+    same(log, reopen(tmp_path, clean=True))

@@ -1,0 +1,181 @@
+"""What arrives on a socket that is no decent request: others are unharmed, memory does not follow claims."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import socket
+import struct
+
+import pytest
+
+from kcli.grammar import frames
+from tests.broker.talk import METADATA, batch, run, talking
+
+
+def request(api_key: int = METADATA, version: int = 1, body: bytes = b"\xff\xff\xff\xff") -> bytes:
+    frame = struct.pack(">hhih", api_key, version, 5, -1) + body
+    return struct.pack(">i", len(frame)) + frame
+
+
+async def raw(bootstrap: str, data: bytes, *, close: bool = False) -> bytes:
+    """What comes back for these bytes until the broker closes, or is silent for a moment."""
+    host, port = bootstrap.split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(data)
+    if close:
+        writer.write_eof()
+    got = b""
+    try:
+        while chunk := await asyncio.wait_for(reader.read(65536), 0.5):
+            got += chunk
+    except (TimeoutError, ConnectionResetError):
+        pass
+    writer.close()
+    return got
+
+
+GARBAGE = [
+    b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+    bytes(64),
+    b"\xff" * 64,
+    struct.pack(">i", -1),
+    struct.pack(">i", 0x7FFFFFFF),
+    struct.pack(">i", 3) + b"abc",
+    request(api_key=9999),
+    request(version=99),
+    request(version=-1),
+    request(body=b"\x7f\xff\xff\xff"),
+    request(body=b""),
+]
+
+
+@pytest.mark.parametrize("data", GARBAGE)
+def test_garbage_ends_its_own_connection_only(data: bytes) -> None:
+    async def work() -> None:
+        notes: list[str] = []
+        async with talking(topic="t", note=notes.append) as talk:
+            assert await raw(talk.broker.bootstrap, data) == b""
+            assert len(notes) == 1
+            assert "closed" in notes[0]
+            assert (await talk.produce("t", batch("fine")))["errorCode"] == 0
+            assert len(talk.broker.nodes[0].connections) == 1
+
+    run(work())
+
+
+def test_every_byte_changed_in_a_request() -> None:
+    """No byte of a request, set to something else, brings the broker down or makes it answer others wrongly."""
+
+    async def work() -> None:
+        good = frames.encode_request(
+            {"requestApiKey": 1, "requestApiVersion": 12, "correlationId": 1, "clientId": "c"},
+            {
+                "maxWaitMs": 0,
+                "minBytes": 1,
+                "topics": [{"topic": "t", "partitions": [{"partition": 0, "partitionMaxBytes": 9}]}],
+            },
+        )
+        async with talking(topic="t") as talk:
+            host, port = talk.broker.bootstrap.split(":")
+            for at in range(len(good)):
+                for value in (0, 0x7F, 0xFF):
+                    data = bytearray(good)
+                    data[at] = value
+                    with socket.create_connection((host, int(port))) as client:
+                        client.sendall(struct.pack(">i", len(data)) + data)
+            assert (await talk.produce("t", batch("fine")))["errorCode"] == 0
+
+    run(work())
+
+
+def test_a_claimed_length_takes_no_memory() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            host, port = talk.broker.bootstrap.split(":")
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            claims = [socket.create_connection((host, int(port))) for _ in range(100)]
+            for each in claims:
+                each.sendall(struct.pack(">i", 100_000_000) + bytes(1000))
+            await asyncio.sleep(0.1)
+            assert (await talk.produce("t", batch("fine")))["errorCode"] == 0
+            assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 80_000  # KiB; claimed: 10 GB
+            for each in claims:
+                each.close()
+
+    run(work())
+
+
+def test_a_request_in_single_bytes() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            host, port = talk.broker.bootstrap.split(":")
+            reader, writer = await asyncio.open_connection(host, int(port))
+            for byte in request():
+                writer.write(bytes([byte]))
+                await asyncio.sleep(0.001)
+            size = struct.unpack(">i", await reader.readexactly(4))[0]
+            answer = await reader.readexactly(size)
+            assert struct.unpack(">i", answer[:4])[0] == 5
+            assert (await talk.produce("t", batch("fine")))["errorCode"] == 0
+            writer.close()
+
+    run(work())
+
+
+def test_a_client_that_only_closed_its_own_side_gets_its_answers() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            body = frames.encode_request(
+                {"requestApiKey": 1, "requestApiVersion": 11, "correlationId": 9, "clientId": "c"},
+                {
+                    "maxWaitMs": 30_000,
+                    "minBytes": 1,
+                    "topics": [{"topic": "t", "partitions": [{"partition": 0, "partitionMaxBytes": 9}]}],
+                },
+            )
+            data = request() + struct.pack(">i", len(body)) + body
+            got = await raw(talk.broker.bootstrap, data, close=True)
+            first = struct.unpack(">i", got[:4])[0]
+            assert struct.unpack(">i", got[4 + first + 4 : 4 + first + 8])[0] == 9
+
+    run(work())
+
+
+def test_a_client_that_reads_nothing_holds_up_nobody() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            for _ in range(16):
+                await talk.produce("t", batch("x" * 1_000_000))
+            host, port = talk.broker.bootstrap.split(":")
+            with socket.create_connection((host, int(port))) as lazy:
+                body = frames.encode_request(
+                    {"requestApiKey": 1, "requestApiVersion": 11, "correlationId": 9, "clientId": "c"},
+                    {
+                        "maxWaitMs": 0,
+                        "minBytes": 1,
+                        "topics": [{"topic": "t", "partitions": [{"partition": 0, "partitionMaxBytes": 50_000_000}]}],
+                    },
+                )
+                lazy.sendall((struct.pack(">i", len(body)) + body) * 20)
+                await asyncio.sleep(0.2)
+                start = asyncio.get_running_loop().time()
+                assert (await talk.produce("t", batch("fine")))["errorCode"] == 0
+                assert asyncio.get_running_loop().time() - start < 1
+
+    run(work())
+
+
+def test_idle_connections_are_closed() -> None:
+    async def work() -> None:
+        async with talking() as talk:
+            node = talk.broker.nodes[0]
+            assert len(node.connections) == 1
+            node.close_idle(60)
+            await asyncio.sleep(0.02)
+            assert len(node.connections) == 1
+            node.close_idle(0)
+            await asyncio.sleep(0.05)
+            assert len(node.connections) == 0
+
+    run(work())
