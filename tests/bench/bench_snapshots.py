@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,6 @@ from kcli.snapshots.image import Image, Provenance, Topic
 from kcli.snapshots.partitions import id_bytes, id_text
 from kcli.snapshots.replay import replay
 from kcli.snapshots.write import write_snapshot
-from tests.real.jvm import java
 from tests.real.maven import broker_jars, command, compiled
 
 VERSION = "4.4.0"
@@ -103,15 +103,20 @@ def kcli(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "kcli.cli", "snapshot", *arguments]
 
 
+def java(jars: list[Path], main: str, *arguments: str) -> list[str]:
+    """A Java process as it comes: no flags but room."""
+    program = shutil.which("java")
+    assert program is not None, "java (17 or newer) is not installed"
+    return [program, "-Xmx4g", "-cp", os.pathsep.join(map(str, jars)), main, *arguments]
+
+
 def contestants(file: str) -> dict[str, list[str]]:
     jars, dump = command(VERSION, "DumpLogSegments")
     server = broker_jars(VERSION)
     replaying = compiled("SnapshotReplay.java", tuple(server))
     return {
-        "DumpLogSegments": java(
-            jars, dump, "--cluster-metadata-decoder", "--skip-record-metadata", "--files", file, heap="4g"
-        ),
-        "Java reader, full replay": java([replaying, *server], "SnapshotReplay", file, heap="4g"),
+        "DumpLogSegments": java(jars, dump, "--cluster-metadata-decoder", "--skip-record-metadata", "--files", file),
+        "Java reader, full replay": java([replaying, *server], "SnapshotReplay", file),
         "kcli inspect": kcli("inspect", file),
         "kcli inspect --records": kcli("inspect", file, "--records", "--format", "jsonl"),
         "kcli verify": kcli("verify", file),
