@@ -13,9 +13,10 @@ from kcli.errors import InputError
 
 __all__ = ["CaptureFile", "Engine", "drive"]
 
+PACKED = 1 << 14  # bytes decompressed at a time: no more than these are lost to damage
 PIECE = 1 << 20  # bytes read at a time; fits the processor's cache, so that a packet's bytes are touched while warm
 EXPECTED = "(pcap, pcapng, or either in gzip or zstd expected)"
-FOREVER = (1 << 63) - 1
+FOREVER = (1 << 64) - 1  # no packet is later: the core counts nanoseconds in 64 bits
 
 
 class Reader(Protocol):
@@ -46,6 +47,7 @@ class CaptureFile:
         self.start = self.end = 0
         self.offset = 0  # of `start`, in the decompressed file
         self.failure: str | None = None
+        self.breaks: tuple[type[Exception], ...] = ()  # what a decompressor raises
         self.stream = self.open()
 
     def open(self) -> Any:
@@ -54,14 +56,14 @@ class CaptureFile:
         self.read_some(raw, 4)
         head = bytes(self.data[:4])
         if head[:2] == b"\x1f\x8b":
-            from isal import igzip
+            from isal import isal_zlib
 
-            return igzip.IGzipFile(  # type: ignore[no-untyped-call]
-                fileobj=self.rewound(raw)
-            )
+            self.breaks = (EOFError, isal_zlib.error)  # type: ignore[assignment]
+            return Inflated(self.rewound(raw))
         if head == b"\x28\xb5\x2f\xfd":
             import zstandard
 
+            self.breaks = (zstandard.ZstdError,)
             return zstandard.ZstdDecompressor().stream_reader(self.rewound(raw), read_across_frames=True)
         return raw
 
@@ -103,24 +105,7 @@ class CaptureFile:
         self.room, self.start, self.end = room, 0, left
         try:
             count = self.stream.readinto(memoryview(room)[left:])
-        except OSError as error:
-            if error.errno is not None:
-                raise
-            self.failure = str(error)
-            return False
-        except Exception as error:
-            # Each decompressor has errors of its own, without a common class.
-            if type(error).__module__ not in (
-                "zlib",
-                "isal.isal_zlib",
-                "isal.igzip",
-                "zstd",
-                "zstandard",
-                "gzip",
-                "builtins",
-                "struct",
-            ):
-                raise
+        except self.breaks as error:
             self.failure = str(error)
             return False
         self.end += count or 0
@@ -149,6 +134,41 @@ class Rejoined(io.RawIOBase):
         return True
 
 
+class Inflated(io.RawIOBase):
+    """The bytes of a gzip stream of any number of members, as far as they go: what comes before damage is not lost."""
+
+    def __init__(self, packed: Any) -> None:
+        self.packed = packed
+        self.input = b""
+        self.member = self.new_member()
+
+    @staticmethod
+    def new_member() -> Any:
+        from isal import isal_zlib
+
+        return isal_zlib.decompressobj(wbits=31)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        """EOFError: the stream is cut; isal_zlib.error: it is damaged."""
+        while True:
+            if not self.input:
+                self.input = self.packed.read(PACKED) or b""
+            if self.member.eof and not self.input.startswith(b"\x1f\x8b"):
+                return 0  # the end, or padding behind it, as tar and tapes leave
+            if not self.input:
+                raise EOFError("it ends in the middle")
+            if self.member.eof:
+                self.member = self.new_member()
+            found = self.member.decompress(self.input, len(room))
+            self.input = self.member.unused_data if self.member.eof else self.member.unconsumed_tail
+            if found:
+                room[: len(found)] = found
+                return len(found)
+
+
 class Source:
     """A file on its way through the engine."""
 
@@ -163,17 +183,22 @@ class Source:
         self.file = CaptureFile(self.path)
         if self.path == "-":
             return 0  # a pipe may take its time, and can't be read twice
+        try:
+            return self.probe(self.file)
+        finally:
+            self.file.close()
+            self.file = None
+
+    def probe(self, file: CaptureFile) -> int:
         probe = self.new_reader()
-        at = probe.peek(self.file.data)
-        while at is None and probe.problem is None and self.file.end < (1 << 20) and self.file.fill():
+        at = probe.peek(file.data)
+        while at is None and probe.problem is None and file.end < (1 << 20) and file.fill():
             probe = self.new_reader()
-            at = probe.peek(self.file.data)
-        if self.file.failure is not None and not len(self.file.data):
-            raise InputError(f"can't be decompressed: {self.file.failure}", file=self.file.name)
+            at = probe.peek(file.data)
+        if file.failure is not None and not len(file.data):
+            raise InputError(f"can't be decompressed: {file.failure}", file=file.name)
         if at is None:
-            check_start(self.file, probe)
-        self.file.close()
-        self.file = None
+            check_start(file, probe)
         return at or 0
 
     def opened(self) -> CaptureFile:

@@ -169,6 +169,7 @@ class Reader:
         stops before damage: `problem` says what.
         """
         at = 0
+        self.problem = None
         rows: list[tuple[int, int, int, int, bytes, bytes]] = []
         try:
             while at < len(data):

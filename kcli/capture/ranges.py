@@ -99,7 +99,6 @@ def read(file: CaptureFile, reader: Any, end: int | None) -> Iterator[Row]:
         if reader.problem is not None:
             if not file.offset:
                 raise InputError(f"not a capture: {reader.problem}", file=file.name)
-            reader.problem = None
             file.use(reader.resume(file.data))
         elif not file.fill():
             return

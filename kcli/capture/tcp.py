@@ -416,7 +416,7 @@ class Streams:
             self.unwait(flow)
             flow.done = True
             self.resolve(flow, True)
-            self.ended(flow, self.clock)
+            self.ended(flow, flow.last if flow.reset else self.clock)
 
 
 def is_ahead(side: Side) -> bool:

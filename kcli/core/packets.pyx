@@ -248,6 +248,7 @@ cdef class Reader:
         cdef size_t at = 0, used = 0, n = data.shape[0]
         cdef int found = FOUND_OTHER
         cdef list rows = []
+        self.problem = None
         while at < n:
             found = self.take(&data[at], n - at, &used, &packet)
             if found <= 0:

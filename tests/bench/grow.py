@@ -1,0 +1,109 @@
+"""Big captures grown from real ones: the same exchanges, copy after copy, each on connections of its own.
+
+A unit is what a capture's connections said, as TCP over Ethernet again: handshakes, segments of a chosen size, an ACK
+for every second one, FINs. Each copy has another client address and a later time.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from kcli.capture import exchanges
+
+__all__ = ["grow"]
+
+GLOBAL = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1)
+ETHERNET = bytes(12) + b"\x08\x00"
+SERVER = bytes([10, 255, 0, 1])
+SYN, ACK, FIN, PUSH = 2, 16, 1, 8
+
+
+class Unit:
+    """Packets of one copy, and where in them the client's address and the time stand."""
+
+    def __init__(self, segment: int) -> None:
+        self.segment = segment
+        self.packets = bytearray()
+        self.addresses: list[int] = []
+        self.times: list[int] = []
+        self.exchanges = 0
+
+    def packet(
+        self, us: int, client: bool, ports: tuple[int, int], seq: int, ack: int, flags: int, data: bytes = b""
+    ) -> None:
+        source, target = ports if client else ports[::-1]
+        tcp = struct.pack(">HHIIBBHHH", source, target, seq & 0xFFFFFFFF, ack & 0xFFFFFFFF, 5 << 4, flags, 65535, 0, 0)
+        total = min(20 + len(tcp) + len(data), 65535)
+        addresses = (bytes(4) + SERVER) if client else (SERVER + bytes(4))
+        ip = struct.pack(">BBHHHBBH", 0x45, 0, total, 0, 0, 64, 6, 0) + addresses
+        size = len(ETHERNET) + len(ip) + len(tcp) + len(data)
+        start = len(self.packets)
+        self.times.append(start)
+        self.addresses.append(start + 16 + len(ETHERNET) + (12 if client else 16))
+        self.packets += struct.pack("<IIII", us // 1_000_000, us % 1_000_000, size, size) + ETHERNET + ip + tcp + data
+
+
+def talks(captures: Sequence[Path]) -> Iterator[tuple[int, list[exchanges.Exchange]]]:
+    """(server's port, exchanges) of each connection that has any."""
+    found: dict[str, list[exchanges.Exchange]] = {}
+    for path in captures:
+        for item in exchanges.read([str(path)]):
+            if isinstance(item, exchanges.Exchange) and item.response_frame is not None:
+                found.setdefault(f"{path} {item.connection}", []).append(item)
+    for items in found.values():
+        yield int(items[0].link.server.rpartition(":")[2]), items
+
+
+def build(captures: Sequence[Path], segment: int) -> Unit:
+    unit = Unit(segment)
+    us = 1_700_000_000_000_000
+    for number, (port, items) in enumerate(talks(captures)):
+        ports = (20000 + number, port)
+        seq = [1000, 5000]  # of client and server
+        unit.packet(us, True, ports, seq[0] - 1, 0, SYN)
+        unit.packet(us + 10, False, ports, seq[1] - 1, seq[0], SYN | ACK)
+        unit.packet(us + 20, True, ports, seq[0], seq[1], ACK)
+        for item in items:
+            us = say(unit, us + 100, True, ports, seq, item.request_frame)
+            us = say(unit, us + 500, False, ports, seq, item.response_frame or b"")
+            unit.exchanges += 1
+        unit.packet(us + 10, True, ports, seq[0], seq[1], FIN | ACK)
+        unit.packet(us + 20, False, ports, seq[1], seq[0] + 1, FIN | ACK)
+        unit.packet(us + 30, True, ports, seq[0] + 1, seq[1] + 1, ACK)
+        us += 40
+    return unit
+
+
+def say(unit: Unit, us: int, client: bool, ports: tuple[int, int], seq: list[int], frame: bytes) -> int:
+    data = struct.pack(">I", len(frame)) + frame
+    me, other = (0, 1) if client else (1, 0)
+    for number, at in enumerate(range(0, len(data), unit.segment)):
+        part = data[at : at + unit.segment]
+        us += 5
+        unit.packet(us, client, ports, seq[me], seq[other], ACK | PUSH, part)
+        seq[me] += len(part)
+        if number % 2:
+            unit.packet(us + 1, not client, ports, seq[other], seq[me], ACK)
+    return us
+
+
+def grow(captures: Sequence[Path], segment: int, size: int, out: Path) -> int:
+    """Write a capture of about `size` bytes; how many exchanges it has."""
+    unit = build(captures, segment)
+    data = np.frombuffer(unit.packets, np.uint8).copy()
+    addresses = np.array(unit.addresses)[:, None] + np.arange(4)
+    times = np.array(unit.times)[:, None] + np.arange(4)
+    seconds = data[times].copy().view("<u4").ravel()
+    length = int(seconds[-1] - seconds[0]) + 1
+    copies = max(1, size // len(data))
+    with out.open("wb") as file:
+        file.write(GLOBAL)
+        for copy in range(copies):
+            data[addresses] = np.frombuffer((0x0A000000 + copy + 1).to_bytes(4, "big"), np.uint8)
+            data[times] = (seconds + copy * length).astype("<u4").view(np.uint8).reshape(-1, 4)
+            file.write(data.tobytes())
+    return copies * unit.exchanges

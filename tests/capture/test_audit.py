@@ -1,0 +1,76 @@
+"""Who would be refused, and who would not."""
+
+from __future__ import annotations
+
+from kcli.capture.audit import Client, audit, usages
+from kcli.capture.bodies import Bodies
+from kcli.capture.events import Link
+from kcli.capture.exchanges import Exchange, read
+from kcli.schemas.catalog import catalog
+from tests.capture.messages import api_versions, metadata, produce, request
+from tests.capture.wires import DATA, SAMPLES
+
+TABLES = catalog()
+
+
+def refused(client: Client, release: str = "4.4") -> dict[str, tuple[int, ...]]:
+    return {use.name: use.refused for use in usages(client, TABLES, release) if use.refused}
+
+
+def exchange(asked: bytes, answer: bytes | None = None, client: str = "10.0.0.1:5") -> Exchange:
+    return Exchange(
+        Link("10.0.0.2:9092", client), 1, asked[4:], 2 if answer else None, answer[4:] if answer else None, Bodies()
+    )
+
+
+def test_clients_of_an_old_broker() -> None:
+    clients = {(each.client_id, each.software): each for each in audit(read([str(DATA / "broker-0.10.2.pcap.zst")]))}
+    assert refused(clients["lab-old", None]) == {"Produce": (1, 2), "Fetch": (1, 2), "ListOffsets": (0,)}
+    assert refused(clients["rdkafka", "librdkafka"]) == {}  # it could do more than its broker
+    assert refused(clients["1", None]) == {"LeaderAndIsr": (0,), "UpdateMetadata": (3,)}
+    unsure = [use for use in usages(clients["kp-cons", None], TABLES, "4.4") if use.unsure]
+    assert [(use.name, use.unsure) for use in unsure] == [("Fetch", (3,))]
+
+
+def test_a_new_client_is_fine() -> None:
+    clients = audit(read([str(SAMPLES / "java44-txn.pcap")]))
+    assert [each.client_id for each in clients] == [
+        "lab-java",
+        "AddPartitionsManager-client-1",
+        "broker-1-txn-marker-sender",
+    ]
+    assert (clients[0].software, clients[0].version, clients[0].negotiates) == ("apache-kafka-java", "4.4.0", True)
+    assert [refused(each) for each in clients] == [{}, {}, {}]
+
+
+def test_a_client_newer_than_the_release_asks_first() -> None:
+    """It would find out by ApiVersions, and use what there is."""
+    (client,) = audit([exchange(*api_versions(1)), exchange(*produce(2, version=11))])
+    assert refused(client, "2.4") == {}
+    (blunt,) = audit([exchange(*produce(2, version=11))])
+    assert refused(blunt, "2.4") == {"Produce": (11,)}
+
+
+def test_versions_below_those_of_the_release_are_refused() -> None:
+    (client,) = audit([exchange(*produce(1, version=2)), exchange(*metadata(2))])
+    (use,) = [use for use in usages(client, TABLES, "4.4") if use.refused]
+    assert (use.name, use.versions, use.refused, use.reason) == ("Produce", {2: 1}, (2,), "4.4 takes 3-13")
+    assert refused(client, "3.9") == {}
+    assert use.as_dict()["accepted"] == {"min": 3, "max": 13}
+
+
+def test_an_api_that_was_removed() -> None:
+    (client,) = audit([exchange(*api_versions(1)), exchange(request(7, 3, 2, {"brokerId": 1, "brokerEpoch": 1}))])
+    (use,) = [use for use in usages(client, TABLES, "4.0") if use.refused]
+    assert use.name == "ControlledShutdown" and use.reason == "4.0 has no such API"
+
+
+def test_clients_are_told_apart_by_address_and_software() -> None:
+    items = [
+        exchange(*metadata(1)),
+        exchange(*metadata(1), client="10.0.0.7:5"),
+        exchange(*api_versions(1), client="10.0.0.8:6"),
+    ]
+    assert [(each.address, each.software, each.requests) for each in audit(items)] == [
+        ("10.0.0.1", None, 1), ("10.0.0.7", None, 1), ("10.0.0.8", "hand", 1),
+    ]  # fmt: skip

@@ -1,0 +1,76 @@
+"""What the grammar says of frames."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kcli.capture.bodies import Bodies, PlainNames
+from kcli.errors import DecodeError
+from tests.capture.messages import api_versions, metadata, produce, refusal, request
+
+BODIES = Bodies()
+TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
+
+
+def body(message: bytes) -> bytes:
+    return message[4:]
+
+
+def test_values_and_text_say_the_same() -> None:
+    for asked, answer in (metadata(1), produce(2), api_versions(3), refusal(4, 4)):
+        frame, told = body(asked), body(answer)
+        key, version = frame[1], frame[3]
+        assert json.loads(BODIES.header_text(frame)) == BODIES.read_header(frame)
+        assert json.loads(BODIES.request_text(frame)).keys() == BODIES.read_request(frame).keys()
+        assert (
+            json.loads(BODIES.response_text(told, key, version)).keys()
+            == BODIES.read_response(told, key, version).keys()
+        )
+        assert BODIES.request_fits(frame) and BODIES.response_fits(told, key, version)
+        assert not BODIES.request_fits(frame[:-1]) and not BODIES.request_fits(frame + bytes(9))
+
+
+def test_spare_bytes_are_believed_and_kept() -> None:
+    frame = body(metadata(1)[0]) + b"\1\0\0"
+    assert BODIES.request_fits(frame)
+    assert json.loads(BODIES.request_text(frame))["_trailing"] == "AQAA"
+    assert BODIES.read_request(frame)["_trailing"] == b"\1\0\0"
+
+
+def test_names_are_learnt_and_shown() -> None:
+    asked, answer = metadata(1, "orders")
+    ours = Bodies()
+    ours.read_response(body(answer), 3, 12)
+    frame = body(request(0, 13, 1, {"topicData": [{"topicId": TOPIC_ID, "partitionData": []}]}))
+    assert ours.read_request(frame)["topicData"][0]["_topicName"] == "orders"
+    assert b'"_topicName":"orders"' in ours.request_text(frame)
+    plain = Bodies(annotated=False)
+    plain.read_response(body(answer), 3, 12)
+    assert "_topicName" not in plain.read_request(frame)["topicData"][0]
+    assert ours.request_fits(body(asked))
+
+
+def test_plain_names_are_the_same_two_verbs() -> None:
+    names = PlainNames()
+    assert names.get(b"1") is None
+    names.learn(b"1", 'größe "x"')
+    assert names.get(b"1") == '"größe \\"x\\""'
+
+
+def test_unknown_messages_are_bytes() -> None:
+    frame = (999).to_bytes(2, "big") + bytes(2) + bytes(4) + b"\xff\xffabc"
+    assert BODIES.read_request(frame) == {"_trailing": b"abc"}
+    assert BODIES.read_header(frame)["requestApiKeyName"] is None
+    assert not BODIES.knows(999, 0) and BODIES.knows(3, 12) and not BODIES.knows(3, 99)
+    assert BODIES.response_fits(bytes(4), 999, 0) and not BODIES.request_fits(frame)
+
+
+def test_too_short_is_an_error_with_a_place() -> None:
+    with pytest.raises(DecodeError, match="needs 4 bytes of api key and version"):
+        BODIES.read_request(b"\0\3")
+
+
+def test_a_dialect_is_used() -> None:
+    assert Bodies("kip-1018").knows(1, 18)

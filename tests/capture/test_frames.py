@@ -1,0 +1,121 @@
+"""Frames: what a request looks like, and finding frames in the middle of bytes."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from kcli.capture.bodies import Bodies
+from kcli.capture.frames import (
+    Stream,
+    acks_of,
+    find_request,
+    find_response,
+    looks_like_tls,
+    plausible_request,
+)
+from tests.capture.messages import api_versions, metadata, produce, request
+
+BODIES = Bodies()
+
+
+def stream(data: bytes) -> Stream:
+    made = Stream(False)
+    made.buffer += data
+    return made
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        metadata(1)[0],
+        produce(2)[0],
+        request(7, 0, 3, {"brokerId": 1}, None),
+        request(3, 1, 2**31 - 1, {"topics": None}, None),
+        request(3, 1, 0, {"topics": None}, ""),
+        request(3, 1, 0, {"topics": None}, "größe-数据"),
+    ],
+)
+def test_requests_are_plausible(data: bytes) -> None:
+    assert plausible_request(data, 0, BODIES)
+    assert plausible_request(b"xx" + data, 2, BODIES, found=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        (0, b"\x7f"), (0, b"\0\0\0\3"), (4, b"\x40\0"), (6, b"\0\x7f"), (8, b"\xff"), (12, b"\x7f\xff"),
+        (12, b"\xff\xfe"), (14, b"\x01"),
+    ],
+)  # fmt: skip
+def test_what_is_no_request_is_not(change: tuple[int, bytes]) -> None:
+    at, value = change
+    data = metadata(1)[0]
+    assert plausible_request(data[:at] + value + data[at + len(value) :], 0, BODIES) is False
+
+
+def test_a_few_bytes_tell_nothing() -> None:
+    data = metadata(1)[0]
+    assert [plausible_request(data[:size], 0, BODIES) for size in (0, 3, 4, 13)] == [None] * 4
+    assert plausible_request(b"\xff\xff\xff\xff", 0, BODIES) is False
+
+
+@pytest.mark.parametrize("junk", [b"", b"\0" * 50, bytes(range(256)), metadata(9)[0][7:]])
+def test_a_request_is_found_behind_anything(junk: bytes) -> None:
+    assert find_request(stream(junk + metadata(1)[0]), BODIES) == len(junk)
+    assert find_request(stream(junk + metadata(1)[0] + produce(2)[0][:20]), BODIES) == len(junk)
+
+
+def test_a_request_is_found_when_it_is_whole() -> None:
+    data = produce(1, records=bytes(3000))[0]
+    made = stream(b"\1\2\3")
+    for at in range(0, len(data), 100):
+        assert find_request(made, BODIES) is None
+        made.buffer += data[at : at + 100]
+    assert find_request(made, BODIES) == 3
+
+
+def test_noise_has_no_request() -> None:
+    chance = random.Random(1)
+    for _ in range(20):
+        assert find_request(stream(chance.randbytes(5000)), BODIES) is None
+
+
+def test_a_response_is_found_by_its_correlation_id() -> None:
+    answer = metadata(77)[1]
+    waiting = [(5, 3, 12), (77, 3, 12)]
+    assert find_response(stream(bytes(40) + answer), waiting, BODIES) == 40
+    assert find_response(stream(bytes(40) + answer[:-1]), waiting, BODIES) is None
+    assert find_response(stream(bytes(40) + answer), [(77, 0, 9)], BODIES) is None
+    first = api_versions(5)[1]
+    assert find_response(stream(first + answer), [(77, 3, 12), (5, 18, 3)], BODIES) == 0
+
+
+@pytest.mark.parametrize("version", range(13))
+@pytest.mark.parametrize("acks", [-1, 0, 1])
+def test_acks_of_every_version(version: int, acks: int) -> None:
+    data = request(0, version, 1, {"acks": acks, "timeoutMs": 5, "topicData": []})
+    assert acks_of(data[4:]) == acks
+    assert [acks_of(data[4:end]) for end in range(4, 12)] == [None] * 8
+
+
+def test_acks_behind_a_transactional_id_and_tags() -> None:
+    body = {"transactionalId": "t" * 300, "acks": 0, "timeoutMs": 5, "topicData": []}
+    assert acks_of(request(0, 9, 1, body)[4:]) == 0
+    assert acks_of(request(0, 3, 1, body)[4:]) == 0
+
+
+def test_tls_looks_like_tls() -> None:
+    assert looks_like_tls(b"\x16\x03\x01\x02\x00\x01") and looks_like_tls(b"\x17\x03\x03\x40\x00")
+    assert not looks_like_tls(b"\x16\x03") and not looks_like_tls(b"\x16\x02\x01\x02\x00")
+    assert not looks_like_tls(metadata(1)[0]) and not looks_like_tls(b"\x17\x03\x03\xff\xff")
+
+
+def test_a_stream_moves_on() -> None:
+    made = stream(b"abcdef")
+    assert made.take(2) == b"ab" and made.offset == 2 and bytes(made.buffer) == b"cdef"
+    made.skip = 3
+    made.pass_damaged()
+    assert (made.skip, made.damaged, bytes(made.buffer)) == (0, 3, b"f")
+    assert made.frame_size() is None and stream(b"\0\0\0\5").frame_size() == 5

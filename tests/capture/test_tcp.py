@@ -1,0 +1,159 @@
+"""TCP streams: whatever order, repetition or cut a capture has, the bytes come once and in order. Both engines."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kcli.capture.events import Event, Exchange
+from kcli.capture.tcp import ahead
+from tests.capture.messages import metadata, produce
+from tests.capture.wires import ACK, RST, SAMPLES, SYN, Packet, Wire, packets_of, rebuilt, split
+
+Read = Callable[[Any], list[Exchange | Event]]
+
+KCAT = packets_of(SAMPLES / "kcat-codecs.pcap")
+TXN = packets_of(SAMPLES / "java44-txn.pcap")
+
+
+def said(items: list[Exchange | Event]) -> list[tuple[Any, ...]]:
+    """What was exchanged, without times and order."""
+    assert not [item for item in items if isinstance(item, Event) and item.kind != "unanswered-at-end"]
+    return sorted(
+        (i.connection, i.correlation_id, i.request_frame, i.response_frame) for i in items if isinstance(i, Exchange)
+    )
+
+
+@pytest.mark.parametrize(("a", "b", "distance"), [(5, 3, 2), (3, 5, -2), (2, 2**32 - 3, 5), (2**32 - 3, 2, -5)])
+def test_sequence_numbers_wrap(a: int, b: int, distance: int) -> None:
+    assert ahead(a, b) == distance
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_packets_out_of_order(read: Read, seed: int) -> None:
+    chance = random.Random(seed)
+    shuffled: list[Packet] = []
+    for start in range(0, len(KCAT), 6):
+        window = KCAT[start : start + 6]
+        times = [packet.ns for packet in window]
+        chance.shuffle(window)
+        shuffled += [packet._replace(ns=ns) for packet, ns in zip(window, times, strict=True)]
+    assert said(read(shuffled)) == said(read(KCAT))
+
+
+def test_segments_again_later_and_over_each_other(read: Read) -> None:
+    made: list[Packet] = []
+    held: list[Packet] = []
+
+    def repeat(packet: Packet, headers: bytes, seq: int, flags: int, payload: bytes) -> list[Packet]:
+        held.append(rebuilt(packet, headers, seq - 3, payload[:1] * 3 + payload) if len(held) % 2 else packet)
+        return [packet, *([held[-4]] if len(held) > 4 and len(held) % 3 == 0 else [])]
+
+    made = split(TXN, repeat)
+    assert len(made) > len(TXN)
+    assert said(read(made)) == said(read(TXN))
+
+
+@pytest.mark.parametrize("most", [1, 7, 40])
+def test_tiny_segments(read: Read, most: int) -> None:
+    def cut(packet: Packet, headers: bytes, seq: int, flags: int, payload: bytes) -> list[Packet]:
+        return [rebuilt(packet, headers, seq + at, payload[at : at + most]) for at in range(0, len(payload), most)]
+
+    assert said(read(split(TXN[:50], cut))) == said(read(TXN[:50]))
+
+
+def test_sequence_numbers_that_wrap_in_mid_stream(read: Read) -> None:
+    start = 2**32 - 150
+    wire = Wire(seq=(start, start - 100)).open()
+    for number in range(1, 30):
+        wire.client(metadata(number)[0]).server(metadata(number)[1])
+    assert len(said(read(wire.close()))) == 29
+
+
+def test_no_syn_and_the_first_packets_out_of_order(read: Read) -> None:
+    wire = Wire().open()
+    for number in range(1, 20):
+        wire.client(metadata(number)[0]).server(metadata(number)[1])
+    packets = wire.packets[3:]
+    packets[0], packets[2], packets[4] = packets[4], packets[0], packets[2]
+    assert len(said(read(packets))) == 19
+
+
+def test_a_syn_that_comes_late(read: Read) -> None:
+    wire = Wire().open().client(metadata(1)[0]).server(metadata(1)[1])
+    order = [3, 4, 1, 2, 0]
+    assert len(said(read([wire.packets[at] for at in order]))) == 1
+
+
+def test_a_response_before_its_request_waits_for_it(read: Read) -> None:
+    wire = Wire().open().client(metadata(1)[0]).server(metadata(1)[1]).client(metadata(2)[0]).server(metadata(2)[1])
+    order = [0, 1, 2, 4, 3, 6, 5]
+    items = read([wire.packets[at] for at in order])
+    assert [item.correlation_id for item in items if isinstance(item, Exchange)] == [1, 2]
+
+
+def test_one_damaged_acknowledgement_stops_nothing(read: Read) -> None:
+    wire = Wire().open()
+    for number in range(1, 60):
+        wire.client(metadata(number)[0])
+        if number == 9:
+            wire.add(1, ACK, b"", ack=wire.seq[0] + 5_000_000)
+        wire.server(metadata(number)[1])
+    assert len(said(read(wire))) == 59
+
+
+def test_a_window_probe_is_no_news(read: Read) -> None:
+    wire = Wire().open().client(metadata(1)[0]).server(metadata(1)[1])
+    wire.add(0, ACK, b"x", seq=wire.seq[0] - 1)
+    assert len(said(read(wire.client(metadata(2)[0]).server(metadata(2)[1])))) == 2
+
+
+def test_a_refused_connection_says_nothing(read: Read) -> None:
+    wire = Wire()
+    wire.add(0, SYN, ack=0)
+    wire.add(1, RST | ACK, seq=0)
+    assert read(wire) == []
+
+
+def test_what_was_never_acknowledged_is_waited_for(read: Read) -> None:
+    """A segment lost on its way, and sent again: no gap, however much comes in between."""
+    asked, answer = produce(1, records=bytes(100_000))
+    wire = Wire().open()
+    start = wire.seq[0]
+    for at in range(0, len(asked), 1000):
+        wire.add(0, ACK, asked[at : at + 1000])
+    lost = wire.packets.pop(3 + 5)
+    for _ in range(80):
+        wire.add(1, ACK, ack=start + 5000)
+    wire.packets.append(lost._replace(ns=wire.now))
+    wire.now += 1
+    wire.add(1, ACK, ack=start + len(asked))
+    assert len(said(read(wire.server(answer)))) == 1
+
+
+def test_many_connections_at_once(read: Read) -> None:
+    wires = [Wire(client=("10.0.1.1", 20000 + number)).open() for number in range(300)]
+    for wire in wires:
+        wire.client(metadata(1)[0]).server(metadata(1)[1])
+    packets = [packet for step in zip(*(wire.packets for wire in wires), strict=True) for packet in step]
+    assert len(said(read(packets))) == 300
+
+
+def test_a_leap_of_the_clock_is_not_believed_at_once(read: Read) -> None:
+    wire = Wire().open().client(metadata(1)[0])
+    wire.packets.append(wire.packets[-1]._replace(ns=wire.now + 10**18))
+    assert len(said(read(wire.server(metadata(1)[1])))) == 1
+
+
+def test_silent_connections_are_let_go(read: Read) -> None:
+    idle = Wire(client=("10.0.0.9", 1234)).open().client(metadata(7)[0])
+    busy = Wire(start=idle.now).open()
+    for number in range(1, 40):
+        busy.now += 60 * 10**9
+        busy.client(metadata(number)[0]).server(metadata(number)[1])
+    items = read(idle.packets + busy.packets)
+    place = [index for index, item in enumerate(items) if isinstance(item, Event)]
+    assert len(place) == 1 and place[0] < len(items) - 5  # said long before the end

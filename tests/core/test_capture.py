@@ -1,0 +1,133 @@
+"""The compiled engine: what it writes itself, what it counts, and what it gives to its owner."""
+
+from __future__ import annotations
+
+import io
+import struct
+from pathlib import Path
+
+import pytest
+
+from kcli.capture.exchanges import Source
+from kcli.core import COMPILED
+from tests.capture.messages import metadata, produce
+from tests.capture.wires import MILLISECOND, START, Wire, pcap
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="the core is not built")
+
+
+def chat(count: int) -> Wire:
+    wire = Wire().open()
+    for number in range(count):
+        wire.client(metadata(number)[0]).server(metadata(number)[1])
+    return wire
+
+
+def run(tmp_path: Path, wire: Wire, **options: object) -> tuple[list[bytes], Source]:
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap(wire.packets))
+    out = io.BytesIO()
+    source = Source([str(path)], text=True, **options)  # type: ignore[arg-type]
+    source.lines(out.write)
+    return out.getvalue().splitlines(), source
+
+
+def test_steady_exchanges_become_lines_without_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Source, "exchanged", lambda *_: pytest.fail("an object was made"))
+    monkeypatch.setattr(Source, "connect", lambda *_: pytest.fail("a connection was made"))
+    lines, source = run(tmp_path, chat(5).close())
+    assert len(lines) == 5
+    assert (source.engine.exchanges, source.engine.answered, source.engine.counts()) == (5, 5, {3: 5})
+    assert (source.tally.exchanges, source.tally.apis) == (5, {3: 5})
+
+
+@pytest.mark.parametrize("size", [3_000, 70_000, 5_000_000])
+@pytest.mark.parametrize("mss", [1448, 65_000])
+def test_frames_of_every_size(tmp_path: Path, size: int, mss: int) -> None:
+    wire = Wire().open()
+    for number in range(3):
+        asked, answer = produce(number, records=bytes(size))
+        for at in range(0, len(asked), mss):
+            wire.client(asked[at : at + mss])
+        wire.server(answer)
+    lines, source = run(tmp_path, wire.close())
+    assert len(lines) == 3 and all(b'{"sizeInBytes":%d}' % size in line for line in lines)
+    assert source.tally.unaccounted(source.engine) == 0
+
+
+def test_frames_cut_at_every_byte(tmp_path: Path) -> None:
+    """Wherever a segment ends, within a length or a header: the same line."""
+    asked, answer = metadata(1)
+    whole = b"".join(asked for _ in range(2))
+    expected = None
+    for cut in range(len(whole) + 1):
+        wire = Wire().open()
+        wire.now = START
+        wire.add(0, 16, whole[:cut]) if cut else None
+        wire.add(0, 16, whole[cut:]) if cut < len(whole) else None
+        wire.now = START + 20 * MILLISECOND
+        lines, _ = run(tmp_path, wire.server(answer).server(answer))
+        parts = [line.partition(b'"connection"')[2].partition(b',"latencyMs"')[0] for line in lines]
+        expected = expected or parts
+        assert parts == expected and len(parts) == 2, cut
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "text"),
+    [
+        (0, b"0.0"),
+        (1, b"0.001"),
+        (10, b"0.01"),
+        (500, b"0.5"),
+        (1000, b"1.0"),
+        (1234567, b"1234.567"),
+        (90061001, b"90061.001"),
+    ],
+)
+def test_latencies_are_written_as_python_does(tmp_path: Path, microseconds: int, text: bytes) -> None:
+    wire = Wire().open().client(metadata(1)[0])
+    wire.now += microseconds * 1000 - MILLISECOND
+    lines, _ = run(tmp_path, wire.server(metadata(1)[1]))
+    assert lines[0].endswith(b'"latencyMs":' + text + b"}") and repr(microseconds / 1000).encode() == text
+
+
+@pytest.mark.parametrize("seconds", [0, 951_782_400, 951_868_800, 1_709_164_800, 4_102_444_799])
+def test_instants_are_written_as_python_does(tmp_path: Path, seconds: int) -> None:
+    from kcli.capture.clock import instant
+
+    wire = chat(1)
+    shift = seconds * 10**9 + 123_456_000 - wire.packets[3].ns
+    moved = Wire()
+    moved.packets = [packet._replace(ns=max(0, packet.ns + shift)) for packet in wire.packets]
+    lines, _ = run(tmp_path, moved)
+    assert lines[0].startswith(b'{"timestamp":"' + instant(seconds * 10**9 + 123_456_000).encode())
+
+
+def test_memory_does_not_grow_with_the_connections(tmp_path: Path) -> None:
+    """Closed connections are forgotten: ten times as many take the same room."""
+    import resource
+
+    def most(count: int) -> int:
+        packets = []
+        start = START
+        for number in range(count):
+            wire = Wire(client=(f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}", 5000), start=start)
+            packets += wire.open().client(metadata(1)[0]).server(metadata(1)[1]).close().packets
+            start = wire.now
+        made = Wire()
+        made.packets = packets
+        lines, _ = run(tmp_path, made)
+        assert len(lines) == count
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    most(2_000)
+    before = most(6_000)
+    assert most(12_000) - before < 64_000  # kilobytes, most of them the test's own packets
+
+
+def test_damaged_headers_reach_no_memory_outside(tmp_path: Path) -> None:
+    """Lengths of all kinds where a frame begins."""
+    for size in (-1, 0, 3, 4, 7, 8, 2**27, 2**30, 2**31 - 1):
+        wire = chat(2).client(struct.pack(">i", size) + bytes(6)).server(struct.pack(">i", size) + b"\0\0\0")
+        lines, source = run(tmp_path, wire.close())
+        assert len(lines) >= 2 and source.tally.unaccounted(source.engine) == 0
