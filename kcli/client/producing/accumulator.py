@@ -33,7 +33,6 @@ class Waiting:
 
     number: its place among the batches sent, sequence: of its first record (-1: not sent yet, or not idempotent)
     leader_epoch: of the leader it was last sent to
-    failed_at: when that one turned out to lead no longer, None when it did not
     """
 
     partition: TopicPartition
@@ -45,21 +44,25 @@ class Waiting:
     sequence: int = -1
     attempts: int = 0
     leader_epoch: int = -1
-    failed_at: float | None = None
     encoded: bytes | None = None
 
 
 class Queue:
-    """The batches of one partition."""
+    """The batches of one partition.
+
+    refused_epoch: of the leader that turned out to lead no longer, None when none did; refused_at: from when on it was
+    the client's turn to find the new one (nothing was under way any more)
+    """
 
     __slots__ = (
         "acknowledged",
-        "idle_since",
         "in_flight",
         "next_number",
         "next_sequence",
         "not_before",
         "partition",
+        "refused_at",
+        "refused_epoch",
         "retrying",
         "waiting",
     )
@@ -69,7 +72,9 @@ class Queue:
         self.waiting: deque[Waiting] = deque()
         self.in_flight: list[Waiting] = []
         self.next_sequence = self.next_number = 0
-        self.not_before = self.idle_since = 0.0
+        self.not_before = 0.0
+        self.refused_at: float | None = None
+        self.refused_epoch: int | None = None
         self.retrying = False
         self.acknowledged = False
 
@@ -157,8 +162,8 @@ class Accumulator:
     @staticmethod
     def _land(queue: Queue, batch: Waiting, now: float) -> None:
         queue.in_flight.remove(batch)
-        if not queue.in_flight:
-            queue.idle_since = now
+        if not queue.in_flight and queue.refused_epoch is not None and queue.refused_at is None:
+            queue.refused_at = now
 
     def is_first(self, batch: Waiting) -> bool:
         """Is there no earlier batch of its partition that is not answered yet?"""

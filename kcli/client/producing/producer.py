@@ -203,13 +203,7 @@ class Producer:
         version = session.versions.best(PRODUCE, low=3, high=NEWEST_BY_NAME)
         data = [{"index": batch.partition[1], "records": self._encode(batch)} for batch in batches]
         for batch in batches:
-            leader = self.client.leader(*batch.partition)
-            batch.leader_epoch = -1 if leader is None else leader.epoch
-            if batch.failed_at is not None:
-                # Behind another of its partition it waits for that one's answer: no doing of the client's.
-                free = max(batch.failed_at, self.accumulator.queues[batch.partition].idle_since)
-                self.statistics.client_waits.add(round((now - free) * 1e9))
-                batch.failed_at = None
+            self._note_leader(batch, now)
         body = {
             "acks": self.acks,
             "timeoutMs": self.client.config["request.timeout.ms"],
@@ -272,7 +266,8 @@ class Producer:
         if code in (0, DUPLICATE):
             self._succeed(batch)
         elif code in MOVED:
-            batch.failed_at = self._loop.time()
+            queue = self.accumulator.queues[batch.partition]
+            queue.refused_epoch = max(batch.leader_epoch, -1 if queue.refused_epoch is None else queue.refused_epoch)
             if self.discovery == "hints":
                 self.client.metadata.take_hint(*batch.partition, part.get("currentLeader", {}), endpoints)
             at_once = self._leader_is_newer(batch)
@@ -286,6 +281,15 @@ class Producer:
             text = part.get("errorMessage") or ""
             where = f"{batch.partition[0]}[{batch.partition[1]}]"
             self._give_up(BrokerError(code, error_name(code), f"{where}: {text}" if text else where))
+
+    def _note_leader(self, batch: Waiting, now: float) -> None:
+        """To whom the batch goes; after a move, how long it took to find the new leader."""
+        leader = self.client.leader(*batch.partition)
+        batch.leader_epoch = -1 if leader is None else leader.epoch
+        queue = self.accumulator.queues[batch.partition]
+        if queue.refused_epoch is not None and batch.leader_epoch > queue.refused_epoch:
+            self.statistics.client_waits.add(round((now - (queue.refused_at or now)) * 1e9))
+            queue.refused_epoch = queue.refused_at = None
 
     def _leader_is_newer(self, batch: Waiting) -> bool:
         """Is a leader known, by a hint or by metadata, that is newer than the one that refused the batch?
