@@ -166,7 +166,7 @@ def details(session: Watched, names: Mapping[str, str]) -> list[str]:
     if not session.since_start:
         lines.append("began before the capture, or where it has a gap: partitions that never changed are not known")
     if session.silent_count:
-        named = ", ".join(name_of(key, names) for key in sorted(session.silent)[:NAMED])
+        named = ", ".join(name_of(key, names) for key in sorted(session.silent_keys)[:NAMED])
         rest = ", ..." if session.silent_count > NAMED else ""
         lines.append(f"{count(session.silent_count, 'partition', 'partitions')} never delivered: {named}{rest}")
     if session.findings:

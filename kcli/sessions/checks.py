@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcli.sessions.rules import EPOCH_MISMATCH, FINAL_EPOCH, NO_SESSION, TOPIC_ID_MISMATCH
+from kcli.sessions.state import Seat
 from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, FetchExchange, Key
-from kcli.sessions.watched import Seat, Watched
+from kcli.sessions.watched import Watched
 
 if TYPE_CHECKING:
     from kcli.sessions.ledger import Ledger
@@ -25,7 +26,6 @@ __all__ = [
     "no_session",
     "refused",
     "same_client",
-    "start",
     "take_in",
     "tell",
 ]
@@ -92,19 +92,6 @@ def id_taken(ledger: Ledger, x: FetchExchange, former: Watched) -> None:
         ledger.find(x, "session-id-taken", x.granted, text)
 
 
-def start(session: Watched, x: FetchExchange) -> None:
-    """The partitions of a session, from the full fetch that made it."""
-    for key, asked in x.asked:
-        if key not in session.seats:
-            session.add(key, asked, True)
-    for key, told in x.told:
-        seat = session.seats.get(key)
-        if seat is not None:
-            seat.tell(told, session.fetches)
-            if seat.is_behind(x.isolation) and not session.privileged:
-                session.behind.add(key)
-
-
 # Incremental fetches: the request.
 
 
@@ -131,12 +118,12 @@ def same_client(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
 
 def epoch(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
     expected = session.next_epoch
-    if expected is not None and x.session_epoch != expected:
+    if expected >= 0 and x.session_epoch != expected:
         text = f"epoch {x.session_epoch} where {expected} is due"
         ledger.find(x, "epoch-jump", x.session_id, text)
         if x.answered and not x.error:
             ledger.find(x, "epoch-accepted", x.session_id, f"{text} is answered without an error")
-    if x.ns and x.ns < session.answered_ns and expected is not None:
+    if x.ns and x.ns < session.answered_ns and expected >= 0:
         ms = (session.answered_ns - x.ns) / 1e6
         ledger.find(x, "two-in-flight", x.session_id, f"sent {ms:.3f} ms before the fetch before it was answered")
     if session.topic_ids != (x.version >= TOPIC_IDS_SINCE):
@@ -166,7 +153,7 @@ def take_in(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
         seat.asked = asked
         seat.delivered = False
         seat.skipped = 0
-        follow(session, x, key, seat)
+        follow(session, x, seat)
     if x.forgotten:
         forget(ledger, session, x)
     if added or x.forgotten:
@@ -204,7 +191,7 @@ def forget(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
 def tell(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
     """The response's partitions, judged against what the fetcher had been told."""
     number = session.fetches
-    total = 0
+    total = told_late = 0
     foreign: list[Key] = []
     unchanged: list[Key] = []
     seats = session.seats
@@ -215,6 +202,7 @@ def tell(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
         if seat is None:
             foreign.append(key)
             continue
+        told_late += seat.late
         if seat.informed:
             if not seat.is_news(told):
                 unchanged.append(key)
@@ -224,13 +212,13 @@ def tell(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
     tell_odd(ledger, session, x, foreign, unchanged)
     if not x.throttle_ms:
         added_unanswered(ledger, session, x)
-        if session.behind:
+        if session.late > told_late:
             withheld(ledger, session, x, total)
         session.quiet_since = x.ns
     for key, _ in x.told:
         seat = seats.get(key)
         if seat is not None:
-            follow(session, x, key, seat)
+            follow(session, x, seat)
 
 
 def tell_whole(ledger: Ledger, x: FetchExchange) -> None:
@@ -250,14 +238,11 @@ def tell_odd(ledger: Ledger, session: Watched, x: FetchExchange, foreign: list[K
         ledger.find(x, "unchanged-answered", x.session_id, text, unchanged)
 
 
-def follow(session: Watched, x: FetchExchange, key: Key, seat: Seat) -> None:
+def follow(session: Watched, x: FetchExchange, seat: Seat) -> None:
     """Whether a consumer's partition has records to come."""
-    if session.privileged:
-        return
-    if seat.is_behind(x.isolation):
-        session.behind.add(key)
-    else:
-        session.behind.discard(key)
+    late = not session.privileged and seat.is_behind(x.isolation)
+    session.late += late - seat.late
+    seat.late = late
 
 
 def unasked(ledger: Ledger, session: Watched, x: FetchExchange, keys: list[Key]) -> None:
@@ -299,8 +284,9 @@ def withheld(ledger: Ledger, session: Watched, x: FetchExchange, total: int) -> 
         return
     number = session.fetches
     late = []
-    for key in session.behind:
-        seat = session.seats[key]
+    for key, seat in session.seats.items():
+        if not seat.late:
+            continue
         small = seat.asked is None or seat.asked[2] < BIG_BATCH
         if seat.answered == number or (total and small):
             continue
@@ -316,15 +302,15 @@ def untold(ledger: Ledger, session: Watched, x: FetchExchange, key: Key, seat: S
     """The answer before this one left the partition out: had its high watermark moved already then?"""
     if not session.quiet_since:
         return
-    mark = ledger.offsets.moved_past(x.server, key, seat.high, session.quiet_since)
+    mark = ledger.offsets.marks.moved_past(x.server, key, session.topic_ids, seat.high, session.quiet_since)
     if mark is not None:
         text = f"the answer before this one left out {name_of(ledger, key)}: it was told {seat.high}, others {mark}"
         ledger.find(x, "change-untold", x.session_id, text)
 
 
 def dropped(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
-    if session.complete and session.seats:
-        text = f"session id 0, though {len(session.seats)} partitions are left"
+    if session.complete and session.size:
+        text = f"session id 0, though {session.size} partitions are left"
         ledger.find(x, "session-dropped", x.session_id, text)
 
 

@@ -64,7 +64,7 @@ def session_dict(session: Watched, names: Mapping[str, str]) -> dict[str, Any]:
             for c in session.changes
         ],
         **tally_dict(session),
-        "neverDelivered": [name_of(key, names) for key in session.silent],
+        "neverDelivered": [name_of(key, names) for key in session.silent_keys],
         "neverDeliveredCount": session.silent_count,
         "findings": session.findings,
     }

@@ -41,16 +41,29 @@ class Feeder:
                 self.ledger.offsets.hear(key, request, response)
 
     def _fetch(self, item: Exchange) -> None:
+        kernel = self.ledger.kernel
+        if kernel is not None:
+            frames = item.request_frame, item.response_ns, item.response_frame
+            if kernel.offer(item.connection, item.api_version, item.request_ns, *frames):
+                return
+            columns = kernel.columns(item.request_frame, item.response_frame, item.api_version)
+            if columns is not None:
+                x = self._exchange_of(item, item.header)
+                self.ledger.feed(x.take(columns[0], columns[1], item.response_frame is not None))
+                return
         header, request = item.header, item.request
         response = item.response
         if request is None or (response is None and item.response_frame is not None):
             self.skipped += 1
             self.ledger.blur(item.connection, item.request_ns)
             return
+        self.ledger.feed(self._exchange_of(item, header).read(request, response))
+
+    def _exchange_of(self, item: Exchange, header: Mapping[str, Any]) -> FetchExchange:
         x = FetchExchange(item.link.server, item.connection, header, item.request_ns, item.response_ns)
         x.request_bytes = item.request_bytes
         x.response_bytes = item.response_bytes or 0
-        self.ledger.feed(x.read(request, response))
+        return x
 
     def event(self, item: Event) -> None:
         """Bytes that are no exchange: what they may have said is not known."""

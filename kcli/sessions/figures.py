@@ -1,36 +1,20 @@
-"""Figures over any number of fetches in bounded memory: percentiles of latencies, and a strip of time for drawing."""
+"""Latencies over any number of fetches in bounded memory, as percentiles."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from kcli.sessions.state import Histogram
 
-__all__ = ["Latencies", "Strip"]
-
-STEPS = 16  # per doubling: a percentile is right within 1/16
+__all__ = ["Latencies"]
 
 
-class Latencies:
+class Latencies(Histogram):
     """A histogram with logarithmic steps, for percentiles within about 3 %. Values in ns."""
 
-    def __init__(self) -> None:
-        self.steps: dict[int, int] = {}
-        self.count = 0
-        self.most = 0
-
-    def add(self, ns: int) -> None:
-        if ns < 0:
-            ns = 0
-        self.count += 1
-        if ns > self.most:
-            self.most = ns
-        # The highest five bits say the doubling and the step in it.
-        shift = ns.bit_length() - 5
-        step = (shift << 4) + (ns >> shift & 15) if shift > 0 else ns - 32
-        self.steps[step] = self.steps.get(step, 0) + 1
-
     def merge(self, other: Latencies) -> None:
+        steps = dict(self.steps)
         for step, count in other.steps.items():
-            self.steps[step] = self.steps.get(step, 0) + count
+            steps[step] = steps.get(step, 0) + count
+        self.steps = steps
         self.count += other.count
         self.most = max(self.most, other.most)
 
@@ -39,8 +23,9 @@ class Latencies:
         if not self.count:
             return None
         left = share * self.count
-        for step in sorted(self.steps):
-            left -= self.steps[step]
+        steps = self.steps
+        for step in sorted(steps):
+            left -= steps[step]
             if left <= 0:
                 return min(middle(step), self.most) / 1e6
         return self.most / 1e6
@@ -54,46 +39,7 @@ class Latencies:
 
 def middle(step: int) -> float:
     """The value in the middle of a step."""
-    if step < 0:
-        return step + 32
+    if step < 16:
+        return 2 * step + 1
     shift, part = step >> 4, step & 15
     return ((16 + part) << shift) + (1 << shift) / 2
-
-
-class Strip:
-    """Bytes and full fetches over time, in at most 40 cells: when time outgrows them, two become one."""
-
-    CELLS = 40
-
-    def __init__(self, width: int = 1_000_000) -> None:
-        self.width = width
-        self.start: int | None = None
-        self.bytes = [0]
-        self.full = [0]
-
-    def add(self, ns: int, size: int, full: bool) -> None:
-        if self.start is None:
-            self.start = ns
-        at = (ns - self.start) // self.width
-        if at < 0:
-            at = 0
-        while at >= self.CELLS:
-            self._halve()
-            at //= 2
-        while len(self.bytes) <= at:
-            self.bytes.append(0)
-            self.full.append(0)
-        self.bytes[at] += size
-        if full:
-            self.full[at] += 1
-
-    def _halve(self) -> None:
-        self.width *= 2
-        self.bytes = pairs(self.bytes)
-        self.full = pairs(self.full)
-
-
-def pairs(cells: Iterable[int]) -> list[int]:
-    """Sums of neighbours."""
-    cells = list(cells)
-    return [sum(cells[at : at + 2]) for at in range(0, len(cells), 2)]

@@ -10,8 +10,10 @@ not seen is not judged: a session of which something is missing is `blurred`, an
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from kcli.sessions import checks
 from kcli.sessions.findings import Finding
@@ -24,6 +26,7 @@ from kcli.sessions.rules import (
     NO_SESSION,
     next_epoch,
 )
+from kcli.sessions.state import new_marks
 from kcli.sessions.trace import SESSIONS_SINCE, FetchExchange, Key
 from kcli.sessions.watched import Tally, Watched
 
@@ -34,6 +37,7 @@ IDLE_NS = 5 * EVICTION_MS * 1_000_000
 QUIET_NS = EVICTION_MS * 1_000_000  # no fetcher is silent for so long on purpose
 SWEEP = 8192
 SHARD_IDS = (2**31 - 1) // 8
+SERVER = re.compile(r"^.+?:\d+(?=-)")
 
 
 class Loose(Tally):
@@ -49,31 +53,47 @@ class Ledger:
     """Follows sessions by server and id. Times in ns.
 
     on_finding(Finding), on_end(Watched): called as things happen; `loose` has what was fetched without a session
+    kernel: follows the steady fetches of sessions by itself (see `kcli.sessions.state`)
     """
 
     def __init__(
-        self, on_finding: Callable[[Finding], None] | None = None, on_end: Callable[[Watched], None] | None = None
+        self,
+        on_finding: Callable[[Finding], None] | None = None,
+        on_end: Callable[[Watched], None] | None = None,
+        kernel: Any = None,
     ) -> None:
         self.on_finding = on_finding
         self.on_end = on_end
         self.sessions: dict[tuple[str, int], Watched] = {}
         self.ended: OrderedDict[tuple[str, int], Watched] = OrderedDict()
         self.loose: dict[tuple[str, str], Loose] = {}
-        self.offsets = Offsets()
-        self.fetches = self.opened = 0
+        self.kernel = kernel
+        if kernel is not None:
+            kernel.opener = self._opened
+        self.offsets = Offsets(new_marks(kernel))
+        self.fed = self.opened = 0
         self._holds: dict[tuple[str, str], int] = {}
         self._on: dict[str, set[Watched]] = {}
-        self._now = 0
+        self._last_ns = 0
+
+    @property
+    def fetches(self) -> int:
+        """All that were followed, those of the kernel too."""
+        return self.fed + (self.kernel.fetches if self.kernel is not None else 0)
+
+    @property
+    def _now(self) -> int:
+        return max(self._last_ns, self.kernel.now if self.kernel is not None else 0)
 
     def feed(self, x: FetchExchange) -> None:
         """Take in one exchange, in the order of the capture."""
-        self.fetches += 1
-        self._now = max(self._now, x.ns)
+        self.fed += 1
+        self._last_ns = max(self._last_ns, x.ns)
         if x.session_epoch > FULL_EPOCH and x.version >= SESSIONS_SINCE:
             self._incremental(x)
         else:
             self._full(x)
-        if self.fetches % SWEEP == 0:
+        if self.fed % SWEEP == 0:
             self._sweep()
 
     def blur(self, connection: str | None, ns: int = 0) -> None:
@@ -147,18 +167,43 @@ class Ledger:
         self.ended.pop(key, None)
         if x.replica_id >= 0:
             self._end_former(x)
-        session = self.sessions[key] = Watched(x, x.granted, complete=True)
+        session = self.sessions[key] = Watched(x, x.granted, True, self.kernel)
         session.next_epoch = next_epoch(FULL_EPOCH)
         session.answered_ns = session.granted_ns = x.response_ns or x.ns
         session.used_ns = x.ns
         session.count(x, full=True)
-        checks.start(session, x)
-        session.first = len(session.seats)
-        session.charge(x)
+        session.begin(x)
+        session.attach()
         self._holds[x.connection, x.client_id] = x.granted
         self.opened += 1
         self._on.setdefault(x.connection, set()).add(session)
         self._name_successor(x, session)
+
+    def _opened(
+        self,
+        connection: str,
+        client_id: str,
+        version: int,
+        correlation_id: int,
+        ns: int,
+        response_ns: int,
+        request_bytes: int,
+        response_bytes: int,
+        max_bytes: int,
+        isolation: int,
+        replica_id: int,
+        granted: int,
+        records: int,
+        topics: list[tuple[str, int]],
+    ) -> Watched:
+        """The kernel has read a full fetch that was granted a session, in order and without errors."""
+        header = {"requestApiVersion": version, "correlationId": correlation_id, "clientId": client_id}
+        x = FetchExchange(server_of(connection), connection, header, ns, response_ns)
+        x.request_bytes, x.response_bytes = request_bytes, response_bytes
+        x.take((NO_SESSION, FULL_EPOCH, max_bytes, isolation, replica_id, []), (0, 0, granted, []), True)
+        x.seated, x.seated_records = topics, records
+        self._full(x)
+        return self.sessions[x.server, granted]
 
     def _end_former(self, x: FetchExchange) -> None:
         """A fetcher of a follower has one session at a leader: one on another connection is lost with it."""
@@ -227,10 +272,11 @@ class Ledger:
         if x.session_id == NO_SESSION:
             checks.no_session(self, x)
             return None
-        session = self.sessions[key] = Watched(x, x.session_id, complete=False)
+        session = self.sessions[key] = Watched(x, x.session_id, False, self.kernel)
         self.opened += 1
         self._on.setdefault(x.connection, set()).add(session)
         self._holds[x.connection, x.client_id] = x.session_id
+        session.attach()
         return session
 
     def _moved(self, session: Watched, x: FetchExchange) -> None:
@@ -239,6 +285,8 @@ class Ledger:
         session.blur()
         self._on.get(session.connection, set()).discard(session)
         self._on.setdefault(x.connection, set()).add(session)
+        session.connection = x.connection
+        session.attach()
 
     def _refused(self, session: Watched, x: FetchExchange) -> None:
         checks.refused(self, session, x)
@@ -264,7 +312,8 @@ class Ledger:
     # Ends.
 
     def _end(self, session: Watched, why: str, ns: int, follows: FetchExchange | None = None) -> None:
-        session.finish(why, ns)
+        session.detach()
+        session.finish(why, ns, self.on_end is not None)
         self.sessions.pop((session.server, session.session_id), None)
         on = self._on.get(session.connection)
         if on is not None:
@@ -300,3 +349,9 @@ class Ledger:
         """Sessions that nobody has used for long are gone, whether or not the capture says so."""
         for session in [s for s in self.sessions.values() if self._now - s.last_ns > IDLE_NS]:
             self._end(session, "not used any more", session.last_ns)
+
+
+def server_of(connection: str) -> str:
+    """The server's end of "server-client"; a host's name may have hyphens in it."""
+    found = SERVER.match(connection)
+    return found[0] if found else connection

@@ -5,55 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.sessions.trace import FetchExchange, Key
+from kcli.sessions.plain import LOOSE
+from kcli.sessions.state import Marks
+from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange, Key
 
 __all__ = ["Offsets"]
 
 LIST_OFFSETS, OFFSET_FETCH, METADATA = 2, 9, 3
-HISTORY = 4
 NO_UUID = "A" * 22
 
 
 class Offsets:
-    """High watermarks by server and partition, with the time (ns) of the answer that first told them; topic names.
+    """marks: high watermarks by server and partition; names: of topic ids.
 
     elsewhere: the greatest offset of a partition (by name) that a client could have learnt from ListOffsets or
         OffsetFetch
     missed_ns: when something was last missing from the capture (-1: never), which may have told a client anything
     """
 
-    def __init__(self) -> None:
-        self.marks: dict[tuple[str, Key], list[tuple[int, int]]] = {}
+    def __init__(self, marks: Marks) -> None:
+        self.marks = marks
         self.names: dict[str, str] = {}
         self.elsewhere: dict[Key, int] = {}
         self.missed_ns = -1
 
     def learn(self, x: FetchExchange) -> None:
         """High watermarks of an answer."""
-        when = x.response_ns
-        if not when:
-            return
-        server, marks = x.server, self.marks
-        for key, told in x.told:
-            if told[0]:
-                continue
-            known = marks.get((server, key))
-            if known is None:
-                marks[server, key] = [(when, told[1])]
-            elif told[1] > known[-1][1]:
-                known.append((when, told[1]))
-                if len(known) > HISTORY:
-                    del known[0]
-            elif told[1] < known[-1][1]:
-                # The log was cut back, or another broker leads it now: begin anew.
-                marks[server, key] = [(when, told[1])]
-
-    def moved_past(self, server: str, key: Key, high: int, before: int) -> int | None:
-        """A high watermark above `high` that this server had told anybody before a time (ns); None when it had not."""
-        for when, mark in self.marks.get((server, key), ()):
-            if mark > high and when < before:
-                return mark
-        return None
+        if x.response_ns:
+            owner = x.granted or x.session_id or LOOSE
+            self.marks.learn_all(x.server, x.told, x.version >= TOPIC_IDS_SINCE, owner, x.response_ns)
 
     def miss(self, ns: int) -> None:
         """Something of the capture is missing; ns 0: nobody knows when."""

@@ -31,6 +31,7 @@ class FetchExchange:
     server, connection: as in the capture ("address:port", "server-client"). Times in ns since 1970 (0: unknown),
     response_ns None without a response. bytes: on the wire with header and length; 0 where unknown.
     asked, forgotten: the request's partitions. told: the response's. Topics in the order of the message.
+    seated: where the kernel has taken the partitions in already, how many of each topic, and their bytes of records
     """
 
     __slots__ = (
@@ -49,6 +50,8 @@ class FetchExchange:
         "request_bytes",
         "response_bytes",
         "response_ns",
+        "seated",
+        "seated_records",
         "server",
         "session_epoch",
         "session_id",
@@ -74,6 +77,8 @@ class FetchExchange:
         self.told: list[tuple[Key, Told]] = []
         self.answered = False
         self.error = self.granted = self.throttle_ms = 0
+        self.seated: list[tuple[str, int]] | None = None
+        self.seated_records = 0
 
     def read(self, request: Mapping[str, Any], response: Mapping[str, Any] | None) -> FetchExchange:
         """Fill in the columns. KeyError, TypeError: these are no Fetch messages."""
@@ -93,6 +98,14 @@ class FetchExchange:
             self.granted = response.get("sessionId", 0)
             self.throttle_ms = response.get("throttleTimeMs", 0)
             self.told = read_told(response["responses"])
+        return self
+
+    def take(self, asks: tuple[Any, ...], tells: tuple[Any, ...], answered: bool) -> FetchExchange:
+        """Fill in the columns as the kernel has them (see kcli.core.fetches.Kernel.columns)."""
+        self.session_id, self.session_epoch, self.max_bytes, self.isolation, self.replica_id, self.asked = asks
+        self.answered = answered
+        if answered:
+            self.throttle_ms, self.error, self.granted, self.told = tells
         return self
 
 

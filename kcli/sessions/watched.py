@@ -5,69 +5,21 @@ Its memory is that of its partitions: nothing here grows with the number of fetc
 
 from __future__ import annotations
 
-from kcli.sessions.figures import Latencies, Strip
-from kcli.sessions.sizes import FetchSizes, count_bytes, fetch_sizes
-from kcli.sessions.trace import TOPIC_IDS_SINCE, Asked, FetchExchange, Key, Told
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
-__all__ = ["Change", "Seat", "Tally", "Watched"]
+from kcli.sessions.figures import Latencies
+from kcli.sessions.sizes import FetchSizes, count_bytes, fetch_sizes
+from kcli.sessions.state import Counts, Seat, Strip
+from kcli.sessions.trace import TOPIC_IDS_SINCE, Asked, FetchExchange, Key
+
+__all__ = ["Change", "Tally", "Watched"]
 
 CHANGES = 256
 SILENT = 1000  # names kept of partitions that delivered nothing, once their session is over
-
-
-class Seat:
-    """A partition of a session.
-
-    asked: the fetcher's position as last sent; None while the capture has not shown it
-    high, stable, start: what the broker last told (-1: nothing, or an error since); informed: whether that is known
-    delivered: records came since the position was sent; ever: at any time; skipped: answers without its records
-    answered: the number of the session's fetch that last told of it
-    """
-
-    __slots__ = (
-        "answered",
-        "asked",
-        "delivered",
-        "ever",
-        "high",
-        "informed",
-        "redirected",
-        "skipped",
-        "stable",
-        "start",
-    )
-
-    def __init__(self, asked: Asked | None, informed: bool) -> None:
-        self.asked = asked
-        self.informed = informed
-        self.high = self.stable = self.start = -1
-        self.delivered = self.ever = self.redirected = False
-        self.skipped = 0
-        self.answered = -1
-
-    def is_behind(self, isolation: int) -> bool:
-        """Whether the broker has told of records that a consumer with this position may read."""
-        if self.asked is None or not self.informed or self.redirected:
-            return False
-        limit = self.high if isolation == 0 or self.stable > self.high else self.stable
-        return self.asked[0] < limit
-
-    def is_news(self, told: Told) -> bool:
-        """Whether an incremental response has to say this, after what was told before."""
-        error, high, _, start, size, preferred, diverging = told
-        return bool(size or error or high != self.high or start != self.start or preferred >= 0 or diverging)
-
-    def tell(self, told: Told, number: int) -> None:
-        error, high, stable, start, size, preferred, _ = told
-        self.informed = True
-        self.high = -1 if error else high
-        self.stable = -1 if error else stable
-        self.start = start
-        self.redirected = preferred >= 0
-        self.answered = number
-        self.skipped = 0
-        if size:
-            self.delivered = self.ever = True
 
 
 class Change:
@@ -79,15 +31,12 @@ class Change:
         self.ns, self.added, self.forgotten, self.partitions = ns, added, forgotten, partitions
 
 
-class Tally:
-    """What is counted of fetches, in a session or of a client without one. Bytes as on the wire; 0 where unknown."""
+class Tally(Counts):
+    """What is counted of fetches, in a session or of a client without one."""
 
     def __init__(self) -> None:
-        self.first_ns = self.last_ns = 0
-        self.fetches = self.full = self.empty = self.unanswered = 0
-        self.request_bytes = self.response_bytes = self.records_bytes = 0
-        self.full_request_bytes = self.full_response_bytes = 0
-        self.throttled = self.findings = 0
+        super().__init__()
+        self.findings = 0
         self.errors: dict[int, int] = {}
         self.latencies = Latencies()
         self.strip = Strip()
@@ -104,7 +53,7 @@ class Tally:
             self.unanswered += 1
             return 0
         self.response_bytes += x.response_bytes
-        size = 0
+        size = x.seated_records
         for _, told in x.told:
             size += told[4]
             if told[0]:
@@ -124,17 +73,15 @@ class Tally:
 class Watched(Tally):
     """A session. complete: its whole set of partitions is known, since its beginning was seen and nothing is missing.
 
-    next_epoch: the one its next fetch must have; None when unknown
-    behind: partitions of a consumer that have records to come, as far as it was told
     forgotten: partitions dropped and not taken back (only as many as the session ever had)
     first, most, last: how many partitions it had at its beginning, at most, at its end
-    silent: partitions that it had at its end and that delivered no records in it
+    silent_keys: partitions that it had at its end and that delivered no records in it
     evictor: the session that took its slot; displaced: the one whose slot it took; 0: none
     successor: (id, ns after the end) of the session that its client had next
-    unsure: its last fetch had no answer, so that nobody knows whether it was taken in
+    kernel: what follows its steady fetches, where there is one
     """
 
-    def __init__(self, x: FetchExchange, session_id: int, complete: bool) -> None:
+    def __init__(self, x: FetchExchange, session_id: int, complete: bool, kernel: Any = None) -> None:
         super().__init__()
         self.server = x.server
         self.session_id = session_id
@@ -145,25 +92,23 @@ class Watched(Tally):
         self.topic_ids = x.version >= TOPIC_IDS_SINCE
         self.complete = complete
         self.since_start = complete
-        self.next_epoch: int | None = None
         self.opened_ns = x.ns
-        self.answered_ns = self.granted_ns = self.used_ns = self.quiet_since = 0
-        self.seats: dict[Key, Seat] = {}
-        self.behind: set[Key] = set()
+        self.granted_ns = 0
         self.forgotten: set[Key] = set()
-        self.unsure = False
-        self.added = self.changed = self.dropped = self.most = self.first = 0
+        self.added = self.dropped = self.most = self.first = 0
         self.changes: list[Change] = []
         self.end: str | None = None
         self.last = self.silent_count = 0
-        self.silent: list[Key] = []
+        self.silent_keys: list[Key] = []
         self.end_error = 0
         self.end_ns = 0
         self.evictor = self.displaced = self.evicted_ns = 0
         self.successor: tuple[int, int] | None = None
         self.sizes: FetchSizes = fetch_sizes(x.version)
         self._topics: dict[str, int] = {}
-        self._request_cost = self._response_cost = 0
+        self.kernel = kernel
+        if kernel is not None:
+            kernel.adopt(self, self.topic_ids)
 
     @property
     def privileged(self) -> bool:
@@ -172,44 +117,72 @@ class Watched(Tally):
     def blur(self) -> None:
         """Something of this session was not seen: forget what can no longer be known for certain."""
         self.complete = self.unsure = False
-        self.next_epoch = None
-        self.behind.clear()
+        self.next_epoch = -1
+        self.late = 0
         self.forgotten.clear()
         for seat in self.seats.values():
-            seat.informed = False
+            seat.informed = seat.late = False
             seat.asked = None
 
     def add(self, key: Key, asked: Asked | None, informed: bool) -> Seat:
-        seat = self.seats[key] = Seat(asked, informed)
+        seat = Seat(asked, informed)
         self.forgotten.discard(key)
+        self.enter(key, seat)
         self._cost(key[0], 1)
-        if len(self.seats) > self.most:
-            self.most = len(self.seats)
+        self.most = max(self.most, self.size)
         return seat
 
+    def begin(self, x: FetchExchange) -> None:
+        """The partitions of a full fetch (of one that is named twice the first counts), and what was told of them."""
+        if x.seated is None:
+            self.fill(x.asked, x.told, x.isolation, self.privileged)
+        for topic, count in counts(self.seats).items() if x.seated is None else x.seated:
+            self._cost(topic, count)
+            self.first += count
+        self.most = self.first
+        self.full_request_bytes += x.request_bytes
+        self.full_response_bytes += x.response_bytes
+
     def drop(self, key: Key) -> bool:
-        if self.seats.pop(key, None) is None:
+        seat = self.leave(key)
+        if seat is None:
             return False
-        self.behind.discard(key)
+        self.late -= seat.late
         self.forgotten.add(key)
         self._cost(key[0], -1)
         return True
 
+    def attach(self) -> None:
+        """Let the kernel follow this session, as long as it goes on steadily on this connection."""
+        if self.kernel is not None:
+            request, response = self.sizes.request, self.sizes.response
+            sizes = (
+                *(request.topic, request.partition, request.flexible),
+                *(response.topic, response.partition, response.flexible),
+            )
+            self.kernel.attach(
+                self, self.connection, self.server, self.session_id, self.version, self.privileged, sizes
+            )
+
+    def detach(self) -> None:
+        if self.kernel is not None:
+            self.kernel.detach(self)
+
     def note_change(self, ns: int, added: int, forgotten: int) -> None:
         self.added += added
         self.dropped += forgotten
-        self.changes.append(Change(ns, added, forgotten, len(self.seats)))
+        self.changes.append(Change(ns, added, forgotten, self.size))
         if len(self.changes) > CHANGES:
             self.changes = merged(self.changes)
 
-    def finish(self, why: str, ns: int) -> None:
-        """The session is over: keep what there is to say about it, and let its partitions go."""
+    def finish(self, why: str, ns: int, tell: bool) -> None:
+        """The session is over: keep what there is to say about it (if anybody wants to know), let its partitions go."""
         self.end, self.end_ns = why, ns
-        self.last = len(self.seats)
-        silent = [key for key, seat in self.seats.items() if not seat.ever]
-        self.silent, self.silent_count = silent[:SILENT], len(silent)
-        self.seats, self._topics = {}, {}
-        self.behind, self.forgotten = set(), set()
+        self.last = self.size
+        if tell:
+            self.silent_keys, self.silent_count = self.silent(SILENT)
+        self.clear()
+        self._topics, self.forgotten = {}, set()
 
     def charge(self, x: FetchExchange) -> None:
         """Count what this fetch would have cost as a full one: its own bytes, and the partitions it did not name."""
@@ -220,10 +193,10 @@ class Watched(Tally):
 
     def _missing_request(self, x: FetchExchange) -> int:
         side = self.sizes.request
-        missing = self._request_cost + count_bytes(len(self._topics), side.flexible) - count_bytes(0, side.flexible)
+        missing = self.request_cost + count_bytes(len(self._topics), side.flexible) - count_bytes(0, side.flexible)
         if x.asked:
-            topics = counts([key for key, _ in x.asked])
-            missing -= sum(side.topic_bytes(topic, count) for topic, count in topics.items())
+            topics = runs(x.asked)
+            missing -= sum(side.topic_bytes(topic, count) for topic, count in topics)
             missing -= count_bytes(len(topics), side.flexible) - count_bytes(0, side.flexible)
         if x.forgotten:
             missing -= self.sizes.forgotten_bytes(counts(x.forgotten))
@@ -231,10 +204,10 @@ class Watched(Tally):
 
     def _missing_response(self, x: FetchExchange) -> int:
         side = self.sizes.response
-        missing = self._response_cost + count_bytes(len(self._topics), side.flexible) - count_bytes(0, side.flexible)
+        missing = self.response_cost + count_bytes(len(self._topics), side.flexible) - count_bytes(0, side.flexible)
         if x.told:
-            topics = counts([key for key, _ in x.told])
-            missing -= sum(side.topic_bytes(topic, count) for topic, count in topics.items())
+            topics = runs(x.told)
+            missing -= sum(side.topic_bytes(topic, count) for topic, count in topics)
             missing -= count_bytes(len(topics), side.flexible) - count_bytes(0, side.flexible)
         return missing
 
@@ -244,22 +217,25 @@ class Watched(Tally):
         after = before + more
         for_request, for_response = self.sizes.request, self.sizes.response
         if before:
-            self._request_cost -= for_request.topic_bytes(topic, before)
-            self._response_cost -= for_response.topic_bytes(topic, before)
+            self.request_cost -= for_request.topic_bytes(topic, before)
+            self.response_cost -= for_response.topic_bytes(topic, before)
         if after:
             self._topics[topic] = after
-            self._request_cost += for_request.topic_bytes(topic, after)
-            self._response_cost += for_response.topic_bytes(topic, after)
+            self.request_cost += for_request.topic_bytes(topic, after)
+            self.response_cost += for_response.topic_bytes(topic, after)
         else:
             self._topics.pop(topic, None)
+        self.topics = len(self._topics)
 
 
-def counts(keys: list[Key]) -> dict[str, int]:
+def counts(keys: Iterable[Key]) -> Counter[str]:
     """How many partitions of each topic."""
-    topics: dict[str, int] = {}
-    for topic, _ in keys:
-        topics[topic] = topics.get(topic, 0) + 1
-    return topics
+    return Counter(map(itemgetter(0), keys))
+
+
+def runs(partitions: Sequence[tuple[Key, object]]) -> list[tuple[str, int]]:
+    """The topics of a message with their partitions: one that comes again after another stands there twice."""
+    return [(topic, sum(1 for _ in run)) for topic, run in groupby(key[0] for key, _ in partitions)]
 
 
 def merged(changes: list[Change]) -> list[Change]:

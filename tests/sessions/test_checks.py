@@ -125,7 +125,7 @@ def a_partition_is_dropped_from_an_incremental_response(rows: list[Row]) -> Row:
     topic = row["response"]["responses"][0]
     gone = topic["partitions"].pop()["partitionIndex"]
     later = fetched[fetched.index(row) + 1 :]
-    return next(r for r in later if any(p["partition"] == gone for t in r["request"]["topics"] for p in t["partitions"]))
+    return next(row for row in later if gone in {index for _, index in asked(row)})
 
 
 @alters(WIDE, "position-jump")
@@ -167,7 +167,7 @@ def a_partition_is_dropped_from_a_full_response(rows: list[Row]) -> Row:
 @alters(WIDE, "added-unanswered")
 def an_added_partition_is_dropped_from_the_response(rows: list[Row]) -> Row:
     fetched = session(rows, 0)
-    known = {key for key in asked(fetched[0])}
+    known = asked(fetched[0])
     for row in fetched[1:]:
         known -= {(t["topicId"], p) for t in row["request"]["forgottenTopicsData"] for p in t["partitions"]}
         new = asked(row) - known

@@ -1,0 +1,224 @@
+"""What is kept of each partition and counted of each fetch: the interpreted twins of `kcli.core.fetches`.
+
+`kcli.sessions.state` chooses between the two; they behave alike, and the compiled ones can be fed by the kernel.
+"""
+
+from __future__ import annotations
+
+from kcli.sessions.trace import Asked, Key, Told
+
+__all__ = ["LOOSE", "Counts", "Histogram", "Marks", "Seat", "Strip"]
+
+HISTORY = 2
+LOOSE = -1  # no session's id: of fetches outside any
+SHARED = -2
+
+
+class Seat:
+    """A partition of a session.
+
+    asked: the fetcher's position as last sent; None while the capture has not shown it
+    high, stable, start: what the broker last told (-1: nothing, or an error since); informed: whether that is known
+    delivered: records came since the position was sent; ever: at any time; skipped: answers without its records
+    answered: the number of the session's fetch that last told of it; late: it has records to come, and was told so
+    """
+
+    __slots__ = (
+        "answered",
+        "asked",
+        "delivered",
+        "ever",
+        "high",
+        "informed",
+        "late",
+        "redirected",
+        "skipped",
+        "stable",
+        "start",
+    )
+
+    def __init__(self, asked: Asked | None, informed: bool) -> None:
+        self.asked = asked
+        self.informed = informed
+        self.high = self.stable = self.start = -1
+        self.delivered = self.ever = self.redirected = self.late = False
+        self.skipped = 0
+        self.answered = -1
+
+    def is_behind(self, isolation: int) -> bool:
+        """Whether the broker has told of records that a consumer with this position may read."""
+        if self.asked is None or not self.informed or self.redirected:
+            return False
+        limit = self.high if isolation == 0 or self.stable > self.high else self.stable
+        return self.asked[0] < limit
+
+    def is_news(self, told: Told) -> bool:
+        """Whether an incremental response has to say this, after what was told before."""
+        error, high, _, start, size, preferred, diverging = told
+        return bool(size or error or high != self.high or start != self.start or preferred >= 0 or diverging)
+
+    def tell(self, told: Told, number: int) -> None:
+        error, high, stable, start, size, preferred, _ = told
+        self.informed = True
+        self.high = -1 if error else high
+        self.stable = -1 if error else stable
+        self.start = start
+        self.redirected = preferred >= 0
+        self.answered = number
+        self.skipped = 0
+        if size:
+            self.delivered = self.ever = True
+
+
+class Counts:
+    """Figures of a session, or of the fetches of a client without one. Times in ns, bytes as on the wire.
+
+    next_epoch: the one that the session's next fetch must have; -1 when unknown
+    answered_ns, used_ns: when its last good fetch was answered, and sent
+    quiet_since: when its last fetch that was not throttled was sent
+    late: how many of its partitions have records to come
+    unsure: its last fetch had no answer, so that nobody knows whether it was taken in
+    seats: the session's partitions by key; to be changed by `enter` and `leave` only
+    request_cost, response_cost: what it takes to name every partition, and `topics` topics, in a full fetch
+    """
+
+    def __init__(self) -> None:
+        self.first_ns = self.last_ns = 0
+        self.fetches = self.full = self.empty = self.unanswered = self.throttled = 0
+        self.request_bytes = self.response_bytes = self.records_bytes = 0
+        self.full_request_bytes = self.full_response_bytes = 0
+        self.next_epoch = -1
+        self.answered_ns = self.used_ns = self.quiet_since = 0
+        self.changed = self.late = 0
+        self.unsure = False
+        self.request_cost = self.response_cost = self.topics = 0
+        self.seats: dict[Key, Seat] = {}
+
+    @property
+    def size(self) -> int:
+        """How many partitions there are."""
+        return len(self.seats)
+
+    def fill(
+        self, asked: list[tuple[Key, Asked]], told: list[tuple[Key, Told]], isolation: int, privileged: bool
+    ) -> None:
+        """The partitions of a full fetch, and what its response says of them."""
+        for key, position in asked:
+            if key not in self.seats:
+                self.enter(key, Seat(position, True))
+        for key, news in told:
+            seat = self.seats.get(key)
+            if seat is not None:
+                seat.tell(news, self.fetches)
+                late = not privileged and seat.is_behind(isolation)
+                self.late += late - seat.late
+                seat.late = late
+
+    def enter(self, key: Key, seat: Seat) -> None:
+        """A partition has joined."""
+        self.seats[key] = seat
+
+    def leave(self, key: Key) -> Seat | None:
+        """A partition has left: its seat, None when it had none."""
+        return self.seats.pop(key, None)
+
+    def silent(self, limit: int) -> tuple[list[Key], int]:
+        """(keys of partitions that never delivered, at most `limit` of them, and how many there are)."""
+        keys = [key for key, seat in self.seats.items() if not seat.ever]
+        return sorted(keys[:limit]), len(keys)
+
+    def clear(self) -> None:
+        """Let all partitions go."""
+        self.seats = {}
+
+
+class Histogram:
+    """Counts of values (ns) in logarithmic steps, sixteen for each doubling."""
+
+    def __init__(self) -> None:
+        self.steps: dict[int, int] = {}
+        self.count = 0
+        self.most = 0
+
+    def add(self, ns: int) -> None:
+        if ns < 0:
+            ns = 0
+        self.count += 1
+        if ns > self.most:
+            self.most = ns
+        # The highest five bits say the doubling and the step in it.
+        shift = ns.bit_length() - 5
+        step = (shift << 4) + (ns >> shift & 15) if shift > 0 else ns >> 1
+        self.steps[step] = self.steps.get(step, 0) + 1
+
+
+class Strip:
+    """Bytes and full fetches over time, in at most 40 cells: when time outgrows them, two become one."""
+
+    CELLS = 40
+
+    def __init__(self) -> None:
+        self.width = 1_000_000
+        self.start = -1
+        self.bytes = [0]
+        self.full = [0]
+
+    def add(self, ns: int, size: int, full: bool) -> None:
+        if self.start < 0:
+            self.start = ns
+        at = max(0, (ns - self.start) // self.width)
+        while at >= self.CELLS:
+            self.width *= 2
+            self.bytes = pairs(self.bytes)
+            self.full = pairs(self.full)
+            at //= 2
+        while len(self.bytes) <= at:
+            self.bytes.append(0)
+            self.full.append(0)
+        self.bytes[at] += size
+        self.full[at] += full
+
+
+def pairs(cells: list[int]) -> list[int]:
+    """Sums of neighbours."""
+    return [sum(cells[at : at + 2]) for at in range(0, len(cells), 2)]
+
+
+class Marks:
+    """The last two high watermarks of each partition of each server, with the time (ns) when they were told."""
+
+    def __init__(self) -> None:
+        self._marks: dict[tuple[str, Key], list[tuple[int, int]]] = {}
+        self._owners: dict[str, int] = {}
+
+    def _is_shared(self, topic: str, owner: int) -> bool:
+        """Whether another session than `owner` has named the topic: only then does it matter who was told what."""
+        known = self._owners.setdefault(topic, owner)
+        if known not in (owner, SHARED):
+            known = self._owners[topic] = SHARED
+        return known == SHARED
+
+    def _learn(self, server: str, key: Key, high: int, when: int) -> None:
+        known = self._marks.get((server, key))
+        if known is None:
+            self._marks[server, key] = [(when, high)]
+        elif high > known[-1][1]:
+            known.append((when, high))
+            if len(known) > HISTORY:
+                del known[0]
+        elif high < known[-1][1]:
+            # The log was cut back, or another broker leads it now: begin anew.
+            self._marks[server, key] = [(when, high)]
+
+    def learn_all(self, server: str, told: list[tuple[Key, Told]], ids: bool, owner: int, when: int) -> None:
+        """What an answer says of partitions that have no error. ids: topics go by id. owner: the session, or LOOSE."""
+        for key, news in told:
+            if self._is_shared(key[0], owner) and not news[0]:
+                self._learn(server, key, news[1], when)
+
+    def moved_past(self, server: str, key: Key, ids: bool, high: int, before: int) -> int | None:
+        """A high watermark above `high` that this server had told anybody before a time; None when it had not."""
+        for when, mark in self._marks.get((server, key), ()):
+            if mark > high and when < before:
+                return mark
+        return None

@@ -1,0 +1,34 @@
+"""Captures as a ledger wants them: what is steady goes to its kernel at once, the rest to its feeder, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kcli.capture.events import Event, Exchange
+from kcli.capture.exchanges import Source
+from kcli.sessions.feeder import Feeder
+
+__all__ = ["SessionSource"]
+
+
+class SessionSource(Source):
+    """One or more capture files, followed to their end by `run`."""
+
+    def __init__(
+        self, paths: Sequence[str], feeder: Feeder, *, ports: Sequence[int] = (), dialect: str | None = None
+    ) -> None:
+        self.sink = feeder.ledger.kernel
+        self.feeder = feeder
+        super().__init__(paths, ports=ports, dialect=dialect, names=False)
+
+    def emit(self, item: Exchange | Event) -> None:
+        # At once, and not when the piece of the file is done: the kernel has been given what came before.
+        if isinstance(item, Event):
+            self.feeder.event(item)
+        else:
+            self.feeder.exchange(item)
+
+    def run(self, moved: Callable[[int], None] = lambda count: None) -> None:
+        """InputError at the end for damaged files."""
+        for _ in self.pieces(moved):
+            pass
