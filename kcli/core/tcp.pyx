@@ -449,7 +449,7 @@ cdef class Streams(Flows):
                 self.unwait(flow)
                 flow.done = True
                 self.resolve(flow, True)
-                self.ended(flow, self.clock, flow.reset)
+                self.ended(flow, flow.last if flow.reset else self.clock, flow.reset)
             flow = flow.newer
         return 0
 

@@ -38,19 +38,19 @@ class Rows:
         self.exchanges = self.events = 0
 
     def exchange(self, item: Exchange, clock: int) -> None:
-        """clock: ns, for an exchange without a response."""
+        """clock: ns, of the packet with which this exchange came out."""
         header, request, response = item.texts()
         for failure in item.failures:
             self.event(failure, inside=True)
         self.exchanges += 1
-        completed = item.response_ns or clock
+        completed = max(clock, item.response_ns or 0)
         who = (item.request_ns // 1000, item.connection, item.link.server, item.link.client, client_id(item))
         who += (item.correlation_id, item.api_version)
         if "exchanges" in self.wanted:
             self.put("exchanges", who + exchange_columns(item, header, request, response, completed))
         if item.api_key not in (FETCH, PRODUCE):
             self.unnamed.update(each.decode() for text in (request, response) for each in UNNAMED.findall(text))
-        self.learn(item, completed)
+        self.learn(item, item.response_ns or item.request_ns)
         self.uses.add(item, who[4])
         self.tell(item, who)
 
@@ -61,14 +61,14 @@ class Rows:
             return
         maker(self, item, who)
 
-    def learn(self, item: Exchange, completed: int) -> None:
+    def learn(self, item: Exchange, since: int) -> None:
         """Topic names that this exchange has taught."""
         if len(item.bodies.names) == self.known:
             return
         self.known = len(item.bodies.names)
         for value in (item.request, item.response):
             for topic_id, name in named(value):
-                self.put("topic_names", (topic_id, name, completed))
+                self.put("topic_names", (topic_id, name, since))
 
     def event(self, item: Event, inside: bool = False) -> None:
         """inside: its bytes are in an exchange, too."""

@@ -106,7 +106,7 @@ request_bytes  int64    with header and length
 response_bytes int64    with header and length; null without a response
 latency_ms     float64  from the request's last packet to the response's
 errors         strings  names of the error codes in the response, each once
-completed_ns   int64    ns since 1970: when the exchange was whole; the order of `kcli decode pcap`
+completed_ns   int64    ns since 1970: the packet with which it was whole, and is told; the order of `kcli decode pcap`
 """,
 )
 table(
