@@ -44,4 +44,4 @@ def topic_row(call: Call, name: str, start: int, most: int) -> dict[str, Any]:
 
 def partition_rows(topic: Topic, start: int, most: int) -> Iterator[dict[str, Any]]:
     for each in topic.partitions[start : start + most]:
-        yield partition_row(each) | {"errorCode": 0, "eligibleLeaderReplicas": None, "lastKnownElr": None}
+        yield partition_row(each) | {"errorCode": 0, "eligibleLeaderReplicas": [], "lastKnownElr": []}
