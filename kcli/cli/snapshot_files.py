@@ -7,13 +7,14 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from kcli.errors import InputError, UsageError
-from kcli.snapshots.directory import Listing, list_directory
-from kcli.snapshots.names import SnapshotId
+
+if TYPE_CHECKING:
+    from kcli.snapshots.directory import Listing
+    from kcli.snapshots.names import SnapshotId
 
 __all__ = [
     "OpenFile",
@@ -29,8 +30,7 @@ __all__ = [
 PIECE = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class OpenFile:
+class OpenFile(NamedTuple):
     """name: as the file is called, without its directory; mapped: the map behind `data`, None for an empty file."""
 
     path: str
@@ -90,6 +90,8 @@ def metadata_directory(path: str) -> Path:
 
 
 def listing_of(folder: Path) -> Listing:
+    from kcli.snapshots.directory import list_directory
+
     return list_directory(each.name for each in folder.iterdir() if each.is_file())
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 from kcli.errors import DecodeError, InputError
@@ -26,7 +25,6 @@ MOST_NAMES = 100_000
 MOST_PROBLEMS = 20
 
 
-@dataclass(slots=True)
 class Survey:
     """file: its name; size: bytes; batches: their count, of which `control_batches` hold control records
     records     metadata records; types: {(apiKey, version): [count, bytes, most bytes, its offset]}
@@ -40,29 +38,22 @@ class Survey:
     seconds     the pass took
     """
 
-    file: str
-    size: int
-    batches: int = 0
-    control_batches: int = 0
-    records: int = 0
-    types: dict[tuple[int, int], list[int]] = field(default_factory=dict)
-    controls: list[tuple[int, str, Any]] = field(default_factory=list)
-    facts: dict[str, int] = field(default_factory=dict)
-    brokers: int = 0
-    fenced: int = 0
-    controllers: int = 0
-    topics: int = 0
-    partitions: int = 0
-    features: dict[str, int] = field(default_factory=dict)
-    largest: list[tuple[str, int, int]] = field(default_factory=list)
-    bad_checksums: list[int] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    unread: int = 0
-    compressions: dict[str, int] = field(default_factory=dict)
-    epochs: tuple[int, int] | None = None
-    offsets: tuple[int, int] | None = None
-    timestamps: tuple[int, int] | None = None
-    seconds: float = 0.0
+    def __init__(self, file: str, size: int) -> None:
+        self.file, self.size = file, size
+        self.batches = self.control_batches = self.records = self.unread = 0
+        self.brokers = self.fenced = self.controllers = self.topics = self.partitions = 0
+        self.types: dict[tuple[int, int], list[int]] = {}
+        self.controls: list[tuple[int, str, Any]] = []
+        self.facts: dict[str, int] = {}
+        self.features: dict[str, int] = {}
+        self.largest: list[tuple[str, int, int]] = []
+        self.bad_checksums: list[int] = []
+        self.problems: list[str] = []
+        self.compressions: dict[str, int] = {}
+        self.epochs: tuple[int, int] | None = None
+        self.offsets: tuple[int, int] | None = None
+        self.timestamps: tuple[int, int] | None = None
+        self.seconds = 0.0
 
     def control(self, name: str) -> Any:
         """The value of the first control record of a name; None when there is none."""
