@@ -2,7 +2,8 @@
 
     python tests/bench/bench_leader_discovery.py [real|embedded]...      default: both
 
-real: Apache Kafka 4.4.0, three nodes. embedded: kcli's own broker, three nodes, where a leader moves at once.
+real: Apache Kafka 4.4.0, three nodes. embedded: kcli's own broker, a process of three nodes, where a leader
+moves at once.
 A topic of 100 partitions; all its leaders move twice in each run (every partition's replicas turn by one, then the
 preferred ones are elected). Figures of each run: p99.9 of produce latency, and the part that the client causes: from a
 leader error's arrival to the retry's leaving.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -25,7 +27,7 @@ from kcli.client.producing.producer import DISCOVERIES, Producer
 from kcli.client.producing.statistics import Statistics
 from kcli.client.properties import ClientConfig
 
-ROUNDS = 1
+ROUNDS = 5
 PARTITIONS = 100
 SECONDS = 9.0
 RATE = 1500
@@ -104,10 +106,13 @@ def clusters(kind: str) -> Iterator[str]:
         with Cluster("4.4.0", 3, config={"min.insync.replicas": 1, "auto.leader.rebalance.enable": "false"}) as cluster:
             yield cluster.bootstrap
         return
-    from kcli.broker.embedded import embedded
-
-    with embedded(nodes=3) as server:
-        yield server.bootstrap
+    command = [sys.executable, "-m", "kcli.cli", "broker", "serve", "--nodes", "3", "--port", "0", "--quiet"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            yield server.stdout.readline().strip().partition("=")[2]
+        finally:
+            server.terminate()
 
 
 def main(kinds: list[str]) -> None:
