@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcli.sessions.rules import EPOCH_MISMATCH, FINAL_EPOCH, NO_SESSION, TOPIC_ID_MISMATCH
+from kcli.sessions.epochs import EPOCH_MISMATCH, FINAL_EPOCH, NO_SESSION, TOPIC_ID_MISMATCH
 from kcli.sessions.state import Seat
 from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, FetchExchange, Key
 from kcli.sessions.watched import Watched

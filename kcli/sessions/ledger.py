@@ -16,9 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from kcli.sessions import checks
-from kcli.sessions.findings import Finding
-from kcli.sessions.offsets import Offsets
-from kcli.sessions.rules import (
+from kcli.sessions.epochs import (
     EVICTION_MS,
     FINAL_EPOCH,
     FULL_EPOCH,
@@ -26,6 +24,8 @@ from kcli.sessions.rules import (
     NO_SESSION,
     next_epoch,
 )
+from kcli.sessions.findings import Finding
+from kcli.sessions.offsets import Offsets
 from kcli.sessions.state import new_marks
 from kcli.sessions.trace import SESSIONS_SINCE, FetchExchange, Key
 from kcli.sessions.watched import Tally, Watched

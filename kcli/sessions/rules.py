@@ -58,6 +58,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from kcli.sessions.epochs import (
+    EPOCH_MISMATCH,
+    EVICTION_MS,
+    FINAL_EPOCH,
+    FIRST_EPOCH,
+    FULL_EPOCH,
+    ID_NOT_FOUND,
+    MAX_EPOCH,
+    NO_SESSION,
+    TOPIC_ID_MISMATCH,
+    next_epoch,
+)
 from kcli.sessions.values import Result
 
 __all__ = [
@@ -81,11 +93,6 @@ __all__ = [
     "kind_of",
     "next_epoch",
 ]
-
-NO_SESSION = 0
-FULL_EPOCH, FINAL_EPOCH, FIRST_EPOCH, MAX_EPOCH = 0, -1, 1, 2**31 - 1
-ID_NOT_FOUND, EPOCH_MISMATCH, TOPIC_ID_MISMATCH = 70, 71, 106
-EVICTION_MS = 120_000
 
 
 class Kind(Enum):
@@ -147,13 +154,6 @@ class Action(Enum):
 def kind_of(epoch: int) -> Kind:
     """FULL for 0, FINAL for -1, INCREMENTAL for the rest."""
     return Kind.FULL if epoch == FULL_EPOCH else Kind.FINAL if epoch == FINAL_EPOCH else Kind.INCREMENTAL
-
-
-def next_epoch(epoch: int) -> int:
-    """The epoch after this one: -1 stays, and after the greatest INT32 comes 1, since 0 means a full fetch."""
-    if epoch < 0:
-        return FINAL_EPOCH
-    return FIRST_EPOCH if epoch == MAX_EPOCH else epoch + 1
 
 
 @dataclass(slots=True)

@@ -1,0 +1,28 @@
+"""The numbers of KIP-227: epochs and session ids with a meaning of their own, error codes, the time to eviction."""
+
+from __future__ import annotations
+
+__all__ = [
+    "EPOCH_MISMATCH",
+    "EVICTION_MS",
+    "FINAL_EPOCH",
+    "FIRST_EPOCH",
+    "FULL_EPOCH",
+    "ID_NOT_FOUND",
+    "MAX_EPOCH",
+    "NO_SESSION",
+    "TOPIC_ID_MISMATCH",
+    "next_epoch",
+]
+
+NO_SESSION = 0
+FULL_EPOCH, FINAL_EPOCH, FIRST_EPOCH, MAX_EPOCH = 0, -1, 1, 2**31 - 1
+ID_NOT_FOUND, EPOCH_MISMATCH, TOPIC_ID_MISMATCH = 70, 71, 106
+EVICTION_MS = 120_000
+
+
+def next_epoch(epoch: int) -> int:
+    """The epoch after this one: -1 stays, and after the greatest INT32 comes 1, since 0 means a full fetch."""
+    if epoch < 0:
+        return FINAL_EPOCH
+    return FIRST_EPOCH if epoch == MAX_EPOCH else epoch + 1

@@ -1,0 +1,141 @@
+"""Fetch sessions: `explain` and `lint` beside `decode pcap --format jsonl`, and the state machines at two sizes.
+
+    python tests/bench/bench_sessions.py [FETCHES]       default: 100000, in 100 sessions of 1,200 partitions
+
+Commands run in turn, whole, with their output thrown away; a ratio is the median of the rounds' ratios. The machines:
+one partition of a session moves in each fetch, and the session has 1,000 or 100,000 of them.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from kcli.sessions.broker import BrokerSessions
+from kcli.sessions.client import ClientSession
+from kcli.sessions.draft import DraftBroker, DraftClient
+from kcli.sessions.values import Partition, Position, Result
+from tests.bench.fetch_capture import write_capture
+
+ROUNDS = 7
+COMMANDS = (("decode", "pcap", "--format", "jsonl"), ("fetch-session", "lint"), ("fetch-session", "explain"))
+SIZES = (1_000, 100_000)
+STEPS = 2_000
+
+
+def run(command: tuple[str, ...], capture: Path) -> tuple[float, int]:
+    """(seconds, greatest kilobytes of memory) of one command."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kcli.cli.main", *command, "--quiet", str(capture)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)}: exit code {process.returncode}")
+    return time.perf_counter() - start, usage.ru_maxrss
+
+
+def commands(fetches: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        capture = Path(folder) / "sessions.pcap"
+        write_capture(capture, fetches=fetches)
+        print(f"{fetches:,} fetches in 100 sessions of 1,200 partitions, {capture.stat().st_size / 1e6:.0f} MB")
+        rounds = [[run(command, capture) for command in COMMANDS] for _ in range(ROUNDS)]
+        for number, command in enumerate(COMMANDS):
+            seconds = statistics.median(each[number][0] for each in rounds)
+            ratio = statistics.median(each[number][0] / each[0][0] for each in rounds)
+            memory = max(each[number][1] for each in rounds) / 1024
+            print(f"  {' '.join(command):32} {seconds:6.2f} s   {ratio:4.2f} x decode   {memory:5.0f} MiB")
+
+
+def partition(number: int) -> Partition:
+    return f"topic-{number % 100}", number // 100
+
+
+def partitions(count: int) -> list[Partition]:
+    return [partition(number) for number in range(count)]
+
+
+class Final:
+    """A session of the final design under way, with its two sides."""
+
+    def __init__(self, names: list[Partition]) -> None:
+        self.client, self.broker = ClientSession(), BrokerSessions()
+        for name in names:
+            self.client.want(name, Position(0))
+        self.fetch(dict.fromkeys(names, Result(0, 0, 0)))
+
+    def fetch(self, news: dict[Partition, Result]) -> tuple[float, float]:
+        """Seconds spent by the client and by the broker on a fetch that tells these news."""
+        a = time.perf_counter()
+        request = self.client.build()
+        b = time.perf_counter()
+        for name in news:
+            self.broker.mark(name)
+        fetch = self.broker.begin(request, 0)
+        response = fetch.answer({name: news.get(name, Result(0, 0, 0)) for name, _ in fetch.candidates()}, 0)
+        c = time.perf_counter()
+        self.client.accept(request, response)
+        for name, result in response.partitions.items():
+            if result.records_size:
+                self.client.want(name, Position(result.high_watermark))
+        return b - a + time.perf_counter() - c, c - b
+
+
+class Draft:
+    """The same in the draft's design."""
+
+    def __init__(self, names: list[Partition]) -> None:
+        self.client, self.broker = DraftClient(replica_id=1), DraftBroker()
+        for name in names:
+            self.client.want(name, Position(0))
+        self.fetch(dict.fromkeys(names, Result(0, 0, 0)))
+
+    def fetch(self, news: dict[Partition, Result]) -> tuple[float, float]:
+        a = time.perf_counter()
+        request = self.client.build()
+        b = time.perf_counter()
+        for name in news:
+            self.broker.mark(name)
+        error = self.broker.begin(request)
+        looked = self.broker.candidates(request)
+        response = self.broker.answer(request, {name: news.get(name, Result(0, 0, 0)) for name, _ in looked}, error)
+        c = time.perf_counter()
+        self.client.accept(request, response)
+        for name, result in response.partitions.items():
+            if result.records_size:
+                self.client.want(name, Position(result.high_watermark))
+        return b - a + time.perf_counter() - c, c - b
+
+
+def machines(design: type[Final | Draft]) -> None:
+    """Medians over many fetches, the two sizes in turn."""
+    sessions = [design(partitions(count)) for count in SIZES]
+    spent: list[list[tuple[float, float]]] = [[], []]
+    for step in range(1, STEPS):
+        for number, count in enumerate(SIZES):
+            name = partition(step * 7919 % count)
+            spent[number].append(sessions[number].fetch({name: Result(step, step, 0, records_size=100)}))
+    for side, label in enumerate(("client", "broker")):
+        small, big = (statistics.median(each[side] for each in times) * 1e6 for times in spent)
+        text = f"{small:5.1f} us with {SIZES[0]:,} partitions, {big:5.1f} us with {SIZES[1]:,}"
+        print(f"  {design.__name__.lower():6} {label}: {text}   {big / small:4.2f} x")
+
+
+def main() -> None:
+    commands(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)
+    print(f"an incremental fetch of which one partition moves, {STEPS:,} times")
+    machines(Final)
+    machines(Draft)
+
+
+if __name__ == "__main__":
+    main()
