@@ -37,8 +37,9 @@ class Spooled(NamedTuple):
 
 @dataclass
 class SeenPartition:
-    """start, end: the offsets the log is known to have; told: the first (high watermark, last stable offset) a
-    fetcher was told; batches: by magic and last offset."""
+    """start, end: the offsets the log is known to have; told: the first (high watermark, last stable offset) a fetcher
+    was told; batches: by magic and last offset.
+    """
 
     leader: int = -1
     epoch: int = 0
@@ -74,10 +75,11 @@ class SeenTopic:
 
 
 class History:
-    """nodes: ids of the brokers seen."""
+    """nodes: ids of the brokers seen; granted: whether any fetch session was granted, None as long as nobody asked."""
 
     def __init__(self) -> None:
         self.nodes: set[int] = set()
+        self.granted: bool | None = None
         self.names: dict[str, str] = {}
         self.topics: dict[str, SeenTopic] = {}
         self.spool = tempfile.TemporaryFile(prefix="kcli-rebuild-")  # noqa: SIM115  closed by `close`
@@ -164,6 +166,8 @@ class History:
                 self.names[row["topicId"]] = row["name"]
 
     def take_fetch(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
+        if request.get("sessionEpoch", -1) == 0 and not response.get("errorCode"):
+            self.granted = bool(self.granted or response["sessionId"])
         for row in response["responses"]:
             seen = self.topic(row)
             for each in row["partitions"] if seen is not None else ():

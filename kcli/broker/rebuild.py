@@ -7,7 +7,7 @@ partition as the first fetch saw it, and `reveal` goes on from there, as a repla
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kcli.broker.broker import Broker
@@ -22,6 +22,7 @@ from kcli.sessions.trace import FetchExchange
 __all__ = ["RebuiltBroker", "rebuild"]
 
 WIDEST = 1 << 30
+SLOTS = "max.incremental.fetch.session.cache.slots"
 
 
 def rebuild(
@@ -44,8 +45,10 @@ class RebuiltBroker(Broker):
     """A broker that begins with what a history holds. staged: partitions show only what was told first (`reveal`)."""
 
     def __init__(self, history: History, *, staged: bool = False, **options: Any) -> None:
-        config: Mapping[str, str] = options.pop("config", None) or {}
-        # A replay of many sessions needs a slot for each, whatever their number was.
+        config = dict(options.pop("config", None) or {})
+        if history.granted is False:
+            # Everybody who asked for a session went without: the captured broker had no slots.
+            config.setdefault(SLOTS, "0")
         super().__init__(config=config, node_ids=sorted(history.nodes) or None, **options)
         self.history, self.staged = history, staged
 
@@ -86,12 +89,16 @@ class RebuiltBroker(Broker):
         for (topic, index), told in fetch.told:
             found = self.topics.get(topic)
             partition = found.partition(index) if found is not None else None
-            if partition is None or partition.visible is None or told[0] or told[1] <= partition.visible[0]:
-                continue
-            log = partition.log
-            shown = (told[1], told[2] if told[2] >= 0 else told[1])
-            partition.visible = shown if log is not None and told[1] < log.end_offset else None
-            self.appended(partition, 1)
+            if partition is not None and not told[0]:
+                self._show(partition, told[1], told[2])
+
+    def _show(self, partition: Partition, high: int, stable: int) -> None:
+        if partition.visible is None or high <= partition.visible[0]:
+            return
+        log = partition.log
+        shown = (high, stable if stable >= 0 else high)
+        partition.visible = shown if log is not None and high < log.end_offset else None
+        self.appended(partition, 1)
 
 
 def fill_gap(log: Log, end: int, epoch: int) -> None:
