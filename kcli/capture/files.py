@@ -201,6 +201,11 @@ class Source:
             check_start(file, probe)
         return at or 0
 
+    def close(self) -> None:
+        if self.file is not None:
+            self.file.close()
+            self.file = None
+
     def opened(self) -> CaptureFile:
         if self.file is None:
             self.file = CaptureFile(self.path)
@@ -238,13 +243,18 @@ def drive(
         except OSError as error:
             failures.append(InputError(error.strerror or str(error), file=path))
     heapq.heapify(queue)
-    while queue:
-        _, number, source = heapq.heappop(queue)
-        limit = queue[0][0] if queue else FOREVER
-        for after in run_source(source, engine, limit, emit, failures, moved):
-            if after is not None:
-                heapq.heappush(queue, (after, number, source))
-            yield
+    sources = [entry[2] for entry in queue]
+    try:
+        while queue:
+            _, number, source = heapq.heappop(queue)
+            limit = queue[0][0] if queue else FOREVER
+            for after in run_source(source, engine, limit, emit, failures, moved):
+                if after is not None:
+                    heapq.heappush(queue, (after, number, source))
+                yield
+    finally:
+        for source in sources:
+            source.close()
     engine.finish()
     yield
     if failures:
@@ -283,7 +293,7 @@ def run_source(
         if not file.fill():
             break
     report_end(file, reader, emit, failures)
-    file.close()
+    source.close()
     yield None
 
 

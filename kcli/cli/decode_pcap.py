@@ -175,12 +175,10 @@ def write_table(
         out.write(line.encode() + b"\n")
 
     table = Table(write, width=terminal_width() if terminal else None, colour=colour)
-    if terminal:
-        write(opening(tuple(source.paths)))
     with summed_up(source, options, table):
         for items in wanted(source, chosen, moved):
             if table.start is None and items and source.engine.first_ns is not None:
-                table.begin(source.engine.first_ns)
+                table.begin(source.engine.first_ns, opening(tuple(source.paths)) if terminal else "")
             for item in items:
                 for shown in with_failures(item):
                     table.show(shown)

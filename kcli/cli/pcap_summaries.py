@@ -291,10 +291,10 @@ def offset_commit(request: Message, response: Message) -> tuple[str, str]:
 
 @summary("OFFSET_FETCH")
 def offset_fetch(request: Message, response: Message) -> tuple[str, str]:
-    groups = request.get("groups") or [request]
+    groups = request.get("groups", [request])
     told = [
         each
-        for group in response.get("groups") or [response]
+        for group in response.get("groups", [response])
         for topic in topics_of(group)
         for each in partitions_of(topic)
     ]

@@ -6,10 +6,11 @@ import shutil
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
+from kcli.capture.clock import instant
 from kcli.capture.events import Event, Exchange
 from kcli.capture.tally import Tally, bytes_text
 from kcli.cli.pcap_summaries import answer_of, errors_text, summarize
@@ -18,12 +19,35 @@ from kcli.schemas.catalog import catalog
 __all__ = ["Table", "closing"]
 
 SECOND = 1_000_000_000
-NARROWEST = 30  # columns for what was said
-LEFT = "{time:>11}  {conn:<5} {client:<20} {api:<24} "
-RIGHT = " {ms:>8}  {size}"
-HEAD = (LEFT + "{what}" + RIGHT).format
-SIZES = 17
-PLAIN = 60  # columns for what was said, where lines are not broken
+NARROWEST = 18  # columns for what was said
+PLAIN = 60  # ... where lines are not broken
+NARROW = 120  # a terminal that has no room for the sizes
+
+
+class Layout(NamedTuple):
+    """How wide the columns are; sizes: whether that one is there. room: for what was said."""
+
+    client: int
+    api: int
+    sizes: bool
+    room: int
+
+    def left(self, time: str, conn: str, client: str, api: str) -> str:
+        cut = shorten(client, self.client), shorten(api, self.api)
+        return f"{time:>11}  {conn:<5} {cut[0]:<{self.client}} {cut[1]:<{self.api}} "
+
+    def right(self, ms: str, size: str) -> str:
+        return f" {ms:>8}" + (f"  {size}" if self.sizes else "")
+
+
+def layout(width: int | None) -> Layout:
+    """Columns for a terminal of that width, or (None) for a pipe."""
+    if width is None:
+        return Layout(20, 24, True, PLAIN)
+    client, api, sizes = (20, 24, True) if width >= NARROW else (12, 19, False)
+    empty = Layout(client, api, sizes, 0)
+    used = len(empty.left("", "", "", "") + empty.right("", " " * 15))
+    return Layout(client, api, sizes, max(NARROWEST, width - used))
 
 
 class Table:
@@ -32,29 +56,29 @@ class Table:
     def __init__(self, write: Callable[[str], None], *, width: int | None = None, colour: bool = False) -> None:
         self.write = write
         self.colour = colour
-        left = len(LEFT.format(time="", conn="", client="", api=""))
-        self.left = left
-        self.room = None if width is None else max(NARROWEST, width - left - len(RIGHT.format(ms="", size="")) - SIZES)
+        self.broken = width is not None
+        self.layout = layout(width)
         self.start: int | None = None
         self.connections: dict[str, str] = {}
         self.clients: set[str] = set()
         self.failed = 0
-        self.last_ns = 0
         self.slowest: tuple[float, str] = (0.0, "")
         self.ports: set[str] = set()
 
     def style(self, text: str, **style: Any) -> str:
         return click.style(text, **style) if self.colour else text
 
-    def head(self) -> None:
-        what = f"{'what':<{self.room or PLAIN}}"
-        text = HEAD(time="time", conn="conn", client="client", api="api", what=what, ms="ms", size="bytes")
-        self.write(self.style(text.rstrip(), bold=True))
-
-    def begin(self, ns: int) -> None:
-        """Times are shown from here."""
+    def begin(self, ns: int, opening: str = "") -> None:
+        """The headings; times are shown from here. opening: what is being read, for a terminal."""
         self.start = ns
-        self.head()
+        if opening:
+            self.write(f"{opening}  from {instant(ns)[:-4].replace('T', ' ')}")
+        what = f"{'what':<{self.layout.room}}"
+        self.write(
+            self.style(
+                self.layout.left("time", "conn", "client", "api") + what + self.layout.right("ms", "bytes"), bold=True
+            )
+        )
 
     def show(self, item: Exchange | Event) -> None:
         if self.start is None:
@@ -78,7 +102,6 @@ class Table:
         client = header.get("clientId")
         self.clients.add(client or "")
         self.ports.add(exchange.link.server.rpartition(":")[2])
-        self.last_ns = max(self.last_ns, exchange.response_ns or exchange.request_ns)
         asked, answered = summarize(exchange)
         errors = errors_text(exchange.response)
         self.failed += bool(errors)
@@ -86,12 +109,9 @@ class Table:
         latency = exchange.latency_ms
         if latency is not None and latency > self.slowest[0]:
             self.slowest = latency, api.name if api else str(exchange.api_key)
-        left = LEFT.format(
-            time=self.time(exchange.request_ns),
-            conn=self.conn(exchange.connection),
-            client=shorten(client or "-", 20),
-            api=f"{shorten(api.name if api else f'key {exchange.api_key}', 20)} {exchange.api_version}",
-        )
+        name = api.name if api else f"key {exchange.api_key}"
+        words = f"{shorten(name, self.layout.api - 3)} {exchange.api_version}"
+        left = self.layout.left(self.time(exchange.request_ns), self.conn(exchange.connection), client or "-", words)
         answer = compose(exchange, answered, errors)
         text = f"{asked} -> {answer}" if answer else asked
         size = f"{short(exchange.request_bytes)} / {short(exchange.response_bytes)}"
@@ -99,20 +119,17 @@ class Table:
 
     def show_event(self, event: Event) -> None:
         where = event.file or (event.sender or "")
-        left = LEFT.format(
-            time=self.time(event.ns), conn=self.conn(event.connection), client=shorten(where, 20), api=event.kind
-        )
+        left = self.layout.left(self.time(event.ns), self.conn(event.connection), where, event.kind)
         self.line(left, event.reason, "", short(event.size), "yellow")
 
     def line(self, left: str, text: str, ms: str, size: str, colour: str | None) -> None:
         text = "".join(char if char.isprintable() else "?" for char in text)
-        if self.room is None:
-            self.write(self.paint(f"{left}{text:<{PLAIN}}", colour) + RIGHT.format(ms=ms or "-", size=size))
-            return
-        parts = textwrap.wrap(text, self.room, break_long_words=True) or [""]
-        self.write(self.paint(f"{left}{parts[0]:<{self.room}}", colour) + RIGHT.format(ms=ms, size=size))
+        room = self.layout.room
+        parts = textwrap.wrap(text, room) if self.broken else [text]
+        first = parts[0] if parts else ""
+        self.write(self.paint(f"{left}{first:<{room}}", colour) + self.layout.right(ms or "-", size))
         for part in parts[1:]:
-            self.write(self.paint(" " * self.left + part, colour))
+            self.write(self.paint(" " * len(left) + part, colour))
 
     def paint(self, text: str, colour: str | None) -> str:
         return self.style(text, fg=colour) if colour else text

@@ -1,0 +1,90 @@
+"""Captures: the whole command `kcli decode pcap --format jsonl` against tshark, on big captures grown from real ones.
+
+    python tests/bench/bench_pcap.py [MEGABYTES]        default: 200
+
+kcli writes every field of every exchange; tshark `-T fields` writes the api key alone, `-T json` everything (on a tenth of
+the capture: it is slow). A ratio is of wall times, the best of three rounds each, the tools in turn. "memory" is kcli's
+own, on this capture and on one five times as big.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.bench.grow import grow
+
+ROUNDS = 3
+TESTS = Path(__file__).parents[1]
+SAMPLES = TESTS.parent / "samples"
+SMALL = [SAMPLES / "kcat-codecs.pcap", SAMPLES / "java44-txn.pcap", TESTS / "capture" / "data" / "kraft-boot.pcap.zst"]
+BIG = [TESTS / "capture" / "data" / "retransmissions.pcap.zst"]
+CASES = {
+    "small requests": (SMALL, 1448),
+    "MTU 1500": (BIG, 1448),
+    "64-kB segments": (BIG, 65_400),
+}
+KCLI = [sys.executable, "-m", "kcli.cli", "decode", "pcap", "--format", "jsonl", "--quiet"]
+
+
+def seconds(command: list[str]) -> tuple[float, int]:
+    """(wall time, peak memory in kilobytes) of a command whose output nobody reads."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return time.perf_counter() - start, usage.ru_maxrss
+
+
+def tshark(path: Path, *how: str) -> list[str]:
+    ports = "tcp.port==21000-21999,kafka"
+    return ["tshark", "-n", "-r", str(path), "-d", ports, *how]
+
+
+def measure(name: str, path: Path, tenth: Path, exchanges: int) -> None:
+    fields = tshark(path, "-T", "fields", "-e", "kafka.api_key")
+    ours, theirs = [], []
+    for _ in range(ROUNDS):
+        ours.append(seconds([*KCLI, str(path)])[0])
+        if len(theirs) < 2 and shutil.which("tshark"):
+            theirs.append(seconds(fields)[0])
+    best, size = min(ours), path.stat().st_size
+    print(f"{name:<16} {size / 1e6:6.0f} MB {exchanges:>9,} exchanges   kcli {best:6.2f} s", end="")
+    print(f"  {size / best / 1e6:7,.0f} MB/s {exchanges / best:>10,.0f} exchanges/s")
+    if not theirs:
+        return
+    print(f"{'':<16} tshark fields {min(theirs):6.2f} s   kcli is {min(theirs) / best:5.1f}x as fast")
+    slow = seconds(tshark(tenth, "-T", "json", "-Y", "kafka"))[0]
+    quick = min(seconds([*KCLI, str(tenth)])[0] for _ in range(ROUNDS))
+    print(f"{'':<16} tshark json (a tenth) {slow:6.2f} s   kcli is {slow / quick:5.1f}x as fast", flush=True)
+
+
+def memory(folder: Path, size: int) -> None:
+    peaks = []
+    for factor in (1, 5):
+        path = folder / "memory.pcap"
+        grow(SMALL, 1448, size * factor, path)
+        peaks.append((path.stat().st_size, seconds([*KCLI, str(path)])[1]))
+    print("memory           " + ", ".join(f"{size / 1e6:,.0f} MB: {peak / 1024:.1f} MiB" for size, peak in peaks))
+
+
+def main(size: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="kcli-bench-") as name:
+        folder = Path(name)
+        for case, (captures, segment) in CASES.items():
+            path, tenth = folder / "whole.pcap", folder / "tenth.pcap"
+            exchanges = grow(captures, segment, size, path)
+            grow(captures, segment, size // 10, tenth)
+            measure(case, path, tenth, exchanges)
+        memory(folder, size)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1] if len(sys.argv) > 1 else "200") * 1_000_000)

@@ -1,0 +1,69 @@
+"""`kcli audit` as a script and a person see it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.audit import versions_text
+from kcli.cli.main import main
+from tests.capture.wires import DATA, SAMPLES
+
+OLD = str(DATA / "broker-0.10.2.pcap.zst")
+NEW = str(SAMPLES / "java44-txn.pcap")
+Capture = pytest.CaptureFixture[str]
+
+
+def test_a_new_client_is_fine(capsys: Capture) -> None:
+    assert main(["audit", NEW]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "lab-java  127.0.0.1  apache-kafka-java 4.4.0  fine with 4.4"
+    assert lines[-1] == "3 clients, 0 that Kafka 4.4 would refuse."
+
+
+def test_old_clients_are_refused(capsys: Capture) -> None:
+    assert main(["audit", OLD, "--against", "4.0.0"]) == 1
+    text = capsys.readouterr().out
+    assert "kp-prod  127.0.0.1  no ApiVersions  4.0 refuses it" in text
+    assert "  refused: Produce 2 (4.0 takes 3-12)" in text
+    assert "  unclear: Fetch 3 (4.0 takes 4-17; its broker offered nothing newer)" in text
+    assert text.splitlines()[-1] == "6 clients, 3 that Kafka 4.0 would refuse."
+
+
+def test_the_release_before_takes_them(capsys: Capture) -> None:
+    assert main(["audit", OLD, "--against", "3.9"]) == 0
+    assert "6 clients, 0 that Kafka 3.9 would refuse." in capsys.readouterr().out
+
+
+def test_lines_of_json(tmp_path: Path, capsys: Capture) -> None:
+    out = tmp_path / "out"
+    assert main(["audit", OLD, "--format", "jsonl", "-o", str(out)]) == 1
+    rows = {row["clientId"]: row for row in map(json.loads, out.read_text().splitlines())}
+    assert rows["rdkafka"]["softwareName"] == "librdkafka" and rows["rdkafka"]["refused"] is False
+    produce = rows["kp-prod"]["apis"][0]
+    assert produce == {
+        "apiKey": 0,
+        "apiName": "Produce",
+        "versions": [{"version": 2, "requests": 1}],
+        "accepted": {"min": 3, "max": 13},
+        "refused": [2],
+        "unsure": [],
+        "reason": "4.4 takes 3-13",
+    }
+    assert capsys.readouterr().out == ""
+
+
+def test_what_goes_wrong(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["audit", NEW, "--against", "0.8"]) == 2
+    assert "release 0.8: not in the tables" in capsys.readouterr().err
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(Path(NEW).read_bytes()[:-7])
+    assert main(["audit", str(cut)]) == 3
+    said = capsys.readouterr()
+    assert "3 clients" in said.out and "middle of a packet" in said.err
+
+
+def test_runs_of_versions() -> None:
+    assert versions_text([4, 0, 2, 3]) == "0, 2-4" and versions_text([7]) == "7"
