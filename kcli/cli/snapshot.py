@@ -91,7 +91,7 @@ def raw_writer(out: BinaryIO) -> Callable[[bytes | memoryview], object]:
 
 def show_survey(file: OpenFile, out: BinaryIO, form: str, stats: bool, dialect: str | None) -> list[str]:
     """Write one file's survey; what could not be read."""
-    from kcli.snapshots.survey import survey
+    from kcli.snapshots.surveys import survey
 
     found = survey(file.data, file.name, dialect=dialect, mapped=file.mapped)
     if form == "jsonl":

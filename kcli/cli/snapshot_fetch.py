@@ -254,7 +254,7 @@ def read_note(path: Path) -> object:
 
 def sound_errors(path: Path, name: str) -> list[str]:
     """What `verify` finds wrong with the file under the name it will have."""
-    from kcli.snapshots.verify import verify
+    from kcli.snapshots.verification import verify
 
     assert parse_snapshot_name(name) is not None
     with open_file(str(path)) as file:

@@ -6,7 +6,7 @@ import shutil
 
 from kcli.snapshots.names import parse_snapshot_name, segment_offset
 from kcli.snapshots.report import instant, stats_json, type_name
-from kcli.snapshots.survey import Survey
+from kcli.snapshots.surveys import Survey
 
 __all__ = ["human", "survey_table"]
 

@@ -17,7 +17,7 @@ from kcli.snapshots.directory import parse_leader_epochs, parse_partition_metada
 from kcli.snapshots.evidence import Evidence, examine
 from kcli.snapshots.findings import Finding
 from kcli.snapshots.rules_directory import DirectoryEvidence, judge_directory
-from kcli.snapshots.verify import judge
+from kcli.snapshots.verification import judge
 
 __all__ = ["verify"]
 

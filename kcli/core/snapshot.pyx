@@ -8,7 +8,6 @@ is in a large snapshot; those go into a `Partitions` table, read in place. Sourc
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
 
 cdef extern from "snapshot.h" nogil:
@@ -46,7 +45,7 @@ cdef extern from "snapshot.h" nogil:
     uint32_t kc_big32(const uint8_t* at)
     void kc_release(const void* start, size_t size)
 
-__all__ = ["FACTS", "Partitions", "Seen", "Walk", "count_facts", "partition_facts"]
+__all__ = ["FACTS", "Partitions", "Walk", "count_facts", "partition_facts"]
 
 DEF PARTITION_RECORD = 3
 DEF PAIRS = 4096
@@ -333,65 +332,6 @@ cdef class Partitions:
             topic = PyBytes_FromStringAndSize(<char*>partition.topic, 16)
             self.broken.append((offset, topic, partition.id, code))
         return 0
-
-
-cdef class Seen:
-    """A set of 64-bit hashes in 16 bytes each: add(hash) says whether it was there already."""
-
-    cdef uint64_t* slots
-    cdef size_t capacity, used
-    cdef bint zero
-
-    def __cinit__(self):
-        self.capacity = 1024
-        self.used = 0
-        self.zero = False
-        self.slots = <uint64_t*>calloc(self.capacity, sizeof(uint64_t))
-        if self.slots == NULL:
-            raise MemoryError
-
-    def __dealloc__(self):
-        free(self.slots)
-
-    def __len__(self):
-        return self.used + self.zero
-
-    def add(self, int64_t value):
-        cdef uint64_t key = <uint64_t>value
-        if key == 0:
-            before = self.zero
-            self.zero = True
-            return before
-        if self.used * 2 >= self.capacity:
-            self.grow()
-        if not put(self.slots, self.capacity, key):
-            return True
-        self.used += 1
-        return False
-
-    cdef int grow(self) except -1:
-        cdef size_t index, wider = self.capacity * 2
-        cdef uint64_t* slots = <uint64_t*>calloc(wider, sizeof(uint64_t))
-        if slots == NULL:
-            raise MemoryError
-        for index in range(self.capacity):
-            if self.slots[index]:
-                put(slots, wider, self.slots[index])
-        free(self.slots)
-        self.slots = slots
-        self.capacity = wider
-        return 0
-
-
-cdef bint put(uint64_t* slots, size_t capacity, uint64_t key) noexcept nogil:
-    """Put a key into a table with room; False when it is there."""
-    cdef size_t at = (key ^ (key >> 32)) * <uint64_t>0x9E3779B97F4A7C15 & (capacity - 1)
-    while slots[at]:
-        if slots[at] == key:
-            return False
-        at = (at + 1) & (capacity - 1)
-    slots[at] = key
-    return True
 
 
 cdef bint among(const uint8_t* broker, const kc_partition* partition) noexcept nogil:

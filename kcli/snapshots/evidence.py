@@ -286,7 +286,7 @@ class Examiner:
 def make_seen() -> Callable[[int], bool]:
     """A function that says whether it was given a hash before."""
     try:
-        from kcli.core.snapshot import Seen
+        from kcli.core.hashes import Seen
     except ImportError:
         known: set[int] = set()
 

@@ -9,7 +9,7 @@ from kcli.schemas.catalog import catalog
 from kcli.snapshots.decoding import upper_snake
 from kcli.snapshots.names import parse_snapshot_name, segment_offset
 from kcli.snapshots.partitions import FACTS
-from kcli.snapshots.survey import Survey
+from kcli.snapshots.surveys import Survey
 
 __all__ = ["TOTALS", "instant", "survey_json", "type_name"]
 

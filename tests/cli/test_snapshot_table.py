@@ -1,5 +1,5 @@
 from kcli.cli.snapshot_table import bar, counted, human, survey_table, wrapped
-from kcli.snapshots.survey import survey
+from kcli.snapshots.surveys import survey
 from tests.snapshots.files import LAST_431, damaged, log_file
 
 

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("kcli.core.snapshot")
 
-from kcli.core.snapshot import FACTS, Partitions, Seen, Walk, count_facts, partition_facts
+from kcli.core.snapshot import FACTS, Partitions, Walk, count_facts, partition_facts
 from kcli.snapshots import partitions
 from kcli.snapshots.decoding import Decoder
 from kcli.snapshots.framing import HEADER_SIZE
@@ -45,15 +45,6 @@ def test_counts_of_a_dict() -> None:
     totals = [0] * 6
     assert count_facts({0: framed, 1: b"\1\2\0\0", 2: {"a": 1}}, totals) == [b"\1\2\0\0", {"a": 1}]
     assert totals == [1, 1, 0, 0, 0, 0]
-
-
-def test_a_set_of_hashes_grows() -> None:
-    seen = Seen()
-    assert not any(seen.add(hash(("key", number))) for number in range(5000))
-    assert all(seen.add(hash(("key", number))) for number in range(5000))
-    assert seen.add(0) is False
-    assert seen.add(0) is True
-    assert len(seen) == 5001
 
 
 def test_pages_of_a_map_are_given_back_on_the_way(tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
-from kcli.snapshots import verify
+from kcli.snapshots import verification
 from kcli.snapshots.evidence import Noted
 from kcli.snapshots.findings import RULES, Finding, more
 
 
 def test_every_rule_has_a_name_and_says_what_it_is_about() -> None:
     assert len(RULES) >= 20
-    assert verify.RULES is RULES
+    assert verification.RULES is RULES
     assert all(name == name.lower() and " " not in name for name in RULES)
 
 

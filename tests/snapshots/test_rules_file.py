@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from kcli.records.builder import build_control_batch
-from kcli.snapshots.verify import verify
+from kcli.snapshots.verification import verify
 from tests.snapshots.made import NAME, headers, image, snapshot, with_crc
 
 FOOTER = (struct.pack(">hh", 0, 4), b"\0\0\0")

@@ -7,7 +7,7 @@ import pytest
 from kcli.records.builder import build_batch, build_control_batch
 from kcli.snapshots.decoding import Decoder
 from kcli.snapshots.rules_records import is_plain
-from kcli.snapshots.verify import verify
+from kcli.snapshots.verification import verify
 from tests.snapshots.made import DIRECTORIES, NAME, OTHER_ID, TOPIC_ID, broker, partition
 
 Record = tuple[str, int, dict[str, Any]]

@@ -7,7 +7,7 @@ from kcli.snapshots.diff import diff_images
 from kcli.snapshots.lines import RecordLines
 from kcli.snapshots.load import load_snapshot
 from kcli.snapshots.names import SnapshotId, parse_snapshot_name
-from kcli.snapshots.verify import verify
+from kcli.snapshots.verification import verify
 from kcli.snapshots.write import image_records, write_snapshot
 from tests.snapshots.files import TRUTH, log_file
 from tests.snapshots.made import NAME, headers, image, partition, snapshot

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.snapshots.verify import verify
+from kcli.snapshots.verification import verify
 from tests.snapshots.files import LAWFUL, TRUTH, all_files, damaged
 
 # The rule that has to speak, for each damaged file.

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kcli.snapshots.survey import Survey, survey
+from kcli.snapshots.surveys import Survey, survey
 from tests.snapshots.files import LAST_431, TRUTH, damaged, log_file
 from tests.snapshots.made import NAME, image, partition, snapshot
 
