@@ -1,1 +1,1 @@
-""""""
+"""Captured fetch sessions run again, against a live broker."""
