@@ -2,55 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 import json
-from typing import Any
 
 import pytest
 
 from kcli.records.text import Findings, batches_json, new_writer, write_piece
-from tests.records.vectors import Case, bad, good, mixed_batches, truth
-
-SHARED = ("lastOffset", "magic", "compression", "sizeInBytes", "crc")
-OF_MAGIC_2 = (
-    "baseOffset",
-    "isTransactional",
-    "isControl",
-    "partitionLeaderEpoch",
-    "producerId",
-    "producerEpoch",
-    "baseSequence",
-    "count",
+from tests.records.vectors import (
+    Case,
+    as_kafka,
+    bad,
+    good,
+    kafkas_records,
+    mixed_batches,
+    records_as_kafka,
+    truth,
 )
-OF_TIME = ("maxTimestamp", "timestampType")
-
-
-def content(value: Any) -> str | None:
-    if value is None:
-        return None
-    return str(value["base64"]) if isinstance(value, dict) else base64.b64encode(value.encode()).decode()
-
-
-def as_kafka(row: dict[str, Any]) -> dict[str, Any]:
-    names = SHARED + OF_TIME * (row["magic"] > 0) + OF_MAGIC_2 * (row["magic"] > 1)
-    return {name: row[name] for name in names}
-
-
-def records_as_kafka(row: dict[str, Any], timed: bool) -> list[tuple[Any, ...]]:
-    return [
-        (
-            record["offset"],
-            record["timestamp"] if timed else -1,
-            content(record["key"]),
-            content(record["value"]),
-            [[header["key"], content(header["value"])] for header in record["headers"]],
-        )
-        for record in row["records"]
-    ]
-
-
-def kafkas_records(records: list[dict[str, Any]], timed: bool) -> list[tuple[Any, ...]]:
-    return [(r["offset"], r["timestamp"] if timed else -1, r["key"], r["value"], r.get("headers", [])) for r in records]
 
 
 @pytest.mark.parametrize("case", good(), ids=str)

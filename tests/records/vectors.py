@@ -12,7 +12,20 @@ from typing import Any
 
 from kcli.records.builder import build_batch, build_marker, build_message_set
 
-__all__ = ["Case", "Sent", "bad", "fetches", "good", "mixed_batches", "named", "truth"]
+__all__ = [
+    "Case",
+    "Sent",
+    "as_kafka",
+    "bad",
+    "content",
+    "fetches",
+    "good",
+    "kafkas_records",
+    "mixed_batches",
+    "named",
+    "records_as_kafka",
+    "truth",
+]
 
 DATA = Path(__file__).parent / "data"
 Row = dict[str, Any]
@@ -110,3 +123,46 @@ def mixed_batches() -> bytes:
                 parts.append(build_message_set(plain, offset, magic=magic, codec=codec))
                 offset += len(plain)
     return b"".join([*parts, build_marker(True, 3000, offset, 7, 1, 2)])
+
+
+# How kcli's JSON and Kafka's dump are compared.
+SHARED = ("lastOffset", "magic", "compression", "sizeInBytes", "crc")
+OF_MAGIC_2 = (
+    "baseOffset",
+    "isTransactional",
+    "isControl",
+    "partitionLeaderEpoch",
+    "producerId",
+    "producerEpoch",
+    "baseSequence",
+    "count",
+)
+OF_TIME = ("maxTimestamp", "timestampType")
+
+
+def content(value: Any) -> str | None:
+    if value is None:
+        return None
+    return str(value["base64"]) if isinstance(value, dict) else base64.b64encode(value.encode()).decode()
+
+
+def as_kafka(row: dict[str, Any]) -> dict[str, Any]:
+    names = SHARED + OF_TIME * (row["magic"] > 0) + OF_MAGIC_2 * (row["magic"] > 1)
+    return {name: row[name] for name in names}
+
+
+def records_as_kafka(row: dict[str, Any], timed: bool) -> list[tuple[Any, ...]]:
+    return [
+        (
+            record["offset"],
+            record["timestamp"] if timed else -1,
+            content(record["key"]),
+            content(record["value"]),
+            [[header["key"], content(header["value"])] for header in record["headers"]],
+        )
+        for record in row["records"]
+    ]
+
+
+def kafkas_records(records: list[dict[str, Any]], timed: bool) -> list[tuple[Any, ...]]:
+    return [(r["offset"], r["timestamp"] if timed else -1, r["key"], r["value"], r.get("headers", [])) for r in records]
