@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.decode_message import RECORDS, records_hook
 from kcli.cli.inputs import binary_input, read_bytes, schema_option
+from kcli.client.calls import call_of
 from kcli.client.cluster import Client
 from kcli.client.connection import Connection, Frame
 from kcli.client.outgoing import Outgoing, Written, answer_text, encoded, from_bytes, from_json, looks_like_json, raw
 from kcli.client.properties import ClientConfig
+from kcli.client.routing import ask_leader
 from kcli.errors import UsageError
 
 __all__ = ["send"]
@@ -27,6 +31,9 @@ __all__ = ["send"]
 @click.option("--api", metavar="NAME", help="The api of a JSON request whose header does not name it.")
 @click.option("--api-version", type=int, metavar="N", help="Its version; by default the newest both sides have.")
 @click.option("--node", type=int, metavar="ID", help="Send to this broker of the cluster, not to the bootstrap one.")
+@click.option(
+    "--to-leader", is_flag=True, help="Send a JSON Produce, Fetch or ListOffsets to the leader, wherever that moves."
+)
 @click.option("--records", type=RECORDS, default="none", help="What to show of a records field besides its size.")
 @schema_option
 def send(
@@ -39,6 +46,7 @@ def send(
     api: str | None,
     api_version: int | None,
     node: int | None,
+    to_leader: bool,
     records: str,
     dialect: str | None,
 ) -> None:
@@ -49,12 +57,17 @@ def send(
     """
     config = configure(bootstrap, settings)
     data = read_bytes(file, hex_, base64_)
+    is_json = not exact and not (hex_ or base64_) and looks_like_json(data)
+    if to_leader and (node is not None or not is_json):
+        raise UsageError("--to-leader is for JSON requests, and without --node")
     if exact:
         if api or api_version is not None:
             raise UsageError("--raw sends bytes as they are: no --api, no --api-version")
         asyncio.run(send_raw(config, raw(data), node, records))
-    elif not (hex_ or base64_) and looks_like_json(data):
-        asyncio.run(send_written(config, from_json(data, api, api_version, dialect), node, records, dialect))
+    elif is_json:
+        requests = from_json(data, api, api_version, dialect)
+        work = send_to_leaders(config, requests, records, dialect) if to_leader else None
+        asyncio.run(work or send_written(config, requests, node, records, dialect))
     else:
         asyncio.run(send_encoded(config, [from_bytes(data, dialect)], node, records, dialect))
 
@@ -89,6 +102,33 @@ async def send_written(
         choose, name = session.versions.best, config["client.id"]
         outgoing = [encoded(each, choose, number, name, dialect) for number, each in numbered]
         await converse(session.connection, outgoing, records, dialect)
+
+
+async def send_to_leaders(config: ClientConfig, requests: list[Written], records: str, dialect: str | None) -> None:
+    """One after the other, each to the leader of its partitions; the last answer to each is printed."""
+    async with Client(config, dialect) as client:
+        for number, each in enumerate(requests, 1):
+            await send_to_leader(client, number, each, records, dialect)
+
+
+async def send_to_leader(client: Client, number: int, request: Written, records: str, dialect: str | None) -> None:
+    text = ""
+
+    async def ask(node: int) -> Mapping[str, Any] | None:
+        nonlocal text
+        session = await client.session(node)
+        made = encoded(request, session.versions.best, number, client.config["client.id"], dialect)
+        session.connection.send_raw(made.data)
+        if not made.answered:
+            return None
+        frame = await session.connection.expect(made.correlation, made.what)
+        text = answer_text(made, frame, dialect, records, records_hook(records)) + "\n"
+        assert made.api_key is not None and made.version is not None
+        return call_of(made.api_key, made.version, dialect).decode(frame)
+
+    await ask_leader(client, request.api_key, request.body, ask)
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 async def converse(connection: Connection, requests: list[Outgoing], records: str, dialect: str | None) -> None:

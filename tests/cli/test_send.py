@@ -191,3 +191,15 @@ def test_a_broker_that_hangs(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         over.set()
         thread.join()
     assert "no answer to ApiVersions v5 within 0.1 s (request.timeout.ms)" in capsys.readouterr().err
+
+
+def test_to_the_leader(broker: FakeBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"partitionIndex": 1, "errorCode": 0, "offset": 42}
+    broker.answers[2] = lambda *_: {"topics": [{"name": "t", "partitions": [row]}]}
+    body = '{"replicaId": -1, "topics": [{"name": "t", "partitions": [{"partitionIndex": 1, "timestamp": -1}]}]}'
+    file = written(tmp_path / "r", body)
+    assert send(broker, "--api", "ListOffsets", "--to-leader", file) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["response"]["topics"][0]["partitions"][0]["offset"] == 42
+    assert send(broker, "--api", "ListOffsets", "--to-leader", "--node", "1", file) == 2
+    assert "--to-leader is for JSON requests, and without --node" in capsys.readouterr().err

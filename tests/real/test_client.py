@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kcli.cli.fetch_session_replay import read_fetches
+from kcli.client.oauth import unsecured_token
 from kcli.client.replay.names import TopicNames
 from kcli.client.replay.plan import make_plan
 from tests.real import keys
@@ -21,11 +23,16 @@ Result = tuple[int, str, str]
 
 CAPTURE = Path(__file__).parents[2] / "samples" / "java44-txn.pcap"
 MODULES = "org.apache.kafka.common.security"
+OAUTH = f"{MODULES}.oauthbearer.OAuthBearerLoginModule"
 
 
 @pytest.fixture(scope="module", params=["4.4.0", "3.9.1"])
 def kafka(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    with Cluster(request.param, sasl=True, tls=True) as cluster:
+    config = {
+        "listener.name.sasl.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
+        "listener.name.sasl.oauthbearer.sasl.jaas.config": f"{OAUTH} required unsecuredLoginStringClaim_sub=admin;",
+    }
+    with Cluster(request.param, sasl=True, tls=True, config=config) as cluster:
         yield cluster
 
 
@@ -99,9 +106,23 @@ def test_a_wrong_password(kafka: Cluster, mechanism: str) -> None:
 
 
 def test_a_mechanism_the_broker_does_not_take(kafka: Cluster) -> None:
-    config = {**login("PLAIN"), "sasl.mechanism": "OAUTHBEARER"}
-    config["sasl.jaas.config"] = f"{MODULES}.oauthbearer.OAuthBearerLoginModule required token=t;"
-    check_refused(send(kafka.sasl_bootstrap, config), "does not take OAUTHBEARER", "it offers")
+    config = {**trust(kafka), "security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}
+    config["sasl.jaas.config"] = f"{OAUTH} required token=t;"
+    check_refused(send(kafka.sasl_tls_bootstrap, config), "does not take OAUTHBEARER", "it offers")
+
+
+def test_a_bearer_token(kafka: Cluster, tmp_path: Path) -> None:
+    config = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "OAUTHBEARER"}
+    options = {"unsecuredLoginStringClaim_sub": "alice"}
+    jaas = " ".join(f'{name}="{value}"' for name, value in options.items())
+    check_works(kafka, kafka.sasl_bootstrap, {**config, "sasl.jaas.config": f"{OAUTH} required {jaas};"})
+    file = tmp_path / "token"
+    file.write_text(unsecured_token(options, time.time()))
+    config["sasl.oauthbearer.token.endpoint.url"] = file.as_uri()
+    check_works(kafka, kafka.sasl_bootstrap, {**config, "sasl.jaas.config": f"{OAUTH} required;"})
+    file.write_text(unsecured_token(options, time.time() - 7200))
+    result = send(kafka.sasl_bootstrap, {**config, "sasl.jaas.config": f"{OAUTH} required;"})
+    check_refused(result, "refused the OAUTHBEARER login", "SASL_AUTHENTICATION_FAILED (58)")
 
 
 def test_the_wrong_protocol_for_a_listener(kafka: Cluster) -> None:
