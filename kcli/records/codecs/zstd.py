@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import zstandard
 from typing_extensions import Buffer
 
@@ -11,7 +13,9 @@ DEFAULT_LEVEL = 3
 
 # Input is fed in pieces of this size, so that the output can be stopped soon after it passes its limit.
 STEP = 8192
-_READER = zstandard.ZstdDecompressor()
+
+# A decompressor is worth keeping, and may be used by one thread alone.
+_kept = threading.local()
 
 
 def compress(data: Buffer, _magic: int, level: int | None) -> bytes:
@@ -22,10 +26,12 @@ def compress(data: Buffer, _magic: int, level: int | None) -> bytes:
 
 def decompress(data: memoryview, _magic: int, most: int) -> bytes:
     """No bytes at all unfold to none, as in Kafka's reader."""
+    if not hasattr(_kept, "reader"):
+        _kept.reader = zstandard.ZstdDecompressor()
     parts: list[bytes] = []
     size = at = 0
     while at < len(data):
-        frame = _READER.decompressobj()
+        frame = _kept.reader.decompressobj()
         while at < len(data) and not frame.eof:
             try:
                 part = frame.decompress(data[at : at + STEP])

@@ -58,3 +58,24 @@ def test_ids() -> None:
         codec_id("lzma")
     with pytest.raises(InputError, match="codec 6"):
         decompress(6, b"")
+
+
+@pytest.mark.parametrize("codec", NUMBERS)
+def test_threads_do_not_meet(codec: int) -> None:
+    import threading
+
+    data = [random.Random(n).randbytes(40_000) + sample(40_000) for n in range(4)]
+    folded = [compress(codec, each) for each in data]
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        for _ in range(40):
+            if bytes(memoryview(decompress(codec, folded[number]))) != data[number]:
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
