@@ -1,12 +1,12 @@
 """From packets to exchanges at C speed (see capture.pyx)."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from kcli.core.packets import Reader
 from kcli.core.tcp import Streams
 
-Buffer = bytes | bytearray | memoryview
+Buffer: TypeAlias = bytes | bytearray | memoryview
 
 class Engine(Streams):
     """Packets in; exchanges and events out."""

@@ -1,6 +1,8 @@
 """Packets out of pcap and pcapng bytes (see packets.pyx)."""
 
-Buffer = bytes | bytearray | memoryview
+from typing import TypeAlias
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
 
 class Reader:
     """Where one capture file stands: its byte order, interfaces and time resolutions."""

@@ -1,6 +1,7 @@
 from collections.abc import Callable
 
 from typing_extensions import Buffer
+from typing import TypeAlias
 
 DONE: int
 END: int
@@ -12,8 +13,10 @@ SUSPECT: int
 LEGACY_NULL: int
 LEGACY_CODEC: int
 
-Frame = tuple[int, int, int, int, int, int, int, int, bool | None, int, int, int, int, int, int, int, int, int, int]
-Hook = Callable[[bytes | None, bytes | None], bytes]
+Frame: TypeAlias = tuple[
+    int, int, int, int, int, int, int, int, bool | None, int, int, int, int, int, int, int, int, int, int
+]
+Hook: TypeAlias = Callable[[bytes | None, bytes | None], bytes]
 
 class BatchText:
     problems: list[tuple[int, str, str]]

@@ -1,9 +1,10 @@
 from collections.abc import Iterable, Sequence
 
 from typing_extensions import Buffer
+from typing import TypeAlias
 
-Row = tuple[int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
-Problem = tuple[int, int, int, int, int]
+Row: TypeAlias = tuple[int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
+Problem: TypeAlias = tuple[int, int, int, int, int]
 
 def read_records(
     data: Buffer, count: int, base_offset: int, base_timestamp: int, append_time: bool

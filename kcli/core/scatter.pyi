@@ -1,11 +1,11 @@
 """Packets dealt out by connection (see scatter.pyx)."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from kcli.core.packets import Reader
 
-Buffer = bytes | bytearray | memoryview
+Buffer: TypeAlias = bytes | bytearray | memoryview
 
 class Scatter:
     count: int
