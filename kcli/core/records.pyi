@@ -1,7 +1,7 @@
 from collections.abc import Callable
+from typing import TypeAlias
 
 from typing_extensions import Buffer
-from typing import TypeAlias
 
 DONE: int
 END: int

@@ -1,7 +1,7 @@
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 from typing_extensions import Buffer
-from typing import TypeAlias
 
 Row: TypeAlias = tuple[int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
 Problem: TypeAlias = tuple[int, int, int, int, int]
