@@ -125,6 +125,9 @@ class RangeSource:
     def opened(self) -> RangeFile:
         return self.file
 
+    def close(self) -> None:
+        self.file.close()
+
 
 def read_at(uri: str, start: int, size: int) -> bytes:
     with Place(uri).open() as file:

@@ -7,7 +7,7 @@ staging folder, with the times at which its parts begin, so that a share too big
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -17,7 +17,7 @@ from kcli.errors import InputError, KcliError
 from kcli.pipeline.ranges import Range, RangeEngine, RangeSource
 from kcli.pipeline.storage import Place
 
-__all__ = ["Part", "Scattered", "Staged", "scatter"]
+__all__ = ["Part", "Scattered", "Staged", "gather_share", "scatter"]
 
 FOREVER = (1 << 63) - 1
 
@@ -110,15 +110,16 @@ class Writer:
         return [staged for staged, _, _ in self.files.values()]
 
 
-def scatter(taken: Range, number: int, shares: int, folder: str, shift: int = 0) -> Scattered:
+def scatter(taken: Range, number: int, shares: int, folder: str, shift: int = 0, only: int = -1) -> Scattered:
     """Deal out one range. number: of the range in this run. shift: ns to add to its times (another host's clock).
+    only: one share, the others' packets are left out.
 
     Files of two attempts at one task never share a name: only those of the attempt that is told to the driver count.
     """
     from kcli.core.scatter import Scatter
 
     writer = Writer(Place(folder), f"{number:06d}-{os.urandom(4).hex()}")
-    engine = Scatter(shares, writer.write)
+    engine = Scatter(shares, writer.write, only=only)
     engine.shift = shift
     events: list[Event] = []
     problems: list[str] = []
@@ -152,3 +153,14 @@ def told(error: KcliError | OSError, uri: str) -> str:
     if isinstance(error, InputError):
         return str(error) if error.file else f"{uri}: {error}"
     return f"{uri}: {error.strerror or error}"
+
+
+def gather_share(uris: Sequence[str], share: int, shares: int, folder: str) -> tuple[list[Staged], list[str]]:
+    """The packets of one share out of whole files, and what was wrong with those: for readers that cannot shuffle."""
+    staged: list[Staged] = []
+    problems: list[str] = []
+    for number, uri in enumerate(uris):
+        made = scatter(Range(uri, 0), number, shares, folder, only=share)
+        staged += made.staged
+        problems += [made.problem] if made.problem else []
+    return staged, problems

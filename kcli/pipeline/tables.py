@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["FACTS", "TABLES", "Column", "Table", "arrow_schema", "document", "spark_schema"]
+__all__ = ["FACTS", "TABLES", "Column", "Table", "arrow_schema", "document", "spark_columns"]
 
 SPARK_TYPES = {
-    "instant": "timestamp", "string": "string", "strings": "array<string>", "bool": "boolean", "int16": "smallint",
+    "instant": "timestamp", "string": "string", "strings": "array<string>", "bool": "boolean", "int8": "tinyint", "int16": "smallint",
     "int32": "int", "int64": "bigint", "float64": "double", "binary": "binary",
 }  # fmt: skip
 
@@ -393,11 +393,9 @@ def arrow_schema(name: str) -> pyarrow.Schema:
     return pyarrow.schema(fields)
 
 
-def spark_schema(name: str) -> str:
-    """The same as Spark's DDL."""
-    found = TABLES.get(name) or FACTS[name]
-    kinds = SPARK_TYPES | {"int8": "tinyint"}
-    return ", ".join(f"`{column.name}` {kinds[column.kind]}" for column in found.columns)
+def spark_columns(table: Table) -> tuple[tuple[str, str], ...]:
+    """(name, type) of each column, as Spark's DDL has them."""
+    return tuple((column.name, SPARK_TYPES[column.kind]) for column in table.columns)
 
 
 def document() -> str:

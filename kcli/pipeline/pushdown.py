@@ -1,0 +1,73 @@
+"""Filters that Spark hands to a data source, judged on a row before it becomes Arrow."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+__all__ = ["Test", "split"]
+
+Test = Callable[[tuple[Any, ...]], bool]
+
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "EqualTo": operator.eq,
+    "GreaterThan": operator.gt,
+    "GreaterThanOrEqual": operator.ge,
+    "LessThan": operator.lt,
+    "LessThanOrEqual": operator.le,
+}
+
+
+class Comparison:
+    """One column against a value; null is never true, as in SQL."""
+
+    def __init__(self, index: int, compare: Callable[[Any, Any], bool], value: Any) -> None:
+        self.index, self.compare, self.value = index, compare, value
+
+    def __call__(self, row: tuple[Any, ...]) -> bool:
+        found = row[self.index]
+        found = found.decode() if isinstance(found, bytes) and isinstance(self.value, str) else found
+        return found is not None and self.compare(found, self.value)
+
+
+def is_member(found: Any, values: Sequence[Any]) -> bool:
+    return found in values
+
+
+def is_there(found: Any, _nothing: Any) -> bool:
+    return found is not None
+
+
+def split(filters: Iterable[Any], columns: Sequence[str]) -> tuple[list[Test], list[Any]]:
+    """(those that can be judged here, those that Spark has to)."""
+    tests: list[Test] = []
+    rest: list[Any] = []
+    for each in filters:
+        test = test_of(each, columns)
+        if test is None:
+            rest.append(each)
+        else:
+            tests.append(test)
+    return tests, rest
+
+
+def test_of(each: Any, columns: Sequence[str]) -> Test | None:
+    name = type(each).__name__
+    path = getattr(each, "attribute", ())
+    if len(path) != 1 or path[0] not in columns:
+        return None
+    index = columns.index(path[0])
+    if name in COMPARISONS:
+        return Comparison(index, COMPARISONS[name], plain(each.value))
+    if name == "In":
+        return Comparison(index, is_member, tuple(plain(value) for value in each.value))
+    return Comparison(index, is_there, None) if name == "IsNotNull" else None
+
+
+def plain(value: Any) -> Any:
+    """A time as the rows have it: microseconds since 1970."""
+    if isinstance(value, datetime):
+        return round(value.timestamp() * 1_000_000)
+    return value

@@ -1,0 +1,116 @@
+"""Captures as data sources: packets as they are, and exchanges put together out of all files."""
+
+from __future__ import annotations
+
+import ipaddress
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+from kcli.errors import InputError
+from kcli.pipeline.ranges import Range, RangeSource, cut
+from kcli.pipeline.sources import KcliSource
+from kcli.pipeline.tables import TABLES, spark_columns
+
+__all__ = ["ExchangeSource", "PacketSource"]
+
+LARGEST = 1 << 62
+
+
+class PacketSource(KcliSource):
+    """A row for each packet, of any kind. `connection` has the lower end first, and is null where there is no TCP."""
+
+    columns = (
+        ("timestamp", "timestamp"), ("ns", "bigint"), ("file", "string"), ("link", "int"), ("length", "int"),
+        ("connection", "string"), ("data", "binary"),
+    )  # fmt: skip
+
+    @classmethod
+    def name(cls) -> str:
+        return "kcli.packets"
+
+    def inputs(self) -> list[Any]:
+        size = int(self.options.get("rangeBytes", 128 << 20))
+        return [part for file in self.files() for part in cut(file, size)]
+
+    def rows(self, task: Range, wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
+        from kcli.core.scatter import Scatter
+
+        source = RangeSource(task, Scatter(1, lambda *_: None))
+        file, reader = source.file, source.reader
+        shown = "data" in wanted
+        named = "connection" in wanted
+        while True:
+            left = file.offset + LARGEST if task.end is None else task.end - file.offset
+            used, packets = reader.rows(file.data)
+            for at, ns, link, length, ends, data in packets:
+                if at >= left:
+                    return
+                name = connection_text(ends) if named and ends else None
+                yield ns // 1000, ns, task.uri, link, length, name, data if shown else None
+            problem = reader.problem
+            file.use(used)
+            if problem:
+                self.damaged(task.uri, f"{problem} at {file.offset:#x}")
+                file.use(reader.resume(file.data))
+            elif (task.end is not None and file.offset >= task.end) or not file.fill():
+                return
+
+    def damaged(self, uri: str, why: str) -> None:
+        if self.options.get("damage") == "fail":
+            raise InputError(why, file=uri)
+
+
+def connection_text(key: bytes) -> str:
+    """ "address:port-address:port" of the core's key: two addresses of 16 bytes in the machine's words, two ports, 4 or 6."""
+    import struct
+
+    a_high, a_low, b_high, b_low, a_port, b_port, version = struct.unpack_from("=QQQQHHH", key)
+    return f"{end_text(a_high, a_low, a_port, version)}-{end_text(b_high, b_low, b_port, version)}"
+
+
+def end_text(high: int, low: int, port: int, version: int) -> str:
+    if version == 4:
+        return f"{ipaddress.IPv4Address(low)}:{port}"
+    return f"[{ipaddress.IPv6Address(high << 64 | low)}]:{port}"
+
+
+class ExchangeSource(KcliSource):
+    """A row for each exchange, with the columns of the pipeline's table. Every task reads all files, for its connections."""
+
+    columns = spark_columns(TABLES["exchanges"])
+
+    @classmethod
+    def name(cls) -> str:
+        return "kcli.exchanges"
+
+    def inputs(self) -> list[Any]:
+        files = self.files()
+        shares = int(self.options.get("shares", min(16, max(1, sum(file.size for file in files) >> 25))))
+        return [([file.uri for file in files], share, shares) for share in range(shares)]
+
+    def rows(self, task: tuple[list[str], int, int], wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
+        from kcli.capture.files import drive
+        from kcli.pipeline.decoding import RowSource
+        from kcli.pipeline.scattering import gather_share
+
+        uris, share, shares = task
+        rows: list[tuple[Any, ...]] = []
+        ports = tuple(int(port) for port in self.options.get("port", "").split(",") if port)
+        with tempfile.TemporaryDirectory(prefix="kcli-share-") as folder:
+            staged, problems = gather_share(uris, share, shares, folder)
+            options = {"ports": ports, "dialect": self.options.get("schema")}
+
+            def put(table: str, row: tuple[Any, ...]) -> None:
+                if table == "exchanges":
+                    rows.append(row)
+
+            source = RowSource([each.uri for each in staged], put, EXCHANGES, **options)
+            for _ in drive(source.paths, source.engine, source.new_reader, source.emit):
+                yield from rows
+                rows.clear()
+        if problems and self.options.get("damage") == "fail":
+            raise InputError(problems[0])
+
+
+EXCHANGES = frozenset({"exchanges"})
