@@ -1,0 +1,344 @@
+"""The embedded broker: fetch sessions of 1,000 to 100,000 partitions (KIP-227's case), throughput beside librdkafka's
+mock cluster and a real single-node Kafka, idle sessions, cold start.
+
+    python tests/bench/bench_broker.py [--kafka] [--partitions N...]
+
+--kafka: a real Kafka 4.4 beside it (from Maven), for the sessions up to 10,000 partitions and the throughput.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+import resource
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from kcli.client.address import parse_bootstrap
+from kcli.client.calls import call_of
+from kcli.client.connection import Connection
+from kcli.client.properties import ClientConfig
+from kcli.records import build_batch
+from tests.broker.processes import served
+
+FETCH, PRODUCE, METADATA, CREATE_TOPICS = 1, 0, 3, 19
+DRAFT, INCREMENTAL_FETCH = "kip-227-draft", 30227
+FETCHES = 200
+RECORDS, SMALL, RECORD_BYTES = 200_000, 4_000, 1000
+
+
+class Peer:
+    """A connection that measures: bytes of a request and its response, and seconds."""
+
+    def __init__(self, connection: Connection, dialect: str | None) -> None:
+        self.connection, self.dialect = connection, dialect
+
+    async def ask(self, api_key: int, version: int, body: dict[str, Any]) -> tuple[dict[str, Any], int, int, float]:
+        made = call_of(api_key, version, self.dialect)
+        correlation = self.connection.next_correlation()
+        frame = made.encode(correlation, "bench", body)
+        start = time.perf_counter()
+        answer = await self.connection.exchange(frame, correlation, made.what)
+        seconds = time.perf_counter() - start
+        return made.decode(answer), len(frame) + 4, len(answer) + 4, seconds
+
+
+async def connect(bootstrap: str, dialect: str | None = None) -> Peer:
+    address = parse_bootstrap([bootstrap])[0]
+    return Peer(await Connection.open(address, ClientConfig({"bootstrap.servers": bootstrap})), dialect)
+
+
+async def make_topic(peer: Peer, partitions: int) -> str:
+    """A topic with so many partitions; its id."""
+    topic = {"name": f"many-{partitions}", "numPartitions": partitions, "replicationFactor": 1}
+    await peer.ask(CREATE_TOPICS, 7, {"topics": [topic], "timeoutMs": 300_000})
+    for _ in range(600):
+        wanted = {"topics": [{"name": topic["name"]}], "allowAutoTopicCreation": False}
+        answer = (await peer.ask(METADATA, 12, wanted))[0]["topics"][0]
+        if not answer["errorCode"] and len(answer["partitions"]) == partitions:
+            return str(answer["topicId"])
+        await asyncio.sleep(0.5)
+    raise SystemExit(f"no topic of {partitions} partitions")
+
+
+async def produce(peer: Peer, topic: str, partition: int) -> None:
+    records = build_batch([(1, None, b"changed", ())])
+    data = [{"name": topic, "partitionData": [{"index": partition, "records": records}]}]
+    await peer.ask(PRODUCE, 9, {"acks": 1, "timeoutMs": 1000, "topicData": data})
+
+
+class Final:
+    """Fetch v15 and its sessions."""
+
+    name = "final"
+
+    def __init__(self, topic: str, topic_id: str) -> None:
+        self.topic, self.topic_id, self.session, self.epoch = topic, topic_id, 0, 0
+
+    def request(self, moved: dict[int, int]) -> tuple[int, int, dict[str, Any]]:
+        rows = [{"partition": at, "fetchOffset": offset, "partitionMaxBytes": 1 << 20} for at, offset in moved.items()]
+        body: dict[str, Any] = {"maxWaitMs": 500, "minBytes": 1, "sessionId": self.session, "sessionEpoch": self.epoch}
+        return FETCH, 15, body | {"topics": [{"topicId": self.topic_id, "partitions": rows}] if rows else []}
+
+    def take(self, answer: dict[str, Any]) -> int:
+        assert answer["errorCode"] == 0, answer["errorCode"]
+        self.session, self.epoch = answer["sessionId"], self.epoch + 1
+        return sum(len(topic["partitions"]) for topic in answer["responses"])
+
+
+class Drafted:
+    """The draft's full fetch (v7-draft) and its IncrementalFetch."""
+
+    name = "draft"
+
+    def __init__(self, topic: str, topic_id: str) -> None:
+        self.topic, self.uuid = topic, 0
+
+    def request(self, moved: dict[int, int]) -> tuple[int, int, dict[str, Any]]:
+        if not self.uuid:
+            most = {"partitionMaxBytes": 1 << 20}
+            wanted = [most | {"partition": at, "fetchOffset": offset} for at, offset in moved.items()]
+            full: dict[str, Any] = {"maxWaitMs": 500, "minBytes": 1, "isolationLevel": 0}
+            return FETCH, 7, full | {"topics": [{"topic": self.topic, "partitions": wanted}]}
+        rows = [{"partitionId": str(at), "fetchOffset": offset, "maxBytes": 1 << 20} for at, offset in moved.items()]
+        body: dict[str, Any] = {"uuid": self.uuid, "maxWaitTime": 500, "minBytes": 1, "isolationLevel": 0}
+        return INCREMENTAL_FETCH, 0, body | {"topics": [{"topicName": self.topic, "partitions": rows}] if rows else []}
+
+    def take(self, answer: dict[str, Any]) -> int:
+        assert answer.get("errorCode", 0) == 0, answer["errorCode"]
+        self.uuid = answer["uuid"]
+        topics = answer.get("topics", answer.get("responses", ()))
+        return sum(len(topic["partitions"]) for topic in topics)
+
+
+async def measure_session(bootstrap: str, kind: type[Final | Drafted], partitions: int, label: str) -> None:
+    """A full fetch, then one partition changed before each incremental one."""
+    peer = await connect(bootstrap, DRAFT if kind is Drafted else None)
+    topic_id = await make_topic(peer, partitions)
+    session = kind(f"many-{partitions}", topic_id)
+    start = [await produced_before(peer, session.topic)]
+    key, version, body = session.request(dict.fromkeys(range(partitions), 0) | {0: start[0]})
+    full = await peer.ask(key, version, body | {"maxWaitMs": 0})
+    session.take(full[0])
+    moved: dict[int, int] = {}
+    rows = []
+    for number in range(FETCHES):
+        await produce(peer, session.topic, 0)
+        answer = await peer.ask(*session.request(moved))
+        told = session.take(answer[0])
+        moved = {0: start[0] + number + 1}
+        if told == 1:
+            rows.append(answer[1:])
+    sent, got = (statistics.median(row[at] for row in rows) for at in (0, 1))
+    millis = statistics.median(row[2] for row in rows) * 1000
+    saved = (full[1] + full[2]) / (sent + got)
+    whole = f"full {full[1] + full[2]:>11,} bytes {full[3] * 1000:8.1f} ms"
+    part = f"incremental {sent + got:4.0f} bytes {millis:6.3f} ms"
+    print(f"   {label:6} {kind.name:6}{partitions:8} partitions   {whole}   {part}   bytes 1/{saved:,.0f}")
+    await peer.connection.close()
+
+
+async def produced_before(peer: Peer, topic: str) -> int:
+    body = {"topics": [{"name": topic, "partitions": [{"partitionIndex": 0, "timestamp": -1}]}]}
+    answer = (await peer.ask(2, 5, body))[0]
+    return int(answer["topics"][0]["partitions"][0]["offset"])
+
+
+def bench_sessions(counts: list[int], kafka: str | None) -> None:
+    print("   KIP-227: one partition changes before each fetch (median of 200)")
+    with served("--schema", DRAFT) as broker:
+        for kind in (Final, Drafted):
+            for partitions in counts:
+                asyncio.run(measure_session(broker.bootstrap, kind, partitions, "kcli"))
+    for partitions in (1_000, 10_000) if kafka else ():
+        asyncio.run(measure_session(kafka or "", Final, partitions, "Kafka"))
+
+
+# --- throughput
+
+
+def settings(bootstrap: str, **more: Any) -> dict[str, Any]:
+    return {"bootstrap.servers": bootstrap, "log_level": 0} | {name.replace("_", "."): v for name, v in more.items()}
+
+
+def produce_records(confluent_kafka: Any, bootstrap: str, topic: str, count: int) -> float:
+    """MB/s."""
+    producer = confluent_kafka.Producer(
+        settings(bootstrap, linger_ms=5, batch_size=500_000, queue_buffering_max_kbytes=1_000_000)
+    )
+    value = os.urandom(RECORD_BYTES)
+    start = time.perf_counter()
+    for number in range(count):
+        while True:
+            try:
+                producer.produce(topic, value, partition=0)
+                break
+            except BufferError:
+                producer.poll(0.01)
+        if number % 1000 == 0:
+            producer.poll(0)
+    producer.flush()
+    return count * RECORD_BYTES / 1e6 / (time.perf_counter() - start)
+
+
+def consume_records(confluent_kafka: Any, bootstrap: str, topic: str, count: int, passes: int = 1) -> float:
+    """MB/s, reading the same records so many times, from the first record on."""
+    more = {"group_id": "bench", "auto_offset_reset": "earliest", "fetch_message_max_bytes": 10 << 20}
+    consumer = confluent_kafka.Consumer(settings(bootstrap, **more) | {"queued.max.messages.kbytes": 500_000})
+    place = confluent_kafka.TopicPartition(topic, 0, 0)
+    consumer.assign([place])
+    total, start = 0, 0.0
+    for number in range(passes + 1):
+        got = 0
+        while got < count:
+            messages = consumer.consume(count - got, 5.0)
+            assert messages, f"{got} of {count} records came"
+            got += len(messages)
+        if number == 0:
+            # The first time is for connecting, and for one pass: what is measured are the others.
+            start = time.perf_counter()
+        else:
+            total += got
+        if number < passes:
+            consumer.seek(place)
+    seconds = time.perf_counter() - start
+    consumer.close()
+    return total * RECORD_BYTES / 1e6 / seconds
+
+
+@contextmanager
+def mock_cluster(confluent_kafka: Any) -> Iterator[str]:
+    """librdkafka's own mock cluster, in this process; its address stands in what it logs."""
+    said = tempfile.TemporaryFile()  # noqa: SIM115  holds stderr for a moment
+    kept = os.dup(2)
+    os.dup2(said.fileno(), 2)
+    try:
+        mock = confluent_kafka.Producer({"bootstrap.servers": "mock", "test.mock.num.brokers": 1})
+        mock.poll(0.2)
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+    said.seek(0)
+    found = re.search(rb"replaced with (127\.0\.0\.1:\d+)", said.read())
+    assert found is not None, "the mock cluster did not say where it is"
+    yield found[1].decode()
+    del mock
+
+
+def bench_throughput(kafka: str | None) -> None:
+    import confluent_kafka
+
+    print(f"   records of {RECORD_BYTES} bytes, librdkafka as the client, one partition, interleaved, best of 3 (MB/s)")
+    figures: dict[tuple[str, str], float] = {}
+
+    def note(name: str, what: str, speed: float) -> None:
+        figures[name, what] = max(figures.get((name, what), 0.0), speed)
+
+    with served() as broker, mock_cluster(confluent_kafka) as mock:
+        servers = {"kcli": broker.bootstrap, "mock": mock} | ({"Kafka": kafka} if kafka else {})
+        for run in range(3):
+            for name, bootstrap in servers.items():
+                small, big = f"small-{run}", f"big-{run}"
+                produce_records(confluent_kafka, bootstrap, small, SMALL)
+                # The mock keeps the last 5 MB, so its records are few, and read again and again.
+                note(name, "consume 4 MB, 20 times", consume_records(confluent_kafka, bootstrap, small, SMALL, 20))
+                note(name, "produce 200 MB", produce_records(confluent_kafka, bootstrap, big, RECORDS))
+                if name != "mock":
+                    note(name, "consume 200 MB", consume_records(confluent_kafka, bootstrap, big, RECORDS))
+    for (name, what), speed in sorted(figures.items(), key=lambda each: each[0][1]):
+        ratio = figures["kcli", what] / speed
+        print(f"   {what:24} {name:6} {speed:8.0f}   kcli / {name} {ratio:5.2f}")
+
+
+# --- idle sessions and cold start
+
+
+def bench_idle(sessions: int = 1000) -> None:
+    async def work(bootstrap: str, pid: int) -> None:
+        maker = await connect(bootstrap)
+        topic_id = await make_topic(maker, 10)
+        before = memory(pid)
+        peers = [await connect(bootstrap) for _ in range(sessions)]
+        for peer in peers:
+            made = Final("many-10", topic_id)
+            key, version, body = made.request(dict.fromkeys(range(10), 0))
+            body["maxWaitMs"] = 0
+            made.take((await peer.ask(key, version, body))[0])
+            key, version, body = made.request({})
+            body["maxWaitMs"] = 60_000
+            frame = call_of(key, version, None).encode(0, "idle", body)
+            peer.connection.exchange(frame, None, "fetch", seconds=120).add_done_callback(
+                lambda future: future.exception()
+            )
+        await asyncio.sleep(0.5)
+        used = cpu(pid)
+        await asyncio.sleep(3)
+        idle = (cpu(pid) - used) / 3
+        each = (memory(pid) - before) / sessions
+        what = f"{sessions} connections, a session of 10 partitions and a waiting fetch each"
+        print(f"   {what}: {each:.1f} KiB each, CPU {idle * 100:.1f} %")
+        for peer in peers:
+            await peer.connection.close()
+
+    with served("--config", "max.incremental.fetch.session.cache.slots=100000") as broker:
+        asyncio.run(work(broker.bootstrap, broker.process.pid))
+
+
+def memory(pid: int) -> int:
+    """KiB resident."""
+    text = Path(f"/proc/{pid}/status").read_text()
+    return int(text.partition("VmRSS:")[2].split()[0])
+
+
+def cpu(pid: int) -> float:
+    """Seconds used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def bench_cold_start() -> None:
+    async def first_answer(bootstrap: str) -> None:
+        peer = await connect(bootstrap)
+        await peer.ask(METADATA, 12, {"topics": None})
+        await peer.connection.close()
+
+    seconds = []
+    for _ in range(5):
+        start = time.perf_counter()
+        with served() as broker:
+            asyncio.run(first_answer(broker.bootstrap))
+            seconds.append(time.perf_counter() - start)
+    print(
+        f"   cold start to the first answered request: {min(seconds):.2f} s best, {statistics.median(seconds):.2f} s median of 5"
+    )
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--kafka", action="store_true")
+    options.add_argument("--partitions", type=int, nargs="*", default=[1_000, 10_000, 100_000])
+    given = options.parse_args()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard != resource.RLIM_INFINITY else max(soft, 8192), hard))
+    bench_cold_start()
+    bench_idle()
+    if not given.kafka:
+        bench_sessions(given.partitions, None)
+        bench_throughput(None)
+        return
+    from tests.real.lab import Cluster
+
+    with Cluster("4.4.0") as cluster:
+        bench_sessions(given.partitions, cluster.bootstrap)
+        bench_throughput(cluster.bootstrap)
+
+
+if __name__ == "__main__":
+    main()
