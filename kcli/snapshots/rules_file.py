@@ -12,6 +12,7 @@ from kcli.snapshots.walk import PROBLEMS
 __all__: list[str] = []
 
 HEADER, FOOTER, KRAFT_VERSION, KRAFT_VOTERS = 3, 4, 5, 6
+STANDARD_INPUT = "standard input"  # which has no name to be wrong
 STATES = {
     "part": "the name says that it is unfinished (.part)",
     "deleted": "the name says that it is about to be deleted (.deleted)",
@@ -22,6 +23,8 @@ FORM = "<20-digit end offset>-<10-digit epoch>.checkpoint"
 
 @rule("name")
 def judge_name(found: Evidence) -> Iterator[Judged]:
+    if found.file == STANDARD_INPUT:
+        return
     if found.name is None:
         if found.is_snapshot:
             yield (
@@ -150,12 +153,14 @@ def judge_snapshot_controls(found: Evidence) -> Iterator[Judged]:
 
 @rule("voters")
 def judge_voters(found: Evidence) -> Iterator[Judged]:
-    """KIP-853: a quorum of kraft.version 1 keeps its voters in the snapshot, one of version 0 does not."""
+    """KIP-853: a quorum of kraft.version 1 keeps its voters in the snapshot, one of version 0 does not. (Before the first
+    record a node may know none: `kafka-storage format --no-initial-controllers` writes such a snapshot.)"""
     if not found.is_snapshot:
         return
     version, voters = control_value(found.controls, KRAFT_VERSION), control_value(found.controls, KRAFT_VOTERS)
     level = int(version["kRaftVersion"]) if version else 0
-    if level >= 1 and voters is None:
+    first = found.name is not None and found.name.id.end_offset == 0
+    if level >= 1 and voters is None and not first:
         yield "error", None, f"KRAFT_VERSION {level} without KRAFT_VOTERS"
     if voters is not None and level < 1:
         yield "error", None, "KRAFT_VOTERS in a snapshot of KRAFT_VERSION 0"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from kcli.schemas.catalog import catalog
 from kcli.snapshots.decoding import upper_snake
@@ -158,8 +159,12 @@ def look_again(found: Evidence, topics: set[bytes]) -> Doubles:
             if end - start >= 20 and number in seen[topic]:
                 twice[topic].append((number, offset))
             seen[topic].add(number)
-    missing = {topic: [n for n in range(max(ids, default=0)) if n not in ids][:10] for topic, ids in seen.items()}
-    return {topic: (twice[topic], missing[topic]) for topic in topics}
+    return {topic: (twice[topic], missing_below(seen[topic])) for topic in topics}
+
+
+def missing_below(ids: set[int], most: int = 10) -> list[int]:
+    """The first ids that are not there below the highest."""
+    return list(islice((number for number in range(max(ids, default=0)) if number not in ids), most))
 
 
 @rule("partition")

@@ -204,7 +204,10 @@ def provenance_text(provenance: Provenance) -> str:
 def java_time(ms: int) -> str:
     """An instant as java.time prints a ZonedDateTime: no seconds where there are none."""
     seconds, rest = divmod(ms, 1000)
-    text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M")
+    try:
+        text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M")
+    except (OverflowError, ValueError, OSError):
+        return f"{ms} ms"  # no time of this age
     if rest or seconds % 60:
         text += f":{seconds % 60:02d}" + (f".{rest:03d}" if rest else "")
     return text + "Z[UTC]"

@@ -149,7 +149,8 @@ def header_records(image: Image) -> list[tuple[int, bytes]]:
     if image.kraft_version:
         version = {"version": 0, "kRaftVersion": image.kraft_version}
         records.append((KRAFT_VERSION, messages.data("KRaftVersionRecord", 0).write(version)))
-        voters = {"version": 0, "voters": image.voters or []}
+    if image.kraft_version and image.voters is not None:
+        voters = {"version": 0, "voters": image.voters}
         records.append((KRAFT_VOTERS, messages.data("VotersRecord", 0).write(voters)))
     return records
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import io
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -85,6 +87,12 @@ def test_the_table_and_quiet(capfd: Captured) -> None:
     assert "error  footer" in text
     assert text.rstrip().endswith("1 error")
     assert main(["snapshot", "verify", str(damaged("many-batches")), "--format", "table", "--quiet"]) == 0
+    assert capfd.readouterr().out == ""
+
+
+def test_standard_input_has_no_name_to_be_wrong(monkeypatch: pytest.MonkeyPatch, capfd: Captured) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(damaged("wrong-name-log").read_bytes())))
+    assert main(["snapshot", "verify", "-"]) == 0
     assert capfd.readouterr().out == ""
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from kcli.records.builder import build_batch, build_control_batch
 from kcli.snapshots.decoding import Decoder
-from kcli.snapshots.rules_records import is_plain
+from kcli.snapshots.rules_records import is_plain, missing_below
 from kcli.snapshots.verification import verify
 from tests.snapshots.made import DIRECTORIES, NAME, OTHER_ID, TOPIC_ID, broker, partition
 
@@ -66,6 +66,12 @@ def test_records_that_don_t(records: list[Record], severity: str, rule: str, tex
     assert any((each[0], each[1]) == (severity, rule) and text in each[2] for each in found), found
     if severity == "note":
         assert not [each for each in found if each[0] == "error"]
+
+
+def test_a_partition_id_out_of_all_bounds_costs_nothing() -> None:
+    assert missing_below({0, 2**31 - 1}, 3) == [1, 2, 3]
+    found = of(LEVEL, *BROKERS, TOPIC, part(0), part(2**31 - 1))
+    assert [each[:2] for each in found] == [("note", "duplicate-partition")]
 
 
 def test_a_file_without_a_level_is_of_the_time_before() -> None:

@@ -45,6 +45,7 @@ def test_doubles_as_java_prints_them(value: float, text: str) -> None:
         (1795223773000, "2026-11-21T01:16:13Z[UTC]"),
         (1795223760000, "2026-11-21T01:16Z[UTC]"),
         (-1, "1969-12-31T23:59:59.999Z[UTC]"),
+        (1 << 62, "4611686018427387904 ms"),
     ],
 )
 def test_times_as_java_prints_them(ms: int, time: str) -> None:
