@@ -5,7 +5,8 @@ Kafka classes: RecordBatch, DefaultRecordBatch (magic 2), AbstractLegacyRecordBa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from typing_extensions import Buffer
@@ -30,6 +31,9 @@ class Record(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
+
+
+_record: Callable[[recordvalues.Row], Record] = partial(tuple.__new__, Record)
 
 
 class Batch:
@@ -150,8 +154,7 @@ class Batch:
     def records(self) -> Iterator[Record]:
         """The records, also a control batch's. DecodeError at the first that can't be read, behind those before it."""
         rows, problem = self._read()
-        for row in rows:
-            yield Record._make(row)
+        yield from map(_record, rows)
         if problem is not None:
             raise self._error(problem)
 
