@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.clock import parse_instant
-from kcli.errors import InputError
+from kcli.errors import InputError, UsageError
 from kcli.sessions.ledger import Ledger
 from kcli.sessions.trace import FETCH, FetchExchange
 
@@ -77,7 +77,7 @@ class Feeder:
         self.exchanges += 1
         try:
             self._row(row)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, UsageError) as error:
             what = f"{type(error).__name__} {error}" if not isinstance(error, KeyError) else f"no {error}"
             raise InputError(f"no exchange as `kcli decode pcap --format jsonl` prints it: {what}") from None
 

@@ -18,7 +18,7 @@ QUIET = Result(5, 5, 0)
 def opened(*partitions: Partition, result: Result = QUIET) -> tuple[BrokerSessions, int]:
     broker = BrokerSessions(FetchSessionCache(8, rng=random.Random(1)))
     request = FetchRequest(0, 0, {partition: Position(5) for partition in partitions})
-    response = broker.begin(request, 0).answer({partition: result for partition in partitions}, 0)
+    response = broker.begin(request, 0).answer(dict.fromkeys(partitions, result), 0)
     assert list(response.partitions) == list(partitions)
     return broker, response.session_id
 

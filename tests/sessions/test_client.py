@@ -1,4 +1,4 @@
-"""What the client machine sends, and what it makes of answers; histories of loss and repetition are in test_histories."""
+"""What the client machine sends, and what it makes of answers; loss and repetition are in test_histories."""
 
 from __future__ import annotations
 

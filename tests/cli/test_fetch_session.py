@@ -1,0 +1,140 @@
+"""`kcli fetch-session explain` and `lint`, as a user calls them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.cli.main import main
+from tests.bench.fetch_capture import write_capture
+from tests.sessions.captured import DATA, rows_of
+from tests.sessions.test_checks import an_unmoved_partition_is_asked_for_again, the_right_epoch_is_refused
+
+EVICTION = str(DATA / "fetch-session-eviction.jsonl.gz")
+LINT, EXPLAIN = ["fetch-session", "lint"], ["fetch-session", "explain"]
+
+
+def written(path: Path, rows: list[Any]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+@pytest.fixture
+def refused(tmp_path: Path) -> str:
+    rows = rows_of("fetch-session-eviction")
+    the_right_epoch_is_refused(rows)
+    return written(tmp_path / "refused.jsonl", rows)
+
+
+def test_a_clean_capture(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*LINT, EVICTION]) == 0
+    out, err = capsys.readouterr()
+    assert out == "" and "537 fetches, 22 sessions: nothing to find fault with" in err
+    assert main([*LINT, "--quiet", EVICTION]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_finding_is_a_line_that_names_frame_session_and_rule(
+    refused: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*LINT, refused]) == 1
+    out, err = capsys.readouterr()
+    assert out.count("\n") == 1 and "1 error" in err
+    for part in (
+        "2026-11-21T01:40:",
+        "127.0.0.1:21270-127.0.0.1:44382 #13",
+        "session 93695179",
+        "epoch-refused (broker)",
+    ):
+        assert part in out
+
+
+def test_findings_as_json(refused: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*LINT, "--format", "jsonl", refused]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["rule"], found["side"], found["severity"]) == ("epoch-refused", "broker", "error")
+    assert (found["sessionId"], found["correlationId"], found["clientId"]) == (93695179, 13, "sess-6")
+
+
+def test_notes_leave_the_exit_code_at_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = rows_of("fetch-session-eviction")
+    an_unmoved_partition_is_asked_for_again(rows)
+    path = written(tmp_path / "a.jsonl", rows)
+    assert main([*LINT, path]) == 0
+    assert "asked-again (client, note)" in capsys.readouterr().out
+    assert main([*LINT, "--no-notes", path]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_sessions_as_json_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*EXPLAIN, EVICTION]) == 0
+    made = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len([each for each in made if each["sessionId"]]) == 22
+    assert main([*EXPLAIN, "--client-id", "sess-6", EVICTION]) == 0
+    assert {json.loads(line)["clientId"] for line in capsys.readouterr().out.splitlines()} == {"sess-6"}
+    assert main([*EXPLAIN, "--session", "93695179", EVICTION]) == 0
+    assert [json.loads(line)["end"] for line in capsys.readouterr().out.splitlines()] == ["evicted"]
+
+
+def test_captures_and_ports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "made.pcap"
+    write_capture(path, sessions=3, partitions=20, fetches=60, changes=2)
+    assert main([*EXPLAIN, str(path)]) == 0
+    assert [json.loads(line)["fetches"] for line in capsys.readouterr().out.splitlines()] == [20, 20, 20]
+    for other in (str(path), EVICTION):
+        assert main([*EXPLAIN, "--port", "9", other]) == 0
+        assert capsys.readouterr().out == ""
+    assert main([*EXPLAIN, "--port", "21270", EVICTION]) == 0
+    assert capsys.readouterr().out.count("\n") > 22
+
+
+def test_several_captures_are_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = rows_of("fetch-session-eviction")
+    parts = [written(tmp_path / f"{n}.jsonl", part) for n, part in enumerate((rows[:200], rows[200:]))]
+    assert main([*EXPLAIN, *parts]) == 0
+    split = capsys.readouterr().out
+    assert main([*EXPLAIN, EVICTION]) == 0
+    assert capsys.readouterr().out == split
+
+
+def test_standard_input_of_either_kind(tmp_path: Path) -> None:
+    path = tmp_path / "made.pcap"
+    write_capture(path, sessions=3, partitions=20, fetches=60, changes=2)
+    for data, fetches in (
+        (path.read_bytes(), "60 fetches"),
+        (json.dumps(rows_of("mid-stream")[2]).encode(), "1 fetches"),
+    ):
+        command = [sys.executable, "-m", "kcli.cli.main", *LINT, "-"]
+        done = subprocess.run(command, input=data, capture_output=True, check=False)
+        assert (done.returncode, done.stdout) == (0, b"") and fetches in done.stderr.decode()
+
+
+def test_lines_that_make_no_sense_are_named_and_the_rest_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.jsonl"
+    lines = [json.dumps(row) for row in rows_of("fetch-session-eviction")]
+    path.write_text("\n".join([lines[0], "not JSON", '{"requestHeader": {}}', *lines[1:]]))
+    assert main([*EXPLAIN, str(path)]) == 3
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) > 20
+    assert f"{path}: line 2: not a line of JSON" in err and f"{path}: line 3: no exchange as" in err
+
+
+def test_a_file_that_is_neither(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.gif"
+    path.write_bytes(b"GIF89a" + bytes(100))
+    assert main([*LINT, "-q", str(path)]) == 3
+    assert "not a capture" in capsys.readouterr().err
+    assert main([*LINT, str(tmp_path / "nothing")]) == 3
+
+
+def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(LINT) == 2
+    assert main([*EXPLAIN, "--format", "xml", EVICTION]) == 2
+    capsys.readouterr()

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kcli.errors import InputError
+from kcli.sessions.feeder import Feeder, times
+from kcli.sessions.ledger import Ledger
+from tests.sessions.captured import Row, fetches, rows_of
+
+
+def one_fetch() -> Row:
+    return fetches(rows_of("fetch-session-eviction"))[0]
+
+
+def test_a_line_of_a_brokers_request_log_will_do() -> None:
+    """It has no time, no bytes, and says the size of records in another way; its connection has two numbers more."""
+    row = one_fetch()
+    for name in ("timestamp", "requestBytes", "responseBytes", "latencyMs"):
+        del row[name]
+    row["connection"] += "-0-5"
+    for topic in row["response"]["responses"]:
+        for part in topic["partitions"]:
+            part["recordsSizeInBytes"] = part.pop("records")["sizeInBytes"]
+    ended: list[Any] = []
+    ledger = Ledger(on_end=ended.append)
+    Feeder(ledger).row(row)
+    ledger.close()
+    assert ended[0].records_bytes > 0 and ended[0].server == "127.0.0.1:21270"
+    assert ended[0].connection == row["connection"].removesuffix("-0-5")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"requestHeader": None}, "TypeError"),
+        ({"connection": "nowhere"}, "nowhere"),
+        ({"request": {}}, "no 'topics'"),
+        ({"timestamp": "yesterday"}, "yesterday"),
+    ],
+)
+def test_lines_that_are_no_exchange(change: Row, reason: str) -> None:
+    with pytest.raises(InputError, match="no exchange as") as raised:
+        Feeder(Ledger()).row({**one_fetch(), **change})
+    assert reason in str(raised.value)
+
+
+def test_a_body_that_could_not_be_decoded_blurs_its_connection() -> None:
+    ledger = Ledger()
+    feeder = Feeder(ledger)
+    feeder.row(one_fetch())
+    session = next(iter(ledger.sessions.values()))
+    feeder.row({**one_fetch(), "response": None})
+    assert feeder.skipped == 1 and not session.complete
+
+
+def test_other_exchanges_are_passed_over_and_events_blur() -> None:
+    ledger = Ledger()
+    feeder = Feeder(ledger)
+    feeder.row(one_fetch())
+    session = next(iter(ledger.sessions.values()))
+    produce = {"requestHeader": {"requestApiKey": 0}, "request": {}, "response": None}
+    feeder.row({**one_fetch(), **produce})
+    feeder.row({"event": "unanswered-at-end", "connection": session.connection})
+    feeder.row({"event": "gap", "connection": "127.0.0.1:21270-127.0.0.1:9"})
+    assert session.complete and ledger.fetches == 1
+    feeder.row({"event": "gap", "connection": session.connection, "timestamp": "2026-11-21T01:40:16Z"})
+    assert not session.complete
+
+
+def test_topic_names_that_a_line_brings() -> None:
+    row = one_fetch()
+    ledger = Ledger()
+    Feeder(ledger).row(row)
+    assert ledger.offsets.names == {row["request"]["topics"][0]["topicId"]: "narrow"}
+
+
+def test_times_of_a_line() -> None:
+    assert times({"timestamp": "1970-01-01T00:00:01Z", "latencyMs": 2.5}) == (10**9, 10**9 + 2_500_000)
+    assert times({"timestamp": "1970-01-01T00:00:01Z", "latencyMs": None}) == (10**9, None)
+    assert times({}) == (0, None)

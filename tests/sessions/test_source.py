@@ -1,0 +1,46 @@
+"""A capture's bytes, through the engine, the kernel and the ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.errors import InputError
+from kcli.sessions.explain import session_dict
+from kcli.sessions.feeder import Feeder
+from kcli.sessions.ledger import Ledger
+from kcli.sessions.source import SessionSource
+from kcli.sessions.state import new_kernel
+from tests.bench.fetch_capture import write_capture
+
+
+def follow(path: Path, kernel: Any) -> tuple[list[Any], int]:
+    ended: list[Any] = []
+    found: list[Any] = []
+    ledger = Ledger(found.append, ended.append, kernel)
+    SessionSource([str(path)], Feeder(ledger)).run()
+    ledger.close()
+    assert found == []
+    return [session_dict(session, {}) for session in ended], ledger.fetches
+
+
+def test_with_and_without_the_kernel(tmp_path: Path) -> None:
+    path = tmp_path / "made.pcap"
+    write_capture(path, sessions=5, partitions=60, fetches=400, changes=4)
+    kernel = new_kernel()
+    fast, slow = follow(path, kernel), follow(path, None)
+    assert fast == slow and fast[1] == 400 and len(fast[0]) == 5
+    assert all(made["fetches"] == 80 and made["full"] == 1 and made["saved"] > 5 for made in fast[0])
+    assert kernel is None or kernel.fetches == 400
+
+
+def test_a_file_that_ends_too_early_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    path = tmp_path / "cut.pcap"
+    write_capture(path, sessions=2, partitions=10, fetches=40, changes=2)
+    path.write_bytes(path.read_bytes()[:-100])
+    ledger = Ledger(kernel=new_kernel())
+    with pytest.raises(InputError, match="ends in the middle"):
+        SessionSource([str(path)], Feeder(ledger)).run()
+    assert ledger.fetches >= 38
