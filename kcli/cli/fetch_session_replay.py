@@ -70,6 +70,9 @@ def replay_command(
 ) -> int:
     """Run the fetch sessions in FILE... against a broker, and lay what it answers beside what was captured.
 
+    Without --bootstrap the broker is one rebuilt from the captures, in this process, which knows at each fetch what the
+    captured one knew.
+
     FILE: a capture, or the lines of `kcli decode pcap --format jsonl`, edited or not; - is standard input. Several
     captures are read as one. All captured
     connections run at once, in the captured rhythm (or --speed). Session ids and topic ids are the live broker's own.
