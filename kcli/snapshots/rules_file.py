@@ -153,8 +153,10 @@ def judge_snapshot_controls(found: Evidence) -> Iterator[Judged]:
 
 @rule("voters")
 def judge_voters(found: Evidence) -> Iterator[Judged]:
-    """KIP-853: a quorum of kraft.version 1 keeps its voters in the snapshot, one of version 0 does not. (Before the first
-    record a node may know none: `kafka-storage format --no-initial-controllers` writes such a snapshot.)"""
+    """KIP-853: a quorum of kraft.version 1 keeps its voters in the snapshot, one of version 0 does not.
+
+    Before its first record a node may know none: `kafka-storage format --no-initial-controllers` writes such a file.
+    """
     if not found.is_snapshot:
         return
     version, voters = control_value(found.controls, KRAFT_VERSION), control_value(found.controls, KRAFT_VOTERS)
