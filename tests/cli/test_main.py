@@ -35,9 +35,10 @@ PINNED = """
     fetch-session explain
     fetch-session lint
     fetch-session replay
-    produce
+    pipeline report
     pipeline run
     pipeline tables
+    produce
     schema diff
     schema import
     schema list
