@@ -1,4 +1,4 @@
-"""Record batches beside Apache Kafka's own code: down-conversion (kafka-clients 3.9.1) and segments (kafka-dump-log 4.4.0).
+"""Record batches beside Kafka's own code: down-conversion (kafka-clients 3.9.1), segments (kafka-dump-log 4.4.0).
 
     python tests/bench/bench_records.py [kernel] [process] [memory] [chunks] [dump]      some parts, or all
 
@@ -74,6 +74,10 @@ def timed(command: Sequence[str], out: str = os.devnull) -> tuple[float, float, 
     return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
+def told(run: tuple[float, float, float]) -> str:
+    return f"{run[0]:.2f} s ({run[1]:.2f} of processors), {run[2]:.0f} MiB"
+
+
 def best(run: Callable[[], float], rounds: int = ROUNDS) -> float:
     return min(run() for _ in range(rounds))
 
@@ -116,19 +120,17 @@ def bench_kernel(folder: Path) -> None:
 
 def bench_process(folder: Path) -> None:
     path, out = small(folder, 100), folder / "out.bin"
-    ours = [KCLI + ["down-convert", str(path), "--to-magic", "1", "-o", str(out)]] * 3
+    ours = [[*KCLI, "down-convert", str(path), "--to-magic", "1", "-o", str(out)]] * 3
     java = [oracle("down", path, 1, out, "--path", "chunks")] * 3
     pairs = [(timed(a), timed(b)) for a, b in zip(ours, java, strict=True)]
     mine, theirs = min(a for a, _ in pairs), min(b for _, b in pairs)
     print(f"one cold process, {path.stat().st_size / MIB:.0f} MiB of 100 B (wanted: half of Java's time, 60 MiB)")
-    print(
-        f"  kcli {mine[0]:.2f} s, {mine[2]:.0f} MiB   Java {theirs[0]:.2f} s, {theirs[2]:.0f} MiB   {theirs[0] / mine[0]:.1f}x"
-    )
+    print(f"  kcli {told(mine)}   Java {told(theirs)}   {theirs[0] / mine[0]:.1f}x")
     path = great(folder)
-    mine = timed(KCLI + ["down-convert", str(path), "--to-magic", "1", "-o", os.devnull])
+    mine = timed([*KCLI, "down-convert", str(path), "--to-magic", "1", "-o", os.devnull])
     theirs = timed(oracle("down", path, 1, os.devnull, "--path", "chunks", heap="64m"))
-    print(f"  {path.stat().st_size / MIB:.0f} MiB of 1 kB: kcli {mine[0]:.2f} s, {mine[2]:.0f} MiB   ", end="")
-    print(f"java -Xmx64m {theirs[0]:.2f} s, {theirs[2]:.0f} MiB   {theirs[0] / mine[0]:.1f}x (2x, 64 MiB)")
+    print(f"  {path.stat().st_size / MIB:.0f} MiB of 1 kB: kcli {told(mine)}   ", end="")
+    print(f"java -Xmx64m {told(theirs)}   {theirs[0] / mine[0]:.1f}x (2x, 64 MiB)")
 
 
 MEMORY_LIMIT = 200 * MIB
@@ -149,12 +151,11 @@ print(sent + sum(map(len, held)))
 
 
 def bench_memory(folder: Path) -> None:
-    """KIP-283's own test: 1 kB records in 250 partitions, a megabyte of each in one fetch of 250 MB, and 200 MB of memory."""
+    """KIP-283's own test: 1 kB records in 250 partitions, a fetch of 250 MB, a megabyte of each, 200 MB of memory."""
     spec = "codec=none,key=8,value=1000,records=15,data=text"
     path = make(folder, "partition.log", 3_500_000, spec, 15300)
-    print(
-        f"a fetch of 250 partitions at 1 MB, {MEMORY_LIMIT // MIB} MiB of address space (wanted: lazy lives, eager dies)"
-    )
+    limit = f"{MEMORY_LIMIT // MIB} MiB of address space"
+    print(f"a fetch of 250 partitions at 1 MB, {limit} (wanted: lazy lives, eager dies)")
     for name, lazy in (("lazy", True), ("eager", False)):
         code = PARTITION.format(limit=MEMORY_LIMIT, path=str(path), lazy=lazy)
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -181,9 +182,7 @@ def dump_log(path: Path, *options: str) -> list[str]:
 
 
 def bench_dump(folder: Path) -> None:
-    print(
-        "decode segment --format jsonl, whole processes, seconds: kcli, kafka-dump-log, ratio (wanted); processor seconds"
-    )
+    print("decode segment --format jsonl, processes: kcli, kafka-dump-log, ratio of the wall times (wanted)")
     for name, codec, records, options, wanted in (
         ("batches", "none", "batches", [], 20),
         ("full", "none", "full", ["--print-data-log"], 20),
@@ -194,14 +193,11 @@ def bench_dump(folder: Path) -> None:
         log = path.parent / "00000000000000000000.log"
         log.unlink(missing_ok=True)
         log.symlink_to(path)
-        command = KCLI + ["decode", "segment", str(path), "--format", "jsonl", "--records", records]
+        command = [*KCLI, "decode", "segment", str(path), "--format", "jsonl", "--records", records]
         ours = min(timed(command) for _ in range(3))
         java = timed(dump_log(log, *options))
-        print(
-            f"  {name:10} {path.stat().st_size / MIB:5.0f} MiB {ours[0]:7.2f} {java[0]:7.2f} {java[0] / ours[0]:6.1f}x ({wanted}x)",
-            end="",
-        )
-        print(f"   {ours[1]:.2f} {java[1]:.2f}; {ours[2]:.0f} MiB, {java[2]:.0f} MiB")
+        print(f"  {name:10} {path.stat().st_size / MIB:5.0f} MiB   ", end="")
+        print(f"kcli {told(ours)}   Java {told(java)}   {java[0] / ours[0]:.1f}x ({wanted}x)", flush=True)
 
 
 PARTS: dict[str, Callable[[Path], None]] = {
