@@ -89,9 +89,13 @@ class History:
     def of(cls, exchanges: Iterable[object]) -> History:
         """From the items that `kcli.capture.exchanges.read` gives, in their order."""
         made = cls()
-        for item in exchanges:
-            if isinstance(item, Exchange):
-                made.add(item)
+        try:
+            for item in exchanges:
+                if isinstance(item, Exchange):
+                    made.add(item)
+        except BaseException:
+            made.close()
+            raise
         made.settle()
         return made
 

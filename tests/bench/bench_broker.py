@@ -315,9 +315,8 @@ def bench_cold_start() -> None:
         with served() as broker:
             asyncio.run(first_answer(broker.bootstrap))
             seconds.append(time.perf_counter() - start)
-    print(
-        f"   cold start to the first answered request: {min(seconds):.2f} s best, {statistics.median(seconds):.2f} s median of 5"
-    )
+    median = statistics.median(seconds)
+    print(f"   cold start to the first answered request: {min(seconds):.2f} s best, {median:.2f} s median of 5")
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.broker.processes import served
+from tests.broker.processes import Served, served
 from tests.real.jvm import run_java
 from tests.real.maven import command
 
@@ -89,7 +89,7 @@ def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     for _ in range(ROUNDS):
         with served("--topic", f"t:{PARTITIONS}", "--config", "log.segment.bytes=200000", data=data) as broker:
             stop = threading.Event()
-            killer = threading.Timer(chance.uniform(0.4, 0.8), lambda: (broker.kill(), stop.set()))  # noqa: B023
+            killer = threading.Timer(chance.uniform(0.4, 0.8), kill, (broker, stop))
             before = len(done.values)
             killer.start()
             number = produce(broker.bootstrap, number, done, stop)
@@ -101,6 +101,11 @@ def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
         assert broker.stop() == 0
     assert {place: found.get(place) for place in done.values} == done.values
     check_files(data, "4.4.0")
+
+
+def kill(broker: Served, stop: threading.Event) -> None:
+    broker.kill()
+    stop.set()
 
 
 def check_files(data: Path, version: str) -> None:

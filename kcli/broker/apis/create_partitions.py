@@ -39,7 +39,7 @@ def extend(call: Call, wanted: Mapping[str, Any]) -> None:
         raise RefusedError("INVALID_PARTITIONS", f"{count} partitions: there are {have}, more expected")
     given = wanted["assignments"]
     nodes = set(call.broker.node_ids)
-    if given is not None and (len(given) != count - have or any(set(each["brokerIds"]) - nodes for each in given)):
+    if given and (len(given) != count - have or any(set(each["brokerIds"]) - nodes for each in given)):
         raise RefusedError(
             "INVALID_REPLICA_ASSIGNMENT", f"{count - have} of them expected, on the nodes {sorted(nodes)}"
         )

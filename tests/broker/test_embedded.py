@@ -1,0 +1,39 @@
+"""A broker in a thread of its own."""
+
+from __future__ import annotations
+
+import socket
+import threading
+
+import pytest
+
+from kcli.broker import Broker, embedded
+from kcli.errors import NetworkError, UsageError
+from tests.broker.talk import batch, connected, run
+
+
+def test_it_serves_while_the_block_lasts() -> None:
+    with embedded(config={"num.partitions": "2"}) as server:
+        assert len(server.call(lambda broker: broker.create_topic("t")).partitions) == 2
+
+        async def work() -> None:
+            async with connected(server.broker) as talk:
+                assert (await talk.produce("t", batch("a"), 1))["errorCode"] == 0
+
+        run(work())
+        host, port = server.bootstrap.split(":")
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection((host, int(port)))
+    assert not [each for each in threading.enumerate() if each.name == "kcli-broker"]
+
+
+def test_what_its_start_raises_is_raised() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        block = embedded(port=taken.getsockname()[1])
+        with pytest.raises(NetworkError, match="cannot listen"):
+            block.__enter__()
+
+
+def test_a_broken_call_raises_where_it_was_made() -> None:
+    with embedded(Broker()) as server, pytest.raises(UsageError, match="no such config"):
+        server.call(lambda broker: broker.configs.set("nonsense", "1"))

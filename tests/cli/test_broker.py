@@ -1,0 +1,105 @@
+"""`kcli broker serve` as a script sees it."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.main import main
+from kcli.client.address import parse_bootstrap
+from kcli.client.calls import call
+from kcli.client.connection import Connection
+from kcli.client.properties import ClientConfig
+from tests.broker.processes import Served, served
+from tests.broker.talk import METADATA, batch, run
+
+
+def ask(bootstrap: str, api_key: int, version: int, body: dict[str, object]) -> dict[str, object]:
+    got: dict[str, object] = {}
+
+    async def work() -> None:
+        connection = await Connection.open(parse_bootstrap([bootstrap])[0], ClientConfig({}))
+        got.update(await call(connection, api_key, version, body))
+        await connection.close()
+
+    run(work())
+    return got
+
+
+def test_it_says_where_and_stops_in_order(tmp_path: Path) -> None:
+    with served("--topic", "a:3", "--topic", "b", "--config", "num.partitions=2", data=tmp_path) as broker:
+        topics = ask(broker.bootstrap, METADATA, 5, {"topics": None})["topics"]
+        assert {each["name"]: len(each["partitions"]) for each in topics} == {"a": 3, "b": 2}  # type: ignore[attr-defined]
+        assert broker.stop() == 0
+    assert (tmp_path / ".kafka_cleanshutdown").exists()
+
+
+def test_it_tells_what_it_serves() -> None:
+    command = [sys.executable, "-m", "kcli.cli", "broker", "serve", "--port", "0", "--topic", "a:3", "--fault", "drop"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("bootstrap.servers=127.0.0.1:")
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=10)
+    assert process.returncode == 0
+    assert "serving 1 node, 1 topic, 3 partitions; data in a temporary folder" in said
+    assert "1 fault rule" in said
+    assert "Traceback" not in said
+
+
+def test_loopback_only() -> None:
+    with served() as broker:
+        assert broker.bootstrap.startswith("127.0.0.1:")
+
+
+def test_three_nodes_have_three_ports() -> None:
+    with served("--nodes", "3") as broker:
+        assert len(set(broker.bootstrap.split(","))) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (["--config", "num.partition=1"], 2, "did you mean num.partitions"),
+        (["--config", "x"], 2, "KEY=VALUE expected"),
+        (["--fault", "error=NOPE"], 2, "no such error"),
+        (["--topic", "a b"], 2, "--topic a b"),
+        (["--topic", "a:x"], 2, "NAME or NAME:PARTITIONS"),
+        (["--release", "1.x"], 2, "release"),
+        (["--from", "missing.pcap"], 3, "missing.pcap"),
+        (["--host", "203.0.113.1"], 4, "cannot listen"),
+        (["--port", "70000"], 2, "0<=x<=65535"),
+    ],
+)
+def test_what_makes_no_sense(
+    arguments: list[str], code: int, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["broker", "serve", "--port", "0", *arguments]) == code
+    said = capsys.readouterr().err
+    assert complaint in said
+    assert "Traceback" not in said
+
+
+def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["broker", "serve", "--port", str(port)]) == 4
+    assert f"cannot listen on 127.0.0.1:{port}" in capsys.readouterr().err
+
+
+def test_it_survives_being_killed(tmp_path: Path) -> None:
+    for number in range(3):
+        broker = Served("--topic", "t", "--data", str(tmp_path))
+        body = {
+            "acks": -1,
+            "timeoutMs": 1,
+            "topicData": [{"name": "t", "partitionData": [{"index": 0, "records": batch("a")}]}],
+        }
+        answer = ask(broker.bootstrap, 0, 9, body)
+        assert answer["responses"][0]["partitionResponses"][0]["baseOffset"] == number  # type: ignore[index]
+        broker.kill()
