@@ -89,7 +89,14 @@ def explain(
 @click.command()
 @FILES
 @PORTS
-@click.option("--format", "format_", type=click.Choice(["text", "jsonl"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "jsonl"]),
+    default="text",
+    show_default=True,
+    help="Findings to read, or one JSON object a line.",
+)
 @click.option(
     "--notes/--no-notes", default=True, help="Also what is lawful and wasteful (it leaves the exit code at 0)."
 )

@@ -34,7 +34,14 @@ LONGEST_LINE = 64 << 20
 @click.argument("file", required=False, metavar="[FILE]")
 @client_options
 @click.option("--num-records", type=click.IntRange(1), metavar="N", help="Make up N records instead of reading any.")
-@click.option("--record-size", type=click.IntRange(0), metavar="BYTES", default=100, show_default=True)
+@click.option(
+    "--record-size",
+    type=click.IntRange(0),
+    metavar="BYTES",
+    default=100,
+    show_default=True,
+    help="With --num-records: the size of each value.",
+)
 @click.option("--throughput", type=float, default=-1, show_default=True, metavar="N", help="Records a second at most.")
 @click.option("--key-separator", metavar="TEXT", help="Lines are KEY TEXT VALUE.")
 @click.option("--partition", type=click.IntRange(0), metavar="N", help="All to this partition.")
@@ -50,7 +57,14 @@ LONGEST_LINE = 64 << 20
     show_default=True,
     help="After a leader moved: take the broker's hint at once (KIP-951), or back off and ask for metadata.",
 )
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="The figures at the end: a line to read, or one JSON object.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No figures on the way.")
 def produce(
     topic: str,
