@@ -26,10 +26,30 @@ __all__ = ["run", "tables"]
 @click.option("--master", metavar="URL", help="Spark's master, as of spark-submit.  [default: local[*]]")
 @click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's.")
 @click.option("--py-files", metavar="FILE,...", help="Archives for the workers, where kcli is not installed there.")
-@click.option("--port", "ports", type=click.IntRange(1, 65535), multiple=True, metavar="N", help="A port of brokers; the rest is left out.")
-@click.option("--shares", type=click.IntRange(0, 10_000), default=0, metavar="N", help="Tasks that share the connections; 0: by size and cores.")
+@click.option(
+    "--port",
+    "ports",
+    type=click.IntRange(1, 65535),
+    multiple=True,
+    metavar="N",
+    help="A port of brokers; the rest is left out.",
+)
+@click.option(
+    "--shares",
+    type=click.IntRange(0, 10_000),
+    default=0,
+    metavar="N",
+    help="Tasks that share the connections; 0: by size and cores.",
+)
 @click.option("--stream", is_flag=True, help="Go on: read captures as they come into the folder, until interrupted.")
-@click.option("--every", type=click.IntRange(1), default=10, show_default=True, metavar="SECONDS", help="With --stream: how often to look.")
+@click.option(
+    "--every",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --stream: how often to look.",
+)
 @click.option("--quiet", is_flag=True, help="No progress, no closing summary.")
 @schema_option
 def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
@@ -91,7 +111,9 @@ def say(summary: Any, output: str) -> None:
         out.print(f"nothing new: {summary.skipped} files were read before")
         return
     rows = ", ".join(f"{name} {count:,}" for name, count in sorted(summary.rows.items()) if count)
-    out.print(f"{summary.files} captures, {summary.packets:,} packets, {summary.exchanges:,} exchanges, {summary.events:,} events")
+    out.print(
+        f"{summary.files} captures, {summary.packets:,} packets, {summary.exchanges:,} exchanges, {summary.events:,} events"
+    )
     out.print(f"rows: {rows}")
     out.print(f"Next: kcli pipeline report {output} -o report.html")
 

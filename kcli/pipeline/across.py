@@ -51,7 +51,9 @@ def sessions(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
     names = ledger.offsets.names
     for row in rows:
         if row["event"] is not None:
-            feeder.row({"event": row["event"], "connection": row["connection"], "timestamp": row["timestamp"].isoformat()})
+            feeder.row(
+                {"event": row["event"], "connection": row["connection"], "timestamp": row["timestamp"].isoformat()}
+            )
             continue
         feeder.row({
             "timestamp": row["timestamp"].isoformat(), "connection": row["connection"], "latencyMs": row["latency_ms"],
@@ -235,4 +237,3 @@ MAKERS: dict[str, Callable[[Gathered, str], list[Written]]] = {
     "quorum": make_snapshots,
     "clients": make_clients,
 }
-

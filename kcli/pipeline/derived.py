@@ -22,7 +22,9 @@ FETCH_APIS = (1, 2, 3, 9)  # Fetch, and what tells of offsets and names: ListOff
 class Gathered:
     """The files of all runs, by table. names: topic id -> name."""
 
-    def __init__(self, spark: SparkSession, files: Callable[[str], list[str]], folder: str, names: dict[str, str]) -> None:
+    def __init__(
+        self, spark: SparkSession, files: Callable[[str], list[str]], folder: str, names: dict[str, str]
+    ) -> None:
         self.spark, self.files, self.folder, self.names = spark, files, folder, names
 
     def frame(self, table: str) -> DataFrame | None:
@@ -47,7 +49,9 @@ def derive(gathered: Gathered) -> list[Written]:
     return written
 
 
-def fold(gathered: Gathered, frame: DataFrame, keys: Sequence[str], order: Sequence[str], make: Make, table: str) -> list[Written]:
+def fold(
+    gathered: Gathered, frame: DataFrame, keys: Sequence[str], order: Sequence[str], make: Make, table: str
+) -> list[Written]:
     """make(rows of one key, in order) -> rows of the table; each key is in one task, which need not hold all its rows."""
     import pickle
 
@@ -68,4 +72,6 @@ def fold(gathered: Gathered, frame: DataFrame, keys: Sequence[str], order: Seque
 
     count = max(1, min(gathered.spark.sparkContext.defaultParallelism, 64))
     placed = frame.repartition(count, *keys).sortWithinPartitions(*keys, *order)
-    return [each for row in placed.mapInArrow(work, "written binary").collect() for each in pickle.loads(row["written"])]
+    return [
+        each for row in placed.mapInArrow(work, "written binary").collect() for each in pickle.loads(row["written"])
+    ]

@@ -117,5 +117,12 @@ def snapshot_parts(item: Exchange) -> Iterator[tuple[Any, ...]]:
             wanted = asked.get((topic["name"], each["index"]))
             snapshot = (wanted or each)["snapshotId"]
             error = error_name(each["errorCode"]) if each["errorCode"] else None
-            row = (topic["name"], each["index"], snapshot["endOffset"], snapshot["epoch"], each["position"], each["size"])
+            row = (
+                topic["name"],
+                each["index"],
+                snapshot["endOffset"],
+                snapshot["epoch"],
+                each["position"],
+                each["size"],
+            )
             yield (*row, len(each["unalignedRecords"] or b""), error, item.response_ns)

@@ -81,7 +81,11 @@ class Journal:
     def __init__(self, output: str) -> None:
         self.output = Place(output)
         self.home = self.output / HOME
-        self.entries = [self.read(each.uri) for each in (self.home / "journal").listed() if each.uri.partition("?")[0].endswith(".json")]
+        self.entries = [
+            self.read(each.uri)
+            for each in (self.home / "journal").listed()
+            if each.uri.partition("?")[0].endswith(".json")
+        ]
 
     def read(self, uri: str) -> Entry:
         try:
@@ -144,7 +148,9 @@ class Journal:
         """From here on the run is done."""
         place = self.home / "journal" / f"{entry.run:08d}.json"
         if place.exists():
-            raise InputError(f"run {entry.run} is there already: did another `kcli pipeline run` write here?", file=place.uri)
+            raise InputError(
+                f"run {entry.run} is there already: did another `kcli pipeline run` write here?", file=place.uri
+            )
         place.write(dumps(entry.as_dict()).encode())
         self.entries.append(entry)
         self.publish(entry)

@@ -41,8 +41,11 @@ def name_topics(uri: str, table: str, known: Known) -> None:
     with place.open() as opened:
         source = pyarrow.parquet.ParquetFile(opened)
         schema = source.schema_arrow
-        target = Place(f"{uri.partition('?')[0]}.named{uri[len(uri.partition('?')[0]):]}")
-        with target.create() as file, pyarrow.parquet.ParquetWriter(file, schema, compression="zstd", compression_level=1) as writer:
+        target = Place(f"{uri.partition('?')[0]}.named{uri[len(uri.partition('?')[0]) :]}")
+        with (
+            target.create() as file,
+            pyarrow.parquet.ParquetWriter(file, schema, compression="zstd", compression_level=1) as writer,
+        ):
             for group in range(source.num_row_groups):
                 batch = source.read_row_group(group)
                 writer.write_table(name_exchanges(batch, known) if table == "exchanges" else name_columns(batch, known))
@@ -54,7 +57,9 @@ def name_columns(batch: Any, known: Known) -> Any:
 
     topics, ids = batch.column("topic").to_pylist(), batch.column("topic_id").to_pylist()
     named = [topic or known.get(topic_id or "", (None, 0))[0] for topic, topic_id in zip(topics, ids, strict=True)]
-    return batch.set_column(batch.schema.get_field_index("topic"), batch.schema.field("topic"), pyarrow.array(named, pyarrow.string()))
+    return batch.set_column(
+        batch.schema.get_field_index("topic"), batch.schema.field("topic"), pyarrow.array(named, pyarrow.string())
+    )
 
 
 def name_exchanges(batch: Any, known: Known) -> Any:
@@ -65,7 +70,9 @@ def name_exchanges(batch: Any, known: Known) -> Any:
     for column in ("request", "response"):
         texts = batch.column(column).to_pylist()
         fresh = [named_text(text, at, names) for text, at in zip(texts, completed, strict=True)]
-        batch = batch.set_column(batch.schema.get_field_index(column), batch.schema.field(column), pyarrow.array(fresh, pyarrow.string()))
+        batch = batch.set_column(
+            batch.schema.get_field_index(column), batch.schema.field(column), pyarrow.array(fresh, pyarrow.string())
+        )
     return batch
 
 

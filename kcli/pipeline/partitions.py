@@ -98,9 +98,7 @@ def of_share_fetch(item: Exchange) -> list[Answer]:
     return made
 
 
-def put_fetch(
-    put: Put, wanted: frozenset[str], item: Exchange, who: tuple[Any, ...], answers: list[Answer]
-) -> None:
+def put_fetch(put: Put, wanted: frozenset[str], item: Exchange, who: tuple[Any, ...], answers: list[Answer]) -> None:
     request = item.request or {}
     session = request.get("sessionId", 0), request.get("sessionEpoch", -1)
     if "fetch_partitions" in wanted:

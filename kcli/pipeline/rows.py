@@ -95,9 +95,7 @@ def client_id(item: Exchange) -> str | None:
         return item.client_id
 
 
-def exchange_columns(
-    item: Exchange, header: bytes, request: bytes, response: bytes, completed: int
-) -> tuple[Any, ...]:
+def exchange_columns(item: Exchange, header: bytes, request: bytes, response: bytes, completed: int) -> tuple[Any, ...]:
     codes = dict.fromkeys(ERROR.findall(response))
     return (
         item.api_key,

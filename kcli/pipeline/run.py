@@ -77,7 +77,9 @@ def run_files(
 ) -> Summary:
     """One run over these files: both stages, the tables across connections, and the journal's entry."""
     entry = journal.begin()
-    entry.inputs = [{"uri": file.uri, "size": file.size, "changed": file.changed, "print": mark} for file, mark in fresh]
+    entry.inputs = [
+        {"uri": file.uri, "size": file.size, "changed": file.changed, "print": mark} for file, mark in fresh
+    ]
     entry.drop = journal.passing()
     work = Work(spark, journal, entry, options, tell)
     scattered = work.scatter([file for file, _ in fresh])
@@ -237,4 +239,15 @@ def file_row(run: int, uri: str, parts: Sequence[Scattered]) -> tuple[Any, ...]:
 def share_row(run: int, each: Decoded) -> tuple[Any, ...]:
     counts = (each.packets, each.packets, 0, 0, 0, 0, each.payload)
     bytes_ = (each.exchange_bytes, each.event_bytes, each.duplicates, each.strays, each.carried)
-    return (run, "share", str(each.share), None, *counts, *bytes_, each.exchanges, each.events, each.first_ns // 1000, each.last_ns // 1000)
+    return (
+        run,
+        "share",
+        str(each.share),
+        None,
+        *counts,
+        *bytes_,
+        each.exchanges,
+        each.events,
+        each.first_ns // 1000,
+        each.last_ns // 1000,
+    )

@@ -45,7 +45,12 @@ class SegmentSource(KcliSource):
             for record in records_of(batch, task.uri, failing):
                 told = decode(record.key, record.value) if decode and not batch.is_control else None
                 when = record.timestamp * 1000 if record.timestamp >= 0 else None
-                names = dumps([[name, value.decode("utf-8", "replace") if value is not None else None] for name, value in record.headers])
+                names = dumps(
+                    [
+                        [name, value.decode("utf-8", "replace") if value is not None else None]
+                        for name, value in record.headers
+                    ]
+                )
                 yield (task.uri, topic, partition, record.offset, when, record.key, record.value, names, told, *head)
 
     def decoder(self, topic: str | None) -> Any:

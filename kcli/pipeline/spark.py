@@ -32,13 +32,19 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
-    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.shuffle.partitions": "4",
     "spark.python.worker.reuse": "true",
     "spark.task.maxFailures": "4",
 }
 
 
-def session(master: str | None = None, *, app: str = "kcli pipeline", log: str | None = None, settings: dict[str, str] | None = None) -> SparkSession:
+def session(
+    master: str | None = None,
+    *,
+    app: str = "kcli pipeline",
+    log: str | None = None,
+    settings: dict[str, str] | None = None,
+) -> SparkSession:
     """The session under way, or a new one. UsageError where Spark or Java are missing.
 
     master: as `spark-submit --master`; None: what spark-submit or SPARK_MASTER says, else local[*]. log: a file for what
@@ -61,7 +67,9 @@ def session(master: str | None = None, *, app: str = "kcli pipeline", log: str |
     folder = Path(tempfile.mkdtemp(prefix="kcli-spark-"))
     (folder / "log4j2.properties").write_text(LOGGING)
     options = f"-Dlog4j2.configurationFile=file:{folder}/log4j2.properties -XX:-UsePerfData"
-    builder = builder.config("spark.driver.extraJavaOptions", options).config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+    builder = builder.config("spark.driver.extraJavaOptions", options).config(
+        "spark.sql.warehouse.dir", str(folder / "warehouse")
+    )
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1") if (chosen or "").startswith("local") else None
     with stderr_to(log):
@@ -102,7 +110,10 @@ def stderr_to(log: str | None) -> Iterator[None]:
 
 
 def hand_out(
-    spark: SparkSession, tasks: Sequence[Any], work: Callable[[Any], Any], done: Callable[[int], None] = lambda count: None
+    spark: SparkSession,
+    tasks: Sequence[Any],
+    work: Callable[[Any], Any],
+    done: Callable[[int], None] = lambda count: None,
 ) -> list[Any]:
     """work(task) of each task, each a Spark task of its own; results in the tasks' order. done: told how many are ready.
 
@@ -123,7 +134,9 @@ def hand_out(
             for number in batch.column(0).to_pylist():
                 todo, function = pickle.loads(packed)
                 result = pickle.dumps(function(todo[number]))
-                yield pyarrow.record_batch({"number": pyarrow.array([number]), "result": pyarrow.array([result], pyarrow.binary())})
+                yield pyarrow.record_batch(
+                    {"number": pyarrow.array([number]), "result": pyarrow.array([result], pyarrow.binary())}
+                )
 
     import pickle
 
@@ -146,7 +159,9 @@ def collected(spark: SparkSession, frame: Any, done: Callable[[int], None]) -> A
     def watch() -> None:
         tracker = context.statusTracker()
         while not over.wait(0.2):
-            stages = [tracker.getStageInfo(each) for job in tracker.getJobIdsForGroup(group) for each in info(tracker, job)]
+            stages = [
+                tracker.getStageInfo(each) for job in tracker.getJobIdsForGroup(group) for each in info(tracker, job)
+            ]
             done(sum(stage.numCompletedTasks for stage in stages if stage is not None))
 
     thread = threading.Thread(target=watch, daemon=True)

@@ -1,0 +1,69 @@
+"""`kcli pipeline report`: what the tables tell, as a page or on the terminal."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kcli.cli.columns import print_rows
+from kcli.cli.console import console
+
+__all__ = ["report"]
+
+
+@click.command()
+@click.argument("folder", metavar="DIR")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Write one HTML page, which needs nothing else, instead of tables."
+)
+@click.option("--sql", is_flag=True, help="Print the SQL behind each answer; alone, nothing is asked.")
+@click.option("--master", metavar="URL", help="Spark's master, as of spark-submit.  [default: local[*]]")
+@click.option("--quiet", is_flag=True, help="No word about where the page is.")
+def report(folder: str, output: str | None, sql: bool, master: str | None, quiet: bool) -> None:
+    """Say what the tables in DIR (of `kcli pipeline run`) tell: clients that an upgrade refuses, down-conversion, fetch
+    sessions, leader changes, remote fetches, and whether everything adds up."""
+    if sql and output is None:
+        print_sql()
+        return
+    from kcli.cli.pipeline import log_of
+    from kcli.pipeline.report import ask, open_tables
+    from kcli.pipeline.spark import session
+
+    spark = session(master, log=log_of(folder))
+    runs = open_tables(spark, folder)
+    answers = list(ask(spark))
+    if output is None:
+        print_answers(answers)
+        return
+    from kcli.pipeline.page import render
+
+    page = render(answers, "What the wire says of this fleet", f"{folder}, {runs} runs of kcli pipeline")
+    if output == "-":
+        sys.stdout.write(page)
+    else:
+        Path(output).write_text(page, encoding="utf-8")
+        console(stderr=True, quiet=quiet).print(f"report in {output} ({len(page) // 1000:,} kB)")
+    if sql:
+        print_sql()
+
+
+def print_sql() -> None:
+    from kcli.pipeline.queries import QUESTIONS
+
+    for question in QUESTIONS:
+        sys.stdout.write(f"-- {question.title}\n{question.sql.strip()};\n\n")
+
+
+def print_answers(answers: list[Any]) -> None:
+    from kcli.pipeline.page import cell
+
+    for each in answers:
+        if not each.rows:
+            sys.stdout.write(f"{each.question.title}\n{each.question.empty}\n\n")
+            continue
+        rows = [[cell(name, value) for name, value in zip(each.columns, row, strict=True)] for row in each.rows]
+        print_rows([name.replace("_", " ") for name in each.columns], rows, title=each.question.title)
+        sys.stdout.write("\n")

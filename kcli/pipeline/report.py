@@ -1,0 +1,56 @@
+"""`kcli pipeline report`: the questions asked of an output folder's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kcli.errors import InputError
+from kcli.pipeline.derived import spark_path
+from kcli.pipeline.journal import Journal
+from kcli.pipeline.queries import QUESTIONS, Question
+from kcli.pipeline.tables import TABLES, spark_columns
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Answered", "ask", "open_tables"]
+
+MOST = 1000  # rows of an answer
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A question with the rows of its answer."""
+
+    question: Question
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+
+
+def open_tables(spark: SparkSession, output: str) -> int:
+    """The folder's tables as views by name, empty ones too; the number of runs in it. InputError: it is no such folder."""
+    journal = Journal(output)
+    if not journal.entries:
+        raise InputError("no tables of `kcli pipeline run` in it", file=output)
+    for table in TABLES.values():
+        schema = ", ".join(f"`{name}` {kind}" for name, kind in spark_columns(table))
+        files = [
+            each.uri
+            for each in (journal.output / table.name).listed()
+            if each.uri.partition("?")[0].endswith(".parquet")
+        ]
+        frame = (
+            spark.read.schema(schema).parquet(*map(spark_path, files)) if files else spark.createDataFrame([], schema)
+        )
+        frame.createOrReplaceTempView(table.name)
+    return len(journal.entries)
+
+
+def ask(spark: SparkSession) -> Iterator[Answered]:
+    """Each question's answer, in order."""
+    for question in QUESTIONS:
+        frame = spark.sql(question.sql)
+        rows = [tuple(row) for row in frame.limit(MOST).collect()]
+        yield Answered(question, tuple(frame.columns), rows)
