@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 ERROR_NAMES = {70: "FETCH_SESSION_ID_NOT_FOUND", 71: "INVALID_FETCH_SESSION_EPOCH", 106: "FETCH_SESSION_TOPIC_ID_ERROR"}
+PATIENCE = 3  # answers without records that are to come, until that is worth a finding
 BIG_BATCH = 1 << 20  # no batch is bigger than this unless a topic is configured so
 
 
@@ -290,11 +291,12 @@ def withheld(ledger: Ledger, session: Watched, x: FetchExchange, total: int) -> 
         small = seat.asked is None or seat.asked[2] < BIG_BATCH
         if seat.answered == number or (total and small):
             continue
-        seat.skipped += 1
-        if seat.skipped == 2:
+        # Others had records: tiered storage serves one partition at a time, so this may go on. Empty answers may not.
+        seat.skipped = 1 if total else seat.skipped + 1
+        if seat.skipped == PATIENCE:
             late.append(key)
     if late:
-        text = f"twice nothing of {len(late)} partitions that have records and are asked for"
+        text = f"answers without any records, though {len(late)} partitions have some and are asked for"
         ledger.find(x, "records-withheld", x.session_id, text, sorted(late))
 
 

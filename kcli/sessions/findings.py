@@ -54,7 +54,9 @@ RULES: Mapping[str, Verdict] = {
     "answered-twice": Verdict(BROKER, ERROR, "a response names a partition once"),
     "unchanged-answered": Verdict(BROKER, ERROR, "an incremental response leaves out what did not change"),
     "added-unanswered": Verdict(BROKER, ERROR, "a partition added to a session is in the answer"),
-    "records-withheld": Verdict(BROKER, ERROR, "records below the high watermark are delivered when there is room"),
+    "records-withheld": Verdict(
+        BROKER, ERROR, "records below the high watermark are delivered; answers are not empty again and again"
+    ),
     "change-untold": Verdict(BROKER, ERROR, "a high watermark that moved is told in the next answer"),
     "error-with-partitions": Verdict(BROKER, ERROR, "an answer that is an error has no partitions"),
 }

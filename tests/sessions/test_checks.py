@@ -426,7 +426,7 @@ def records_are_held_back(rows: list[Row]) -> Row:
             topics = row[side]["topics" if side == "request" else "responses"]
             for topic in topics:
                 topic["partitions"] = [part for part in topic["partitions"] if part[key] != index]
-    return fetched[2]
+    return fetched[3]
 
 
 @alters(EVICTION, "change-untold")
