@@ -19,8 +19,8 @@ from kcli.client.calls import call
 from kcli.client.cluster import Client
 from kcli.client.handshake import Session
 from kcli.client.properties import ClientConfig
-from kcli.errors import InputError, NetworkError, UsageError
-from kcli.snapshots.fetch import FETCH, FETCH_SNAPSHOT, Endpoint, Restart, SnapshotFetch, Write
+from kcli.errors import BrokerError, InputError, NetworkError, UsageError
+from kcli.snapshots.fetch import FETCH, FETCH_SNAPSHOT, Endpoint, Restart, SnapshotFetch, SnapshotFetchError, Write
 from kcli.snapshots.names import SnapshotId, parse_snapshot_name
 
 __all__ = ["fetch"]
@@ -139,7 +139,7 @@ async def drive(client: Client, machine: SnapshotFetch, sink: PartFile, advance:
         except NetworkError as error:
             if not is_lost(error):
                 raise
-            taken = machine.lost()
+            taken = lose(machine, error)
         if isinstance(taken, Write):
             sink.write(taken, machine)
             advance(machine.position)
@@ -156,10 +156,15 @@ async def drive(client: Client, machine: SnapshotFetch, sink: PartFile, advance:
 
 def is_lost(error: NetworkError) -> bool:
     """A connection that failed, not a refusal."""
-    from kcli.errors import BrokerError
-    from kcli.snapshots.fetch import SnapshotFetchError
-
     return not isinstance(error, BrokerError | SnapshotFetchError)
+
+
+def lose(machine: SnapshotFetch, error: NetworkError) -> Restart | None:
+    """Turn to another controller; when there is none, say what the last one did."""
+    try:
+        return machine.lost()
+    except SnapshotFetchError as last:
+        raise SnapshotFetchError(f"{last}: {error}") from None
 
 
 async def ask(client: Client, machine: SnapshotFetch) -> dict[str, Any]:
