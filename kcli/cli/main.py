@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "audit": "audit:audit_captures",
     "completion": "completion:completion",
     "broker": {
+        "move-leader": "broker_move_leader:move_leader",
         "serve": "broker:serve",
     },
     "decode": {
@@ -70,6 +71,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
 # What `--help` of a group says of its members, so that it need not import them.
 HELP = {
     "broker": "An embedded broker: a small Kafka for tests, with real logs and faults on demand.",
+    "broker move-leader": "Have other nodes lead partitions, on an embedded or a real cluster.",
     "broker serve": "Serve topics to any Kafka client.",
     "audit": "Say which clients of a capture a Kafka release would refuse.",
     "completion": "Print the script that completes kcli's commands and options in a shell.",

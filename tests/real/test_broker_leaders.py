@@ -1,0 +1,47 @@
+"""KIP-951 on an embedded cluster: Java clients follow fifty leader moves without losing or doubling a record."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import time
+
+from kcli.broker import Broker, embedded
+from tests.real.jvm import java
+from tests.real.maven import compiled, jars
+
+MOVES, RECORDS = 50, 60_000
+
+
+def test_java_follows_fifty_moves() -> None:
+    path = jars("kafka-clients", "4.4.0")
+    classes = [compiled("JavaClient.java", path), *path]
+    chance = random.Random(3)
+    with embedded(nodes=3, config={"num.partitions": "3"}) as server:
+        server.call(lambda broker: broker.create_topic("t", 3, replication=3))
+        address = f"bootstrap.servers={server.bootstrap}"
+        settings = [address, "acks=all", "enable.idempotence=true", "linger.ms=0", "batch.size=400"]
+        producer = subprocess.Popen(
+            java(classes, "JavaClient", "produce", "t", "0", str(RECORDS), *settings), stdout=subprocess.PIPE, text=True
+        )
+        group = ["group.id=g", "auto.offset.reset=earliest"]
+        consumer = subprocess.Popen(
+            java(classes, "JavaClient", "consume", "t", str(RECORDS), "60", address, *group),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        while not server.call(lambda broker: sum(each.end_offset for each in broker.topics.by_name["t"].partitions)):
+            time.sleep(0.01)
+        for _ in range(MOVES):
+            server.call(lambda broker: move(broker, chance))
+            time.sleep(0.03)
+        sent, got = (each.communicate(timeout=90)[0].splitlines() for each in (producer, consumer))
+    assert not [line for line in sent if line.startswith("failed")]
+    assert len(sent) == RECORDS
+    numbers = [int(line.split()[2].rstrip("x")) for line in got]
+    assert sorted(numbers) == list(range(RECORDS))
+
+
+def move(broker: Broker, chance: random.Random) -> None:
+    partition = chance.choice(broker.topics.by_name["t"].partitions)
+    broker.move_leader(partition, chance.choice([node for node in broker.node_ids if node != partition.leader]))
