@@ -13,13 +13,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from kcli.capture.events import Event, Exchange
+from kcli.capture.events import Event, Exchange, Link
 from kcli.schemas.catalog import Catalog
 from kcli.schemas.ranges import Range
 
 __all__ = ["Client", "Usage", "audit", "usages"]
 
 API_VERSIONS = 18
+REMEMBERED = 1 << 16  # connections
 
 
 @dataclass(slots=True)
@@ -31,7 +32,7 @@ class Client:
     software: str | None = None
     version: str | None = None
     negotiates: bool = False
-    connections: set[str] = field(default_factory=set)
+    connections: int = 0
     used: Counter[tuple[int, int]] = field(default_factory=Counter)
     free: set[tuple[int, int]] = field(default_factory=set)  # used where the broker offered a newer version, or none
 
@@ -65,20 +66,28 @@ class Usage:
 def audit(items: Iterable[Exchange | Event]) -> list[Client]:
     """Every client of a capture, in order of first appearance."""
     clients: dict[tuple[str | None, str, str | None, str | None], Client] = {}
-    talks: dict[str, Talk] = {}
+    talks: dict[Link, Talk] = {}
     for item in items:
         if not isinstance(item, Exchange):
             continue
-        talk = talks.setdefault(item.connection, Talk())
-        if item.api_key == API_VERSIONS:
+        talk = talks.get(item.link)
+        if talk is None:
+            talk = talks[item.link] = Talk()
+            if len(talks) > REMEMBERED:
+                del talks[next(iter(talks))]
+        api_key, version = item.api_key, item.api_version
+        if api_key == API_VERSIONS:
             talk.learn(item)
         key = item.client_id, item.link.client.rpartition(":")[0].strip("[]"), talk.software, talk.version
-        client = clients.setdefault(key, Client(*key))
+        client = clients.get(key)
+        if client is None:
+            client = clients[key] = Client(*key)
         client.negotiates = client.negotiates or talk.negotiates
-        client.connections.add(item.connection)
-        used = item.api_key, item.api_version
+        client.connections += talk.client != key
+        talk.client = key
+        used = api_key, version
         client.used[used] += 1
-        if talk.offered.get(item.api_key) != item.api_version:
+        if talk.offered.get(api_key) != version:
             client.free.add(used)
     return merge(clients.values())
 
@@ -91,6 +100,7 @@ class Talk:
     version: str | None = None
     negotiates: bool = False
     offered: dict[int, int] = field(default_factory=dict)
+    client: tuple[str | None, ...] | None = None
 
     def learn(self, exchange: Exchange) -> None:
         self.negotiates = True
@@ -110,7 +120,7 @@ def merge(clients: Iterable[Client]) -> list[Client]:
         if client.software is None and not client.negotiates and len(named) == 1:
             named[0].used += client.used
             named[0].free |= client.free
-            named[0].connections |= client.connections
+            named[0].connections += client.connections
             found.remove(client)
     return found
 

@@ -14,7 +14,7 @@ from kcli.jsontext import dumps
 from kcli.schemas.catalog import catalog
 
 if TYPE_CHECKING:
-    from kcli.schemas.model import Api
+    from kcli.schemas.model import Api, Field
 
 __all__ = ["RECORDS", "Bodies", "PlainNames"]
 
@@ -65,6 +65,9 @@ class Bodies:
         self.annotated = annotated
         self.apis = catalog(dialect).apis
         self.names = new_names()
+        self.known: dict[bytes, tuple[MessageCodec, MessageCodec]] = {}  # by api key and version, as they are sent
+        self.headers: dict[tuple[int, int], MessageCodec] = {}  # of responses
+        self.with_ids: dict[str, bool] = {}
         self.form: dict[str, Any] = {
             "records": records,
             "hook": records_hook(records),
@@ -86,12 +89,17 @@ class Bodies:
 
     def codecs(self, frame: bytes) -> tuple[MessageCodec, MessageCodec]:
         """Of a request's header and body."""
+        found = self.known.get(frame[:4])
+        if found is not None:
+            return found
         header, body = frames.request_codecs(frame, 0, self.dialect)
-        if not self.knows(*key_of(frame)):
-            try:
-                header.skip(frame)
-            except DecodeError:
-                header = messages.data("RequestHeader", 1, self.dialect)
+        if self.knows(*key_of(frame)):
+            self.known[frame[:4]] = header, body
+            return header, body
+        try:
+            header.skip(frame)
+        except DecodeError:
+            header = messages.data("RequestHeader", 1, self.dialect)
         return header, body
 
     # Values
@@ -102,20 +110,33 @@ class Bodies:
 
     def read_request(self, frame: bytes) -> dict[str, Any]:
         header, body = self.codecs(frame)
-        return self.named(body.read_whole(frame, header.skip(frame)))
+        return self.named(body, body.read_whole(frame, header.skip(frame)))
 
     def read_response(self, frame: bytes, api_key: int, version: int) -> dict[str, Any]:
         codec, start = self.response_codec(frame, api_key, version)
-        return self.named(codec.read_whole(frame, start))
+        return self.named(codec, codec.read_whole(frame, start))
 
-    def named(self, value: dict[str, Any]) -> dict[str, Any]:
-        if self.annotated:
+    def named(self, codec: MessageCodec, value: dict[str, Any]) -> dict[str, Any]:
+        if self.annotated and self.has_topic_ids(codec.name):
             annotate(value, self.names)
         return value
 
+    def has_topic_ids(self, message: str) -> bool:
+        """Whether a message has a topic id anywhere: in most there is nothing to name, and no need to look."""
+        found = self.with_ids.get(message)
+        if found is None:
+            known = message in catalog(self.dialect).names
+            found = self.with_ids[message] = known and has_field(
+                catalog(self.dialect).message(message).fields, "topicId"
+            )
+        return found
+
     def response_codec(self, frame: bytes, api_key: int, version: int) -> tuple[MessageCodec, int]:
         """The codec of a response's body, and where that begins."""
-        start = messages.response_header(api_key, version, self.dialect).skip(frame)
+        header = self.headers.get((api_key, version))
+        if header is None:
+            header = self.headers[api_key, version] = messages.response_header(api_key, version, self.dialect)
+        start = header.skip(frame)
         return frames.response_codec(frame, start, api_key, version, self.dialect), start
 
     # Text
@@ -152,6 +173,10 @@ class Bodies:
             return fills(codec, frame, start)
         except DecodeError:
             return False
+
+
+def has_field(fields: tuple[Field, ...], name: str) -> bool:
+    return any(field.name == name or has_field(field.fields, name) for field in fields)
 
 
 def fills(codec: MessageCodec, frame: bytes, start: int) -> bool:

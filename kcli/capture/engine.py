@@ -32,7 +32,8 @@ class Engine(Streams):
 
     exchanges = answered = message_bytes = 0  # all are counted by the owner
 
-    def __init__(self, owner: Owner, ports: Sequence[int] = (), text: bool = False) -> None:
+    def __init__(self, owner: Owner, ports: Sequence[int] = (), text: bool = False, chosen: object = None) -> None:
+        """chosen: of no use here, as the owner filters what it is told of."""
         super().__init__()
         self.owner = owner
         self.ports = frozenset(ports)

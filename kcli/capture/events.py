@@ -15,6 +15,7 @@ from kcli.jsontext import dumps
 __all__ = ["Event", "Exchange", "Kind", "Link"]
 
 Kind = Literal["gap", "truncated", "undecodable", "not-kafka", "unanswered-at-end"]
+CONTROLLED_SHUTDOWN = 7
 PREFIX = 4  # bytes of a frame's length
 
 
@@ -119,7 +120,11 @@ class Exchange:
 
     @property
     def client_id(self) -> str | None:
-        return self.header.get("clientId")
+        """From its fixed place, as most readers want it without the rest. ControlledShutdown v0 has none."""
+        size = int.from_bytes(self.request_frame[8:10], "big", signed=True)
+        if size < 0 or (self.api_key == CONTROLLED_SHUTDOWN and self.api_version == 0):
+            return None
+        return self.request_frame[10 : 10 + size].decode("utf-8", "replace")
 
     @property
     def request_bytes(self) -> int:

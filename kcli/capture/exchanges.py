@@ -9,6 +9,7 @@ from kcli.capture.bodies import Bodies
 from kcli.capture.connection import Connection
 from kcli.capture.events import Event, Exchange, Link
 from kcli.capture.files import drive
+from kcli.capture.filters import Filter
 from kcli.capture.ranges import Row
 from kcli.capture.tally import Tally
 from kcli.core import COMPILED
@@ -16,13 +17,14 @@ from kcli.core import COMPILED
 __all__ = ["Event", "Exchange", "Item", "Source", "read"]
 
 Item = Exchange | Event
+ALL = Filter()
 
 
 class Source:
     """A capture in one or more files, on its way through: its engine, and what has come out and was not yet taken.
 
     text: exchanges and events become lines of JSON (`lines`), else values (`pieces`). names: values too show a topic's
-    name beside its id, as `_topicName`.
+    name beside its id, as `_topicName`. chosen: which lines are wanted.
     """
 
     def __init__(
@@ -34,8 +36,10 @@ class Source:
         records: str = "none",
         text: bool = False,
         names: bool = True,
+        chosen: Filter = ALL,
     ) -> None:
         self.paths = paths
+        self.chosen = chosen
         self.bodies = Bodies(dialect, records, names)
         self.items: list[Item] = []
         self.text = text
@@ -47,10 +51,10 @@ class Source:
             from kcli.core.capture import Engine
             from kcli.core.packets import Reader
 
-            return Engine(self, ports, self.text), Reader
+            return Engine(self, ports, self.text, self.chosen), Reader
         from kcli.capture import engine, packets
 
-        return engine.Engine(self, ports, self.text), packets.Reader
+        return engine.Engine(self, ports, self.text, self.chosen), packets.Reader
 
     def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> Connection:
         self.tally.mid_stream += not all(started)
@@ -67,7 +71,9 @@ class Source:
         if not self.text:
             self.items.append(item)
             return
-        line = item.line()
+        line = item.line()  # topic names are learnt also from what is not wanted
+        if not self.chosen.wants(item):
+            return
         if isinstance(item, Exchange):
             line = b"".join(failure.line() for failure in item.failures) + line
         self.engine.write(line)

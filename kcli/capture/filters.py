@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcli.capture.events import Event, Exchange
+from kcli.jsontext import loads
 
 __all__ = ["Filter", "error_codes", "mentions"]
 
@@ -16,8 +17,8 @@ Item = Exchange | Event
 def error_codes(value: Any) -> Iterator[int]:
     """Every error code in a message that is not 0, in order."""
     if isinstance(value, list):
-        for item in value:
-            if isinstance(item, (dict, list)):
+        if value and may_fail(value[0]):
+            for item in value:
                 yield from error_codes(item)
     elif isinstance(value, dict):
         for name, item in value.items():
@@ -25,6 +26,13 @@ def error_codes(value: Any) -> Iterator[int]:
                 yield from error_codes(item)
             elif item and (name == "errorCode" or name.endswith("ErrorCode")) and isinstance(item, int):
                 yield item
+
+
+def may_fail(item: Any) -> bool:
+    """Whether an entry of a list is worth a look; entries are alike."""
+    if not isinstance(item, dict):
+        return isinstance(item, list)
+    return any(isinstance(value, (dict, list)) or name.endswith("rrorCode") for name, value in item.items())
 
 
 def mentions(value: Any, topic: str) -> bool:
@@ -82,6 +90,12 @@ class Filter:
         ):
             return False
         return not self.errors or self.failed(exchange)
+
+    def wants_line(self, line: bytes) -> bool:
+        """Whether an exchange's line names the topic; the rest of the filter was looked at before."""
+        row = loads(line)
+        assert self.topic is not None
+        return any(mentions(row[side], self.topic) for side in ("request", "response") if row[side])
 
     @staticmethod
     def failed(exchange: Exchange) -> bool:

@@ -86,7 +86,7 @@ def json_lines(judged: list[tuple[Client, list[Usage]]], release: str) -> Iterat
                 "softwareName": client.software,
                 "softwareVersion": client.version,
                 "negotiates": client.negotiates,
-                "connections": len(client.connections),
+                "connections": client.connections,
                 "requests": client.requests,
                 "against": release,
                 "refused": any(use.refused for use in uses),

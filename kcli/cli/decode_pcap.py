@@ -14,7 +14,7 @@ import click
 from kcli.capture.bodies import RECORDS
 from kcli.capture.clock import parse_instant
 from kcli.capture.events import Event, Exchange
-from kcli.capture.exchanges import Source
+from kcli.capture.exchanges import ALL, Source
 from kcli.capture.filters import Filter
 from kcli.cli.console import is_terminal, open_output, progress
 from kcli.cli.inputs import schema_option
@@ -67,20 +67,17 @@ def pcap(files: tuple[str, ...], **options: Any) -> None:
     output = options["output"]
     if options["format_"] == "parquet" and output is None and is_terminal(sys.stdout):
         raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
-    fast = options["format_"] == "jsonl" and chosen.takes_all
+    text = options["format_"] == "jsonl"
     source = Source(
         files,
         ports=options["ports"],
         dialect=options["dialect"],
         records=options["records"],
-        text=fast,
+        text=text,
+        chosen=chosen if text else ALL,
     )
     with open_output(output) as out, reading(files, options["quiet"]) as moved:
-        flush = out.flush if "-" in files else None
-        if fast:
-            write_lines(source, out, moved, flush)
-        else:
-            WRITERS[options["format_"]](source, chosen, out, moved, options)
+        WRITERS[options["format_"]](source, chosen, out, moved, options)
 
 
 def make_filter(options: dict[str, Any]) -> Filter:
@@ -131,10 +128,12 @@ def sum_up(source: Source, options: dict[str, Any], table: Any) -> None:
         sys.stderr.write(line + "\n")
 
 
-def write_lines(source: Source, out: BinaryIO, moved: Callable[[int], None], flush: Callable[[], None] | None) -> None:
-    """Everything as JSON lines, at the engine's own speed."""
-    with summed_up(source, click.get_current_context().params):
-        source.lines(out.write, moved, flush)
+def write_lines(
+    source: Source, chosen: Filter, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]
+) -> None:
+    """Lines of JSON, at the engine's own speed; it does the filtering."""
+    with summed_up(source, options):
+        source.lines(out.write, moved, out.flush if "-" in source.paths else None)
 
 
 def wanted(source: Source, chosen: Filter, moved: Callable[[int], None]) -> Iterator[list[Item]]:
@@ -151,16 +150,6 @@ def with_failures(item: Item) -> Iterator[Item]:
         _ = item.request, item.response
         yield from item.failures
     yield item
-
-
-def write_chosen_lines(
-    source: Source, chosen: Filter, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]
-) -> None:
-    with summed_up(source, options):
-        for items in wanted(source, chosen, moved):
-            for item in items:
-                out.writelines(each.line() for each in with_failures(item))
-            out.flush()
 
 
 def write_table(
@@ -220,7 +209,7 @@ def write_parquet(
 
 
 WRITERS: dict[str, Callable[[Source, Filter, BinaryIO, Callable[[int], None], dict[str, Any]], None]] = {
-    "jsonl": write_chosen_lines,
+    "jsonl": write_lines,
     "table": write_table,
     "tree": write_tree,
     "parquet": write_parquet,

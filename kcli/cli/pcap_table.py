@@ -123,7 +123,7 @@ class Table:
         self.line(left, event.reason, "", short(event.size), "yellow")
 
     def line(self, left: str, text: str, ms: str, size: str, colour: str | None) -> None:
-        text = "".join(char if char.isprintable() else "?" for char in text)
+        text = printable(text)
         room = self.layout.room
         parts = textwrap.wrap(text, room) if self.broken else [text]
         first = parts[0] if parts else ""
@@ -146,8 +146,13 @@ def compose(exchange: Exchange, answered: str, errors: str) -> str:
     return errors + (f", {leader}" if leader else "") + (f": {words}" if words else "")
 
 
+def printable(text: str) -> str:
+    """Text from the wire, with nothing in it that would steer a terminal."""
+    return text if text.isprintable() else "".join(char if char.isprintable() else "?" for char in text)
+
+
 def shorten(text: str, size: int) -> str:
-    text = "".join(char if char.isprintable() else "?" for char in text)
+    text = printable(text)
     return text if len(text) <= size else text[: size - 1] + "…"
 
 

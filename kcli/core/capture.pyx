@@ -11,7 +11,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcmp, memcpy, memmove
 
 from kcli.core.codec cimport (
     JsonContext, Names, Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, out_free, out_put, out_reserve, put_int, put_uint,
@@ -26,6 +26,7 @@ from kcli.core.tcp cimport LOSS_CUT, LOSS_GAP, Flow, Loss, Streams
 import socket
 
 include "exchange.pxi"
+include "chosen.pxi"
 include "steady.pxi"
 
 LOSSES = {LOSS_GAP: ("gap", "not in the capture"), LOSS_CUT: ("truncated", "cut off by the snapshot length")}
@@ -43,8 +44,11 @@ cdef class Engine(Steady):
     cdef readonly uint64_t packets, wire_bytes, others, cuts, fragments, unknown_links, ignored, connections
     cdef readonly object first_ns, next_ns
 
-    def __init__(self, owner, ports=(), text=False):
+    def __init__(self, owner, ports=(), text=False, chosen=None):
+        """chosen: a kcli.capture.filters.Filter for the lines that are made here."""
         Steady.__init__(self, owner, text)
+        if chosen is not None and not chosen.takes_all:
+            self.chosen = Chosen(chosen)
         self.ports = frozenset(ports)
 
     def __dealloc__(self):
@@ -177,3 +181,6 @@ cdef class Engine(Steady):
             free(talk)
             flow.talk = NULL
         return 0
+
+
+include "carry.pxi"

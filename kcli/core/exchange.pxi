@@ -77,6 +77,7 @@ cdef enum:
     KEYS = 128
     VERSIONS = 32
     PRODUCE = 0
+    CONTROLLED_SHUTDOWN = 7
     SASL_HANDSHAKE = 17
     API_VERSIONS = 18
 
@@ -108,6 +109,7 @@ cdef class Lines:
     cdef Names names
     cdef PyObject* plans[KEYS][VERSIONS]      # a Plan; None: the tables have no such message
     cdef readonly list kept
+    cdef size_t answer_at                     # where in `out` the last line's response begins
 
     def __cinit__(self):
         self.date.day = <uint64_t>-1
@@ -171,6 +173,7 @@ cdef class Lines:
         cdef Node body = plan.response
         if out_put(out, b',"response":', 12):
             raise MemoryError
+        self.answer_at = out.size
         if frame == NULL:
             if out_put(out, b"null", 4):
                 raise MemoryError

@@ -48,6 +48,7 @@ cdef class Steady(Streams):
     cdef object owner
     cdef readonly Lines lines
     cdef bint text
+    cdef Chosen chosen            # None: every line is wanted
     cdef Sink sink                # the owner's, where it has one
     cdef Half spare
     cdef readonly uint64_t exchanges, answered, message_bytes
@@ -257,7 +258,15 @@ cdef class Steady(Streams):
             return True
         if not self.text or <object>plan is None:
             return False
-        return self.lines.put(<Plan>plan, talk.link, talk.link_size, ts, request, n, answered, response, m)
+        cdef Out* out = &self.lines.out
+        cdef size_t before = out.size
+        if not self.lines.put(<Plan>plan, talk.link, talk.link_size, ts, request, n, answered, response, m):
+            return False
+        if self.chosen is not None and not self.chosen.keeps(
+            key, version, ts, request, n, out.data + before, out.size - before, self.lines.answer_at - before
+        ):
+            out.size = before       # read all the same: it may have named topics
+        return True
 
     cdef int name_link(self, Flow* flow, Talk* talk) except -1:
         ends = ends_text(flow)

@@ -13,6 +13,7 @@ import pytest
 
 from kcli.capture import exchanges
 from kcli.capture.exchanges import Exchange, Source, read
+from kcli.capture.filters import Filter
 from kcli.capture.ranges import rows
 from kcli.core import COMPILED
 from kcli.errors import InputError
@@ -77,6 +78,28 @@ def test_lines_are_what_values_say(name: str) -> None:
     assert b"".join(item.line() for item in items) == out.getvalue()
     for line in out.getvalue().splitlines():
         json.loads(line)
+
+
+CHOICES = [
+    Filter(apis=frozenset({0, 1})),
+    Filter(apis=frozenset({500})),
+    Filter(client_id="lab-java"),
+    Filter(errors=True),
+    Filter(topic="pay-in"),
+    Filter(topic="orders-zstd", apis=frozenset({1})),
+    Filter(since=1795224119_000000000, until=1795224124_500000000),
+    Filter(errors=True, client_id="lab-java", since=1795224119_000000000),
+]
+
+
+@pytest.mark.parametrize("chosen", CHOICES, ids=str)
+@pytest.mark.parametrize("name", ["java44-txn.pcap", "java44-admin.pcap.gz", "mid-stream.pcap.zst"])
+def test_chosen_lines_are_those_of_chosen_values(engine: str, name: str, chosen: Filter) -> None:
+    out = io.BytesIO()
+    source = Source([str(path(name))], text=True, chosen=chosen)
+    source.lines(out.write)
+    assert out.getvalue() == b"".join(item.line() for item in read([str(path(name))]) if chosen.wants(item))
+    assert source.tally.unaccounted(source.engine) == 0  # the counts are of all
 
 
 def test_the_form_of_a_line() -> None:
