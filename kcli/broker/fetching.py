@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+import gc
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from kcli.broker.calls import Answer, Call, Lazy, Spliced
@@ -15,10 +17,11 @@ from kcli.broker.topics import Key
 from kcli.broker.waiting import Watch
 from kcli.sessions.values import Position, Result
 
-__all__ = ["NO_LIMIT", "Conversation", "Records", "Work", "positions"]
+__all__ = ["NO_LIMIT", "Conversation", "Records", "Work", "positions", "undisturbed"]
 
 NO_LIMIT = (1 << 31) - 1
 NEWEST_MAGIC = 2
+MANY = 1000
 
 
 class Conversation(Protocol):
@@ -44,6 +47,19 @@ def positions(
             index, where = position(each)
             made[name, index] = where
     return made
+
+
+@contextmanager
+def undisturbed(partitions: int) -> Iterator[None]:
+    """No garbage collection while so many partitions are gone through: none of what is made for them is garbage yet."""
+    pause = partitions >= MANY and gc.isenabled()
+    if pause:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if pause:
+            gc.enable()
 
 
 class Work:

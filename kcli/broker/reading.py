@@ -40,6 +40,10 @@ class Read(NamedTuple):
     partition: Partition | None = None
 
 
+# What a partition without a log says: shared, since there may be many.
+NOTHING = Read(Result(0, 0, 0))
+
+
 class Limits(NamedTuple):
     """max_bytes: of the whole response; whole_first: KIP-74's rule holds; committed: only below the last stable
     offset.
@@ -84,7 +88,7 @@ class Reader:
         if log is None:
             if position.fetch_offset != 0:
                 return refused(OUT_OF_RANGE, partition)
-            return Read(Result(0, 0, 0), partition=partition)
+            return NOTHING
         start, offset = log.start_offset, position.fetch_offset
         high, stable = partition.shown(log)
         if position.last_fetched_epoch >= 0:

@@ -16,7 +16,7 @@ from typing import Any
 
 from kcli.broker.apis import incremental_fetch
 from kcli.broker.calls import Answer, Call, Spliced
-from kcli.broker.fetching import Records, Work, positions
+from kcli.broker.fetching import Records, Work, positions, undisturbed
 from kcli.broker.leaders import Hints
 from kcli.broker.reading import Read
 from kcli.broker.splicing import splice
@@ -34,7 +34,11 @@ def handle(call: Call) -> Answer | Awaitable[Answer]:
         return incremental_fetch.handle_full(call)
     if code := call.fault(among=SESSION_ERRORS):
         return {"errorCode": code, "responses": []}
-    request = request_of(call)
+    with undisturbed(sum(len(each["partitions"]) for each in call.body["topics"])):
+        return serve(call, request_of(call))
+
+
+def serve(call: Call, request: FetchRequest) -> Answer | Awaitable[Answer]:
     fetch = call.node.sessions.begin(request, call.broker.now())
     if fetch.error:
         return {"errorCode": fetch.error, "responses": []}

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from kcli.broker.calls import Answer, Call, HangUpError, Spliced
-from kcli.broker.fetching import Records, Work, positions
+from kcli.broker.fetching import Records, Work, positions, undisturbed
 from kcli.broker.reading import Read
 from kcli.broker.splicing import splice
 from kcli.broker.topics import Key
@@ -53,7 +53,11 @@ def watch_key(fetcher: int | str) -> Hashable:
 
 
 def handle_full(call: Call) -> Answer | Awaitable[Answer]:
-    body = call.body
+    with undisturbed(sum(len(each["partitions"]) for each in call.body["topics"])):
+        return serve_full(call, call.body)
+
+
+def serve_full(call: Call, body: Mapping[str, Any]) -> Answer | Awaitable[Answer]:
     request = DraftRequest(None, body["replicaId"], positions(body["topics"], "topic", full_position), call.client_id)
 
     def encode(reads: dict[Key, Read]) -> Spliced:
