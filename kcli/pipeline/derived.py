@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcli.pipeline.writing import TableWriter, Written
@@ -36,7 +37,7 @@ def spark_path(uri: str) -> str:
     """As Hadoop's file systems name it."""
     if uri.startswith("s3://"):
         return "s3a://" + uri.removeprefix("s3://").partition("?")[0]
-    return uri if "://" in uri else f"file://{uri}"
+    return uri if "://" in uri else f"file://{Path(uri).absolute()}"
 
 
 def derive(gathered: Gathered) -> list[Written]:
