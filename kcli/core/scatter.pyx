@@ -222,6 +222,15 @@ cdef class Scatter:
         return 0
 
 
+def share_of(bytes ends not None, int count):
+    """The bucket of a connection, by the bytes that `kcli.core.capture.carry` gives for its ends."""
+    cdef Ends made
+    if len(ends) != sizeof(Ends):
+        raise ValueError("no connection of this machine's core")
+    memcpy(&made, <const char*>ends, sizeof(Ends))
+    return <int>((connection_hash(&made) >> 40) % <uint64_t>count)
+
+
 def pcap_header(int link):
     """The first 24 bytes of a file of records as `Scatter` makes them."""
     return struct.pack("=IHHiIII", PCAP_MAGIC, 2, 4, 0, 0, 1 << 18, link)

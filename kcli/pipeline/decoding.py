@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from kcli.capture.events import Event, Exchange
 from kcli.capture.exchanges import Item, Source
 from kcli.capture.files import drive
+from kcli.pipeline.carrying import Carried, take_up, under_way
 from kcli.pipeline.rows import Rows
 from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import FACTS, TABLES
@@ -23,11 +24,20 @@ WANTED = frozenset(TABLES) | frozenset(FACTS)
 
 @dataclass(slots=True)
 class Decoded:
-    """What became of a share. unnamed: topic ids that no message of these connections named."""
+    """What became of a share.
+
+    passing: files of rows that tell the end of what is under way. unnamed: topic ids that no message of these connections
+    named. carried: bytes kept for a later run, less those that an earlier one had kept. open_rows, open_bytes: exchanges
+    and events of the files that pass.
+    """
 
     share: int
     files: list[Written]
+    passing: list[Written]
     unnamed: set[str]
+    under_way: list[Carried] = field(default_factory=list)
+    open_rows: tuple[int, int] = (0, 0)
+    open_bytes: tuple[int, int] = (0, 0)
     packets: int = 0
     payload: int = 0
     exchange_bytes: int = 0
@@ -59,10 +69,27 @@ class RowSource(Source):
                 item.ns = max(item.ns, self.end_ns)
             self.rows.event(item)
 
-    def run(self) -> None:
-        for _ in drive(self.paths, self.engine, self.new_reader, self.emit):
+    def run(self, before_end: Callable[[], None] = lambda: None) -> None:
+        """before_end: called when all packets were read, before what is under way is told as ended."""
+        for _ in drive(self.paths, Ending(self.engine, before_end), self.new_reader, self.emit):
             pass
         self.rows.finish()
+
+
+class Ending:
+    """The engine, with something to do before its end."""
+
+    def __init__(self, engine: Any, before_end: Callable[[], None]) -> None:
+        self.engine, self.before_end = engine, before_end
+        self.run = engine.run
+
+    @property
+    def next_ns(self) -> int:
+        return int(self.engine.next_ns)
+
+    def finish(self) -> None:
+        self.before_end()
+        self.engine.finish()
 
 
 def decode(
@@ -71,22 +98,39 @@ def decode(
     folder: str,
     *,
     end_ns: int = 0,
+    carried: Sequence[Carried] = (),
+    clock: int = 0,
     names: Sequence[tuple[str, str]] = (),
     **options: Any,
 ) -> Decoded:
     """Decode the packets of a share, staged in files, into Parquet files below `folder`.
 
-    end_ns: of the last packet of all shares. names: (id, name) of topics known before. options: ports and dialect, as
+    end_ns: of the last packet of all shares. carried, clock: connections under way since an earlier run, and the time of
+    its end. names: (id, name) of topics known before. options: ports and dialect, as
     `kcli.capture.exchanges.read` takes them.
     """
-    writer = TableWriter(folder, f"{share:04d}-{os.urandom(4).hex()}")
+    name = f"{share:04d}-{os.urandom(4).hex()}"
+    writer, passing = TableWriter(folder, name), TableWriter(folder, f"{name}-open")
     source = RowSource(local(staged), writer.put, **options)
     source.end_ns = end_ns
-    for topic_id, name in names:
-        source.bodies.names.learn(uuid_of(topic_id), name)
+    for topic_id, topic in names:
+        source.bodies.names.learn(uuid_of(topic_id), topic)
     source.rows.known = len(source.bodies.names)
-    source.run()
-    return summed(share, source, writer.close())
+    take_up(source, carried, clock, source.rows.uses.talks)
+    made = Decoded(share, [], [], set())
+
+    def before_end() -> None:
+        made.under_way = under_way(source.engine, source.rows.uses.talks)
+        source.rows.finish()
+        sum_up(made, source)
+        source.rows.put_to(passing.put)
+
+    source.run(before_end)
+    made.files, made.passing = writer.close(), passing.close()
+    made.unnamed = source.rows.unnamed
+    made.open_rows = source.rows.exchanges - made.exchanges, source.rows.events - made.events
+    made.open_bytes = source.tally.exchange_bytes - made.exchange_bytes, source.tally.captured - made.event_bytes
+    return made
 
 
 def uuid_of(text: str) -> bytes:
@@ -99,24 +143,15 @@ def local(staged: Sequence[str]) -> list[str]:
     return [Place(uri).path if not Place(uri).remote else uri for uri in staged]
 
 
-def summed(share: int, source: RowSource, files: list[Written]) -> Decoded:
+def sum_up(made: Decoded, source: RowSource) -> None:
+    """The counts of what is whole."""
     engine, tally = source.engine, source.tally
-    return Decoded(
-        share,
-        files,
-        source.rows.unnamed,
-        engine.packets,
-        engine.payload,
-        tally.exchange_bytes,
-        tally.captured,
-        engine.duplicate,
-        engine.stray + engine.ignored,
-        0,
-        source.rows.exchanges,
-        source.rows.events,
-        engine.first_ns or 0,
-        engine.last_ns,
-    )
+    made.packets, made.payload = engine.packets, engine.payload
+    made.exchange_bytes, made.event_bytes = tally.exchange_bytes, tally.captured
+    made.duplicates, made.strays = engine.duplicate, engine.stray + engine.ignored
+    made.carried = tally.unaccounted(engine)
+    made.exchanges, made.events = source.rows.exchanges, source.rows.events
+    made.first_ns, made.last_ns = engine.first_ns or 0, engine.last_ns
 
 
 def events_only(events: Sequence[Event], put: Any) -> None:

@@ -37,6 +37,10 @@ class Rows:
         self.known = 0
         self.exchanges = self.events = 0
 
+    def put_to(self, put: Put) -> None:
+        """From here on rows go elsewhere."""
+        self.put = self.outcomes.put = self.uses.put = put
+
     def exchange(self, item: Exchange, clock: int) -> None:
         """clock: ns, of the packet with which this exchange came out."""
         header, request, response = item.texts()

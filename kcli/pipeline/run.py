@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from kcli.capture.events import Event
 from kcli.pipeline.decoding import Decoded, decode, events_only
 from kcli.pipeline.derived import Gathered, derive
-from kcli.pipeline.journal import Entry, Journal
+from kcli.pipeline.carrying import pack, unpack
+from kcli.pipeline.journal import Entry, Journal, published
 from kcli.pipeline.naming import name_topics
 from kcli.pipeline.ranges import RANGE_BYTES, Ends, Range, cut, misread
 from kcli.pipeline.scattering import Scattered, scatter
@@ -87,7 +88,7 @@ def run_files(
     work.name(decoded)
     work.put_lineage(scattered, decoded)
     work.derive()
-    entry.stats = {"exchanges": sum(each.exchanges for each in decoded)}
+    entry.stats["exchanges"] = sum(each.exchanges for each in decoded)
     journal.commit(entry)
     (journal.home / "staging").remove()
     return summed(entry, scattered, decoded)
@@ -96,7 +97,7 @@ def run_files(
 def summed(entry: Entry, scattered: Sequence[Scattered], decoded: Sequence[Decoded]) -> Summary:
     made = Summary(entry.run, len(entry.inputs))
     made.packets = sum(each.packets for each in scattered)
-    made.exchanges = sum(each.exchanges for each in decoded)
+    made.exchanges = sum(each.exchanges + each.open_rows[0] for each in decoded)
     for where in entry.files:
         made.rows[where["table"]] = made.rows.get(where["table"], 0) + where["rows"]
     made.events = made.rows.get("undecodable", 0)
@@ -145,23 +146,44 @@ class Work:
         return max(2 * self.spark.sparkContext.defaultParallelism, -(-size // SHARE_BYTES))
 
     def decode(self, scattered: Sequence[Scattered]) -> list[Decoded]:
+        from kcli.core.scatter import share_of
+
+        carried, clock = self.carried()
         tasks = []
         for share in range(self.shares):
             staged = [each for result in scattered for each in result.staged if each.share == share]
-            if staged:
-                tasks.append((sum(each.bytes for each in staged), share, [each.uri for each in staged]))
-        tasks.sort(reverse=True)
+            kept = [each for each in carried if share_of(each[0], self.shares) == share]
+            if staged or kept:
+                tasks.append((sum(each.bytes for each in staged), share, [each.uri for each in staged], kept))
+        tasks.sort(key=lambda task: task[:2], reverse=True)
         end = max((each.last_ns for each in scattered), default=0)
-        options: dict[str, Any] = {"ports": self.options.ports, "dialect": self.options.dialect, "end_ns": end}
+        options: dict[str, Any] = {"ports": self.options.ports, "dialect": self.options.dialect}
+        options |= {"end_ns": max(end, clock), "clock": clock}
+        options["names"] = [(topic_id, name) for topic_id, (name, _) in self.read_names().items()]
         folder = self.folder
 
-        def work(task: tuple[int, int, list[str]]) -> Decoded:
-            return decode(task[1], task[2], folder, **options)
+        def work(task: tuple[int, int, list[str], list[Any]]) -> Decoded:
+            return decode(task[1], task[2], folder, carried=task[3], **options)
 
         decoded = self.hand_out("decoding", tasks, work)
         for each in decoded:
             self.entry.add(each.files)
+            self.entry.add(each.passing, passing=True)
+        self.keep([flow for each in decoded for flow in each.under_way], options["end_ns"])
         return decoded
+
+    def carried(self) -> tuple[list[Any], int]:
+        """Connections under way since the last run, and the time of its end."""
+        places = [place for entry in self.journal.entries[-1:] for place in entry.carry]
+        kept = [each for place in places for each in unpack((self.journal.output / place).read())]
+        return kept, int(self.journal.entries[-1].stats["clock"]) if self.journal.entries else 0
+
+    def keep(self, flows: Sequence[Any], clock: int) -> None:
+        self.entry.stats["clock"] = clock
+        (Place(self.folder) / "under-way").write(pack(flows))
+        where = {"table": "", "day": None, "path": "under-way", "rows": len(flows), "passing": True}
+        self.entry.files.append(where)
+        self.entry.carry = [published(self.entry.run, where)]
 
     # What looks across connections
 
@@ -170,7 +192,8 @@ class Work:
         self.known = self.read_names()
         if not any(each.unnamed & self.known.keys() for each in decoded):
             return
-        missing = {file.path for each in decoded if each.unnamed & self.known.keys() for file in each.files}
+        short = [each for each in decoded if each.unnamed & self.known.keys()]
+        missing = {file.path for each in short for file in (*each.files, *each.passing)}
         files = [(self.uri(where["path"]), where["table"]) for where in self.entry.files if where["path"] in missing]
         known = {topic: self.known[topic] for each in decoded for topic in each.unnamed & self.known.keys()}
         tasks = [task for task in files if task[1] in NAMED]
@@ -213,6 +236,10 @@ class Work:
             writer.put("lineage", row)
         written: list[Written] = writer.close()
         self.entry.add(written)
+        ends = TableWriter(self.folder, "lineage-open")
+        for row in open_rows(self.entry.run, decoded):
+            ends.put("lineage", row)
+        self.entry.add(ends.close(), passing=True)
 
 
 def rename(known: dict[str, tuple[str, int]], task: tuple[str, str]) -> None:
@@ -251,3 +278,17 @@ def share_row(run: int, each: Decoded) -> tuple[Any, ...]:
         each.first_ns // 1000,
         each.last_ns // 1000,
     )
+
+
+def open_rows(run: int, decoded: Sequence[Decoded]) -> list[tuple[Any, ...]]:
+    """What is told of connections under way, for as long as no later run knows better: it takes back what is carried."""
+    rows: list[tuple[Any, ...]] = []
+    for each in decoded:
+        exchange_bytes, event_bytes = each.open_bytes
+        exchanges, events = each.open_rows
+        if exchange_bytes or event_bytes or exchanges or events:
+            bytes_ = (exchange_bytes, event_bytes, 0, 0, -exchange_bytes - event_bytes)
+            rows.append(
+                (run, "open", str(each.share), None, *(0,) * 7, *bytes_, exchanges, events, None, each.last_ns // 1000)
+            )
+    return rows

@@ -292,7 +292,7 @@ table(
     "Where every packet and byte went, by file and by share of connections; the counts add up.",
     """
 run            int64    number of the run that read it
-scope          string   file, or share: connections that one task read
+scope          string   file; share: connections that one task read; open: their end, until a later run knows better
 name           string   the file, or the share's number
 bytes          int64    of the file
 packets        int64    in the file, or read for the share
@@ -306,7 +306,7 @@ exchange_bytes int64    of it in exchanges
 event_bytes    int64    of it in rows of `undecodable`
 duplicate_bytes int64   of it sent, or captured, more than once
 stray_bytes    int64    of it behind the end of its connection, or of connections on other ports
-carried_bytes  int64    of it kept for the run to come
+carried_bytes  int64    of it kept for the run to come, less what the one before had kept
 exchanges      int64    rows of `exchanges`
 events         int64    rows of `undecodable`
 first          instant  time of the first packet

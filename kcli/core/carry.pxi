@@ -1,0 +1,106 @@
+# Connections that are under way, as plain values from one engine to a later one: a capture goes on in files to come.
+
+from kcli.core.tcp cimport Held, Side
+
+
+
+def carry(Engine engine not None):
+    """What is under way, in order: (ends, client, last, reset, sides, talk) of each connection.
+
+    ends: bytes that tell a connection from others. talk: None where no bytes were passed on yet; else (ignored, foreign,
+    passed, client, connection), connection a kcli.capture.connection.Connection or None. The engine can go on, slower.
+    """
+    cdef Flow* flow = engine.first
+    made = []
+    while flow != NULL:
+        if not flow.done:
+            made.append(carried(engine, flow))
+        flow = flow.newer
+    return made
+
+
+cdef tuple carried(Engine engine, Flow* flow):
+    cdef Talk* talk = <Talk*>flow.talk
+    told = None
+    if talk != NULL:
+        if talk.steady:
+            engine.hand_over(flow, talk, 0, 0)
+        connection = <object>talk.connection if talk.connection != NULL else None
+        told = (bool(talk.ignored), bool(talk.foreign), (talk.passed[0], talk.passed[1]), talk.client, connection)
+    sides = (carried_side(&flow.side[0]), carried_side(&flow.side[1]))
+    return (<const char*>&flow.ends)[: sizeof(Ends)], flow.client, flow.last, bool(flow.reset), sides, told
+
+
+cdef tuple carried_side(Side* side):
+    cdef Held* held = side.held
+    waiting = []
+    while held != NULL:
+        data = (<const char*>(held + 1))[: held.captured]
+        waiting.append((held.ts, held.seq, held.ack, held.length, held.flags, data))
+        held = held.next
+    flags = (bool(side.seen), bool(side.known), bool(side.syn), bool(side.closed), bool(side.answered))
+    return flags, (side.first, side.next, side.acked, side.offset), waiting
+
+
+def resume(Engine engine not None, list carried, uint64_t clock):
+    """Take up connections that another engine left. clock: nanoseconds, of that engine."""
+    engine.clock = max(engine.clock, clock)
+    for each in carried:
+        resume_one(engine, each)
+
+
+cdef int resume_one(Engine engine, tuple each) except -1:
+    cdef Segment s
+    cdef Flow* flow
+    cdef int d
+    ends, client, last, reset, sides, told = each
+    if len(ends) != sizeof(Ends):
+        raise ValueError("no connection of this machine's core")
+    memcpy(&s.ends, PyBytes_AS_STRING(ends), sizeof(Ends))
+    flow = engine.find(&s)
+    flow.client, flow.last, flow.reset = client, last, reset
+    for d in range(2):
+        resume_side(&flow.side[d], sides[d])
+    if told is not None:
+        resume_talk(engine, flow, told)
+    if flow.reset or engine.blocked(flow):
+        engine.wait(flow, 1000000000)
+    return 0
+
+
+cdef int resume_side(Side* side, tuple told) except -1:
+    cdef Held* held
+    cdef Held** place = &side.held
+    flags, numbers, waiting = told
+    side.seen, side.known, side.syn, side.closed, side.answered = flags
+    side.first, side.next, side.acked, side.offset = numbers
+    for ts, seq, ack, length, bits, data in waiting:
+        held = <Held*>malloc(sizeof(Held) + <size_t>len(data))
+        if held == NULL:
+            raise MemoryError
+        held.next, held.ts, held.seq, held.ack, held.length, held.flags = NULL, ts, seq, ack, length, bits
+        held.captured = len(data)
+        memcpy(held + 1, PyBytes_AS_STRING(data), held.captured)
+        side.held_bytes += sizeof(Held) + held.captured
+        place[0] = held
+        place = &held.next
+    return 0
+
+
+cdef int resume_talk(Engine engine, Flow* flow, tuple told) except -1:
+    cdef Talk* talk = <Talk*>calloc(1, sizeof(Talk))
+    if talk == NULL:
+        raise MemoryError
+    flow.talk = talk
+    ignored, foreign, passed, client, connection = told
+    talk.ignored, talk.foreign, talk.client = ignored, foreign, client
+    talk.passed[0], talk.passed[1] = passed
+    if connection is None:
+        return 0
+    Py_INCREF(connection)
+    talk.connection = <PyObject*>connection
+    if connection.began:
+        talk.began = connection.began
+    if not talk.foreign and connection.steady:
+        engine.take_back(talk, connection)
+    return 0

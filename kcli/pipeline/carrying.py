@@ -1,0 +1,100 @@
+"""Connections that go on in captures to come: kept between runs as plain values, so that a later run takes them up.
+
+A run tells its end as if the captures ended there (requests without an answer, frames that are not whole), in rows that
+the next run replaces; that one begins with what was under way.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from kcli.capture.audit import Talk
+from kcli.capture.connection import Connection, Pending
+from kcli.errors import InputError
+
+__all__ = ["Carried", "pack", "take_up", "under_way", "unpack"]
+
+# (ends, client, last, reset, sides, talk) of kcli.core.capture.carry, the connection in it as a dict
+Carried = tuple[Any, ...]
+
+STREAM = ("offset", "synced", "skip", "searched", "candidates", "damaged", "seen", "foreign", "ns")
+CONNECTION = ("ends", "client", "spoke", "tokens", "lossy", "foreign", "began")
+PENDING = ("correlation_id", "api_key", "api_version", "ns", "frame", "token")
+TALK = ("software", "version", "negotiates", "offered")
+
+
+def under_way(engine: Any, talks: dict[str, Talk]) -> list[Carried]:
+    """What the engine has under way. talks: what ApiVersions said, by connection."""
+    from kcli.core.capture import carry
+
+    return [plain(each, talks) for each in carry(engine)]
+
+
+def plain(each: tuple[Any, ...], talks: dict[str, Talk]) -> Carried:
+    *flow, told = each
+    if told is None or told[4] is None:
+        return (*flow, told, None)
+    connection: Connection = told[4]
+    talk = talks.get(str(connection.link))
+    said = None if talk is None else {name: getattr(talk, name) for name in TALK}
+    return (*flow, (*told[:4], plain_connection(connection)), said)
+
+
+def plain_connection(connection: Connection) -> dict[str, Any]:
+    made = {name: getattr(connection, name) for name in CONNECTION}
+    made["pending"] = [tuple(getattr(each, name) for name in PENDING) for each in connection.pending]
+    made["streams"] = [
+        {"buffer": bytes(stream.buffer), **{name: getattr(stream, name) for name in STREAM}}
+        for stream in connection.streams
+    ]
+    return made
+
+
+def take_up(source: Any, carried: Sequence[Carried], clock: int, talks: dict[str, Talk]) -> None:
+    """Give an engine, through its source, the connections that another one left under way."""
+    from kcli.core.capture import resume
+
+    flows = []
+    for *flow, told, said in carried:
+        if told is not None and told[4] is not None:
+            connection = new_connection(source, told[4])
+            told = (*told[:4], connection)
+            if said is not None:
+                talks[str(connection.link)] = Talk(**said)
+        flows.append((*flow, told))
+    resume(source.engine, flows, clock)
+
+
+def new_connection(source: Any, state: dict[str, Any]) -> Connection:
+    connection = Connection(state["ends"], state["client"], (True, True), source.bodies, source.emit)
+    for name in CONNECTION:
+        setattr(connection, name, state[name])
+    connection.pending = deque(Pending(*each) for each in state["pending"])
+    for stream, kept in zip(connection.streams, state["streams"], strict=True):
+        stream.buffer[:] = kept["buffer"]
+        for name in STREAM:
+            setattr(stream, name, kept[name])
+    return connection
+
+
+def pack(carried: Sequence[Carried]) -> bytes:
+    return pickle.dumps(list(carried), protocol=4)
+
+
+class PlainUnpickler(pickle.Unpickler):
+    """Lists, dicts, numbers, bytes: a file in an output folder can name no code."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        raise InputError(f"not what kcli pipeline kept: it names {module}.{name}")
+
+
+def unpack(data: bytes) -> list[Carried]:
+    """InputError: not the bytes of `pack`."""
+    try:
+        return list(PlainUnpickler(io.BytesIO(data)).load())
+    except (pickle.UnpicklingError, EOFError, ValueError, TypeError, IndexError) as error:
+        raise InputError(f"not what kcli pipeline kept: {error}") from None
