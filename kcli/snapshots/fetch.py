@@ -103,6 +103,7 @@ class SnapshotFetch:
         self.probe = 0  # index into PROBES
         self.turns = 0
         self.restarts = 0
+        self.refusals = 0  # by nodes that don't lead, in a row
 
     # What to send
 
@@ -197,6 +198,7 @@ class SnapshotFetch:
         if code:
             raise SnapshotFetchError(f"{self.asked} does not give the metadata log: {named(code)}")
         self.learn_leader(partition)
+        self.refusals = 0
         offered = offered_id(partition)
         if self.wanted is None and offered is None:
             self.look_further(partition)
@@ -252,10 +254,14 @@ class SnapshotFetch:
 
     def follow(self, partition: Mapping[str, Any]) -> Restart | None:
         """Go to the leader that the answer names, or to the next controller."""
-        before = self.leader
+        before, asked = self.leader, self.asked
         self.learn_leader(partition)
         if self.leader is not None and self.leader != before and self.leader in self.known:
             return self.back_to_find(f"node {self.leader} leads now")
+        self.refusals += 1
+        if self.leader is not None and self.leader not in self.known and self.refusals > 2 * len(self.bootstrap):
+            leads = f"node {self.leader} leads (epoch {self.epoch}), at an address that {asked} does not tell"
+            raise SnapshotFetchError(f"{leads} (before 3.9 none does): give every controller to --bootstrap")
         return self.turn_away()
 
     def turn_away(self) -> Restart | None:

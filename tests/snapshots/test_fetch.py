@@ -85,6 +85,18 @@ def test_a_follower_that_knows_no_leader_sends_on_to_the_next() -> None:
     assert machine.target == A
 
 
+def test_a_leader_whose_address_no_one_tells() -> None:
+    """Before 3.9 answers have no addresses: the leader has to be among the bootstrap controllers."""
+    machine = SnapshotFetch([A, B])
+    with pytest.raises(SnapshotFetchError, match=r"node 7 leads \(epoch 3\)"):
+        for _ in range(6):
+            machine.take(found(6, None, (7, 3), nodeEndpoints=[]))
+    machine = SnapshotFetch([A, B])
+    machine.take(found(6, None, (7, 3), nodeEndpoints=[]))
+    machine.take(found(nodeEndpoints=[]))
+    assert (machine.state, machine.refusals) == ("download", 0)
+
+
 @pytest.mark.parametrize("code", [74, 75])
 def test_an_epoch_that_is_wrong_is_learnt(code: int) -> None:
     machine = SnapshotFetch([A])
