@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
-
-from typing_extensions import Buffer
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.recordproblems import REASONS
 from kcli.errors import DecodeError
@@ -17,6 +15,9 @@ from kcli.records.codecs import CODECS, decompress
 from kcli.records.damage import Damage, assess
 from kcli.records.kernels import records as core
 from kcli.records.kernels import recordvalues
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = ["Batch", "Record", "scan"]
 

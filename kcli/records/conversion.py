@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-
-from typing_extensions import Buffer
+from typing import TYPE_CHECKING
 
 from kcli.core.recordproblems import REASONS
 from kcli.errors import DecodeError, InputError
@@ -16,6 +15,9 @@ from kcli.records.codecs import compress, decompress
 from kcli.records.kernels import downconvert as core
 from kcli.records.kernels import records as frames
 from kcli.records.pieces import ReadInto
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = ["CHUNK_BYTES", "Conversion", "Slice", "UnsupportedCompressionError", "down_convert"]
 

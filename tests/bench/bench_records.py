@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from kcli.records import Slice
 from kcli.records.conversion import Conversion
-from tests.real.maven import broker_jars, compiled, jars
+from tests.real.maven import command, compiled, jars
 
 ROUNDS = 5
 MIB = 1 << 20
@@ -63,14 +63,16 @@ def great(folder: Path, codec: str = "none") -> Path:
     )
 
 
-def timed(command: Sequence[str], out: str = os.devnull) -> tuple[float, float, float]:
+def timed(arguments: Sequence[str], out: str = os.devnull) -> tuple[float, float, float]:
     """(wall seconds, processor seconds, peak MiB) of a process whose output goes to `out`."""
     with Path(out).open("wb") as sink:
         start = time.perf_counter()
-        process = subprocess.Popen(command, stdout=sink, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(arguments, stdout=sink, stderr=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"exit {process.returncode}: {' '.join(map(str, arguments))[:300]}")
     return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
@@ -177,8 +179,8 @@ def bench_chunks(folder: Path) -> None:
 
 
 def dump_log(path: Path, *options: str) -> list[str]:
-    classpath = os.pathsep.join(map(str, broker_jars("4.4.0")))
-    return ["java", "-cp", classpath, "org.apache.kafka.tools.DumpLogSegments", *options, "--files", str(path)]
+    found, entry = command("4.4.0", "DumpLogSegments")
+    return ["java", "-cp", os.pathsep.join(map(str, found)), entry, *options, "--files", str(path)]
 
 
 def bench_dump(folder: Path) -> None:
@@ -193,8 +195,8 @@ def bench_dump(folder: Path) -> None:
         log = path.parent / "00000000000000000000.log"
         log.unlink(missing_ok=True)
         log.symlink_to(path)
-        command = [*KCLI, "decode", "segment", str(path), "--format", "jsonl", "--records", records]
-        ours = min(timed(command) for _ in range(3))
+        mine = [*KCLI, "decode", "segment", str(path), "--format", "jsonl", "--records", records]
+        ours = min(timed(mine) for _ in range(3))
         java = timed(dump_log(log, *options))
         print(f"  {name:10} {path.stat().st_size / MIB:5.0f} MiB   ", end="")
         print(f"kcli {told(ours)}   Java {told(java)}   {java[0] / ours[0]:.1f}x ({wanted}x)", flush=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Protocol, cast
-
-from typing_extensions import Buffer
+from typing import TYPE_CHECKING, Protocol, cast
 
 from kcli.errors import EncodeError, InputError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = ["CODECS", "MOST_BYTES", "codec_id", "compress", "decompress"]
 
@@ -69,6 +70,3 @@ def compress(codec: int, data: Buffer, magic: int = 2, level: int | None = None)
     level None: Kafka's default, as near as the library has it.
     """
     return bytes(data) if codec == 0 else _codec(codec).compress(data, magic, level)
-
-
-Decompress = Callable[[int, Buffer, int], Buffer]

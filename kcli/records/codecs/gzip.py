@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import zlib
+from typing import TYPE_CHECKING
 
 from isal import isal_zlib
-from typing_extensions import Buffer
 
 from kcli.errors import InputError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 GZIP_WINDOW = 31
 

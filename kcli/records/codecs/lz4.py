@@ -6,10 +6,14 @@ put right before the library sees it, and not looked at, as in Kafka's own reade
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import lz4.frame
-from typing_extensions import Buffer
 
 from kcli.errors import InputError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 MAGIC = b"\x04\x22\x4d\x18"
 FLAG_INDEPENDENT, FLAG_CONTENT_SIZE, FLAG_DICTIONARY = 0x20, 0x08, 0x01

@@ -6,10 +6,14 @@ may come again between blocks, where streams were joined.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import cramjam
-from typing_extensions import Buffer
 
 from kcli.errors import InputError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 MAGIC = b"\x82SNAPPY\x00"
 HEADER = MAGIC + b"\0\0\0\1" + b"\0\0\0\1"

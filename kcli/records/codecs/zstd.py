@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 import zstandard
-from typing_extensions import Buffer
 
 from kcli.errors import InputError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 DEFAULT_LEVEL = 3
 

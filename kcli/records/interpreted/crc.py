@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import zlib
+from typing import TYPE_CHECKING
 
 import crc32c as castagnoli
-from typing_extensions import Buffer
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = ["crc32", "crc32c"]
 

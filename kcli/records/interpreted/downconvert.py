@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
-from typing_extensions import Buffer
+from typing import TYPE_CHECKING
 
 from kcli.errors import InputError
 from kcli.records.interpreted.framing import DONE as WHOLE
 from kcli.records.interpreted.framing import Frame, read_frame
 from kcli.records.interpreted.recordvalues import Problem, Row, open_set, read_messages, read_records, write_message
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = ["BROKEN", "DAMAGED", "DONE", "UNSUPPORTED", "Converter", "chunk_end", "find_offset"]
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable
-from typing import Any
-
-from typing_extensions import Buffer
+from typing import TYPE_CHECKING, Any
 
 from kcli.core.recordproblems import REASONS
 from kcli.errors import InputError
@@ -25,6 +23,9 @@ from kcli.records.interpreted.framing import (
     read_frame,
 )
 from kcli.records.interpreted.recordvalues import Problem, Row, open_set, read_messages, read_records
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = [
     "DONE",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-
-from typing_extensions import Buffer
+from typing import TYPE_CHECKING
 
 from kcli.errors import DecodeError
 from kcli.grammar.batches import BATCH_HEADER, MESSAGES, RECORD
 from kcli.grammar.source import Source, Walk
 from kcli.records.interpreted.crc import crc32, crc32c
 from kcli.records.interpreted.framing import DONE, PARTIAL, Frame, read_frame, wrap
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = [
     "Problem",
