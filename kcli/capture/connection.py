@@ -101,6 +101,8 @@ class Connection:
         for stream, buffer, offset, ns in zip(self.streams, buffers, offsets, heard, strict=True):
             stream.buffer[:] = buffer
             stream.offset, stream.ns = offset, ns
+        if self.client is not None and not spoke:
+            self.spoke = bool(plausible_request(self.streams[self.client].buffer, 0, self.bodies))
 
     def release(self) -> tuple[list[tuple[int, int, int, int, bytes]], list[bytes], tuple[int, int]]:
         """The reverse, for a connection that is steady: waiting requests, parts of frames that have come, and when."""

@@ -170,6 +170,7 @@ class Streams:
                 side.next = s.seq
             if s.flags & RST and not 0 <= distance < NEAR:
                 side.closed = flow.reset = True  # resets often come without a sequence number that fits
+                self.stray += len(s.data)
                 self.follow_end(flow, s)
                 return
             if self.ready(flow, s):

@@ -117,6 +117,7 @@ cdef class Streams(Flows):
                 side.next = s.seq
             if s.flags & KC_RST and not 0 <= distance < NEAR:
                 side.closed = flow.reset = True       # resets often come without a sequence number that fits
+                self.stray += s.captured
                 return self.finished(flow, d, s)
             if self.ready(flow, d, s.seq, s.ack, s.flags):
                 self.pass_on(flow, d, s)

@@ -240,6 +240,16 @@ def test_lengths_that_cannot_be_are_said(read: Read) -> None:
     assert told(items)[-2:] == ["METADATA 3", "METADATA 4"]
 
 
+def test_a_request_that_was_cut_short_is_kafka_all_the_same(read: Read) -> None:
+    """What the capture has of it tells, however its connection goes on."""
+    wire = Wire().open()
+    cut = wire.add(0, ACK, metadata(1)[0])
+    wire.packets[-1] = cut._replace(data=cut.data[:-9], length=len(cut.data))
+    items = read(wire.server(b"\0\0"))
+    assert "not-kafka" not in told(items)
+    assert "Metadata v12 request 1" in events(items)[1].reason
+
+
 def test_a_body_that_cannot_be_decoded_is_an_event(read: Read) -> None:
     asked, answer = metadata(1)
     broken = asked[:-3] + b"\xff\xff\xff"

@@ -24,9 +24,9 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 def test_ranges_that_touch_give_every_packet_once(kind: str, size: int) -> None:
     path = str(SAMPLES / "java44-txn.pcap")
     whole = [row.data for row in ranges.rows(path)]
-    parts = ranges.cut(path, size)[: 40 if size == 100 else None]
+    parts = ranges.cut(path, size)[: 12 if size == 100 else None]
     found = [row.data for part in parts for row in ranges.rows(path, *part)]
-    assert found == whole[: len(found)] and len(found) >= (20 if size == 100 else len(whole))
+    assert found == whole[: len(found)] and len(found) >= (5 if size == 100 else len(whole))
     assert [end for _, end in parts[:-1]] == [start for start, _ in parts[1:]]
 
 

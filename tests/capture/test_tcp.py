@@ -134,6 +134,13 @@ def test_what_was_never_acknowledged_is_waited_for(read: Read) -> None:
     assert len(said(read(wire.server(answer)))) == 1
 
 
+def test_a_reset_from_nowhere_may_carry_bytes(read: Read) -> None:
+    """They are counted (`read` sums up), and end the connection."""
+    wire = Wire().open().client(metadata(1)[0])
+    wire.add(1, RST, b"out of line", seq=77)
+    assert [item.kind for item in read(wire) if isinstance(item, Event)] == ["unanswered-at-end"]
+
+
 def test_many_connections_at_once(read: Read) -> None:
     wires = [Wire(client=("10.0.1.1", 20000 + number)).open() for number in range(300)]
     for wire in wires:
