@@ -21,6 +21,7 @@ __all__ = ["NO_LIMIT", "Conversation", "Records", "Work", "positions", "undistur
 
 NO_LIMIT = (1 << 31) - 1
 NEWEST_MAGIC = 2
+SNAPSHOTS_SINCE = 12
 MANY = 1000
 
 
@@ -94,7 +95,9 @@ class Work:
     def look(self) -> None:
         """Read what may have something to tell."""
         self.seen = self.call.node.watches.told
-        reader = Reader(self.call.broker.topics, self.call.node.id, self.by_id, self.limits)
+        broker = self.call.broker
+        checkpoints = broker.metadata.checkpoints if self.call.version >= SNAPSHOTS_SINCE else None
+        reader = Reader(broker.topics, self.call.node.id, self.by_id, self.limits, checkpoints)
         self.reads = reader.read_all(self.conversation.candidates())
         self.bytes = reader.bytes
         if self.call.broker.faults.rules:

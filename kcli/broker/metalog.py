@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from kcli.broker.checkpoints import Checkpoints
 from kcli.broker.storage.incoming import read_incoming
 from kcli.broker.storage.log import LogSettings
 from kcli.broker.storage.recovery import open_log
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BROKER", "FOLDER", "TOPIC", "MetadataLog"]
 
-FOLDER = "__cluster_metadata-0"
+NAME, TOPIC_ID = "__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"
+FOLDER = f"{NAME}-0"
 FRAME_VERSION = 1
 # metadata.version 4.0-IV3: every record type used here is in it.
 METADATA_VERSION = 25
@@ -44,7 +46,11 @@ class MetadataLog:
         self.folder = broker.directory.path / FOLDER
         self.log = open_log(self.folder, broker.topics.pool, LogSettings(), clean=broker.directory.clean)
         broker.topics.unopened.discard(FOLDER)
-        self.epoch = max(self.log.epochs.latest, 0) + 1
+        self.checkpoints = Checkpoints(self)
+        latest = self.checkpoints.latest
+        self.epoch = max(self.log.epochs.latest, latest.epoch if latest is not None else 0, 0) + 1
+        topic = Topic(broker.topics, NAME, TOPIC_ID, broker.configs.of_topic({}))
+        self.partition = broker.topics.hide(topic, self.log, broker.controller_id, self.epoch)
         self.next_producer_id = 0
         self._ids: Iterator[int] = iter(())
         self._keys = {name: key for key, name in catalog(None).records("metadata").items()}
@@ -58,7 +64,10 @@ class MetadataLog:
         now = self.broker.now()
         for start in range(0, len(rows), RECORDS_IN_BATCH):
             part = [(now, None, self.encode(*each), ()) for each in rows[start : start + RECORDS_IN_BATCH]]
-            self.log.append(read_incoming(build_batch(part), LONGEST), self.epoch)
+            batch = build_batch(part)
+            self.log.append(read_incoming(batch, LONGEST), self.epoch)
+            self.checkpoints.written(len(part), len(batch))
+            self.broker.changed(self.partition)
 
     def encode(self, name: str, version: int, value: dict[str, Any]) -> bytes:
         """A record's value: the frame's version, the record's type and version, the record."""
@@ -158,11 +167,18 @@ class MetadataLog:
                 topics.reconfigure(topics.by_name[name], configs)
 
     def records(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        latest = self.checkpoints.latest
+        if latest is not None:
+            yield from self.records_in(self.checkpoints.path(latest).read_bytes(), 0)
         for segment in self.log.segments:
-            for batch in scan(segment.slice(0, segment.size).read(), damages=[]):
-                if batch.is_control:
-                    continue
-                for record in batch.records():
+            data = segment.slice(0, segment.size).read()
+            yield from self.records_in(data, latest.end_offset if latest is not None else 0)
+
+    def records_in(self, data: bytes, start: int) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The records of a segment or snapshot, from an offset on."""
+        for batch in scan(data, damages=[]):
+            for record in () if batch.is_control or batch.last_offset < start else batch.records():
+                if record.offset >= start:
                     yield self.decode(record.value or b"", record.offset)
 
     def decode(self, data: bytes, offset: int) -> tuple[str, dict[str, Any]]:

@@ -14,12 +14,14 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kcli.broker.calls import Lazy
+from kcli.broker.checkpoints import Checkpoints
 from kcli.broker.codes import error_code
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import Aborted
 from kcli.broker.storage.segment import Slice
 from kcli.broker.topics import Key, Partition, Topics
 from kcli.sessions.values import Position, Result
+from kcli.snapshots.names import SnapshotId
 
 __all__ = ["Limits", "Read", "Reader"]
 
@@ -31,13 +33,15 @@ NO_ID = "A" * 22
 
 
 class Read(NamedTuple):
-    """What one partition says. diverging: (epoch, end offset) that the fetcher has to go back to."""
+    """What one partition says. diverging: (epoch, end offset) that the fetcher has to go back to; snapshot: what it has
+    to fetch first, where the log no longer has what it asks for (KIP-630)."""
 
     result: Result
     records: Lazy | None = None
     aborted: tuple[Aborted, ...] = ()
     diverging: tuple[int, int] | None = None
     partition: Partition | None = None
+    snapshot: SnapshotId | None = None
 
 
 # What a partition without a log says: shared, since there may be many.
@@ -61,8 +65,11 @@ def refused(code: int, partition: Partition | None = None) -> Read:
 class Reader:
     """Reads for one node. by_id: keys are topic ids."""
 
-    def __init__(self, topics: Topics, node_id: int, by_id: bool, limits: Limits) -> None:
+    def __init__(
+        self, topics: Topics, node_id: int, by_id: bool, limits: Limits, checkpoints: Checkpoints | None = None
+    ) -> None:
         self.topics, self.node_id, self.by_id, self.limits = topics, node_id, by_id, limits
+        self.checkpoints = checkpoints
         self.left = limits.max_bytes
         self.whole_first = limits.whole_first
         self.bytes = 0
@@ -91,6 +98,9 @@ class Reader:
             return NOTHING
         start, offset = log.start_offset, position.fetch_offset
         high, stable = partition.shown(log)
+        needed = self.needed_snapshot(partition, position, start)
+        if needed is not None:
+            return Read(Result(high, stable, start, diverging=True), partition=partition, snapshot=needed)
         if position.last_fetched_epoch >= 0:
             diverging = divergence(log, position, partition.epoch)
             if diverging is not None:
@@ -104,6 +114,16 @@ class Reader:
         result = Result(high, stable, start, size, more=not size and offset < limit)
         aborted = tuple(log.aborted(offset, limit)) if self.limits.committed and records else ()
         return Read(result, records, aborted, partition=partition)
+
+    def needed_snapshot(self, partition: Partition, position: Position, start: int) -> SnapshotId | None:
+        """The metadata log's latest snapshot, for who asks below the log's begin, or parted from it before."""
+        if self.checkpoints is None or partition.topic.name not in self.topics.hidden:
+            return None
+        earliest, offset, epoch = self.checkpoints.earliest, position.fetch_offset, position.last_fetched_epoch
+        if earliest is None or (start == offset == 0 and epoch == 0):
+            return None
+        parted = epoch >= 0 and (epoch < earliest.epoch or (offset == start and epoch != earliest.epoch))
+        return self.checkpoints.latest if offset < start or parted else None
 
     def read_records(self, log: Log, position: Position, limit: int) -> Slice | None:
         """The slice that this partition adds to the response; None when there is no room for any."""

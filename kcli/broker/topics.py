@@ -129,6 +129,8 @@ class Topics:
         self.pool = FilePool()
         self.by_name: dict[str, Topic] = {}
         self.by_id: dict[str, Topic] = {}
+        # Fetched by who knows of it, but in no list: the metadata log, by name and by id.
+        self.hidden: dict[str, Topic] = {}
         self.unopened = {path.name for path in folder.iterdir() if path.is_dir()}
         self.start_offsets = read_offsets(folder / START_CHECKPOINT)
         self.on_delete: Callable[[Topic], None] = lambda topic: None
@@ -141,7 +143,7 @@ class Topics:
 
     def find(self, key: Key, by_id: bool = False) -> Partition | None:
         """The partition of a topic's name (or id) and an index."""
-        topic = (self.by_id if by_id else self.by_name).get(key[0])
+        topic = (self.by_id if by_id else self.by_name).get(key[0]) or self.hidden.get(key[0])
         return topic.partition(key[1]) if topic is not None else None
 
     def add(self, name: str, topic_id: str, own: Mapping[str, str], replicas: Iterable[tuple[int, ...]]) -> Topic:
@@ -154,6 +156,14 @@ class Topics:
     def add_partitions(self, topic: Topic, replicas: Iterable[tuple[int, ...]]) -> None:
         for each in replicas:
             topic.partitions.append(Partition(topic, len(topic.partitions), each[0], each))
+
+    def hide(self, topic: Topic, log: Log, leader: int, epoch: int) -> Partition:
+        """A topic of one partition that is in no list, with a log that is somebody else's."""
+        partition = Partition(topic, 0, leader, (leader,))
+        partition.epoch, partition._log = epoch, log
+        topic.partitions.append(partition)
+        self.hidden[topic.name] = self.hidden[topic.id] = topic
+        return partition
 
     def remove(self, topic: Topic) -> None:
         """Forget a topic and delete its files."""

@@ -58,6 +58,7 @@ APIS: Mapping[int, Implemented] = {
     45: Implemented("alter_partition_reassignments", Range(0, 1)),
     46: Implemented("list_partition_reassignments", Range(0, 0)),
     47: Implemented("offset_delete", Range(0, 0)),
+    59: Implemented("fetch_snapshot", Range(0, 1)),
     60: Implemented("describe_cluster", Range(0, 2)),
     75: Implemented("describe_topic_partitions", Range(0, 0)),
 }

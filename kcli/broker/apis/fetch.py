@@ -6,6 +6,8 @@
 * Records are slices of segment files (`splicing`), in the magic in which they were produced; below v4 in one that the
   version knows (`conversion`, KIP-283).
 * v0-v2: the response ends in the middle of a batch where max_bytes says so, and there is no limit of the whole.
+* The metadata log is fetched by its name or id, in no list; who asks below its begin is told of its latest snapshot
+  (KIP-630). In the dialect kip-630-draft v12 tells it the draft's way (`draft_snapshot`).
 * In the dialect kip-227-draft v7 is the draft's full fetch (`incremental_fetch`).
 """
 
@@ -16,11 +18,12 @@ from typing import Any
 
 from kcli.broker.apis import incremental_fetch
 from kcli.broker.calls import Answer, Call, Spliced
+from kcli.broker.draft_snapshot import draft_partition, is_draft
 from kcli.broker.fetching import Records, Work, positions, undisturbed
 from kcli.broker.leaders import Hints
 from kcli.broker.reading import Read
 from kcli.broker.splicing import splice
-from kcli.broker.topics import Key
+from kcli.broker.topics import Key, Partition
 from kcli.sessions.broker import Fetch
 from kcli.sessions.rules import EPOCH_MISMATCH, FINAL_EPOCH, ID_NOT_FOUND, NO_SESSION, TOPIC_ID_MISMATCH
 from kcli.sessions.values import FetchRequest, FetchResponse, Position
@@ -33,7 +36,7 @@ def handle(call: Call) -> Answer | Awaitable[Answer]:
     if incremental_fetch.is_draft(call):
         return incremental_fetch.handle_full(call)
     if code := call.fault(among=SESSION_ERRORS):
-        return {"errorCode": code, "responses": []}
+        return refused(call, code)
     with undisturbed(sum(len(each["partitions"]) for each in call.body["topics"])):
         return serve(call, request_of(call))
 
@@ -41,7 +44,7 @@ def handle(call: Call) -> Answer | Awaitable[Answer]:
 def serve(call: Call, request: FetchRequest) -> Answer | Awaitable[Answer]:
     fetch = call.node.sessions.begin(request, call.broker.now())
     if fetch.error:
-        return {"errorCode": fetch.error, "responses": []}
+        return refused(call, fetch.error)
 
     def encode(reads: dict[Key, Read]) -> Spliced:
         return answer(call, fetch, reads)
@@ -50,6 +53,10 @@ def serve(call: Call, request: FetchRequest) -> Answer | Awaitable[Answer]:
     wait = call.body["maxWaitMs"]
     work = Work(call, InSession(fetch), encode, by_id=request.topic_ids, whole_first=kip74, max_wait_ms=wait)
     return work.begin()
+
+
+def refused(call: Call, code: int) -> dict[str, Any]:
+    return {"errorCode": code, "topics" if is_draft(call) else "responses": []}
 
 
 class InSession:
@@ -106,12 +113,16 @@ def answer(call: Call, fetch: Fetch, reads: dict[Key, Read]) -> Spliced:
     if call.version < SESSIONS_SINCE:
         asked = fetch.request.partitions
         reads = {key: records.older(read, asked[key].fetch_offset) for key, read in reads.items()}
+    body: dict[str, Any]
     response = fetch.answer({key: read.result for key, read in reads.items()}, call.broker.now())
     hints = Hints(call)
-    body: dict[str, Any] = {"responses": rows(call, response, reads, records, hints)}
+    if is_draft(call):
+        body = {"topics": draft_rows(call, response, reads, records)}
+    else:
+        body = {"responses": rows(call, response, reads, records, hints)}
     if call.version >= SESSIONS_SINCE:
         body |= {"errorCode": response.error, "sessionId": response.session_id}
-    body |= hints.endpoints()
+    body |= hints.endpoints() if call.version >= TOPIC_IDS_SINCE else {}
     return splice(call.route.response.write(body), records.spliced, call.route.flexible)
 
 
@@ -125,11 +136,19 @@ def rows(
     def row(key: Key) -> dict[str, Any]:
         read = reads[key]
         made = partition_row(call.version, key[1], read, records, committed)
-        if read.result.error and read.partition is not None:
-            made |= hints.about(read.partition, read.result.error)
+        if read.partition is not None:
+            made |= leader_row(call.version, read.partition, read.result.error, hints)
         return made
 
     return incremental_fetch.by_topic(field, ((key, row(key)) for key in response.partitions))
+
+
+def draft_rows(
+    call: Call, response: FetchResponse, reads: Mapping[Key, Read], records: Records
+) -> list[dict[str, Any]]:
+    committed = call.body["isolationLevel"] == 1
+    told = ((key, draft_partition(key[1], reads[key], records, committed)) for key in response.partitions)
+    return incremental_fetch.by_topic("name", told)
 
 
 def partition_row(version: int, index: int, read: Read, records: Records, committed: bool) -> dict[str, Any]:
@@ -147,7 +166,16 @@ def partition_row(version: int, index: int, read: Read, records: Records, commit
         row["logStartOffset"] = result.log_start_offset
     if version >= 12 and read.diverging is not None:
         row["divergingEpoch"] = {"epoch": read.diverging[0], "endOffset": read.diverging[1]}
+    if version >= 12 and read.snapshot is not None:
+        row["snapshotId"] = {"endOffset": read.snapshot.end_offset, "epoch": read.snapshot.epoch}
     return row
+
+
+def leader_row(version: int, partition: Partition, error: int, hints: Hints) -> dict[str, Any]:
+    """Who leads: told with some errors (KIP-951), and always of the metadata log (KIP-595)."""
+    if version >= 12 and partition.topic.name in partition.topic.owner.hidden:
+        return {"currentLeader": {"leaderId": partition.leader, "leaderEpoch": partition.epoch}}
+    return hints.about(partition, error) if error else {}
 
 
 def aborted_rows(read: Read) -> list[dict[str, int]]:

@@ -1,0 +1,106 @@
+"""Snapshots of the metadata log (KIP-630): when one is made, and what the log may forget then.
+
+A snapshot holds what the records before its end offset amount to. Once there is one the log begins there: fetches below
+it are told to fetch the snapshot instead. Configs: metadata.log.max.record.bytes.between.snapshots and
+metadata.log.max.snapshot.interval.ms (Apache's), controller.snapshot.minimum.records (the KIP's; 0: not asked).
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kcli.broker.storage.files import LogFile
+from kcli.broker.storage.segment import Slice
+from kcli.snapshots.load import Loader
+from kcli.snapshots.names import SnapshotId, parse_snapshot_name
+from kcli.snapshots.policy import Policy, advance, deletable, due
+from kcli.snapshots.write import write_snapshot
+
+if TYPE_CHECKING:
+    from kcli.broker.metalog import MetadataLog
+
+__all__ = ["Checkpoints"]
+
+
+class Checkpoints:
+    """The `.checkpoint` files in the metadata log's folder."""
+
+    def __init__(self, metalog: MetadataLog) -> None:
+        self.metalog = metalog
+        for part in metalog.folder.glob("*.checkpoint.part"):
+            part.unlink()
+        self.records = self.size = 0
+        self.taken = time.monotonic()
+
+    @property
+    def ids(self) -> list[SnapshotId]:
+        """Those that are there, oldest first."""
+        names = (parse_snapshot_name(path.name) for path in self.metalog.folder.glob("*.checkpoint"))
+        return sorted(name.id for name in names if name is not None and name.state == "ready")
+
+    @property
+    def latest(self) -> SnapshotId | None:
+        return self.ids[-1] if self.ids else None
+
+    @property
+    def earliest(self) -> SnapshotId | None:
+        return self.ids[0] if self.ids else None
+
+    def path(self, wanted: SnapshotId) -> Path:
+        return self.metalog.folder / wanted.file_name
+
+    def slice(self, wanted: SnapshotId, position: int, most: int) -> tuple[Slice, int] | None:
+        """Bytes of a snapshot's file and its whole size; None when it is not there."""
+        path = self.path(wanted)
+        if not path.exists():
+            return None
+        size = path.stat().st_size
+        return Slice(LogFile(path), position, max(0, min(most, size - position))), size
+
+    def policy(self) -> Policy:
+        configs = self.metalog.broker.configs
+        return Policy(
+            configs.int("controller.snapshot.minimum.records") or None,
+            configs.int("metadata.log.max.record.bytes.between.snapshots"),
+            configs.int("metadata.log.max.snapshot.interval.ms") or None,
+        )
+
+    def written(self, records: int, size: int) -> None:
+        """So much was written to the log: make a snapshot when it is time."""
+        self.records += records
+        self.size += size
+        age = int((time.monotonic() - self.taken) * 1000)
+        if due(self.policy(), records=self.records, size=self.size, age_ms=age).yes:
+            self.take()
+
+    def take(self) -> SnapshotId | None:
+        """A snapshot of everything up to the log's end; None where there is nothing new. The log begins there then."""
+        log = self.metalog.log
+        latest = self.latest
+        if log.end_offset <= (latest.end_offset if latest else 0):
+            return None
+        loader = Loader()
+        if latest is not None:
+            data = memoryview(self.path(latest).read_bytes())
+            loader.snapshot(data, end_offset=latest.end_offset, epoch=latest.epoch)
+        for segment in log.segments:
+            loader.segment(memoryview(segment.slice(0, segment.size).read()))
+        made = SnapshotId(loader.image.provenance.end_offset, loader.image.provenance.epoch)
+        part = self.path(made).with_suffix(".checkpoint.part")
+        with part.open("wb") as file:
+            write_snapshot(loader.image, file.write, now_ms=self.metalog.broker.now())
+        part.replace(self.path(made))
+        self.records = self.size = 0
+        self.taken = time.monotonic()
+        self.forget()
+        return made
+
+    def forget(self) -> None:
+        """The log begins at the latest snapshot's end; those that ended before go. Nobody replicates it here."""
+        log, ids = self.metalog.log, self.ids
+        begin = advance(self.policy(), log_begin=log.start_offset, snapshots=ids, replicas={})
+        log.delete_before(begin)
+        for each in deletable(ids, begin):
+            self.path(each).unlink()
