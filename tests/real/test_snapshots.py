@@ -14,7 +14,10 @@ import pytest
 
 from kcli.snapshots.diff import diff_images
 from kcli.snapshots.load import load_snapshot
+from tests.real.jvm import run_java
 from tests.real.lab import Cluster
+from tests.real.maven import broker_jars, compiled
+from tests.snapshots.files import partition_folder
 
 QUORUM = {"metadata.log.max.record.bytes.between.snapshots": 3000, "num.partitions": 30}
 
@@ -96,6 +99,23 @@ def test_a_leader_that_is_killed(quorum: Cluster, tmp_path: Path) -> None:
         kcli("snapshot", "verify", done.stdout.strip())
     finally:
         quorum.start(before)
+
+
+def test_kafka_s_own_reader_takes_what_we_write_for_what_we_read(tmp_path: Path) -> None:
+    """RecordsSnapshotReader of 4.4 with checksums on, replayed into a MetadataImage (SnapshotReplay.java)."""
+    folder = partition_folder("440-three/n1")
+    last = sorted(folder.glob("*.checkpoint"))[-1]
+    made = kcli("snapshot", "create", "--log", str(folder), "--max-batch-bytes", "4000", "-o", str(tmp_path))
+    jars = broker_jars("4.4.0")
+    classes = compiled("SnapshotReplay.java", tuple(jars))
+    files = [str(last), made.stdout.strip()]
+    told = [json.loads(line) for line in run_java([classes, *jars], "SnapshotReplay", *files).stdout.splitlines()]
+    assert len(told) == 2
+    for file, answer in zip(files, told, strict=True):
+        summary = json.loads(kcli("snapshot", "image", file).stdout)
+        assert {name: summary[name] for name in ("topics", "partitions", "brokers", "acls")} == {
+            name: answer[name] for name in ("topics", "partitions", "brokers", "acls")
+        }
 
 
 def describe(cluster: Cluster) -> list[str]:
