@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kcli.records.codecs import compress, decompress
     from kcli.records.control import decode_control
     from kcli.records.conversion import Conversion, Slice, UnsupportedCompressionError, down_convert
+    from kcli.records.encoding import encode_batch, encode_batches
     from kcli.records.fetching import FetchSend, cut_slice
     from kcli.records.kernels import crc32, crc32c
     from kcli.records.text import batches_json
@@ -45,6 +46,8 @@ __all__ = [
     "decode_control",
     "decompress",
     "down_convert",
+    "encode_batch",
+    "encode_batches",
     "scan",
 ]
 
@@ -67,6 +70,8 @@ _MODULES = {
     "decode_control": "control",
     "decompress": "codecs",
     "down_convert": "conversion",
+    "encode_batch": "encoding",
+    "encode_batches": "encoding",
     "scan": "batches",
 }
 

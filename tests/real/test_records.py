@@ -16,6 +16,7 @@ import pytest
 
 from kcli.errors import InputError
 from kcli.records import FetchSend, Slice, batches_json, build_batch, build_marker, cut_slice, down_convert, scan
+from kcli.records.segments import read_rows
 from kcli.records.verification import LogFacts, verify_log
 from tests.real.jvm import run_java
 from tests.real.lab import Cluster
@@ -170,6 +171,10 @@ def test_transactions_and_markers_are_there(written: list[Path]) -> None:
     rows = json.loads(batches_json(log.read_bytes()))
     markers = [row["records"][0]["_control"]["type"] for row in rows if row["isControl"]]
     assert "COMMIT" in markers and "ABORT" in markers and all(row["isTransactional"] for row in rows)
+    (index,) = written[-1].glob("*.txnindex")
+    aborted = list(read_rows("txnindex", index.read_bytes(), index.name))
+    ends = [row["lastOffset"] for row in rows if row["isControl"] and row["records"][0]["_control"]["type"] == "ABORT"]
+    assert [row["lastOffset"] for row in aborted] == ends
 
 
 def dump_rows(text: str) -> Iterator[tuple[dict[str, str], list[tuple[str, ...]]]]:

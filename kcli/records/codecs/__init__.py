@@ -7,7 +7,6 @@ payloads of a batch or of a wrapper message. `level` None is Kafka's default. `m
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, cast
 
 from kcli.errors import EncodeError, InputError
