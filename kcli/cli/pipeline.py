@@ -50,12 +50,24 @@ __all__ = ["run", "tables"]
     metavar="SECONDS",
     help="With --stream: how often to look.",
 )
+@click.option(
+    "--settle",
+    type=click.FloatRange(0),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --stream: how long a capture that no newer one follows must be left alone.",
+)
+@click.option(
+    "--idle", type=click.FloatRange(0), metavar="SECONDS", help="With --stream: end when nothing came for so long."
+)
 @click.option("--quiet", is_flag=True, help="No progress, no closing summary.")
 @schema_option
 def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     """Read captures into tables: exchanges, fetches, sessions, clients and more (see `kcli pipeline tables`).
 
-    Connections are put together over all files, rotated ones and those of several hosts. What was read before is not read
+    Connections are put together over all files, rotated ones and those of several hosts. What was read before is not
+    read
     again: run it once more for new files.
     """
     from kcli.pipeline.run import Options, run_pipeline
@@ -66,11 +78,13 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     if options["stream"]:
         from kcli.pipeline.streaming import stream
 
-        summary = stream(spark, inputs, chosen, options["every"])
+        tell_run = (lambda _made: None) if options["quiet"] else (lambda made: say(made, output))
+        timing = {"settle": options["settle"], "idle": options["idle"]}
+        summary = stream(spark, inputs, chosen, options["every"], tell=tell_run, **timing)
     else:
         with telling(options["quiet"]) as tell:
             summary = run_pipeline(spark, inputs, chosen, tell)
-    if not options["quiet"]:
+    if not options["quiet"] and not options["stream"]:
         say(summary, output)
     if summary.problems:
         more = f" (and {len(summary.problems) - 1} more)" if len(summary.problems) > 1 else ""
@@ -106,13 +120,16 @@ def telling(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
 
 
 def say(summary: Any, output: str) -> None:
+    from kcli.pipeline.tables import TABLES
+
     out = console(stderr=True)
     if not summary.files:
         out.print(f"nothing new: {summary.skipped} files were read before")
         return
-    rows = ", ".join(f"{name} {count:,}" for name, count in sorted(summary.rows.items()) if count)
+    rows = ", ".join(f"{name} {summary.rows[name]:,}" for name in TABLES if summary.rows.get(name))
     out.print(
-        f"{summary.files} captures, {summary.packets:,} packets, {summary.exchanges:,} exchanges, {summary.events:,} events"
+        f"{summary.files} captures, {summary.packets:,} packets, {summary.exchanges:,} exchanges, "
+        f"{summary.events:,} events"
     )
     out.print(f"rows: {rows}")
     out.print(f"Next: kcli pipeline report {output} -o report.html")

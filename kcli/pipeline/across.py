@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from kcli.capture.audit import Client, merge, usages
 from kcli.pipeline.derived import FETCH_APIS, Gathered, Row, fold
@@ -18,20 +18,22 @@ NS_US = 1000
 
 
 def make_sessions(gathered: Gathered, table: str) -> list[Written]:
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions
 
     frame = gathered.frame("exchanges")
     if frame is None:
         return []
     wanted = ["server", "connection", "timestamp", "completed_ns", "latency_ms", "request_bytes", "response_bytes"]
     wanted += ["request_header", "request", "response"]
-    fetches = frame.where(F.col("api_key").isin(*FETCH_APIS)).select(*wanted, F.lit(None).cast("string").alias("event"))
+    fetches = frame.where(functions.col("api_key").isin(*FETCH_APIS)).select(
+        *wanted, functions.lit(None).cast("string").alias("event")
+    )
     events = gathered.frame("undecodable")
     if events is not None:
         lost = events.where("event != 'unanswered-at-end' and connection is not null")
-        server = F.expr("regexp_extract(connection, '^(.+?:[0-9]+)-', 1)").alias("server")
-        nothing = [F.lit(None).cast(dict(fetches.dtypes)[name]).alias(name) for name in wanted[4:]]
-        when = (F.unix_micros("timestamp") * NS_US).alias("completed_ns")
+        server = functions.expr("regexp_extract(connection, '^(.+?:[0-9]+)-', 1)").alias("server")
+        nothing = [functions.lit(None).cast(dict(fetches.dtypes)[name]).alias(name) for name in wanted[4:]]
+        when = (functions.unix_micros("timestamp") * NS_US).alias("completed_ns")
         fetches = fetches.unionByName(lost.select(server, "connection", "timestamp", when, *nothing, "event"))
     return fold(gathered, fetches, ["server"], ["completed_ns"], sessions, table)
 
@@ -118,16 +120,18 @@ def make_changes(gathered: Gathered, table: str) -> list[Written]:
     frame = gathered.frame("outcomes")
     if frame is None:
         return []
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions
 
     named = frame
     if gathered.names:
-        pairs = [F.lit(part) for pair in gathered.names.items() for part in pair]
-        named = frame.withColumn("topic", F.coalesce(F.create_map(*pairs)[F.col("topic")], F.col("topic")))
+        pairs = [functions.lit(part) for pair in gathered.names.items() for part in pair]
+        named = frame.withColumn(
+            "topic", functions.coalesce(functions.create_map(*pairs)[functions.col("topic")], functions.col("topic"))
+        )
     keys = ["client_id", "client_address", "api", "topic", "partition"]
     troubled = named.where("error != 0").select(*keys).distinct()
     same = [named[key].eqNullSafe(troubled[key]) for key in keys]
-    rows = named.join(F.broadcast(troubled), same, "left_semi")
+    rows = named.join(functions.broadcast(troubled), same, "left_semi")
     return fold(gathered, rows, keys, ["first_ns"], changes, table)
 
 
@@ -195,28 +199,31 @@ def make_clients(gathered: Gathered, table: str) -> list[Written]:
     frame = gathered.frame("client_uses")
     if frame is None:
         return []
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions
 
-    keys = ["client_id", "address", "software", "software_version", "api_key", "api_version"]
-    rows = frame.groupBy(*keys).agg(
-        F.sum("requests").alias("requests"), F.max("free").alias("free"), F.max("negotiates").alias("negotiates"),
-        F.collect_set("connection").alias("connections"),
-    )  # fmt: skip
+    who = ["client_id", "address", "software", "software_version"]
+    uses = frame.groupBy(*who, "api_key", "api_version").agg(
+        functions.sum("requests").alias("requests"),
+        functions.max("free").alias("free"),
+        functions.max("negotiates").alias("negotiates"),
+    )
+    counted = frame.groupBy(*who).agg(functions.count_distinct("connection").alias("connections")).collect()
+    connections = {tuple(row)[:4]: row["connections"] for row in counted}
     writer = TableWriter(gathered.folder, os.urandom(6).hex())
-    for row in client_rows(row.asDict() for row in rows.toLocalIterator()):
+    for row in client_rows((row.asDict() for row in uses.collect()), connections):
         writer.put(table, row)
     return writer.close()
 
 
-def client_rows(uses: Iterable[Row]) -> Iterator[tuple[Any, ...]]:
+def client_rows(uses: Iterable[Row], connections: Mapping[tuple[Any, ...], int]) -> Iterator[tuple[Any, ...]]:
+    """connections: how many, by (client id, address, software, its version)."""
     known = catalog()
     release = known.releases[-1]
     clients: dict[Any, Client] = {}
     for use in uses:
         key = use["client_id"], use["address"], use["software"], use["software_version"]
-        client = clients.setdefault(key, Client(*key))
+        client = clients.setdefault(key, Client(*key, connections=connections[key]))
         client.negotiates = client.negotiates or use["negotiates"]
-        client.connections.update(use["connections"])
         client.used[use["api_key"], use["api_version"]] += use["requests"]
         if use["free"]:
             client.free.add((use["api_key"], use["api_version"]))
@@ -227,7 +234,7 @@ def client_rows(uses: Iterable[Row]) -> Iterator[tuple[Any, ...]]:
                 reason = usage.reason or None if verdict != "ok" else None
                 low, high = (usage.accepted.lo, usage.accepted.hi) if usage.accepted else (None, None)
                 who = (client.client_id, client.address, client.software, client.version, client.negotiates)
-                made = (usage.api_key, usage.name, version, count, len(client.connections), low, high)
+                made = (usage.api_key, usage.name, version, count, client.connections, low, high)
                 yield (*who, *made, verdict, reason, release)
 
 

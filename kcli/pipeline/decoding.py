@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from kcli.capture.events import Event, Exchange
 from kcli.capture.exchanges import Item, Source
@@ -26,9 +26,9 @@ WANTED = frozenset(TABLES) | frozenset(FACTS)
 class Decoded:
     """What became of a share.
 
-    passing: files of rows that tell the end of what is under way. unnamed: topic ids that no message of these connections
-    named. carried: bytes kept for a later run, less those that an earlier one had kept. open_rows, open_bytes: exchanges
-    and events of the files that pass.
+    passing: files of rows that tell the end of what is under way. unnamed: topic ids that no message of these
+    connections named. carried: bytes kept for a later run, less those that an earlier one had kept. open_rows,
+    open_bytes: exchanges and events of the files that pass.
     """
 
     share: int
@@ -71,7 +71,7 @@ class RowSource(Source):
 
     def run(self, before_end: Callable[[], None] = lambda: None) -> None:
         """before_end: called when all packets were read, before what is under way is told as ended."""
-        for _ in drive(self.paths, Ending(self.engine, before_end), self.new_reader, self.emit):
+        for _ in drive(self.paths, cast(Any, Ending(self.engine, before_end)), self.new_reader, self.emit):
             pass
         self.rows.finish()
 
@@ -105,8 +105,8 @@ def decode(
 ) -> Decoded:
     """Decode the packets of a share, staged in files, into Parquet files below `folder`.
 
-    end_ns: of the last packet of all shares. carried, clock: connections under way since an earlier run, and the time of
-    its end. names: (id, name) of topics known before. options: ports and dialect, as
+    end_ns: of the last packet of all shares. carried, clock: connections under way since an earlier run, and the
+    time of its end. names: (id, name) of topics known before. options: ports and dialect, as
     `kcli.capture.exchanges.read` takes them.
     """
     name = f"{share:04d}-{os.urandom(4).hex()}"

@@ -1,4 +1,5 @@
-"""The tables that look across connections, made anew from what all runs have left: by Spark, sorted, in bounded memory."""
+"""The tables that look across connections, made anew from what all runs have left: by Spark, sorted, in bounded
+memory."""
 
 from __future__ import annotations
 
@@ -53,7 +54,8 @@ def derive(gathered: Gathered) -> list[Written]:
 def fold(
     gathered: Gathered, frame: DataFrame, keys: Sequence[str], order: Sequence[str], make: Make, table: str
 ) -> list[Written]:
-    """make(rows of one key, in order) -> rows of the table; each key is in one task, which need not hold all its rows."""
+    """make(rows of one key, in order) -> rows of the table; each key is in one task, which need not hold all its
+    rows."""
     import pickle
 
     folder, keys = gathered.folder, list(keys)

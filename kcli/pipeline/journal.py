@@ -5,8 +5,8 @@
     DIR/_kcli/facts/...               rows of connections from which some tables are made anew
     DIR/<table>/date=.../*.parquet    what readers see; Spark and Arrow pass over names with "_" in front
 
-A run writes its files into its own folder, then its journal entry, and only then are the files moved to their places and
-those that they replace removed. Both can be done again after a crash, and are, when the folder is opened next.
+A run writes its files into its own folder, then its journal entry, and only then are the files moved to their places
+and those that they replace removed. Both can be done again after a crash, and are, when the folder is opened next.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Topic names for rows whose connection never heard them: `kcli decode pcap` reads all connections at once and knows."""
+"""Topic names for rows whose connection never heard them: `kcli decode pcap` reads all connections at once and
+knows."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ class NamesAt:
 
 
 def name_topics(uri: str, table: str, known: Known) -> None:
-    """Rewrite a file of `exchanges`, or of a table with columns `topic` and `topic_id`, with the names that were missing.
+    """Rewrite a file of `exchanges`, or of a table with columns `topic` and `topic_id`, with the names that were
+    missing.
 
     In exchanges a name is shown from when it was learnt on, as `decode pcap` does; in other tables throughout.
     """

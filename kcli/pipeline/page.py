@@ -13,6 +13,10 @@ __all__ = ["cell", "render"]
 
 BARS = 8  # of a chart; the table has them all
 COLOURS = ("#2563eb", "#f59e0b", "#10b981", "#ef4444")
+INK = {
+    "foreground": "#6b7280", "foreground_strong": "#6b7280", "foreground_subtle": "#9ca3af", "label_font_size": 11,
+    "major_label_font_size": 11, "legend_font_size": 12, "font_family": "system-ui, sans-serif",
+}  # fmt: skip
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 TEMPLATE = """<!doctype html>
@@ -22,10 +26,11 @@ TEMPLATE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{{ title }}</title>
 <style>
-:root { color-scheme: light dark; --ink: #1f2937; --soft: #6b7280; --line: #e5e7eb; --paper: #ffffff; --card: #f9fafb; --hot: #b91c1c }
-@media (prefers-color-scheme: dark) {
+:root { color-scheme: light dark; --ink: #1f2937; --soft: #6b7280; --line: #e5e7eb; --paper: #ffffff; --card:
+#f9fafb; --hot: #b91c1c } @media (prefers-color-scheme: dark) {
   :root { --ink: #e5e7eb; --soft: #9ca3af; --line: #374151; --paper: #111827; --card: #1f2937; --hot: #fca5a5 } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto; max-width: 72rem;
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto; max-width:
+72rem;
   padding: 1.5rem 1rem 4rem }
 h1 { font-size: 1.6rem; margin: 0 }
 h2 { font-size: 1.15rem; margin: 0 0 .25rem }
@@ -60,10 +65,10 @@ pre { background: var(--card); border: 1px solid var(--line); border-radius: .5r
 <p class="soft">{{ each.why }}</p>
 {% if not each.rows %}<p>{{ each.empty }}</p>{% else %}
 {% if each.chart %}<div class="chart">{{ each.chart | safe }}</div>{% endif %}
-<div class="scroll"><table><thead><tr>{% for name, n in each.columns %}<th{% if n %} class="n"{% endif %}>{{ name }}</th>{% endfor %}</tr></thead>
-<tbody>{% for row in each.rows %}<tr>{% for text, sort, n in row %}<td{% if n %} class="n"{% endif %}{% if text in marked %} class="refused"{% endif %} data-sort="{{ sort }}">{{ text }}</td>{% endfor %}</tr>
-{% endfor %}</tbody></table></div>
-{% endif %}
+<div class="scroll"><table><thead><tr>{% for name, n in each.columns %}<th{% if n %} class="n"{% endif %}>{{ name
+}}</th>{% endfor %}</tr></thead> <tbody>{% for row in each.rows %}<tr>{% for text, sort, n in row %}<td{% if n %}
+class="n"{% endif %}{% if text in marked %} class="refused"{% endif %} data-sort="{{ sort }}">{{ text }}</td>{%
+endfor %}</tr> {% endfor %}</tbody></table></div> {% endif %}
 <details><summary>SQL</summary><pre>{{ each.sql }}</pre></details>
 </section>
 {% endfor %}
@@ -72,7 +77,8 @@ for (const table of document.querySelectorAll("table")) table.querySelectorAll("
   head.onclick = () => {
     const body = table.tBodies[0], sign = head.dataset.sign = head.dataset.sign === "1" ? "-1" : "1";
     const key = row => row.cells[at].dataset.sort;
-    [...body.rows].sort((a, b) => sign * (isNaN(key(a)) || isNaN(key(b)) ? key(a).localeCompare(key(b)) : key(a) - key(b)))
+    [...body.rows].sort((a, b) => sign * (isNaN(key(a)) || isNaN(key(b)) ? key(a).localeCompare(key(b)) : key(a) -
+    key(b)))
       .forEach(row => body.append(row));
   };
 });
@@ -158,6 +164,10 @@ def figures(answers: Sequence[Answered]) -> list[tuple[str, str]]:
     ]
 
 
+def number_text(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
 def draw(each: Answered, chart: Chart) -> str:
     """An SVG element."""
     try:
@@ -167,20 +177,24 @@ def draw(each: Answered, chart: Chart) -> str:
         raise UsageError("kcli pipeline report needs jinja2 and pygal (pip install 'kcli-kafka[spark]')") from None
     labels = [each.columns.index(name) for name in chart.label]
     rows = each.rows if chart.kind == "line" else each.rows[:BARS]
-    style = Style(background="transparent", plot_background="transparent", colors=COLOURS, foreground="#6b7280",
-                  foreground_strong="#6b7280", foreground_subtle="#9ca3af", label_font_size=11, major_label_font_size=11,
-                  legend_font_size=12, font_family="system-ui, sans-serif")  # fmt: skip
-    kinds = {"bar": pygal.HorizontalBar, "line": pygal.Line}
-    in_bytes = chart.unit == "bytes"
-    made = kinds[chart.kind](
-        style=style, js=[], width=760, height=max(180, 90 + 20 * len(rows) * len(chart.values)) if chart.kind == "bar" else 260,
-        legend_at_bottom=True, show_legend=len(chart.values) > 1, truncate_label=28, x_label_rotation=30 if chart.kind == "line" else 0,
-        value_formatter=bytes_text if in_bytes else lambda value: f"{value:,.0f}" if value == int(value) else f"{value:,.1f}",
-        print_values=False, disable_xml_declaration=True, show_minor_x_labels=False, x_labels_major_every=max(1, len(rows) // 10),
+    bars = chart.kind == "bar"
+    made = (pygal.HorizontalBar if bars else pygal.Line)(
+        style=Style(background="transparent", plot_background="transparent", colors=COLOURS, **INK),
+        js=[],
+        width=760,
+        height=max(180, 90 + 20 * len(rows) * len(chart.values)) if bars else 260,
+        legend_at_bottom=True,
+        show_legend=len(chart.values) > 1,
+        truncate_label=28,
+        x_label_rotation=0 if bars else 30,
+        value_formatter=bytes_text if chart.unit == "bytes" else number_text,
+        disable_xml_declaration=True,
+        show_minor_x_labels=False,
+        x_labels_major_every=max(1, len(rows) // 10),
         max_scale=6,
-    )  # fmt: skip
+    )
     # Horizontal bars grow upwards: the first row shall stand on top.
-    rows = list(reversed(rows)) if chart.kind == "bar" else rows
+    rows = list(reversed(rows)) if bars else rows
     made.x_labels = [" ".join(str(row[at]) for at in labels if row[at] not in (None, "")) or "(none)" for row in rows]
     for column, legend in chart.values:
         at = each.columns.index(column)

@@ -22,7 +22,8 @@ Put = Callable[[str, tuple[Any, ...]], None]
 
 @dataclass(slots=True)
 class Answer:
-    """One partition of an exchange. `asked` and `told` are its parts of request and response, None where it is missing."""
+    """One partition of an exchange. `asked` and `told` are its parts of request and response, None where it is
+    missing."""
 
     topic: str | None
     topic_id: str | None

@@ -55,7 +55,7 @@ def split(filters: Iterable[Any], columns: Sequence[str]) -> tuple[list[Test], l
 
 def test_of(each: Any, columns: Sequence[str]) -> Test | None:
     name = type(each).__name__
-    path = getattr(each, "attribute", ())
+    path: tuple[str, ...] = getattr(each, "attribute", ())
     if len(path) != 1 or path[0] not in columns:
         return None
     index = columns.index(path[0])

@@ -9,7 +9,8 @@ __all__ = ["QUESTIONS", "Chart", "Question"]
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """kind: "bar" (one for each row) or "line" (over time). label: the columns that name each; values: column -> legend."""
+    """kind: "bar" (one for each row) or "line" (over time). label: the columns that name each; values: column ->
+    legend."""
 
     kind: str
     label: tuple[str, ...]
@@ -33,7 +34,8 @@ QUESTIONS = (
     Question(
         "refused",
         "Clients that an upgrade refuses",
-        "Kafka 4.0 dropped what clients before 2.1 speak (KIP-896). These used versions that the release no longer takes.",
+        "Kafka 4.0 dropped what clients before 2.1 speak (KIP-896). These used versions that the release no "
+        "longer takes.",
         """
 SELECT coalesce(client_id, '') AS client, address, concat_ws(' ', software, software_version) AS software,
        concat_ws(', ', sort_array(collect_set(concat(api, ' ', api_version)))) AS used, sum(requests) AS requests,
@@ -48,12 +50,14 @@ ORDER BY verdict, requests DESC
     Question(
         "conversions",
         "Who forces down-conversion, and what it costs",
-        "A client that reads an older format makes the broker convert (KIP-283): eager is what a broker held for the largest "
+        "A client that reads an older format makes the broker convert (KIP-283): eager is what a broker held "
+        "for the largest "
         "response before it did so in chunks, lazy what it holds since.",
         """
 SELECT client, client_id, api_version AS fetch_version, to_magic, count(*) AS responses, sum(bytes) AS converted_bytes,
        max(eager) AS eager_bytes, max(lazy) AS lazy_bytes
-FROM (SELECT coalesce(client_id, '') AS client_id, regexp_replace(client, ':[0-9]+$', '') AS client, api_version, to_magic,
+FROM (SELECT coalesce(client_id, '') AS client_id, regexp_replace(client, ':[0-9]+$', '') AS client, api_version,
+to_magic,
              sum(converted_bytes) AS bytes, sum(eager_bytes) AS eager, max(lazy_bytes) AS lazy
       FROM down_conversions GROUP BY client_id, client, api_version, to_magic, connection, correlation_id, timestamp)
 GROUP BY client, client_id, api_version, to_magic ORDER BY converted_bytes DESC
@@ -64,7 +68,8 @@ GROUP BY client, client_id, api_version, to_magic ORDER BY converted_bytes DESC
     Question(
         "sessions",
         "How well fetch sessions work",
-        "With a session (KIP-227) a fetch names only what changed. Saved: bytes that full fetches would have taken, over those "
+        "With a session (KIP-227) a fetch names only what changed. Saved: bytes that full fetches would have "
+        "taken, over those "
         "that were sent.",
         """
 SELECT server, client_id, replica_id, count(*) AS sessions, sum(fetches) AS fetches, sum(full) AS full_fetches,
@@ -79,7 +84,8 @@ FROM fetch_sessions GROUP BY server, client_id, replica_id ORDER BY fetches DESC
     Question(
         "leaders",
         "What leader changes cost",
-        "From the first NOT_LEADER_OR_FOLLOWER or FENCED_LEADER_EPOCH to the next good answer. A hint in the answer (KIP-951) "
+        "From the first NOT_LEADER_OR_FOLLOWER or FENCED_LEADER_EPOCH to the next good answer. A hint in the "
+        "answer (KIP-951) "
         "lets the client go on at once: saved is the wait it would have spared.",
         """
 SELECT client_id, api, count(*) AS changes, sum(errors) AS errors, sum(CASE WHEN hint_sent THEN 1 ELSE 0 END) AS hints,
@@ -94,7 +100,8 @@ FROM leader_changes GROUP BY client_id, api ORDER BY sum(lost_ms) DESC NULLS LAS
     Question(
         "remote",
         "What a bigger remote fetch would save",
-        "Consumers far behind the end, who read what tiered storage holds. With remote.max.partition.fetch.bytes (KIP-1018) of "
+        "Consumers far behind the end, who read what tiered storage holds. With "
+        "remote.max.partition.fetch.bytes (KIP-1018) of "
         "4 MiB the same bytes take a quarter of the requests of 1 MiB.",
         """
 SELECT client_id, coalesce(topic, topic_id) AS topic, count(DISTINCT partition) AS partitions, count(*) AS requests,
@@ -109,7 +116,8 @@ FROM remote_fetches GROUP BY client_id, coalesce(topic, topic_id) ORDER BY bytes
         "Snapshots that crossed the wire",
         "Brokers and controllers that were too far behind to follow the metadata log (KIP-630).",
         """
-SELECT server, client, client_id, topic, end_offset, epoch, size_bytes, received_bytes, requests, round(seconds, 3) AS seconds,
+SELECT server, client, client_id, topic, end_offset, epoch, size_bytes, received_bytes, requests, round(seconds, 3)
+AS seconds,
        complete, errors
 FROM quorum ORDER BY timestamp
 """,
@@ -155,7 +163,8 @@ FROM undecodable GROUP BY event, regexp_replace(reason, '[0-9]+', 'n') ORDER BY 
     Question(
         "lineage",
         "Does it add up?",
-        "Packets of all files against those that were decoded, and each byte of TCP against where it went: unaccounted is 0, "
+        "Packets of all files against those that were decoded, and each byte of TCP against where it went: "
+        "unaccounted is 0, "
         "or there is a bug.",
         """
 SELECT run, sum(CASE WHEN scope = 'file' THEN 1 ELSE 0 END) AS files,

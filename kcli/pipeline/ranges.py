@@ -1,8 +1,8 @@
 """Captures in ranges of bytes, so that one big file is many tasks.
 
 A range reads the packets that begin in it. Where the first one begins is guessed from a chain of plausible headers; the
-range before says where its last packet ended, so that a wrong guess shows (`Ends`), and the range is read again from there.
-Compressed files, and those below the size of a range, are read whole.
+range before says where its last packet ended, so that a wrong guess shows (`Ends`), and the range is read again from
+there. Compressed files, and those below the size of a range, are read whole.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ class RangeEngine:
 
 
 class RangeSource:
-    """A range as `kcli.capture.files.run_source` reads it: the file at its first packet, and a reader that knows its header."""
+    """A range as `kcli.capture.files.run_source` reads it: the file at its first packet, and a reader that knows its
+    header."""
 
     def __init__(self, taken: Range, scatter: Scatter) -> None:
         from kcli.core.packets import Reader

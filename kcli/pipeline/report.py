@@ -30,7 +30,8 @@ class Answered:
 
 
 def open_tables(spark: SparkSession, output: str) -> int:
-    """The folder's tables as views by name, empty ones too; the number of runs in it. InputError: it is no such folder."""
+    """The folder's tables as views by name, empty ones too; the number of runs in it. InputError: it is no such
+    folder."""
     journal = Journal(output)
     if not journal.entries:
         raise InputError("no tables of `kcli pipeline run` in it", file=output)

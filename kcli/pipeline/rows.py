@@ -48,8 +48,8 @@ class Rows:
             self.event(failure, inside=True)
         self.exchanges += 1
         completed = max(clock, item.response_ns or 0)
-        who = (item.request_ns // 1000, item.connection, item.link.server, item.link.client, client_id(item))
-        who += (item.correlation_id, item.api_version)
+        ends = (item.connection, item.link.server, item.link.client)
+        who = (item.request_ns // 1000, *ends, client_id(item), item.correlation_id, item.api_version)
         if "exchanges" in self.wanted:
             self.put("exchanges", who + exchange_columns(item, header, request, response, completed))
         if item.api_key not in (FETCH, PRODUCE):

@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.events import Event
+from kcli.pipeline.carrying import pack, unpack
 from kcli.pipeline.decoding import Decoded, decode, events_only
 from kcli.pipeline.derived import Gathered, derive
-from kcli.pipeline.carrying import pack, unpack
 from kcli.pipeline.journal import Entry, Journal, published
 from kcli.pipeline.naming import name_topics
 from kcli.pipeline.ranges import RANGE_BYTES, Ends, Range, cut, misread
@@ -281,7 +281,8 @@ def share_row(run: int, each: Decoded) -> tuple[Any, ...]:
 
 
 def open_rows(run: int, decoded: Sequence[Decoded]) -> list[tuple[Any, ...]]:
-    """What is told of connections under way, for as long as no later run knows better: it takes back what is carried."""
+    """What is told of connections under way, for as long as no later run knows better: it takes back what is
+    carried."""
     rows: list[tuple[Any, ...]] = []
     for each in decoded:
         exchange_bytes, event_bytes = each.open_bytes

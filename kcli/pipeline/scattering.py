@@ -1,7 +1,8 @@
 """The first stage: a range of a capture, its packets dealt out into files of whole connections.
 
 A share is the connections of one bucket. Each range writes one file of packets for each share (and link layer) into the
-staging folder, with the times at which its parts begin, so that a share too big for one task can be read in time windows.
+staging folder, with the times at which its parts begin, so that a share too big for one task can be read in time
+windows.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import IO, Any
 
 from kcli.capture.events import Event
 from kcli.capture.files import run_source
-from kcli.errors import InputError, KcliError
+from kcli.errors import InputError
 from kcli.pipeline.ranges import Range, RangeEngine, RangeSource
 from kcli.pipeline.storage import Place
 
@@ -34,7 +35,8 @@ class Part:
 
 @dataclass(slots=True)
 class Staged:
-    """A file of one share's packets out of one range. votes: by how many bytes connection `heavy` outweighs all others."""
+    """A file of one share's packets out of one range. votes: by how many bytes connection `heavy` outweighs all
+    others."""
 
     share: int
     link: int
@@ -149,7 +151,7 @@ def read_range(
     problems += [told(error, taken.uri) for error in failures]
 
 
-def told(error: KcliError | OSError, uri: str) -> str:
+def told(error: InputError | OSError, uri: str) -> str:
     if isinstance(error, InputError):
         return str(error) if error.file else f"{uri}: {error}"
     return f"{uri}: {error.strerror or error}"

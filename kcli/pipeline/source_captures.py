@@ -62,7 +62,8 @@ class PacketSource(KcliSource):
 
 
 def connection_text(key: bytes) -> str:
-    """ "address:port-address:port" of the core's key: two addresses of 16 bytes in the machine's words, two ports, 4 or 6."""
+    """ "address:port-address:port" of the core's key: two addresses of 16 bytes in the machine's words, two ports, 4
+    or 6."""
     import struct
 
     a_high, a_low, b_high, b_low, a_port, b_port, version = struct.unpack_from("=QQQQHHH", key)
@@ -76,7 +77,8 @@ def end_text(high: int, low: int, port: int, version: int) -> str:
 
 
 class ExchangeSource(KcliSource):
-    """A row for each exchange, with the columns of the pipeline's table. Every task reads all files, for its connections."""
+    """A row for each exchange, with the columns of the pipeline's table. Every task reads all files, for its
+    connections."""
 
     columns = spark_columns(TABLES["exchanges"])
 

@@ -39,9 +39,11 @@ class SegmentSource(KcliSource):
         decode = self.decoder(topic) if "record" in wanted else None
         failing = self.options.get("damage") == "fail"
         for batch in batches_of(task.uri, failing):
-            head = (batch.base_offset, batch.magic, batch.compression, batch.timestamp_type, batch.is_transactional)
-            head += (batch.is_control, batch.partition_leader_epoch, batch.producer_id, batch.producer_epoch)
-            head += (batch.base_sequence, batch.crc_valid)
+            head = (
+                batch.base_offset, batch.magic, batch.compression, batch.timestamp_type, batch.is_transactional,
+                batch.is_control, batch.partition_leader_epoch, batch.producer_id, batch.producer_epoch,
+                batch.base_sequence, batch.crc_valid,
+            )  # fmt: skip
             for record in records_of(batch, task.uri, failing):
                 told = decode(record.key, record.value) if decode and not batch.is_control else None
                 when = record.timestamp * 1000 if record.timestamp >= 0 else None

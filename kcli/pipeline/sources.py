@@ -9,9 +9,10 @@ kcli.segments    log segments, a row each record    a task each file; internal t
 kcli.snapshots   KRaft snapshots, a row each record a task each file
 
 Paths are files, folders or URIs. Options: `port` (several with commas), `schema` (a dialect), `columns` (those to make:
-the API tells a source nothing about what a query selects), `damage` = "fail" to raise where a file is damaged. Filters on
-columns are judged before a row becomes Arrow where spark.sql.python.filterPushdown.enabled is set. It is not by default,
-and Spark 4.3 has a reason: it keeps the filters of a DataFrame's first query for all its later ones. Load anew for each.
+the API tells a source nothing about what a query selects), `damage` = "fail" to raise where a file is damaged.
+Filters on columns are judged before a row becomes Arrow where spark.sql.python.filterPushdown.enabled is set. It is
+not by default, and Spark 4.3 has a reason: it keeps the filters of a DataFrame's first query for all its later ones.
+Load anew for each.
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ def session(
 ) -> SparkSession:
     """The session under way, or a new one. UsageError where Spark or Java are missing.
 
-    master: as `spark-submit --master`; None: what spark-submit or SPARK_MASTER says, else local[*]. log: a file for what
-    Spark and its workers write to standard error; None: it stays where it is.
+    master: as `spark-submit --master`; None: what spark-submit or SPARK_MASTER says, else local[*]. log: a file for
+    what Spark and its workers write to standard error; None: it stays where it is.
     """
     try:
         from pyspark.sql import SparkSession
@@ -115,7 +115,8 @@ def hand_out(
     work: Callable[[Any], Any],
     done: Callable[[int], None] = lambda count: None,
 ) -> list[Any]:
-    """work(task) of each task, each a Spark task of its own; results in the tasks' order. done: told how many are ready.
+    """work(task) of each task, each a Spark task of its own; results in the tasks' order. done: told how many are
+    ready.
 
     Tasks and results are pickled; they go as Arrow, one row each.
     """
@@ -123,7 +124,7 @@ def hand_out(
         return []
     from pyspark import cloudpickle
 
-    packed = cloudpickle.dumps((list(tasks), work))
+    packed: bytes = cloudpickle.dumps((list(tasks), work))  # type: ignore[no-untyped-call]
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         import pickle

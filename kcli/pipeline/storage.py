@@ -137,7 +137,8 @@ def open_filesystem(uri: str) -> tuple[Any, str]:
 
 
 def gather(uris: list[str], suffixes: tuple[str, ...] = CAPTURES) -> list[StoredFile]:
-    """The files behind paths and URIs: a file that is named is taken, of a folder those that look like captures by name."""
+    """The files behind paths and URIs: a file that is named is taken, of a folder those that look like captures by
+    name."""
     found: dict[str, StoredFile] = {}
     for uri in uris:
         found |= {each.uri: each for each in files_of(Place(uri), suffixes)}

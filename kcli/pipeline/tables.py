@@ -1,7 +1,8 @@
 """The pipeline's tables: every column with its type and what it says. docs/pipeline-tables.md is made from this.
 
-A kind is the name of an Arrow type; "instant" is a timestamp in microseconds, UTC (Spark reads no nanoseconds), "strings"
-a list of strings. Bytes are as on the wire unless a column says otherwise; -1 and null are Kafka's own where it has them.
+A kind is the name of an Arrow type; "instant" is a timestamp in microseconds, UTC (Spark reads no nanoseconds),
+"strings" a list of strings. Bytes are as on the wire unless a column says otherwise; -1 and null are Kafka's own
+where it has them.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["FACTS", "TABLES", "Column", "Table", "arrow_schema", "document", "spark_columns"]
 
 SPARK_TYPES = {
-    "instant": "timestamp", "string": "string", "strings": "array<string>", "bool": "boolean", "int8": "tinyint", "int16": "smallint",
-    "int32": "int", "int64": "bigint", "float64": "double", "binary": "binary",
+    "instant": "timestamp", "string": "string", "strings": "array<string>", "bool": "boolean", "int8": "tinyint",
+    "int16": "smallint", "int32": "int", "int64": "bigint", "float64": "double", "binary": "binary",
 }  # fmt: skip
 
 
@@ -179,7 +180,8 @@ findings       int64    of `kcli fetch-session lint`
 )
 table(
     "clients",
-    "What each client asked, by API and version, and whether Kafka's newest release still takes it; made anew by every run.",
+    "What each client asked, by API and version, and whether Kafka's newest release still takes it; made anew "
+    "by every run.",
     """
 client_id      string   from the request's header
 address        string   the client's address
@@ -214,7 +216,8 @@ lazy_bytes     int64    held at once in chunks of 128 KiB (KIP-283); a response 
 )
 table(
     "leader_changes",
-    "Requests that met a broker which no longer leads, and how long it took the client to go on (KIP-951); made anew by every run.",
+    "Requests that met a broker which no longer leads, and how long it took the client to go on (KIP-951); made "
+    "anew by every run.",
     """
 timestamp      instant  when the error was answered
 client_id      string   of the request
@@ -237,7 +240,8 @@ hint_saves_ms  float64  of it before the request that succeeded was sent: with a
 )
 table(
     "remote_fetches",
-    "Fetches far behind a partition's end, whose answers a bigger remote.max.partition.fetch.bytes would enlarge (KIP-1018).",
+    "Fetches far behind a partition's end, whose answers a bigger remote.max.partition.fetch.bytes would "
+    "enlarge (KIP-1018).",
     WHO,
     PARTITION,
     """

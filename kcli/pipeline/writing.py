@@ -79,7 +79,8 @@ def dictionaries(table: str) -> list[str]:
 
 
 class TableWriter:
-    """Files of one task, below `folder` as table/date=day/name. Times of a dated table's rows are their first column."""
+    """Files of one task, below `folder` as table/date=day/name. Times of a dated table's rows are their first
+    column."""
 
     def __init__(self, folder: str, name: str) -> None:
         self.folder, self.name = Place(folder), name
