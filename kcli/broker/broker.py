@@ -23,6 +23,7 @@ from kcli.broker.faults import Faults, Rule
 from kcli.broker.groups.coordinator import Groups
 from kcli.broker.metalog import BROKER, TOPIC, MetadataLog
 from kcli.broker.node import Node
+from kcli.broker.tiering import tier
 from kcli.broker.topics import Partition, Topic, Topics, new_topic_id
 from kcli.errors import NetworkError, UsageError
 
@@ -234,6 +235,8 @@ class Broker:
 
     def appended(self, partition: Partition, size: int) -> None:
         """Records were written: fetches that wait for them go on."""
+        if size and partition.topic.configs.tiered and partition.opened is not None:
+            tier(partition.opened, partition.topic.configs, self.now())
         for node in self.nodes:
             node.changed(partition, size)
 
@@ -246,5 +249,7 @@ class Broker:
         from kcli.broker.retention import retain
 
         for partition, log in list(self.topics.opened_logs()):
+            if partition.topic.configs.tiered:
+                tier(log, partition.topic.configs, self.now())
             if retain(log, partition.topic.configs, self.now()):
                 self.changed(partition)

@@ -138,6 +138,7 @@ BROKER: Mapping[str, Config] = table(
     Config("num.partitions", "1", COUNT),
     Config("offset.metadata.max.bytes", "4096", INT),
     Config("offsets.topic.num.partitions", "50", COUNT),
+    Config("remote.read.latency.ms", "0", LONG),
     Config("socket.request.max.bytes", "104857600", COUNT),
 )
 

@@ -87,10 +87,11 @@ class Work:
         self.max_wait = max_wait_ms / 1000
         self.reads: dict[Key, Read] = {}
         self.bytes = self.seen = 0
+        self.remote = False
 
     def begin(self) -> Answer | Awaitable[Answer]:
         self.look()
-        return self.encode(self.reads) if self.is_done() else self.wait()
+        return self.wait() if self.remote or not self.is_done() else self.encode(self.reads)
 
     def look(self) -> None:
         """Read what may have something to tell."""
@@ -99,7 +100,7 @@ class Work:
         checkpoints = broker.metadata.checkpoints if self.call.version >= SNAPSHOTS_SINCE else None
         reader = Reader(broker.topics, self.call.node.id, self.by_id, self.limits, checkpoints)
         self.reads = reader.read_all(self.conversation.candidates())
-        self.bytes = reader.bytes
+        self.bytes, self.remote = reader.bytes, reader.remote
         if self.call.broker.faults.rules:
             self.add_faults()
 
@@ -135,6 +136,9 @@ class Work:
             finally:
                 node.watches.remove(watch)
             self.look()
+        if self.remote:
+            # What remote storage takes to answer; this fetch alone waits for it.
+            await asyncio.sleep(self.call.broker.configs.int("remote.read.latency.ms") / 1000)
         return self.encode(self.reads)
 
 

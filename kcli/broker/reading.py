@@ -4,6 +4,8 @@
 * The first batch of the first partition that has any is given whole even if it is longer, so that a consumer gets on.
   Requests before v3 know no such rule: they get the beginning of the batch.
 * Records may end in the middle of a batch, as slices of the file; one that would be no whole batch is left out.
+* Remote storage is read for one partition a fetch (KAFKA-14915), with its own max_bytes where the fetcher gives one
+  (KIP-1018); others that are remote have to wait for their turn.
 * A consumer sees what is below the high watermark; read_committed below the last stable offset, with the aborted
   transactions of that range.
 """
@@ -73,6 +75,7 @@ class Reader:
         self.left = limits.max_bytes
         self.whole_first = limits.whole_first
         self.bytes = 0
+        self.remote = False
 
     def read_all(self, wanted: Iterable[tuple[Key, Position]]) -> dict[Key, Read]:
         return {key: self.read(key, position) for key, position in wanted}
@@ -127,7 +130,11 @@ class Reader:
 
     def read_records(self, log: Log, position: Position, limit: int) -> Slice | None:
         """The slice that this partition adds to the response; None when there is no room for any."""
-        most = min(position.max_bytes, self.left)
+        remote = log.segment_of(position.fetch_offset).remote
+        if remote and self.remote:
+            return None
+        own = position.remote_max_bytes if remote and position.remote_max_bytes >= 0 else position.max_bytes
+        most = min(own, self.left)
         if most <= 0 and not self.whole_first:
             return None
         below = limit if limit < log.end_offset else None
@@ -137,6 +144,7 @@ class Reader:
         if self.limits.whole_first and not self.whole_first and not holds_batch(found):
             return None
         self.whole_first = False
+        self.remote = self.remote or found.remote
         self.left -= found.size
         self.bytes += found.size
         return found

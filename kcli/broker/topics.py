@@ -14,6 +14,7 @@ from kcli.broker.storage.checkpoints import read_offsets, read_topic_id, write_o
 from kcli.broker.storage.files import FilePool
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.recovery import open_log
+from kcli.broker.tiering import remote_folder
 
 __all__ = ["INTERNAL", "Partition", "Topic", "Topics", "name_fault", "new_topic_id"]
 
@@ -174,6 +175,7 @@ class Topics:
                 for segment in each.opened.segments if each.opened else ():
                     self.pool.forget(segment.path)
                 shutil.rmtree(self.folder / each.folder_name, ignore_errors=True)
+                shutil.rmtree(remote_folder(self.folder / each.folder_name), ignore_errors=True)
         stale = [key for key in self.start_offsets if key[0] == topic.name]
         for key in stale:
             del self.start_offsets[key]
@@ -197,7 +199,8 @@ class Topics:
             # A topic of this name was deleted, and the broker killed before its files were.
             shutil.rmtree(folder)
             return self.make_log(partition)
-        return open_log(folder, self.pool, partition.topic.configs.settings, start, clean=self.clean)
+        remote = remote_folder(folder) if partition.topic.configs.tiered else None
+        return open_log(folder, self.pool, partition.topic.configs.settings, start, clean=self.clean, remote=remote)
 
     def make_log(self, partition: Partition) -> Log:
         folder = self.folder / partition.folder_name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from kcli import __version__
 from kcli.client.address import Address
 from kcli.client.calls import call
@@ -14,7 +16,7 @@ from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import error_name
 from kcli.schemas.model import API_VERSIONS
 
-__all__ = ["Session", "connect"]
+__all__ = ["Session", "connect", "spoken"]
 
 SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
 UNSUPPORTED_VERSION, UNSUPPORTED_SASL_MECHANISM = 35, 33
@@ -46,7 +48,7 @@ async def connect(address: Address, config: ClientConfig, dialect: str | None = 
 async def negotiate(connection: Connection, dialect: str | None = None) -> ApiVersions:
     """Ask for the broker's versions in the newest form; a broker that does not know that one says which it knows."""
     version = catalog(None).apis[API_VERSIONS].versions.hi
-    body = {"clientSoftwareName": "kcli", "clientSoftwareVersion": __version__}
+    body = {"clientSoftwareName": "kcli", "clientSoftwareVersion": spoken(dialect)}
     answer = await call(connection, API_VERSIONS, version, body)
     who = f"broker {connection.address}"
     if answer["errorCode"] == UNSUPPORTED_VERSION:
@@ -54,6 +56,13 @@ async def negotiate(connection: Connection, dialect: str | None = None) -> ApiVe
         answer = await call(connection, API_VERSIONS, min(version, *known) if known else 0, body)
     check(answer["errorCode"], f"{who} refused ApiVersions")
     return ApiVersions(who, answer, dialect)
+
+
+def spoken(dialect: str | None) -> str:
+    """kcli's version, and the dialect behind it: so a broker that has the dialect, too, knows that it may be spoken."""
+    if dialect is None:
+        return __version__
+    return f"{__version__}-{re.sub('[^a-zA-Z0-9.-]+', '.', dialect).strip('.-')}"
 
 
 async def authenticate(connection: Connection, versions: ApiVersions, mechanism: Mechanism) -> float | None:

@@ -13,13 +13,17 @@ Partition = tuple[str, int]
 
 
 class Position(NamedTuple):
-    """What a fetcher asks of one partition. Offsets are -1 where the fetcher does not know or say them."""
+    """What a fetcher asks of one partition. Offsets are -1 where the fetcher does not know or say them.
+
+    remote_max_bytes: how much of it may come from remote storage (KIP-1018); -1: as much as max_bytes
+    """
 
     fetch_offset: int
     log_start_offset: int = -1
     max_bytes: int = 1 << 20
     leader_epoch: int = -1
     last_fetched_epoch: int = -1
+    remote_max_bytes: int = -1
 
 
 class Result(NamedTuple):

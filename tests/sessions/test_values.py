@@ -14,5 +14,5 @@ def test_values_stay_as_they_are() -> None:
 
 
 def test_what_is_not_said_is_minus_one() -> None:
-    assert Position(5) == (5, -1, 1 << 20, -1, -1)
+    assert Position(5) == (5, -1, 1 << 20, -1, -1, -1)
     assert Result()[:3] == (-1, -1, -1)

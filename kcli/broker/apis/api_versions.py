@@ -1,7 +1,8 @@
 """ApiVersions v0-v5 (KIP-35, KIP-511, KIP-584).
 
 * A version that the broker does not have is answered in v0 with UNSUPPORTED_VERSION and the versions of ApiVersions.
-* The client's software name and version (v3 on) are kept with its connection; odd ones are INVALID_REQUEST.
+* The client's software name and version (v3 on) are kept with its connection; odd ones are INVALID_REQUEST. A dialect
+  that this broker has is spoken with a client whose version ends with the dialect's name; others get Apache's messages.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 from kcli.broker.apis import offered
 from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.client.handshake import spoken
 from kcli.schemas.model import API_VERSIONS
 
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -36,4 +38,8 @@ def check_software(call: Call) -> int:
     if not all(SOFTWARE.fullmatch(name) for name in names):
         return error_code("INVALID_REQUEST")
     call.connection.software = names
+    if call.broker.dialect is not None:
+        # Spoken with those only who say that they do: its versions are other messages than Apache's of that number.
+        mine = names == ("kcli", spoken(call.broker.dialect))
+        call.connection.dialect = call.broker.dialect if mine else None
     return 0

@@ -8,6 +8,7 @@
 * v0-v2: the response ends in the middle of a batch where max_bytes says so, and there is no limit of the whole.
 * The metadata log is fetched by its name or id, in no list; who asks below its begin is told of its latest snapshot
   (KIP-630). In the dialect kip-630-draft v12 tells it the draft's way (`draft_snapshot`).
+* In the dialect kip-1018 v18 says how much of a partition may come from remote storage (`tiering`).
 * In the dialect kip-227-draft v7 is the draft's full fetch (`incremental_fetch`).
 """
 
@@ -104,6 +105,7 @@ def position_of(row: Mapping[str, Any]) -> tuple[int, Position]:
         row["partitionMaxBytes"],
         get("currentLeaderEpoch", -1),
         get("lastFetchedEpoch", -1),
+        get("remotePartitionMaxBytes", -1),
     )
 
 

@@ -124,8 +124,8 @@ class Log:
         self.write_snapshot(self.end_offset)
         self.add_segment(self.end_offset)
 
-    def add_segment(self, base: int) -> Segment:
-        made = Segment(self.folder, base, self.pool, self.settings.index_interval_bytes)
+    def add_segment(self, base: int, folder: Path | None = None) -> Segment:
+        made = Segment(folder or self.folder, base, self.pool, self.settings.index_interval_bytes)
         made.file()
         self.segments.append(made)
         self.bases.append(base)

@@ -22,17 +22,31 @@ from kcli.records.batches import Batch
 __all__ = ["open_log"]
 
 CHUNK = 8 << 20
+DIGITS = 20
 
 
-def open_log(folder: Path, pool: FilePool, settings: LogSettings, start_offset: int = 0, *, clean: bool = False) -> Log:
-    """The log in this folder; made when there is none. start_offset: records before it were deleted."""
-    bases = sorted(int(path.stem) for path in folder.glob("*.log") if path.stem.isdigit() and len(path.stem) == 20)
+def open_log(
+    folder: Path,
+    pool: FilePool,
+    settings: LogSettings,
+    start_offset: int = 0,
+    *,
+    clean: bool = False,
+    remote: Path | None = None,
+) -> Log:
+    """The log in this folder; made when there is none. start_offset: records before it were deleted.
+
+    remote: where copies of closed segments are; those that are there alone are part of the log
+    """
+    bases = bases_in(folder)
     if not bases:
         return Log.create(folder, pool, settings, start_offset)
+    copied = bases_in(remote) if remote is not None else []
     log = Log(folder, pool, settings)
     log.epochs.load()
-    for base in bases:
-        log.add_segment(base)
+    for base in sorted({*bases, *(each for each in copied if each < bases[-1])}):
+        made = log.add_segment(base, folder if base in bases else remote or folder)
+        made.copy, made.remote = remote if base in copied else None, base not in bases
     for each in log.segments[:-1]:
         each.open_sealed()
     log.load_aborted()
@@ -40,8 +54,13 @@ def open_log(folder: Path, pool: FilePool, settings: LogSettings, start_offset: 
         log.active.open_sealed()
     else:
         recover(log)
-    log.start_offset = min(max(start_offset, bases[0]), log.end_offset)
+    log.start_offset = min(max(start_offset, log.bases[0]), log.end_offset)
     return log
+
+
+def bases_in(folder: Path) -> list[int]:
+    """The first offsets of the segments in a folder, rising."""
+    return sorted(int(path.stem) for path in folder.glob("*.log") if path.stem.isdigit() and len(path.stem) == DIGITS)
 
 
 def restore_producers(log: Log, newest: int | None) -> bool:

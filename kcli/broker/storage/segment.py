@@ -19,11 +19,12 @@ SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Bytes of a segment's file: they may end in the middle of a batch."""
+    """Bytes of a segment's file: they may end in the middle of a batch. remote: of one in remote storage."""
 
     file: LogFile
     position: int
     size: int
+    remote: bool = False
 
     def read(self) -> bytes:
         return self.file.read(self.position, self.size)
@@ -35,7 +36,10 @@ class Slice:
 
 
 class Segment:
-    """base_offset: as in the file's name; next_offset: behind the last record; size: bytes of whole batches."""
+    """base_offset: as in the file's name; next_offset: behind the last record; size: bytes of whole batches.
+
+    copy: the folder with its copy in remote storage, None without one; remote: it is there alone (KIP-405)
+    """
 
     def __init__(self, folder: Path, base_offset: int, pool: FilePool, index_interval: int) -> None:
         self.folder, self.base_offset, self.pool = folder, base_offset, pool
@@ -43,6 +47,8 @@ class Segment:
         self.path = self.path_of(".log")
         self.offsets = OffsetIndex(self.path_of(".index"))
         self.times = TimeIndex(self.path_of(".timeindex"))
+        self.copy: Path | None = None
+        self.remote = False
         self.next_offset = base_offset
         self.size = 0
         self.max_timestamp = -1
@@ -89,7 +95,7 @@ class Segment:
         return first_from(self.file(), start, self.size, offset)
 
     def slice(self, position: int, size: int) -> Slice:
-        return Slice(self.file(), position, min(size, self.size - position))
+        return Slice(self.file(), position, min(size, self.size - position), self.remote)
 
     def first_at(self, timestamp: int, from_offset: int = 0) -> Place | None:
         """The first batch, from an offset on, whose largest timestamp is at least this."""
@@ -142,8 +148,17 @@ class Segment:
         self.offsets.flush()
         self.times.flush()
 
+    def move(self, folder: Path) -> None:
+        """Its files are elsewhere from now on."""
+        self.load_indexes()
+        self.pool.forget(self.path)
+        self.folder = folder
+        self.path = self.path_of(".log")
+        self.offsets.path, self.times.path = self.path_of(".index"), self.path_of(".timeindex")
+
     def delete(self) -> None:
         self.pool.forget(self.path)
-        for suffix in (*SUFFIXES, ".snapshot"):
-            with contextlib.suppress(FileNotFoundError):
-                self.path_of(suffix).unlink()
+        for folder in (self.folder, self.copy or self.folder):
+            for suffix in (*SUFFIXES, ".snapshot"):
+                with contextlib.suppress(FileNotFoundError):
+                    (folder / self.path_of(suffix).name).unlink()
