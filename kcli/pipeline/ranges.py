@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.files import CaptureFile, check_start
+from kcli.errors import InputError
 from kcli.pipeline.storage import Place, StoredFile
 
 if TYPE_CHECKING:
@@ -110,7 +111,11 @@ class RangeSource:
             self.prime(scatter, head)
         self.file = RangeFile(taken.uri, self.began)
         if not taken.start:
-            self.check_start()
+            try:
+                self.check_start()
+            except InputError:
+                self.close()
+                raise
 
     def check_start(self) -> None:
         """InputError: the file is too short for a capture."""

@@ -7,6 +7,7 @@ windows.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -127,11 +128,11 @@ def scatter(taken: Range, number: int, shares: int, folder: str, shift: int = 0,
     problems: list[str] = []
     began = stopped = taken.start
     try:
-        source = RangeSource(taken, engine)
-        began = stopped = source.began
-        for _ in read_range(source, engine, taken, events, problems):
-            pass
-        stopped = source.file.offset
+        with contextlib.closing(RangeSource(taken, engine)) as source:
+            began = source.began
+            for _ in read_range(source, engine, taken, events, problems):
+                pass
+            stopped = source.file.offset
     except (InputError, OSError) as error:
         problems.append(told(error, taken.uri))
     engine.finish()

@@ -412,3 +412,9 @@ def describe(each: Table) -> str:
     rows = "\n".join(f"| `{column.name}` | {column.kind} | {column.text} |" for column in each.columns)
     dated = " Partitioned by the day of `timestamp` (UTC)." if each.dated else ""
     return f"## {each.name}\n\n{each.text}{dated}\n\n| column | type | |\n|---|---|---|\n{rows}\n"
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(document())

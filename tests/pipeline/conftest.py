@@ -1,0 +1,49 @@
+"""One Spark session for all tests that need one; without Java they are skipped, and say so."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.core import COMPILED
+
+collect_ignore: list[str] = []
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if not COMPILED:
+        for item in items:
+            if "tests/pipeline" in str(item.path):
+                item.add_marker(pytest.mark.skip(reason="the core is not built"))
+
+
+def need_java() -> None:
+    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+        if os.environ.get("CI"):
+            pytest.fail("no Java here: the pipeline's tests need Java 17")
+        pytest.skip("NO JAVA: the pipeline is not tested on Spark")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """local[2], quiet."""
+    need_java()
+    from kcli.pipeline.spark import session
+
+    log = tmp_path_factory.mktemp("spark") / "spark.log"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = session("local[2]", log=str(log))
+        yield made
+        made.stop()
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    return tmp_path / "out"

@@ -1,0 +1,98 @@
+"""What the pipeline's tests share: runs without Spark, rows of the tables, and what `kcli decode pcap` says."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset
+import pytest
+
+from kcli.capture.exchanges import Source
+from kcli.errors import InputError
+from kcli.pipeline import run
+from kcli.pipeline.tables import FACTS
+
+__all__ = ["assert_decoded", "decoded_lines", "events_of", "exchange_lines", "in_process", "rows_of", "run_here", "unaccounted"]
+
+
+def in_process(_spark: Any, tasks: Sequence[Any], work: Callable[[Any], Any], *_: Any) -> list[Any]:
+    """`kcli.pipeline.spark.hand_out` without Spark."""
+    return [work(task) for task in tasks]
+
+
+def run_here(monkeypatch: pytest.MonkeyPatch, inputs: Sequence[Path], output: Path, **options: Any) -> run.Summary:
+    """A run in this process; the tables that only Spark makes are left out."""
+    monkeypatch.setattr(run, "hand_out", in_process)
+    monkeypatch.setattr(run.Work, "derive", lambda self: None)
+    return run.run_pipeline(None, [str(path) for path in inputs], run.Options(str(output), **options))  # type: ignore[arg-type]
+
+
+def rows_of(output: Path, table: str) -> list[dict[str, Any]]:
+    folder = output / "_kcli" / "facts" / table if table in FACTS else output / table
+    if not folder.exists():
+        return []
+    return list(pyarrow.dataset.dataset(str(folder), format="parquet", exclude_invalid_files=False).to_table().to_pylist())
+
+
+def decoded_lines(captures: Sequence[Path]) -> list[dict[str, Any]]:
+    """The lines of `kcli decode pcap --format jsonl`."""
+    out = io.BytesIO()
+    source = Source([str(path) for path in captures], text=True)
+    try:
+        source.lines(out.write)
+    except InputError:
+        pass  # a damaged file's lines are there all the same
+    return [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+def exchange_lines(output: Path) -> Counter[str]:
+    """The table's rows in the form of those lines."""
+    made = []
+    for row in rows_of(output, "exchanges"):
+        line = {
+            "timestamp": time_text(row["timestamp"]), "connection": row["connection"],
+            "requestHeader": json.loads(row["request_header"]), "request": json.loads(row["request"] or "null"),
+            "response": json.loads(row["response"] or "null"), "requestBytes": row["request_bytes"],
+            "responseBytes": row["response_bytes"], "latencyMs": row["latency_ms"],
+        }  # fmt: skip
+        made.append(json.dumps(line, sort_keys=True))
+    return Counter(made)
+
+
+def events_of(output: Path) -> Counter[tuple[Any, ...]]:
+    return Counter(
+        (row["event"], row["connection"], time_text(row["timestamp"]), row["offset"], row["bytes"], row["reason"])
+        for row in rows_of(output, "undecodable")
+    )
+
+
+def assert_decoded(output: Path, captures: Sequence[Path]) -> None:
+    """Exchanges and events are those of `kcli decode pcap`, row for row."""
+    lines = decoded_lines(captures)
+    assert exchange_lines(output) == Counter(json.dumps(row, sort_keys=True) for row in lines if "event" not in row)
+    events = [row for row in lines if "event" in row]
+    names = ("event", "connection", "timestamp", "offset", "bytes", "reason")
+    assert events_of(output) == Counter(tuple(row[name] for name in names) for row in events)
+    assert lines
+
+
+def time_text(when: Any) -> str:
+    return f"{when:%Y-%m-%dT%H:%M:%S.%f}Z"
+
+
+def unaccounted(output: Path) -> int:
+    """Bytes of TCP's that are nowhere: 0, or there is a bug. Packets have to be the same on both sides, too."""
+    rows = rows_of(output, "lineage")
+    shares = [row for row in rows if row["scope"] != "file"]
+    files = [row for row in rows if row["scope"] == "file"]
+    assert sum(row["tcp_packets"] for row in files) == sum(row["packets"] for row in shares)
+    assert sum(row["payload_bytes"] for row in files) == sum(row["payload_bytes"] for row in shares)
+    assert sum(row["exchanges"] for row in shares) == len(rows_of(output, "exchanges"))
+    assert sum(row["events"] for row in rows) == len(rows_of(output, "undecodable"))
+    known = ("exchange_bytes", "event_bytes", "duplicate_bytes", "stray_bytes", "carried_bytes")
+    return int(sum(row["payload_bytes"] - sum(row[name] for name in known) for row in shares))

@@ -1,0 +1,50 @@
+"""Files by path and URI: local ones, and those of an S3 server on loopback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.errors import InputError, UsageError
+from kcli.pipeline.storage import Place, gather, is_named_so
+
+
+def test_a_folder_gives_what_looks_like_a_capture(tmp_path: Path) -> None:
+    for name in ("a.pcap", "b.pcap12", "c.pcapng.gz", "notes.txt", ".hidden.pcap", "_tmp.pcap", "deep/d.cap"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"x")
+    found = gather([str(tmp_path)])
+    assert [Path(each.uri).name for each in found] == ["a.pcap", "b.pcap12", "c.pcapng.gz", "d.cap"]
+    assert found[0].size == 1
+
+
+def test_a_file_that_is_named_is_taken_whatever_its_name(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_bytes(b"x")
+    assert [each.size for each in gather([str(tmp_path / "notes.txt"), str(tmp_path / "notes.txt")])] == [1]
+
+
+def test_a_missing_file_is_one_line() -> None:
+    with pytest.raises(InputError, match=r"^/no/where: No such file or directory$"):
+        gather(["/no/where"])
+
+
+def test_an_unknown_scheme_is_wrong_usage() -> None:
+    with pytest.raises(UsageError, match="nosuch://a"):
+        Place("nosuch://a")
+
+
+def test_a_write_is_whole_and_a_move_can_be_repeated(tmp_path: Path) -> None:
+    place = Place(str(tmp_path)) / "deep" / "a"
+    place.write(b"one")
+    place.move(Place(str(tmp_path)) / "b")
+    place.move(Place(str(tmp_path)) / "b")
+    assert (Place(str(tmp_path)) / "b").read() == b"one"
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "good"), [("x/a.PCAP", True), ("a.pcap0.zst", True), ("a.log", False), ("a.pcap.txt", False)]
+)
+def test_names(name: str, good: bool) -> None:
+    assert is_named_so(name, (".pcap",)) is good
