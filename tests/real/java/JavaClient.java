@@ -19,6 +19,7 @@ import org.apache.kafka.clients.producer.RecordMetadata;
  * <pre>
  * produce TOPIC FROM TO [key=value...]     records FROM..TO-1, value "n" and 20 x; prints "partition offset n" once acknowledged
  * consume TOPIC COUNT SECONDS [key=value...]   subscribes; prints "partition offset value" until COUNT or SECONDS
+ * count TOPIC COUNT SECONDS [key=value...]     the same, but prints only "records bytes" at the end
  * </pre>
  */
 public final class JavaClient {
@@ -37,7 +38,8 @@ public final class JavaClient {
         if (args[0].equals("produce")) {
             produce(args[1], Integer.parseInt(args[2]), Integer.parseInt(args[3]), properties);
         } else {
-            consume(args[1], Integer.parseInt(args[2]), Integer.parseInt(args[3]), properties);
+            boolean quiet = args[0].equals("count");
+            consume(args[1], Integer.parseInt(args[2]), Integer.parseInt(args[3]), properties, quiet);
         }
     }
 
@@ -59,18 +61,25 @@ public final class JavaClient {
         }
     }
 
-    static void consume(String topic, int count, int seconds, Properties properties) throws Exception {
+    static void consume(String topic, int count, int seconds, Properties properties, boolean quiet) throws Exception {
         long until = System.currentTimeMillis() + seconds * 1000L;
         int got = 0;
+        long bytes = 0;
         try (Consumer<String, String> consumer = new KafkaConsumer<>(properties)) {
             consumer.subscribe(Collections.singletonList(topic));
             while (got < count && System.currentTimeMillis() < until) {
                 for (ConsumerRecord<String, String> each : poll(consumer)) {
-                    System.out.println(each.partition() + " " + each.offset() + " " + each.value());
+                    if (!quiet) {
+                        System.out.println(each.partition() + " " + each.offset() + " " + each.value());
+                    }
+                    bytes += each.value().length();
                     got++;
                 }
             }
             consumer.commitSync();
+        }
+        if (quiet) {
+            System.out.println(got + " " + bytes);
         }
     }
 
