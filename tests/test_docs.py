@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,7 +43,8 @@ def test_an_argument_is_named_in_the_help(path: str) -> None:
 
 
 def name_of(param: click.Parameter, context: click.Context) -> str:
-    return param.make_metavar(context).strip("[].")
+    """The first word of what the usage line shows: TOPIC of `TOPIC[:PARTITION]...`."""
+    return re.split(r"[\[\]:.]", param.make_metavar(context).lstrip("["))[0]
 
 
 def options(command: click.Command) -> Iterator[click.Option]:
