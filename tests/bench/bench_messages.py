@@ -2,8 +2,8 @@
 
     python tests/bench/bench_messages.py [CAPTURE...]        default: samples/
 
-Each verb runs over the same messages (those that all can read), the tools in turn, several rounds; a ratio is the median
-of the rounds' ratios. "corpus": every message once. "fetch": a Fetch v12 request of 10,000 partitions.
+Each verb runs over the same messages (those that all can read), the tools in turn, several rounds; a ratio is the
+median of the rounds' ratios. "corpus": every message once. "fetch": a Fetch v12 request of 10,000 partitions.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ def kio_verbs(key: int, version: int, kind: str) -> tuple[Any, Any]:
 
 
 def kafka_python_class(codec: MessageCodec) -> Any:
-    return next(vars(module)[codec.name] for module in (admin, consumer, metadata, producer) if codec.name in vars(module))
+    modules = (admin, consumer, metadata, producer)
+    return next(vars(module)[codec.name] for module in modules if codec.name in vars(module))
 
 
 def fetch_case() -> Case | None:
@@ -161,7 +162,9 @@ def patched(found: dict[str, list[float]], name: str, factor: float) -> dict[str
     return found | {name: [value / factor for value in found[name]]}
 
 
-def pairs(values: list[tuple[Case, Any, Any]], verb: Callable[[Case, Any, Any], Any], repeat: int) -> Callable[[], None]:
+def pairs(
+    values: list[tuple[Case, Any, Any]], verb: Callable[[Case, Any, Any], Any], repeat: int
+) -> Callable[[], None]:
     listed = values * repeat
 
     def run() -> None:
