@@ -149,23 +149,14 @@ class MessageCodec:
 
     def fit(self, data: Buffer, offset: int) -> tuple[str, dict[str, Any], int]:
         """(variant's name or "", value, end): the newest layout, unless it does not fit and a variant does."""
-        failure = None
-        try:
-            value, end = self.read(data, offset)
-            if end == len(data) or not self.variants:
-                return "", value, end
-        except DecodeError as error:
-            failure, value, end = error, {}, 0
-        for name, codec in self.variants:
+        for name, codec in (("", self), *self.variants) if self.variants else ():
             try:
-                other, other_end = codec.read(data, offset)
+                value, end = codec.read(data, offset)
             except DecodeError:
                 continue
-            if other_end == len(data):
-                return name, other, other_end
-        if failure is not None:
-            raise failure
-        return "", value, end
+            if end == len(data):
+                return name, value, end
+        return "", *self.read(data, offset)
 
     def json(
         self,
