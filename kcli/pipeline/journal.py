@@ -113,11 +113,11 @@ class Journal:
 
     def fresh(self, files: Iterable[StoredFile]) -> list[tuple[StoredFile, str]]:
         """Those of the files that no run has read, each once, with their fingerprints."""
-        known = {(each["uri"], each["size"]) for entry in self.entries for each in entry.inputs}
+        known = {each["uri"] for entry in self.entries for each in entry.inputs}
         prints = {each["print"] for entry in self.entries for each in entry.inputs}
         found = []
         for file in files:
-            if (file.uri, file.size) in known:
+            if file.uri in known:
                 continue
             mark = fingerprint(file)
             if mark not in prints:

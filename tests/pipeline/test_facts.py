@@ -1,0 +1,60 @@
+"""Facts of single connections."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.capture.audit import audit
+from kcli.capture.exchanges import read
+from kcli.pipeline.facts import address_of
+from tests.capture.messages import request, response
+from tests.capture.wires import Wire, pcap
+from tests.pipeline.outputs import rows_of, run_here
+
+
+def test_uses_are_what_audit_counts(samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = samples / "old-librdkafka-on-3.9.pcap"
+    run_here(monkeypatch, [name], output, shares=4)
+    counts: dict[tuple[str | None, int, int], int] = {}
+    for row in rows_of(output, "client_uses"):
+        key = row["client_id"], row["api_key"], row["api_version"]
+        counts[key] = counts.get(key, 0) + row["requests"]
+    told: dict[tuple[str | None, int, int], int] = {}
+    for client in audit(read([str(name)])):
+        for (key_, version), count in client.used.items():
+            told[client.client_id, key_, version] = told.get((client.client_id, key_, version), 0) + count
+    assert counts == told
+
+
+def produced(number: int, error: int, hint: bool) -> tuple[bytes, bytes]:
+    part: dict[str, object] = {"index": 0, "errorCode": error, "baseOffset": 1}
+    told: dict[str, object] = {}
+    if hint:
+        part["currentLeader"] = {"leaderId": 2, "leaderEpoch": 9}
+        told["nodeEndpoints"] = [{"nodeId": 2, "host": "b2", "port": 9092, "rack": None}]
+    told["responses"] = [{"name": "t", "partitionResponses": [part]}]
+    data = [{"name": "t", "partitionData": [{"index": 0, "records": None}]}]
+    asked = {"acks": -1, "timeoutMs": 1000, "topicData": data}
+    return request(0, 10, number, asked), response(0, 10, number, told)
+
+
+def test_outcomes_are_answers_of_one_kind_in_a_row(
+    tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wire = Wire().open()
+    for number, (error, hint) in enumerate([(0, False), (0, False), (6, True), (6, True), (0, False), (1, False)]):
+        asked, told = produced(number, error, hint)
+        wire.client(asked).server(told)
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap(wire.close().packets))
+    run_here(monkeypatch, [path], output)
+    rows = sorted(rows_of(output, "outcomes"), key=lambda row: row["first_ns"])
+    assert [(row["error"], row["answers"], row["hint_leader"]) for row in rows] == [(0, 2, -1), (6, 2, 2), (0, 1, -1)]
+    assert rows[1]["hint_server"] == "b2:9092"
+    assert rows[1]["last_ns"] - rows[1]["first_ns"] == 2_000_000
+
+
+def test_an_address_without_its_port() -> None:
+    assert [address_of(end) for end in ("10.0.0.1:9", "[::1]:9")] == ["10.0.0.1", "::1"]

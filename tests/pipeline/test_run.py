@@ -1,0 +1,147 @@
+"""Runs over real captures: the same exchanges and events as `kcli decode pcap`, however the files are cut and come."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from kcli.errors import InputError
+from kcli.pipeline.journal import Journal
+from kcli.pipeline.run import Options, run_pipeline
+from tests.capture.wires import DATA, Packet, packets_of, pcap
+from tests.pipeline.outputs import assert_decoded, rows_of, run_here, unaccounted
+
+CAPTURES = [
+    "samples/kcat-codecs.pcap", "samples/java44-consume-classic.pcap", "samples/java44-txn.pcap",
+    "samples/sasl-plain-scram.pcap", "samples/ipv6.pcapng", "samples/old-librdkafka-on-3.9.pcap",
+    "tests/capture/data/kraft-boot.pcap.zst", "tests/capture/data/mid-stream.pcap.zst",
+    "tests/capture/data/retransmissions.pcap.zst", "tests/capture/data/java44-admin.pcap.gz",
+]  # fmt: skip
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_rows_are_the_lines_of_decode_pcap(name: str, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    summary = run_here(monkeypatch, [ROOT / name], output, shares=5, range_bytes=20_000)
+    assert_decoded(output, [ROOT / name])
+    assert unaccounted(output) == 0
+    assert (summary.exchanges, summary.problems) == (len(rows_of(output, "exchanges")), [])
+
+
+def rotated(samples: Path, tmp_path: Path, count: int = 7, name: str = "java44-txn.pcap") -> list[Path]:
+    """A capture as tcpdump rotates it, packet borders and nothing else."""
+    packets = packets_of(samples / name)
+    step = -(-len(packets) // count)
+    paths = []
+    for number in range(count):
+        paths.append(tmp_path / f"rotated.pcap{number}")
+        paths[-1].write_bytes(pcap(packets[number * step : (number + 1) * step], nano=True))
+    return paths
+
+
+def test_rotated_files_in_any_order_are_one_capture(
+    samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = rotated(samples, tmp_path)
+    random.Random(3).shuffle(files)
+    run_here(monkeypatch, files, output, shares=3)
+    assert_decoded(output, [samples / "java44-txn.pcap"])
+    assert unaccounted(output) == 0
+
+
+@pytest.mark.parametrize("name", ["java44-txn.pcap", "sasl-plain-scram.pcap", "kcat-codecs.pcap"])
+def test_a_run_for_each_file_gives_what_one_run_gives(
+    name: str, samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, path in enumerate(rotated(samples, tmp_path, name=name)):
+        run_here(monkeypatch, [path], output, shares=1 + number % 3)
+        assert unaccounted(output) == 0
+    assert_decoded(output, [samples / name])
+
+
+def test_a_run_again_reads_nothing_twice(
+    samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = samples / "java44-txn.pcap"
+    run_here(monkeypatch, [name], output)
+    before = sorted(path for path in output.rglob("*") if path.is_file())
+    copy = tmp_path / "copy.pcap"
+    copy.write_bytes(name.read_bytes())
+    again = run_here(monkeypatch, [name, copy], output)
+    assert (again.files, again.skipped) == (0, 2)
+    assert sorted(path for path in output.rglob("*") if path.is_file()) == before
+    grown = tmp_path / "grown.pcap"
+    grown.write_bytes((samples / "ipv6.pcapng").read_bytes())
+    run_here(monkeypatch, [grown], output)
+    grown.write_bytes((samples / "ipv6.pcapng").read_bytes() + bytes(4))
+    assert "has grown" in run_here(monkeypatch, [grown], output).problems[-1]
+
+
+def test_a_capture_of_two_hosts_counts_once(
+    samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other host saw the same packets 300 us later, and its file has other link-layer bytes."""
+    name = samples / "java44-txn.pcap"
+    other = tmp_path / "other.pcap"
+    seen = [Packet(p.ns + 300_000, bytes(range(12)) + p.data[12:], p.length) for p in packets_of(name)]
+    other.write_bytes(pcap(seen, nano=True))
+    run_here(monkeypatch, [name, other], output, shares=2)
+    alone = tmp_path / "alone"
+    run_here(monkeypatch, [name], alone, shares=2)
+    keys = ("connection", "correlation_id", "api_key", "request", "response", "request_bytes", "response_bytes")
+    told = [sorted(str([row[key] for key in keys]) for row in rows_of(each, "exchanges")) for each in (output, alone)]
+    assert told[0] == told[1]
+    shares = [row for row in rows_of(output, "lineage") if row["scope"] == "share"]
+    assert sum(row["duplicate_bytes"] for row in shares) >= sum(row["exchange_bytes"] for row in shares)
+    assert unaccounted(output) == 0
+
+
+@pytest.mark.parametrize("moment", ["commit", "publish"])
+def test_a_run_that_dies_is_done_again_or_finished(
+    moment: str, samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = samples / "java44-txn.pcap"
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, moment, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            run_here(patched, [name], output)
+    assert not rows_of(output, "exchanges")
+    again = run_here(monkeypatch, [name], output)
+    assert again.files == (1 if moment == "commit" else 0)
+    assert_decoded(output, [name])
+    assert not list((output / "_kcli" / "runs").glob("*"))
+
+
+def test_damage_is_told_at_the_end_and_the_rest_is_there(
+    samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut, bad = tmp_path / "cut.pcap", tmp_path / "bad.pcap"
+    cut.write_bytes((samples / "java44-txn.pcap").read_bytes()[:-7])
+    bad.write_bytes(b"GIF89a" + bytes(50))
+    summary = run_here(monkeypatch, [cut, bad], output)
+    assert [str(path) in problem for path, problem in zip((bad, cut), summary.problems, strict=True)] == [True, True]
+    assert summary.exchanges > 50
+    assert [row["event"] for row in rows_of(output, "undecodable") if row["file"] == str(cut)] == ["truncated"]
+
+
+def test_a_missing_input_is_one_line(output: Path) -> None:
+    with pytest.raises(InputError, match="no/where: No such file"):
+        run_pipeline(None, ["no/where"], Options(str(output)))  # type: ignore[arg-type]
+
+
+def test_names_that_other_connections_heard(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one task each connection's names are known to all; with many they have to be put in afterwards."""
+    name = ROOT / "samples" / "java44-consume-classic.pcap"
+    run_here(monkeypatch, [name], output, shares=16)
+    rows = rows_of(output, "fetch_partitions")
+    assert rows
+    assert all(row["topic"] for row in rows if row["answered"])
+
+
+@pytest.mark.parametrize("mirrored", [DATA / "snaplen-96.pcap"])
+def test_packets_that_were_cut_off_are_events(mirrored: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_here(monkeypatch, [mirrored], output, shares=3)
+    assert_decoded(output, [mirrored])
+    assert unaccounted(output) == 0
