@@ -9,6 +9,7 @@ from kcli.errors import UsageError
 __all__ = ["instant", "milliseconds", "parse_instant"]
 
 SECOND = 1_000_000_000
+LAST_NS = (1 << 63) - 1  # in 2262: what is later counts as that, as in a capture
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LAST = 253402300799  # 9999-12-31T23:59:59Z
 
@@ -27,9 +28,13 @@ def milliseconds(ns: int) -> float:
 
 def parse_instant(text: str) -> int:
     """Nanoseconds of an ISO 8601 time (UTC where it names no zone), or of seconds since 1970. UsageError."""
+    return max(-LAST_NS, min(nanoseconds(text), LAST_NS))
+
+
+def nanoseconds(text: str) -> int:
     try:
         return round(float(text) * SECOND)
-    except ValueError:
+    except (ValueError, OverflowError):
         pass
     try:
         at = datetime.fromisoformat(text)

@@ -11,6 +11,7 @@ __all__ = ["Packet", "Reader"]
 
 LARGEST = 1 << 26
 NANO = 1_000_000_000
+LAST_NS = (1 << 63) - 1  # in 2262
 OTHER = None
 
 
@@ -140,7 +141,7 @@ class Reader:
                 power = option.value[0] & 0x7F
                 made.divisor = 1 << min(power, 63) if option.value[0] & 0x80 else 10 ** min(power, 19)
             elif option.code == 14 and size == 8:
-                made.offset = self.order.u64.parse(option.value)
+                made.offset = self.order.i64.parse(option.value)
             rest = rest[4 + size + -size % 4 :]
         return made
 
@@ -151,7 +152,8 @@ class Reader:
             raise self.damage(f"a packet of {block.captured} bytes in a block with room for {len(block.rest)}")
         interface = self.interfaces[block.interface]
         units = block.high << 32 | block.low
-        self.last = (units * NANO // interface.divisor + interface.offset * NANO) & 0xFFFFFFFFFFFFFFFF
+        # A damaged time is wrong either way, and its packet may be whole: it is kept, with a time that fits int64.
+        self.last = max(0, min(units * NANO // interface.divisor + interface.offset * NANO, LAST_NS))
         return Packet(self.last, block.rest[: block.captured], block.length, interface.link)
 
     def simple(self, body: bytes) -> Packet:

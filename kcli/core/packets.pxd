@@ -1,5 +1,5 @@
 # Packets out of capture files, and TCP segments out of packets.
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 
 cdef extern from "packets.h" nogil:
@@ -47,7 +47,7 @@ cdef struct Interface:
     int link
     uint32_t snaplen
     uint64_t divisor      # timestamp units a second
-    uint64_t offset       # seconds added to each timestamp
+    int64_t offset        # seconds added to each timestamp
 
 
 cdef class Reader:

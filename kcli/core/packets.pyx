@@ -9,13 +9,16 @@ from libc.string cimport memcpy
 
 cdef extern from *:
     """
-    typedef unsigned __int128 kc_u128;
-    static inline uint64_t kc_scale(uint64_t value, uint64_t divisor, uint64_t seconds) {
-        if (divisor == 1000000) return (value + seconds * 1000000) * 1000;
-        return (uint64_t)((kc_u128)value * 1000000000u / divisor) + seconds * 1000000000u;
+    typedef __int128 kc_i128;
+    /* Times are kept to what fits int64, 1970 to 2262: a damaged one is wrong either way, and its packet may be whole. */
+    static inline uint64_t kc_scale(uint64_t value, uint64_t divisor, int64_t seconds) {
+        kc_i128 ns;
+        if (divisor == 1000000 && !seconds && value <= INT64_MAX / 1000) return value * 1000;
+        ns = (kc_i128)value * 1000000000 / divisor + (kc_i128)seconds * 1000000000;
+        return ns < 0 ? 0 : ns > INT64_MAX ? INT64_MAX : (uint64_t)ns;
     }
     """
-    uint64_t scale "kc_scale"(uint64_t value, uint64_t divisor, uint64_t seconds) noexcept nogil
+    uint64_t scale "kc_scale"(uint64_t value, uint64_t divisor, int64_t seconds) noexcept nogil
 
 cdef enum:
     LARGEST = 1 << 26           # bytes of a packet or block beyond which its length is not believed
@@ -157,9 +160,9 @@ cdef class Reader:
                     for i in range(min(p[at], 19)):
                         interface.divisor *= 10
             elif code == 14 and size == 8:
-                interface.offset = self.u32(p + at) | (<uint64_t>self.u32(p + at + 4) << 32)
+                interface.offset = <int64_t>(self.u32(p + at) | (<uint64_t>self.u32(p + at + 4) << 32))
                 if self.swapped:
-                    interface.offset = be64(p + at)
+                    interface.offset = <int64_t>be64(p + at)
             at += (size + 3) & ~<size_t>3
 
     cdef int enhanced(self, const uint8_t* p, size_t n, Packet* packet) except -2:

@@ -22,8 +22,8 @@ from construct import (
     Int16ul,
     Int32ub,
     Int32ul,
-    Int64ub,
-    Int64ul,
+    Int64sb,
+    Int64sl,
     Struct,
     this,
 )
@@ -64,7 +64,7 @@ class Order(NamedTuple):
 
     u16: Grammar
     u32: Grammar
-    u64: Grammar
+    i64: Grammar
     file: Grammar  # a pcap file's header
     record: Grammar  # a packet's header in pcap
     block: Grammar  # a pcapng block with its two lengths
@@ -77,11 +77,11 @@ class Order(NamedTuple):
 
 @cache
 def order(big: bool) -> Order:
-    u16, u32, u64 = (Int16ub, Int32ub, Int64ub) if big else (Int16ul, Int32ul, Int64ul)
+    u16, u32, i64 = (Int16ub, Int32ub, Int64sb) if big else (Int16ul, Int32ul, Int64sl)
     return Order(
         u16=u16,
         u32=u32,
-        u64=u64,
+        i64=i64,
         file=Struct(
             "magic" / u32, "major" / u16, "minor" / u16, "zone" / u32, "accuracy" / u32, "snaplen" / u32, "link" / u32
         ),

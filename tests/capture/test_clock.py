@@ -26,7 +26,13 @@ def test_times_are_understood_in_several_forms(text: str) -> None:
     assert parse_instant(text) == 1_795_223_668_500_000_000
 
 
-@pytest.mark.parametrize("text", ["yesterday", "", "2026-13-01"])
+@pytest.mark.parametrize("text", ["2262-04-12", "9999-12-31T23:59:59Z", "1e30"])
+def test_times_end_in_2262(text: str) -> None:
+    assert parse_instant(text) == 2**63 - 1
+    assert parse_instant(instant(parse_instant(text))) <= 2**63 - 1
+
+
+@pytest.mark.parametrize("text", ["yesterday", "", "2026-13-01", "inf", "nan", "1e300"])
 def test_what_is_no_time_says_so(text: str) -> None:
     with pytest.raises(UsageError, match="no time"):
         parse_instant(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import struct
 from typing import Any
 
 import pytest
@@ -33,6 +34,7 @@ FILES = {
     "pcapng, 2^-20": pcapng(SOME, resolution=0x94),
     "pcapng, offset": pcapng(SOME, offset=1_600_000_000),
     "pcapng, offset, big-endian": pcapng(SOME, offset=1_600_000_000, big=True),
+    "pcapng, offset before 1970": pcapng(SOME, offset=-1_600_000_000, resolution=9),
     "pcapng, third interface": pcapng(SOME, interface=2, resolution=9),
     "pcapng, obsolete blocks": pcapng(SOME, form="obsolete"),
     "pcapng, simple blocks": pcapng(SOME) + pcapng(SOME, form="simple"),
@@ -67,6 +69,24 @@ def test_times_are_nanoseconds() -> None:
     for name, unit in coarse.items():
         _, rows = Reader().rows(FILES[name])
         assert [row[1] for row in rows] == [packet.ns // unit * unit for packet in SOME], name
+
+
+@pytest.mark.parametrize("offset", [-3_000_000_000, 8_000_000_000, 20_000_000_000, 2**63 - 1, -(2**63)])
+@pytest.mark.parametrize("resolution", [0, 6, 9, 0x94, 0x9E])
+def test_damaged_times_fit_int64(offset: int, resolution: int) -> None:
+    """The packets of an interface whose if_tsoffset is damaged: all there, at the end of time or at its beginning."""
+    change = struct.pack("<q", offset)
+    data = pcapng(SOME, offset=77, resolution=resolution).replace(struct.pack("<q", 77), change)
+    found = everything(Reader(), data)
+    assert found == everything(Interpreted(), data)
+    assert [row[1] for row in found[:-1]] == [2**63 - 1 if offset > 0 else 0] * len(SOME)
+
+
+def test_the_last_time_is_in_2262() -> None:
+    late = [Packet(2**63 - 1, bytes(60)), Packet(2**63, bytes(60)), Packet(2**64 - 2, bytes(60))]
+    data = pcapng(late, resolution=9)
+    assert [row[1] for row in Reader().rows(data)[1]] == [2**63 - 1] * 3
+    assert everything(Reader(), data) == everything(Interpreted(), data)
 
 
 @pytest.mark.parametrize("name", FILES)
