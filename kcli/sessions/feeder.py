@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.capture.clock import parse_instant
 from kcli.errors import InputError, UsageError
+from kcli.grammar.codec import TRAILING
 from kcli.sessions.ledger import Ledger
 from kcli.sessions.trace import FETCH, FetchExchange
 
@@ -51,8 +52,7 @@ class Feeder:
                 x = self._exchange_of(item, item.header)
                 self.ledger.feed(x.take(columns[0], columns[1], item.response_frame is not None))
                 return
-        header, request = item.header, item.request
-        response = item.response
+        header, request, response = item.header, understood(item.request), understood(item.response)
         if request is None or (response is None and item.response_frame is not None):
             self.skipped += 1
             self.ledger.blur(item.connection, item.request_ns)
@@ -71,17 +71,17 @@ class Feeder:
 
     def row(self, row: Mapping[str, Any]) -> None:
         """A line of `decode pcap --format jsonl` or of a broker's request log. InputError: it is neither."""
-        if "event" in row:
-            self._miss(row["event"], row.get("connection"), times(row)[0])
-            return
-        self.exchanges += 1
         try:
             self._row(row)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, UsageError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, UsageError) as error:
             what = f"{type(error).__name__} {error}" if not isinstance(error, KeyError) else f"no {error}"
             raise InputError(f"no exchange as `kcli decode pcap --format jsonl` prints it: {what}") from None
 
     def _row(self, row: Mapping[str, Any]) -> None:
+        if "event" in row:
+            self._miss(row["event"], row.get("connection"), times(row)[0])
+            return
+        self.exchanges += 1
         header = row["requestHeader"]
         key = header["requestApiKey"]
         request, response = row["request"], row["response"]
@@ -95,7 +95,8 @@ class Feeder:
         if ends is None:
             raise ValueError(f"connection {row['connection']!r}")
         server, connection = ends[1], ends[0]
-        if request is None or (response is None and row.get("responseBytes")):
+        request, response = understood(request), understood(response)
+        if request is None or (response is None and (row["response"] is not None or row.get("responseBytes"))):
             self.skipped += 1
             self.ledger.blur(connection, times(row)[0])
             return
@@ -116,6 +117,11 @@ class Feeder:
         if kind not in HARMLESS:
             ends = ENDS.match(connection or "")
             self.ledger.blur(ends[0] if ends else None, ns)
+
+
+def understood(body: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """A body; None for one of a version that nobody knows, all of which is "_trailing"."""
+    return None if body is not None and body.keys() == {TRAILING} else body
 
 
 def times(row: Mapping[str, Any]) -> tuple[int, int | None]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from kcli.errors import InputError
 from kcli.sessions.feeder import Feeder, times
 from kcli.sessions.ledger import Ledger
+from kcli.sessions.source import SessionSource
+from tests.capture.wires import Wire, frame, pcap
 from tests.sessions.captured import Row, fetches, rows_of
 
 
@@ -38,6 +41,9 @@ def test_a_line_of_a_brokers_request_log_will_do() -> None:
         ({"connection": "nowhere"}, "nowhere"),
         ({"request": {}}, "no 'topics'"),
         ({"timestamp": "yesterday"}, "yesterday"),
+        ({"event": "truncated", "timestamp": "yesterday"}, "yesterday"),
+        ({"event": "truncated", "timestamp": [1]}, "TypeError"),
+        ({"latencyMs": 1e300}, "OverflowError"),
     ],
 )
 def test_lines_that_are_no_exchange(change: Row, reason: str) -> None:
@@ -53,6 +59,26 @@ def test_a_body_that_could_not_be_decoded_blurs_its_connection() -> None:
     session = next(iter(ledger.sessions.values()))
     feeder.row({**one_fetch(), "response": None})
     assert feeder.skipped == 1 and not session.complete
+
+
+def test_a_version_that_nobody_knows_blurs_its_connection() -> None:
+    """Its bodies are bytes and nothing else."""
+    ledger = Ledger()
+    feeder = Feeder(ledger)
+    feeder.row(one_fetch())
+    session = next(iter(ledger.sessions.values()))
+    feeder.row({**one_fetch(), "request": {"_trailing": "AAAA"}, "response": {"_trailing": "AAAA"}})
+    feeder.row({**one_fetch(), "request": {"_trailing": "AAAA"}, "response": None})
+    assert feeder.skipped == 2 and not session.complete
+
+
+def test_captured_fetches_of_a_version_that_nobody_knows_are_skipped(tmp_path: Path) -> None:
+    body = bytes.fromhex("0001 0019 0000 0001 0001 63") + bytes(40)
+    wire = Wire().open().client(frame(body)).server(frame(bytes([0, 0, 0, 1]) + bytes(20)))
+    (tmp_path / "x.pcap").write_bytes(pcap(wire.packets))
+    feeder = Feeder(Ledger())
+    SessionSource([str(tmp_path / "x.pcap")], feeder, ports=[wire.server_end[1]]).run()
+    assert (feeder.exchanges, feeder.skipped) == (1, 1)
 
 
 def test_other_exchanges_are_passed_over_and_events_blur() -> None:
