@@ -581,7 +581,7 @@ cdef object unknown_tags(object fields):
         raise ValueError(f"needs a list of tags, not {fields!r}")
     tags = []
     for field in fields:
-        if not isinstance(field, dict) or not isinstance(field.get("tag"), int) or not 0 <= field["tag"] < 2**31:
+        if not isinstance(field, dict) or not isinstance(field.get("tag"), int) or not 0 <= field["tag"] < 2**32:
             raise ValueError(f"needs {{\"tag\": number, \"data\": base64}}, not {field!r}")
         tags.append((field["tag"], bytes(bytes_of(field.get("data")))))
     return tags

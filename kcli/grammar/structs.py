@@ -139,7 +139,7 @@ class Struct(Word):
         made = []
         for item in tags:
             tag = item.get("tag") if isinstance(item, dict) else None
-            if not isinstance(tag, int) or not 0 <= tag < 2**31:
+            if not isinstance(tag, int) or not 0 <= tag < 2**32:
                 raise EncodeError(place, f'needs {{"tag": number, "data": base64}}, not {item!r}')
             try:
                 made.append((tag, bytes(bytes_of(item.get("data")))))

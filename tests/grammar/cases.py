@@ -80,6 +80,12 @@ CANONICAL = [
         {"a": 1, "t": 9, "s": "z", "_unknownTaggedFields": [{"tag": 2, "data": b"?"}, {"tag": 300, "data": b""}]},
         b"\1\4" + b"\1\2\0\x09" + b"\2\1?" + b"\3\2\2z" + b"\xac\2\0",
     ),
+    Case(
+        "the greatest tag",
+        TAGGED,
+        {"a": 1, "_unknownTaggedFields": [{"tag": 2**32 - 1, "data": b"?"}]},
+        b"\1\1" + b"\xff\xff\xff\xff\x0f\1?",
+    ),
 ]
 
 # Lawful, but not what a canonical writer makes: read all the same, and written again as they were.
