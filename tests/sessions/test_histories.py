@@ -14,11 +14,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kcli.sessions.broker import BrokerSessions
+from kcli.sessions.cache import FetchSessionCache
 from kcli.sessions.rules import BROKER, CLIENT, INCLUDE, RULES, Action, Came, Found, Kind, Rules, State
-from tests.sessions.world import History
+from kcli.sessions.values import Position
+from tests.sessions.world import EVICTION_MS, DisagreementError, History
 
 HISTORIES = 4000
 STEPS = 60
+
+
+class Ones(random.Random):
+    """Chance that has run out, as where a search has made its example as small as it can."""
+
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
+        return start
 
 
 def play(seed: int, rules: Rules = RULES, steps: int = STEPS) -> None:
@@ -34,6 +44,21 @@ def test_thousands_of_histories_without_a_disagreement() -> None:
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 def test_histories_that_hypothesis_looks_for(rng: random.Random, steps: int) -> None:
     History(rng).run(steps)
+
+
+def test_a_displaced_session_is_gone_even_if_its_id_is_given_again() -> None:
+    history = History(random.Random(1))
+    history.broker = BrokerSessions(FetchSessionCache(1, shards=1, eviction_ms=EVICTION_MS, rng=Ones()))
+    first, second = history.clients[:2]
+    for number, client in enumerate((first, second)):
+        client.session.want(("t", number), Position(0))
+        history.exchange(client)
+        history.now += EVICTION_MS + 1
+    (held,) = history.broker.cache
+    assert held.id == first.session.session_id == second.session.session_id == 1
+    assert history.broker.cache.evictions == 1 and not held.privileged
+    with pytest.raises(DisagreementError, match="positions differ"):
+        history.exchange(first)  # the world sees that a session answers to two
 
 
 # For each entry of the client's table, a state in which it must not end.
