@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import tempfile
 from collections.abc import Iterator
@@ -36,7 +37,10 @@ class PacketSource(KcliSource):
     def rows(self, task: Range, wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
         from kcli.core.scatter import Scatter
 
-        source = RangeSource(task, Scatter(1, lambda *_: None))
+        with contextlib.closing(RangeSource(task, Scatter(1, lambda *_: None))) as source:
+            yield from self.packets(source, task, wanted)
+
+    def packets(self, source: RangeSource, task: Range, wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
         file, reader = source.file, source.reader
         shown = "data" in wanted
         named = "connection" in wanted
