@@ -31,6 +31,9 @@ class LogFile:
         if hasattr(self, "fd"):
             os.close(self.fd)
 
+    def fileno(self) -> int:
+        return self.fd
+
     def read(self, position: int, size: int) -> bytes:
         """Up to `size` bytes; fewer only where the file ends."""
         return os.pread(self.fd, size, position)
