@@ -116,11 +116,18 @@ def stream(
     )
     try:
         while not query.awaitTermination(1):
-            if idle is not None and time.monotonic() - last[0] >= idle and not query.status["isTriggerActive"]:
+            if is_busy(query.status):
+                last[0] = time.monotonic()
+            elif idle is not None and time.monotonic() - last[0] >= idle:
                 break
     finally:
         query.stop()
     return total
+
+
+def is_busy(status: dict[str, Any]) -> bool:
+    """Whether the query is at work, or has not come to its first look yet."""
+    return bool(status["isTriggerActive"]) or "nitializing" in status["message"]
 
 
 def add(total: Summary, made: Summary) -> None:

@@ -17,7 +17,16 @@ from kcli.errors import InputError
 from kcli.pipeline import run
 from kcli.pipeline.tables import FACTS
 
-__all__ = ["assert_decoded", "decoded_lines", "events_of", "exchange_lines", "in_process", "rows_of", "run_here", "unaccounted"]
+__all__ = [
+    "assert_decoded",
+    "decoded_lines",
+    "events_of",
+    "exchange_lines",
+    "in_process",
+    "rows_of",
+    "run_here",
+    "unaccounted",
+]
 
 
 def in_process(_spark: Any, tasks: Sequence[Any], work: Callable[[Any], Any], *_: Any) -> list[Any]:
@@ -36,7 +45,9 @@ def rows_of(output: Path, table: str) -> list[dict[str, Any]]:
     folder = output / "_kcli" / "facts" / table if table in FACTS else output / table
     if not folder.exists():
         return []
-    return list(pyarrow.dataset.dataset(str(folder), format="parquet", exclude_invalid_files=False).to_table().to_pylist())
+    return list(
+        pyarrow.dataset.dataset(str(folder), format="parquet", exclude_invalid_files=False).to_table().to_pylist()
+    )
 
 
 def decoded_lines(captures: Sequence[Path]) -> list[dict[str, Any]]:

@@ -74,7 +74,10 @@ def use(version: int, software: str | None = None, negotiates: bool = False) -> 
 def test_clients_are_judged_as_audit_judges() -> None:
     counts = {("c", "h", None, None): 3}
     rows = named("clients", client_rows([use(2), use(12)], counts))
-    assert [(row["api_version"], row["verdict"], row["connections"]) for row in rows] == [(2, "refused", 3), (12, "ok", 3)]
+    assert [(row["api_version"], row["verdict"], row["connections"]) for row in rows] == [
+        (2, "refused", 3),
+        (12, "ok", 3),
+    ]
     assert "takes" in rows[0]["reason"]
     assert rows[1]["reason"] is None
 

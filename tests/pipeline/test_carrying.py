@@ -15,7 +15,8 @@ from tests.pipeline.outputs import assert_decoded, rows_of, run_here, unaccounte
 
 
 def talk() -> Wire:
-    """Pipelined requests, frames over packet borders, a gap, packets out of order, SASL tokens, bytes left at the end."""
+    """Pipelined requests, frames over packet borders, a gap, packets out of order, SASL tokens, bytes left at the
+    end."""
     wire = Wire().open()
     for number, (asked, told) in enumerate([sasl_handshake(1, 0), (frame(b"token-1"), frame(b"token-2"))]):
         wire.client(asked).server(told)

@@ -1,4 +1,5 @@
-"""Partitions of real and of made exchanges, their figures counted another way: from lines of decode pcap, or by hand."""
+"""Partitions of real and of made exchanges, their figures counted another way: from lines of decode pcap, or by
+hand."""
 
 from __future__ import annotations
 
@@ -22,8 +23,12 @@ def test_fetch_partitions_and_batches_are_those_in_the_lines(
 ) -> None:
     run_here(monkeypatch, [samples / name], output, shares=3)
     rows = rows_of(output, "fetch_partitions")
-    fetches = [line for line in decoded_lines([samples / name]) if line.get("requestHeader", {}).get("requestApiKey") == 1]
-    asked = [(p["partition"], p["fetchOffset"]) for f in fetches for t in f["request"]["topics"] for p in t["partitions"]]
+    fetches = [
+        line for line in decoded_lines([samples / name]) if line.get("requestHeader", {}).get("requestApiKey") == 1
+    ]
+    asked = [
+        (p["partition"], p["fetchOffset"]) for f in fetches for t in f["request"]["topics"] for p in t["partitions"]
+    ]
     told = [
         (p["partitionIndex"], p["highWatermark"], (p["records"] or {"sizeInBytes": 0})["sizeInBytes"])
         for f in fetches if f["response"]
@@ -49,11 +54,16 @@ def test_batches_are_those_that_the_records_hold(samples: Path, output: Path, mo
     Source([str(name)], text=True, records="batches").lines(out.write)
     told: list[tuple[Any, ...]] = []
     for line in map(json.loads, out.getvalue().splitlines()):
-        for side, topics, partitions in (("request", "topicData", "partitionData"), ("response", "responses", "partitions")):
+        for side, topics, partitions in (
+            ("request", "topicData", "partitionData"),
+            ("response", "responses", "partitions"),
+        ):
             for topic in (line[side] or {}).get(topics, ()):
                 for partition in topic.get(partitions, ()):
                     for batch in (partition.get("records") or {}).get("batches", ()):
-                        told.append((batch["baseOffset"], batch["magic"], batch["compression"], batch["count"], batch["crc"]))
+                        told.append(
+                            (batch["baseOffset"], batch["magic"], batch["compression"], batch["count"], batch["crc"])
+                        )
     rows = rows_of(output, "record_batches")
     names = ("base_offset", "magic", "compression", "count", "crc")
     assert Counter(tuple(row[name] for name in names) for row in rows) == Counter(told)

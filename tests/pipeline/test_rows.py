@@ -22,7 +22,12 @@ def test_an_undecodable_body_is_null_and_its_bytes_are_kept(
     tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, told = metadata(7)
-    ran(Wire().open().client(asked).server(told[:3] + bytes([told[3] - 9]) + told[4:-9]).close(), tmp_path, output, monkeypatch)
+    ran(
+        Wire().open().client(asked).server(told[:3] + bytes([told[3] - 9]) + told[4:-9]).close(),
+        tmp_path,
+        output,
+        monkeypatch,
+    )
     (row,) = rows_of(output, "exchanges")
     (event,) = rows_of(output, "undecodable")
     assert row["request"] is not None
@@ -50,5 +55,7 @@ def test_the_client_id_of_any_header(
 
 
 def test_names_are_learnt_where_a_message_has_both() -> None:
-    told = {"topics": [{"name": "a", "topicId": "x"}, {"name": None, "topicId": "y"}, {"topicName": "c", "topicId": "z"}]}
+    told = {
+        "topics": [{"name": "a", "topicId": "x"}, {"name": None, "topicId": "y"}, {"topicName": "c", "topicId": "z"}]
+    }
     assert list(named(told)) == [("x", "a"), ("z", "c")]

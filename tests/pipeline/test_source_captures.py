@@ -30,7 +30,9 @@ def test_a_connection_has_one_name_in_both_directions(samples: Path) -> None:
         told = {item.connection for item in read_captures([str(samples / name)]) if item.connection}
         ends = {frozenset(connection.split("-")) for connection in told}
         assert {frozenset(row["connection"].split("-")) for row in rows} >= ends
-        assert len({row["connection"] for row in rows}) == len({frozenset(row["connection"].split("-")) for row in rows})
+        assert len({row["connection"] for row in rows}) == len(
+            {frozenset(row["connection"].split("-")) for row in rows}
+        )
 
 
 @pytest.mark.parametrize("shares", [1, 4])

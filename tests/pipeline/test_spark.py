@@ -1,0 +1,41 @@
+"""The session, and work handed out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.errors import UsageError
+from kcli.pipeline import spark as module
+from kcli.pipeline.spark import hand_out, session
+
+
+def test_results_come_in_the_order_of_the_tasks(spark: Any) -> None:
+    ready: list[int] = []
+    assert hand_out(spark, [3, 1, 2], lambda number: {"square": number**2}, ready.append) == [
+        {"square": 9}, {"square": 1}, {"square": 4},
+    ]  # fmt: skip
+    assert hand_out(spark, [], str) == []
+
+
+def test_the_session_under_way_is_taken(spark: Any) -> None:
+    assert session("local[7]") is spark
+
+
+def test_without_java_it_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module.shutil, "which", lambda _: None)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    with pytest.raises(UsageError, match="needs Java 17 or newer"):
+        module.check_java()
+
+
+def test_what_children_say_goes_to_the_log(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    import subprocess
+
+    with module.stderr_to(str(tmp_path / "deep" / "log")):
+        subprocess.run(["sh", "-c", "echo noise >&2"], check=True)
+    assert (tmp_path / "deep" / "log").read_text() == "noise\n"
+    assert capfd.readouterr().err == ""
