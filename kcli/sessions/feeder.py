@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.clock import parse_instant
@@ -100,17 +101,18 @@ class Feeder:
             self.skipped += 1
             self.ledger.blur(connection, times(row)[0])
             return
-        self._learn_names(request, response)
         ns, response_ns = times(row)
         x = FetchExchange(server, connection, header, ns, response_ns)
         x.request_bytes = row.get("requestBytes") or 0
         x.response_bytes = row.get("responseBytes") or 0
-        self.ledger.feed(x.read(request, response))
+        require_types(x.read(request, response))
+        self._learn_names(request, response)
+        self.ledger.feed(x)
 
     def _learn_names(self, request: Mapping[str, Any], response: Mapping[str, Any] | None) -> None:
         names = self.ledger.offsets.names
         for topic in [*request["topics"], *(response or {}).get("responses", ())]:
-            if "_topicName" in topic:
+            if isinstance(topic.get("_topicName"), str):
                 names[topic["topicId"]] = topic["_topicName"]
 
     def _miss(self, kind: str, connection: str | None, ns: int) -> None:
@@ -122,6 +124,18 @@ class Feeder:
 def understood(body: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """A body; None for one of a version that nobody knows, all of which is "_trailing"."""
     return None if body is not None and body.keys() == {TRAILING} else body
+
+
+def require_types(x: FetchExchange) -> None:
+    """TypeError where a line of JSON has something else than the numbers and names that the ledger counts on."""
+    head = (x.version, x.correlation_id, x.session_id, x.session_epoch, x.max_bytes, x.isolation, x.replica_id)
+    tail = (x.error, x.granted, x.throttle_ms, x.request_bytes, x.response_bytes)
+    keys = [*(key for key, _ in x.asked), *x.forgotten, *(key for key, _ in x.told)]
+    values = chain.from_iterable(values for _, values in chain(x.asked, x.told))
+    for stray in set(map(type, chain(head, tail, values, (index for _, index in keys)))) - {int, bool}:
+        raise TypeError(f"a {stray.__name__} where a number is expected")
+    for stray in {type(x.client_id), *(type(topic) for topic, _ in keys)} - {str}:
+        raise TypeError(f"a {stray.__name__} where a name is expected")
 
 
 def times(row: Mapping[str, Any]) -> tuple[int, int | None]:

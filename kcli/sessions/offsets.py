@@ -53,7 +53,7 @@ class Offsets:
         """Any other exchange: names of topic ids, offsets of partitions."""
         if api_key == METADATA:
             for topic in response.get("topics", ()):
-                if topic.get("topicId", NO_UUID) != NO_UUID and topic.get("name"):
+                if topic.get("topicId", NO_UUID) != NO_UUID and isinstance(topic.get("name"), str):
                     self.names[topic["topicId"]] = topic["name"]
         elif api_key == LIST_OFFSETS:
             for topic in response.get("topics", ()):

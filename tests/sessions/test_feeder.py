@@ -12,6 +12,8 @@ from kcli.sessions.source import SessionSource
 from tests.capture.wires import Wire, frame, pcap
 from tests.sessions.captured import Row, fetches, rows_of
 
+HEADER = {"requestApiKey": 1, "requestApiVersion": 13, "correlationId": 5}
+
 
 def one_fetch() -> Row:
     return fetches(rows_of("fetch-session-eviction"))[0]
@@ -44,6 +46,8 @@ def test_a_line_of_a_brokers_request_log_will_do() -> None:
         ({"event": "truncated", "timestamp": "yesterday"}, "yesterday"),
         ({"event": "truncated", "timestamp": [1]}, "TypeError"),
         ({"latencyMs": 1e300}, "OverflowError"),
+        ({"requestBytes": "many"}, "a str where a number is expected"),
+        ({"requestHeader": {**HEADER, "clientId": {"a": 1}}}, "a dict where a name is expected"),
     ],
 )
 def test_lines_that_are_no_exchange(change: Row, reason: str) -> None:
