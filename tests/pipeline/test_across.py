@@ -98,7 +98,8 @@ def test_sessions_are_those_that_explain_tells(
     assert main(["fetch-session", "explain", str(samples / name), "--format", "jsonl"]) == 0
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     names = {"session_id": "sessionId", "fetches": "fetches", "full": "full", "request_bytes": "requestBytes",
-             "response_bytes": "responseBytes", "records_bytes": "recordsBytes", "empty_polls": "emptyPolls"}  # fmt: skip
+             "response_bytes": "responseBytes", "records_bytes": "recordsBytes",
+             "empty_polls": "emptyPolls"}  # fmt: skip
     ours = sorted([row[key] for key in names] for row in made)
     assert ours == sorted([each[key] for key in names.values()] for each in told if "sessionId" in each)
     assert ours

@@ -36,7 +36,7 @@ def test_filters_are_judged_before_arrow(samples: Path) -> None:
 
 
 def test_wrong_options_are_wrong_usage(samples: Path) -> None:
-    with pytest.raises(UsageError, match="colour: no such column of kcli.snapshots"):
+    with pytest.raises(UsageError, match=r"colour: no such column of kcli\.snapshots"):
         SnapshotSource({"columns": "colour"}).schema()
     with pytest.raises(UsageError, match="needs a path"):
         SnapshotSource({}).files()

@@ -25,7 +25,7 @@ def test_the_session_under_way_is_taken(spark: Any) -> None:
 
 
 def test_without_java_it_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module.shutil, "which", lambda _: None)
+    monkeypatch.setattr("shutil.which", lambda _: None)
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
     with pytest.raises(UsageError, match="needs Java 17 or newer"):

@@ -1,0 +1,112 @@
+"""`kcli pipeline run` and `tables`, without Spark; the runs themselves are tested in tests/pipeline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.cli import pipeline
+from kcli.cli.main import main
+from kcli.core import COMPILED
+from tests.pipeline.outputs import in_process
+
+pytest.importorskip("pyspark")
+pytestmark = pytest.mark.skipif(not COMPILED, reason="the core is not built")
+
+
+@pytest.fixture(autouse=True)
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Tasks run here; what the session was asked for."""
+    asked: dict[str, Any] = {}
+
+    def session(master: str | None, **options: Any) -> None:
+        asked.update(options, master=master)
+
+    monkeypatch.setattr("kcli.pipeline.spark.session", session)
+    monkeypatch.setattr("kcli.pipeline.run.hand_out", in_process)
+    monkeypatch.setattr("kcli.pipeline.run.Work.derive", lambda self: None)
+    return asked
+
+
+def test_a_run_and_the_same_again(samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        "pipeline",
+        "run",
+        "--input",
+        str(samples / "java44-txn.pcap"),
+        "--output",
+        str(tmp_path / "out"),
+        "--shares",
+        "1",
+    ]
+    assert main(words) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.splitlines()[0] == "1 captures, 276 packets, 78 exchanges, 0 events"
+    assert f"kcli pipeline report {tmp_path / 'out'} -o report.html" in said.err
+    assert main(words) == 0
+    assert capsys.readouterr().err == "nothing new: 1 files were read before\n"
+    assert main([*words, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_damage_is_exit_3_and_the_rest_is_there(
+    samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "cut.pcap"
+    path.write_bytes((samples / "java44-txn.pcap").read_bytes()[:-5])
+    assert main(["pipeline", "run", "--input", str(path), "--output", str(tmp_path / "out"), "--quiet"]) == 3
+    said = capsys.readouterr().err
+    assert said.startswith(f"kcli: {path}: the file ends in the middle of a packet")
+    assert said.count("\n") == 1
+    assert list((tmp_path / "out" / "exchanges").rglob("*.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (["--input", "/no/where"], 3, "/no/where: No such file"),
+        ([], 2, "--input"),
+        (["--input", "x", "--conf"], 2, "--conf"),
+    ],
+)
+def test_wrong_calls_are_one_line(
+    words: list[str], code: int, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pipeline", "run", "--output", str(tmp_path / "out"), *words]) == code
+    said = capsys.readouterr().err
+    assert text in said
+    assert said.count("\n") == 1
+
+
+def test_what_spark_is_asked_for(samples: Path, tmp_path: Path, no_spark: dict[str, Any]) -> None:
+    words = [
+        "--master",
+        "spark://h:1",
+        "--conf",
+        "a=b=c",
+        "--py-files",
+        "x.zip",
+        "--quiet",
+        "--output",
+        str(tmp_path / "o"),
+    ]
+    assert main(["pipeline", "run", "--input", str(samples / "java44-txn.pcap"), *words]) == 0
+    assert no_spark["master"] == "spark://h:1"
+    assert no_spark["settings"] == {"a": "b=c", "spark.submit.pyFiles": "x.zip"}
+    assert no_spark["log"] == str(tmp_path / "o" / "_kcli" / "spark.log")
+
+
+def test_the_log_of_a_remote_output_is_none() -> None:
+    assert pipeline.log_of("s3://bucket/x") == "/dev/null"
+
+
+def test_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pipeline", "tables"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()][1:3] == ["exchanges", "fetch_partitions"]
+    assert main(["pipeline", "tables", "quorum"]) == 0
+    assert "end_offset" in capsys.readouterr().out
+    assert main(["pipeline", "tables", "nosuch"]) == 2
+    assert "nosuch: no such table" in capsys.readouterr().err

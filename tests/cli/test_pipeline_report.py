@@ -1,0 +1,43 @@
+"""`kcli pipeline report`, with answers made by hand; asking is tested in tests/pipeline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.cli.main import main
+
+pytest.importorskip("pyspark")
+
+
+@pytest.fixture
+def answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.pipeline.test_page import answers
+
+    monkeypatch.setattr("kcli.pipeline.spark.session", lambda *_, **__: None)
+    monkeypatch.setattr("kcli.pipeline.report.open_tables", lambda *_: 2)
+    monkeypatch.setattr("kcli.pipeline.report.ask", lambda _: iter(answers()))
+
+
+def test_a_page(answered: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "report.html"
+    assert main(["pipeline", "report", str(tmp_path), "-o", str(page)]) == 0
+    assert page.read_text().startswith("<!doctype html>")
+    assert capsys.readouterr().err.startswith(f"report in {page} (")
+
+
+def test_tables_on_the_terminal(answered: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pipeline", "report", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "Clients that an upgrade refuses\nclient" in said
+    assert "<old & co>" in said
+    assert "No fetch asked for an older format." in said
+
+
+def test_the_sql_alone_needs_no_spark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pipeline", "report", str(tmp_path), "--sql"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("-- Clients that an upgrade refuses\nSELECT")
+    assert said.count(";\n") == said.count("\n-- ") + 1
