@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Sequence
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, cast
 
 from kcli.capture.events import Event, Exchange
@@ -18,6 +22,7 @@ from kcli.pipeline.writing import TableWriter, Written
 
 __all__ = ["Decoded", "RowSource", "decode"]
 
+PIECE = 8 << 20  # bytes that are brought from an object store at a time
 AT_END = ": the capture ends"
 WANTED = frozenset(TABLES) | frozenset(FACTS)
 
@@ -111,7 +116,22 @@ def decode(
     """
     name = f"{share:04d}-{os.urandom(4).hex()}"
     writer, passing = TableWriter(folder, name), TableWriter(folder, f"{name}-open")
-    source = RowSource(local(staged), writer.put, **options)
+    with at_hand(staged) as paths:
+        source = RowSource(paths, writer.put, **options)
+        made = run_share(share, source, end_ns, names, carried, clock, passing)
+    made.files, made.passing = writer.close(), passing.close()
+    return made
+
+
+def run_share(
+    share: int,
+    source: RowSource,
+    end_ns: int,
+    names: Sequence[tuple[str, str]],
+    carried: Sequence[Carried],
+    clock: int,
+    passing: TableWriter,
+) -> Decoded:
     source.end_ns = end_ns
     for topic_id, topic in names:
         source.bodies.names.learn(uuid_of(topic_id), topic)
@@ -126,7 +146,6 @@ def decode(
         source.rows.put_to(passing.put)
 
     source.run(before_end)
-    made.files, made.passing = writer.close(), passing.close()
     made.unnamed = source.rows.unnamed
     made.open_rows = source.rows.exchanges - made.exchanges, source.rows.events - made.events
     made.open_bytes = source.tally.exchange_bytes - made.exchange_bytes, source.tally.captured - made.event_bytes
@@ -139,8 +158,19 @@ def uuid_of(text: str) -> bytes:
     return uuid_bytes(text)
 
 
-def local(staged: Sequence[str]) -> list[str]:
-    return [Place(uri).path if not Place(uri).remote else uri for uri in staged]
+@contextlib.contextmanager
+def at_hand(staged: Sequence[str]) -> Iterator[list[str]]:
+    """Local paths of staged files; those in an object store are brought here for the time being."""
+    places = [Place(uri) for uri in staged]
+    with tempfile.TemporaryDirectory(prefix="kcli-share-") as folder:
+        yield [fetched(place, folder) if place.remote else place.path for place in places]
+
+
+def fetched(place: Place, folder: str) -> str:
+    path = Path(folder) / place.name
+    with place.open() as source, path.open("wb") as target:
+        shutil.copyfileobj(source, target, PIECE)
+    return str(path)
 
 
 def sum_up(made: Decoded, source: RowSource) -> None:
