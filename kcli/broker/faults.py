@@ -13,8 +13,8 @@ Which requests: api (names joined by +), topic, partition, client (client id), a
 or any of
 
     delay=MS         the answer comes so much later
-    ignore           nothing is done, and no answer comes
-    drop             it is done, but no answer comes
+    ignore           nothing is done, and no answer comes; the connection is silent from then on, as if it hung
+    drop             the same, but it is done
     close[=BYTES]    it is done, and the connection is closed after so many bytes of the answer (0)
     split=BYTES      the answer comes in pieces of so many bytes, each in a packet of its own
     evict            all fetch sessions of the broker are evicted first
@@ -123,7 +123,11 @@ class Plan:
     async def send(self, connection: Connection, pieces: Sequence[Piece]) -> None:
         if self.delay:
             await asyncio.sleep(self.delay)
-        if self.silent or not (pieces or self.close >= 0):
+        if self.silent:
+            # Answers come in order or not at all: what follows on this connection has to wait, too.
+            await connection.half_closed.wait()
+            return
+        if not pieces and self.close < 0:
             return
         if self.close < 0 and not self.split:
             await connection.send_pieces(pieces)
