@@ -1,0 +1,41 @@
+"""Open files: few at a time, readable as long as somebody holds them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kcli.broker.storage.files import FilePool, LogFile
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_the_pool_holds_so_many(tmp_path: Path) -> None:
+    pool = FilePool(2)
+    before = open_files()
+    for number in range(20):
+        pool.open(tmp_path / str(number)).write([b"x"], 0, 1)
+    assert open_files() <= before + 2
+    pool.close()
+    assert open_files() == before
+
+
+def test_who_holds_a_file_can_read_it_to_its_end(tmp_path: Path) -> None:
+    pool = FilePool(1)
+    held = pool.open(tmp_path / "a")
+    held.write([b"ab", memoryview(b"cd")], 0, 4)
+    pool.open(tmp_path / "b")
+    (tmp_path / "a").unlink()
+    assert held.read(1, 9) == b"bcd"
+
+
+def test_a_write_that_stops_half_way_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.pwritev
+    monkeypatch.setattr(os, "pwritev", lambda fd, parts, at: real(fd, [b"".join(parts)[:3]], at))
+    file = LogFile(tmp_path / "a")
+    file.write([b"abcd", b"efgh"], 0, 8)
+    assert (tmp_path / "a").read_bytes() == b"abcdefgh"
