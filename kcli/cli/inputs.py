@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 import sys
 from collections.abc import Callable
@@ -59,6 +57,9 @@ def name_of(file: str) -> str:
 
 
 def unbase64(data: bytes) -> bytes:
+    import base64
+    import binascii
+
     try:
         return base64.b64decode(b"".join(data.split()), validate=True)
     except binascii.Error as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -241,6 +242,10 @@ def main(argv: list[str] | None = None) -> int:
     except MemoryError:
         complain("out of memory")
         return 3
+    finally:
+        if argv is None:
+            # The process ends now: the interpreter need not look once more for garbage in all that was imported.
+            gc.freeze()
 
 
 if __name__ == "__main__":

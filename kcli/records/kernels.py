@@ -1,16 +1,29 @@
-"""The kernels over record batches: the compiled core's, or where it is not built, interpreted ones of the same form."""
+"""The kernels over record batches: the compiled core's, or where it is not built, interpreted ones of the same form.
+
+Each is imported when it is asked for.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from kcli.core import COMPILED
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __all__ = ["crc32", "crc32c", "downconvert", "records", "recordvalues"]
 
-if TYPE_CHECKING or COMPILED:
+if TYPE_CHECKING:
     from kcli.core import downconvert, records, recordvalues
     from kcli.core.crc import crc32, crc32c
-else:
-    from kcli.records.interpreted import downconvert, records, recordvalues
-    from kcli.records.interpreted.crc import crc32, crc32c
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from kcli.core import COMPILED
+
+    package = "kcli.core" if COMPILED else "kcli.records.interpreted"
+    if name in ("crc32", "crc32c"):
+        value = getattr(importlib.import_module(f"{package}.crc"), name)
+    else:
+        value = importlib.import_module(f"{package}.{name}")
+    globals()[name] = value
+    return value

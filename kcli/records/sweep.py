@@ -1,7 +1,8 @@
-"""A whole source as JSON lines, its pieces worked on side by side and written in order.
+"""A whole source as JSON lines, its parts worked on side by side and written in order.
 
-Where each piece ends is a guess from the size fields; when damage makes a piece end elsewhere, the pieces behind it are
-thrown away and read again from there.
+A file is read by stripes as long as its batches are sound; from there on, and what is no file, by pieces. Where each
+of those ends is a guess from the size fields; when damage makes a piece end elsewhere, the pieces behind it are thrown
+away and read again from there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from queue import SimpleQueue
 from kcli.records.damage import Damage
 from kcli.records.kernels import records as core
 from kcli.records.pieces import PIECE_BYTES, Piece, ReadInto, Wish, cut_pieces
+from kcli.records.stripes import OVERHANG, STRIPE_BYTES, Stripe
 from kcli.records.text import Findings, Hook, new_writer, write_piece
 
 __all__ = ["sweep_lines"]
@@ -68,7 +70,7 @@ def sweep_lines(
         read, emit, full, min(workers, MOST_WORKERS), lambda: new_writer(record, payloads, positions), progress
     )
     try:
-        return sweep.run()
+        return sweep.run(size if workers > 1 and size is not None else 0)
     finally:
         sweep.stop()
 
@@ -88,13 +90,15 @@ class Sweep:
         self.spare: list[bytearray] = []
         self.writers: list[core.BatchText] = []
         self.jobs: deque[Job] = deque()
-        self.tasks: SimpleQueue[Job | None] = SimpleQueue()
+        self.stripes: deque[Stripe] = deque()
+        self.tasks: SimpleQueue[Job | Stripe | None] = SimpleQueue()
         self.limit = workers
         self.threads: list[threading.Thread] = []
         self.findings = Findings()
 
-    def run(self) -> Findings:
-        pieces = self.cut(0)
+    def run(self, size: int = 0) -> Findings:
+        """size: the bytes that may be read by stripes."""
+        pieces = self.cut(self.run_stripes(size))
         wish: Wish = None
         while True:
             piece = self.next_piece(pieces, wish)
@@ -110,6 +114,47 @@ class Sweep:
         self.findings.problems.sort()
         return self.findings
 
+    def run_stripes(self, size: int) -> int:
+        """Work on the sound batches at the start of the source: where they end."""
+        base = resume = 0
+        while self.stripes or base < size:
+            if base < size:
+                self.submit_stripe(base)
+                base += STRIPE_BYTES
+            if len(self.stripes) > self.limit or base >= size:
+                stripe = self.stripes.popleft()
+                stripe.done.acquire()
+                if stripe.unsound:
+                    self.drop_stripes(stripe)
+                    break
+                self.finish_stripe(stripe)
+                resume = stripe.end
+        self.spare.clear()
+        return resume
+
+    def finish_stripe(self, stripe: Stripe) -> None:
+        if stripe.error is not None:
+            raise stripe.error
+        self.write_out(stripe.writer)
+        self.spare.append(stripe.data)
+        if self.progress is not None:
+            self.progress(stripe.end)
+
+    def submit_stripe(self, base: int) -> None:
+        data = self.spare.pop() if self.spare else bytearray(2 * STRIPE_BYTES + OVERHANG)
+        before = self.stripes[-1] if self.stripes else None
+        self.stripes.append(Stripe(self.read, base, STRIPE_BYTES, data, self.take_writer(), before))
+        self.hand_over(self.stripes[-1])
+
+    def drop_stripes(self, unsound: Stripe) -> None:
+        """Throw away that stripe and all behind it."""
+        for stripe in self.stripes:
+            stripe.done.acquire()
+        for stripe in (unsound, *self.stripes):
+            stripe.writer.take_findings()
+            self.free(stripe.writer)
+        self.stripes.clear()
+
     def cut(self, position: int, piece_bytes: int = PIECE_BYTES) -> Generator[Piece, Wish, None]:
         return cut_pieces(self.read, position, piece_bytes, self.spare if self.limit else None)
 
@@ -121,11 +166,17 @@ class Sweep:
             return None
 
     def submit(self, piece: Piece) -> None:
-        job = Job(piece, self.writers.pop() if self.writers else self.new_writer())
+        job = Job(piece, self.take_writer())
         self.jobs.append(job)
         if self.limit < 2:
             job.work(self.full)
-            return
+        else:
+            self.hand_over(job)
+
+    def take_writer(self) -> core.BatchText:
+        return self.writers.pop() if self.writers else self.new_writer()
+
+    def hand_over(self, job: Job | Stripe) -> None:
         if len(self.threads) < self.limit:
             self.threads.append(threading.Thread(target=self.labour, daemon=True))
             self.threads[-1].start()
@@ -141,19 +192,22 @@ class Sweep:
         job.done.acquire()
         if job.error is not None:
             raise job.error
-        self.emit(job.writer.text())
-        self.findings.gather(job.writer)
+        self.write_out(job.writer)
         self.findings.damages += job.damages
-        self.release(job)
+        if self.limit:
+            self.spare.append(job.piece.data)
         if self.progress is not None:
             self.progress(job.resume)
         return job
 
-    def release(self, job: Job) -> None:
-        job.writer.clear()
-        self.writers.append(job.writer)
-        if self.limit:
-            self.spare.append(job.piece.data)
+    def write_out(self, writer: core.BatchText) -> None:
+        self.emit(writer.text())
+        self.findings.gather(writer)
+        self.free(writer)
+
+    def free(self, writer: core.BatchText) -> None:
+        writer.clear()
+        self.writers.append(writer)
 
     def turn_back(self, pieces: Generator[Piece, Wish, None], job: Job) -> tuple[Generator[Piece, Wish, None], Wish]:
         """Go on where that job stopped: what was guessed behind it is thrown away."""
@@ -163,7 +217,8 @@ class Sweep:
             late = self.jobs.popleft()
             late.done.acquire()
             late.writer.take_findings()
-            self.release(late)
+            self.free(late.writer)
+            self.spare.append(late.piece.data)
         pieces.close()
         wider = 2 * len(job.piece.data) if job.more else PIECE_BYTES
         return self.cut(job.resume, wider), None

@@ -18,9 +18,12 @@ from tests.records.vectors import good, mixed_batches
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweep, "PIECE_BYTES", 700)
+    monkeypatch.setattr(sweep, "STRIPE_BYTES", 600)
 
 
-def lines(data: bytes, workers: int, full: bool = True, seekable: bool = True) -> tuple[bytes, Findings]:
+def lines(
+    data: bytes, workers: int, full: bool = True, seekable: bool = True, size: int | None = None
+) -> tuple[bytes, Findings]:
     out: list[bytes] = []
     found = sweep_lines(
         Slice.of(data).read,
@@ -29,6 +32,7 @@ def lines(data: bytes, workers: int, full: bool = True, seekable: bool = True) -
         seekable=seekable,
         workers=workers,
         payloads=True,
+        size=size,
     )
     return b"".join(out), found
 
@@ -49,6 +53,29 @@ def test_pieces_and_workers_change_nothing(workers: int) -> None:
     assert not found.damaged and found.batches == text.count(b"\n")
 
 
+@pytest.mark.parametrize("span", [20, 333, 600, 5000])
+@pytest.mark.parametrize("workers", [2, 5])
+def test_stripes_change_nothing(workers: int, span: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches longer than a stripe's room are for the pieces, wherever they stand."""
+    monkeypatch.setattr(sweep, "STRIPE_BYTES", span)
+    text, found = lines(SEGMENT, workers, size=len(SEGMENT))
+    assert text == at_once(SEGMENT)
+    assert not found.damaged and found.batches == text.count(b"\n")
+
+
+@pytest.mark.parametrize("off", [-700, 700])
+def test_a_file_that_shrinks_or_grows_meanwhile(off: int) -> None:
+    assert lines(SEGMENT, 2, size=len(SEGMENT) + off)[0] == at_once(SEGMENT)
+
+
+def test_what_pieces_find_after_stripes_is_counted_once() -> None:
+    data = bytearray(SEGMENT)
+    data[len(data) // 2] ^= 1
+    found = [lines(bytes(data), workers, size=size)[1] for workers, size in ((0, None), (2, None), (2, len(data)))]
+    assert found[0].damaged
+    assert found[0] == found[1] == found[2]
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_damage_costs_no_batch_more_than_it_has_to(seed: int) -> None:
     """What was guessed behind the damage is read again from where sound batches go on."""
@@ -58,7 +85,7 @@ def test_damage_costs_no_batch_more_than_it_has_to(seed: int) -> None:
         data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
     if seed % 4 == 0:
         del data[-chance.randrange(1, 60) :]
-    texts = {lines(bytes(data), workers)[0] for workers in (0, 2)}
+    texts = {lines(bytes(data), workers, size=size)[0] for workers, size in ((0, None), (2, None), (2, len(data)))}
     assert len(texts) == 1
     sound = {json.dumps(row) for row in map(json.loads, at_once(SEGMENT).splitlines())}
     read = [json.dumps(row) for row in map(json.loads, texts.pop().splitlines())]
@@ -92,12 +119,13 @@ def test_an_error_in_a_hook_is_raised() -> None:
     def fails(_key: bytes | None, _value: bytes | None) -> bytes:
         raise ZeroDivisionError
 
-    for workers in (0, 2):
+    for workers, size in ((0, None), (2, None), (2, len(SEGMENT))):
         with pytest.raises(ZeroDivisionError):
-            sweep_lines(Slice.of(SEGMENT).read, lambda _: None, True, record=fails, workers=workers)
+            sweep_lines(Slice.of(SEGMENT).read, lambda _: None, True, record=fails, workers=workers, size=size)
 
 
-def test_progress_reaches_the_end() -> None:
+@pytest.mark.parametrize("size", [None, len(SEGMENT)])
+def test_progress_reaches_the_end(size: int | None) -> None:
     seen: list[int] = []
-    sweep_lines(Slice.of(SEGMENT).read, lambda _: None, False, progress=seen.append, workers=2)
+    sweep_lines(Slice.of(SEGMENT).read, lambda _: None, False, progress=seen.append, workers=2, size=size)
     assert seen == sorted(seen) and seen[-1] == len(SEGMENT)

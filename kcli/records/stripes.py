@@ -1,0 +1,96 @@
+"""Stretches of a file read and worked on side by side: a worker reads its own, and sums what is in its own cache.
+
+Where a stripe's first batch begins is told by the stripe before it as soon as that one has walked its size fields,
+before it sums any. What is not sound batch behind sound batch ends the stripes: from there the sweep goes on by pieces.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from kcli.records.kernels import records as core
+from kcli.records.pieces import PIECE_BYTES, ReadInto
+
+__all__ = ["STRIPE_BYTES", "Stripe"]
+
+# Long enough that handing stripes over costs nothing, and a few of them still stay in the cache that the cores share.
+STRIPE_BYTES = 2 * PIECE_BYTES
+# Up to its size field, a batch that begins in a stripe is there with it.
+OVERHANG = 12
+
+
+class Stripe:
+    """The batches that begin in the `span` bytes from `base` of a source. `data` has room for more, as the last batch
+    may reach over the end; where that does not do, the stripe is `unsound`, as it is where a checksum is wrong.
+
+    done: held until it has been worked on; walked: until `end`, where the next stripe's first batch begins, is known.
+    `end` is -1 when that cannot be told.
+    """
+
+    # fmt: off
+    __slots__ = (
+        "base", "before", "data", "done", "end", "error", "read", "span", "start", "unsound", "walked", "writer",
+    )
+    # fmt: on
+
+    def __init__(
+        self, read: ReadInto, base: int, span: int, data: bytearray, writer: core.BatchText, before: Stripe | None
+    ) -> None:
+        self.read, self.base, self.span, self.data, self.writer, self.before = read, base, span, data, writer, before
+        self.start, self.end = -1 if before else base, -1
+        self.unsound = False
+        self.error: BaseException | None = None
+        self.done, self.walked = threading.Lock(), threading.Lock()
+        self.done.acquire()
+        self.walked.acquire()
+
+    def work(self, full: bool) -> None:
+        try:
+            try:
+                have = self.fill(0, self.span + OVERHANG)
+                if self.before is not None:
+                    with self.before.walked:
+                        self.start = self.before.end
+                have = self.walk(have)
+            finally:
+                self.before = None
+                self.walked.release()
+            self.write(have, full)
+        except BaseException as error:
+            self.error = error
+        self.done.release()
+
+    def write(self, have: int, full: bool) -> None:
+        first, stop = self.start - self.base, self.end - self.base
+        self.unsound = self.end < 0
+        if not self.unsound and first < stop:
+            view = memoryview(self.data)[:have]
+            status, _at = self.writer.write(view, first, stop, self.base, full, -1, True)
+            self.unsound = status != core.DONE or self.writer.wrong_checksums > 0
+
+    def fill(self, have: int, wanted: int) -> int:
+        view = memoryview(self.data)
+        while have < wanted:
+            n = self.read(view[have:wanted], self.base + have)
+            if n == 0:
+                break
+            have += n
+        return have
+
+    def walk(self, have: int) -> int:
+        """Find `end`, by the size fields alone, and read the rest of the last batch; the bytes that are there then."""
+        if self.start < self.base:
+            return have
+        at, code = self.start - self.base, core.DONE
+        while at < self.span:
+            code, at, _begun = core.whole(self.data, at, have, self.span)
+            if code in (core.DONE, core.END):
+                break
+            needed = at + OVERHANG + int.from_bytes(self.data[at + 8 : at + OVERHANG], "big", signed=True)
+            if code != core.PARTIAL or at + OVERHANG > have or not have < needed <= len(self.data):
+                return have
+            have = self.fill(have, needed)
+            if have < needed:
+                return have
+        self.end = self.base + at
+        return have
