@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from kcli.sessions.ledger import Ledger
 from kcli.sessions.source import SessionSource
 from kcli.sessions.state import new_kernel
 from tests.bench.fetch_capture import write_capture
+from tests.capture.wires import Wire, frame, pcap
 
 
 def follow(path: Path, kernel: Any) -> tuple[list[Any], int]:
@@ -44,3 +46,17 @@ def test_a_file_that_ends_too_early_is_read_as_far_as_it_goes(tmp_path: Path) ->
     with pytest.raises(InputError, match="ends in the middle"):
         SessionSource([str(path)], Feeder(ledger)).run()
     assert ledger.fetches >= 38
+
+
+def test_exchanges_of_a_key_that_no_table_has_are_passed_over(tmp_path: Path) -> None:
+    """The core counts exchanges by key: one beyond its counters comes back from the slower way, and is not counted."""
+    path = tmp_path / "keys.pcap"
+    wire = Wire().open()
+    for number, key in enumerate((18, 129, 130, 32767, 0x8000, 18)):
+        wire.client(frame(struct.pack(">HHiH1s", key, 0, number, 1, b"c")))
+        wire.server(frame(struct.pack(">i", number) + bytes(6)))
+    path.write_bytes(pcap(wire.packets))
+    source = SessionSource([str(path)], Feeder(Ledger(kernel=new_kernel())))
+    source.run()
+    assert source.engine.packets == len(wire.packets)
+    assert source.engine.wire_bytes == sum(len(packet.data) for packet in wire.packets)
