@@ -61,7 +61,7 @@ class RowSource(Source):
     """A capture whose exchanges and events become rows as they come out."""
 
     def __init__(self, paths: Sequence[str], put: Any, wanted: frozenset[str] = WANTED, **options: Any) -> None:
-        super().__init__(paths, **options)
+        super().__init__(paths, names=False, **options)
         self.rows = Rows(put, wanted)
         self.end_ns = 0  # when the whole capture ends, which the packets of some connections don't tell
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kcli.capture.events import Exchange
+from kcli.core.values import uuid_bytes
+from kcli.jsontext import loads
 from kcli.records.batches import Batch
 from kcli.records.kernels import records as core
 from kcli.schemas.errors import error_name
@@ -46,22 +48,25 @@ class Answer:
             self.batches = [Batch(memoryview(self.records), frame) for frame in core.frames(self.records)[0]]
 
 
-def topic_of(value: dict[str, Any]) -> tuple[str | None, str | None]:
-    """(name, id) as a message has them, each None where it has not."""
-    name = value.get("_topicName") or value.get("topic") or value.get("name")
-    return name, value.get("topicId")
+def topic_of(value: dict[str, Any], item: Exchange) -> tuple[str | None, str | None]:
+    """(name, id) as a message has them, or the capture has taught; each None where it has not."""
+    topic_id = value.get("topicId")
+    if topic_id is None:
+        return value.get("topic") or value.get("name"), None
+    name = item.bodies.names.get(uuid_bytes(topic_id))
+    return None if name is None else loads(name), topic_id
 
 
 def of_fetch(item: Exchange) -> list[Answer]:
     """Every partition asked for, in order, then those answered without."""
     found: dict[tuple[str | None, int], Answer] = {}
     for topic in (item.request or {})["topics"]:
-        name, topic_id = topic_of(topic)
+        name, topic_id = topic_of(topic, item)
         for each in topic["partitions"]:
             answer = Answer(name, topic_id, each["partition"], asked=each)
             found[answer.key] = answer
     for topic in (item.response or {}).get("responses", ()):
-        name, topic_id = topic_of(topic)
+        name, topic_id = topic_of(topic, item)
         for each in topic["partitions"]:
             key = (topic_id or name, each["partitionIndex"])
             answer = found.get(key) or found.setdefault(key, Answer(name, topic_id, key[1]))
@@ -74,13 +79,13 @@ def of_fetch(item: Exchange) -> list[Answer]:
 def of_produce(item: Exchange) -> list[Answer]:
     found: dict[tuple[str | None, int], Answer] = {}
     for topic in (item.request or {})["topicData"]:
-        name, topic_id = topic_of(topic)
+        name, topic_id = topic_of(topic, item)
         for each in topic["partitionData"]:
             answer = Answer(name, topic_id, each["index"], asked=each, records=each.get("records"))
             answer.scan()
             found[answer.key] = answer
     for topic in (item.response or {}).get("responses", ()):
-        name, topic_id = topic_of(topic)
+        name, topic_id = topic_of(topic, item)
         for each in topic["partitionResponses"]:
             key = (topic_id or name, each["index"])
             if key in found:
@@ -91,7 +96,7 @@ def of_produce(item: Exchange) -> list[Answer]:
 def of_share_fetch(item: Exchange) -> list[Answer]:
     made = []
     for topic in (item.response or {}).get("responses", ()):
-        name, topic_id = topic_of(topic)
+        name, topic_id = topic_of(topic, item)
         for each in topic["partitions"]:
             answer = Answer(name, topic_id, each["partitionIndex"], told=each, records=each.get("records"))
             answer.scan()

@@ -13,8 +13,9 @@ from kcli.schemas.errors import error_name
 
 __all__ = ["Rows"]
 
-ERROR = re.compile(rb'"(?:\w*E|e)rrorCode":(-?[1-9]\d*)')
+ERROR = re.compile(rb'rrorCode":(-?[1-9]\d*)')
 UNNAMED = re.compile(rb'"topicId":"([\w-]{22})"(?!,"_topicName")')
+TOPIC_ID = b'"topicId"'
 NO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 DATA_BYTES = 1 << 20  # of what could not be decoded, kept in its row
 FETCH, PRODUCE, SHARE_FETCH, FETCH_SNAPSHOT = 1, 0, 78, 59
@@ -52,7 +53,7 @@ class Rows:
         who = (item.request_ns // 1000, *ends, client_id(item), item.correlation_id, item.api_version)
         if "exchanges" in self.wanted:
             self.put("exchanges", who + exchange_columns(item, header, request, response, completed))
-        if item.api_key not in (FETCH, PRODUCE):
+        if item.api_key not in (FETCH, PRODUCE) and (TOPIC_ID in request or TOPIC_ID in response):
             self.unnamed.update(each.decode() for text in (request, response) for each in UNNAMED.findall(text))
         self.learn(item, item.response_ns or item.request_ns)
         self.uses.add(item, who[4])
