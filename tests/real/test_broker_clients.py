@@ -1,4 +1,4 @@
-"""Clients that others wrote, against `kcli broker serve`: produce with each codec, consume all of it in a group, equal."""
+"""Clients that others wrote, against `kcli broker serve`: produce with each codec, consume all in a group, equal."""
 
 from __future__ import annotations
 
