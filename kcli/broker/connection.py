@@ -120,6 +120,11 @@ class Connection(asyncio.BufferedProtocol):
             woken.set()
 
     @property
+    def work(self) -> asyncio.Task[None] | None:
+        """What answers a request that takes its time."""
+        return self._task
+
+    @property
     def busy(self) -> bool:
         """A request is being answered."""
         return self._task is not None

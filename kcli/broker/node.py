@@ -49,10 +49,12 @@ class Node:
         if self._server is not None:
             self._server.close()
             self._server = None
+        works = [each.work for each in self.connections if each.work is not None]
         for each in tuple(self.connections):
             each.abort()
         while self.connections:
             await asyncio.sleep(0)
+        await asyncio.gather(*works, return_exceptions=True)
 
     def changed(self, partition: Partition, size: int) -> None:
         """`size` bytes were written to a partition, or (0) something else about it changed: tell who waits."""
