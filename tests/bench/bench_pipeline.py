@@ -62,15 +62,10 @@ def stages(name: str, path: Path, folder: Path) -> None:
     alone = min(printed(ONE, str(path))[0] for _ in range(2))
     first, second, peak = printed(STAGES, str(path), str(folder / "stages"))
     shutil.rmtree(folder / "stages")
-    print(
-        f"{name:<16} {size:6.0f} MB   decode pcap {size / alone:6,.0f} MB/s   stages {size / (first + "
-        f"second):6,.0f} MB/s",
-        end="",
-    )
-    print(
-        f" (sorting {size / first:,.0f}, decoding {size / second:,.0f})   {alone / (first + second):.2f}x   "
-        f"{peak / 1000:,.0f} MB"
-    )
+    both = first + second
+    told = f"{name:<16} {size:6.0f} MB   decode pcap {size / alone:6,.0f} MB/s   stages {size / both:6,.0f} MB/s"
+    told += f" (sorting {size / first:,.0f}, decoding {size / second:,.0f})   {alone / both:.2f}x"
+    print(f"{told}   {peak / 1000:,.0f} MB", flush=True)
 
 
 def run(paths: list[Path], folder: Path, cores: int, shares: int = 8) -> float:
