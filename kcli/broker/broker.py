@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from kcli.broker.calls import Call
-from kcli.broker.configs import Configs
+from kcli.broker.configs import LISTENER, Configs
 from kcli.broker.datadir import DataDir
 from kcli.broker.faults import Faults, Rule
 from kcli.broker.groups.coordinator import Groups
@@ -141,7 +141,9 @@ class Broker:
 
     @property
     def bootstrap(self) -> str:
-        return ",".join(f"{'127.0.0.1' if each.host in WILDCARDS else each.host}:{each.port}" for each in self.nodes)
+        hosts = ("127.0.0.1" if each.host in WILDCARDS else each.host for each in self.nodes)
+        shown = (f"[{host}]" if ":" in host else host for host in hosts)
+        return ",".join(f"{host}:{node.port}" for host, node in zip(shown, self.nodes, strict=True))
 
     @property
     def controller_id(self) -> int:
@@ -151,18 +153,17 @@ class Broker:
         return next((each for each in self.nodes if each.id == node_id), None)
 
     def endpoints(self, call: Call) -> list[dict[str, Any]]:
-        """The nodes, as clients are told of them; behind a wildcard, by the address that this client came by."""
-        named = self.configs.text("advertised.host")
+        """The nodes, as clients are told of them: by advertised.listeners (its port is the first node's, the others'
+        follow); behind a wildcard, by the address that this client came by."""
+        named = LISTENER.fullmatch(self.configs.text("advertised.listeners"))
         reached = call.connection.local_host
-        return [
-            {
-                "nodeId": each.id,
-                "host": named or (reached if each.host in WILDCARDS else each.host),
-                "port": each.port,
-                "rack": None,
-            }
-            for each in self.nodes
-        ]
+        rows = []
+        for number, each in enumerate(self.nodes):
+            host, port = reached if each.host in WILDCARDS else each.host, each.port
+            if named is not None:
+                host, port = named["host"].strip("[]"), int(named["port"]) + number
+            rows.append({"nodeId": each.id, "host": host, "port": port, "rack": None})
+        return rows
 
     # --- topics
 

@@ -5,14 +5,16 @@ Only what means something to this broker is here; others are refused by name, so
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from kcli.broker.storage.log import LogSettings
 from kcli.errors import UsageError
 
-__all__ = ["BROKER", "TOPIC", "Config", "Configs", "Kind", "parse"]
+__all__ = ["BROKER", "LISTENER", "TOPIC", "Config", "Configs", "Kind", "parse"]
 
+LISTENER = re.compile(r"PLAINTEXT://(?P<host>[^/:\[\]]+|\[[^\]]+\]):(?P<port>\d+)")
 WEEK_MS = 7 * 24 * 3600 * 1000
 
 
@@ -64,6 +66,12 @@ LIMIT = Kind(5, "long", whole(-2, 2**63 - 1))
 LIST = Kind(7, "list", policies)
 
 
+def listener(text: str) -> str:
+    if text and not LISTENER.fullmatch(text):
+        raise ValueError("PLAINTEXT://HOST:PORT expected")
+    return text
+
+
 class Config(NamedTuple):
     """One config. broker_name: what the broker's own config of the same meaning is called ("" when there is none)."""
 
@@ -105,7 +113,7 @@ TOPIC: Mapping[str, Config] = table(
 )
 
 BROKER: Mapping[str, Config] = table(
-    Config("advertised.host", "", STRING),
+    Config("advertised.listeners", "", Kind(2, "string", listener)),
     Config("auto.create.topics.enable", "true", BOOLEAN),
     Config("cluster.id", "", STRING),
     Config("compression.type", "producer", STRING),

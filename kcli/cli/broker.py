@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import signal
 import sys
 from collections.abc import Iterable, Sequence
@@ -115,6 +116,7 @@ def wanted_topic(text: str) -> tuple[str, int | None]:
 
 async def run(broker: Broker, topics: Iterable[tuple[str, int | None]], data: Path | None, quiet: bool) -> None:
     """Serve until a signal says stop."""
+    allow_files()
     stopped = asyncio.Event()
     for each in STOP_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(each, stopped.set)
@@ -127,6 +129,12 @@ async def run(broker: Broker, topics: Iterable[tuple[str, int | None]], data: Pa
         if not quiet:
             tell(summary(broker, data))
         await stopped.wait()
+
+
+def allow_files() -> None:
+    """As many open files as this process may have: each connection is one, each segment in use another."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def summary(broker: Broker, data: Path | None) -> str:

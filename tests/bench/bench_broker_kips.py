@@ -29,7 +29,7 @@ from tests.broker.processes import served
 CREATE_TOPICS, PRODUCE, FETCH, METADATA = 19, 0, 1, 3
 DIALECT = "kip-1018"
 LATENCY_MS = 20
-CONFIGS = {"remote.storage.enable": "true", "local.retention.bytes": "1000000", "segment.bytes": str(16 << 20)}
+CONFIGS = {"remote.storage.enable": "true", "local.retention.bytes": "1000000", "segment.bytes": str(64 << 20)}
 
 
 async def connect(bootstrap: str) -> Connection:
@@ -43,19 +43,26 @@ async def fill(connection: Connection, megabytes: int) -> str:
     topic = {"name": "t", "numPartitions": 1, "replicationFactor": 1, "configs": rows}
     made = await call(connection, CREATE_TOPICS, 7, {"topics": [topic], "timeoutMs": 1000})
     value = os.urandom(1000)
-    records = build_batch([(1, None, value, ())] * 500)
+    records = build_batch([(1, None, value, ())] * 250)
     body = {"acks": 1, "timeoutMs": 1000}
-    for _ in range(megabytes * 2):
+    for _ in range((megabytes + 64) * 4):
         data = [{"name": "t", "partitionData": [{"index": 0, "records": records}]}]
         answer = await call(connection, PRODUCE, 9, body | {"topicData": data})
         assert answer["responses"][0]["partitionResponses"][0]["errorCode"] == 0
     return str(made["topics"][0]["topicId"])
 
 
+async def local_start(connection: Connection) -> int:
+    """Where the local part of the log begins (KIP-405: timestamp -4)."""
+    rows = [{"partitionIndex": 0, "timestamp": -4}]
+    answer = await call(connection, 2, 8, {"replicaId": -1, "topics": [{"name": "t", "partitions": rows}]})
+    return int(answer["topics"][0]["partitions"][0]["offset"])
+
+
 async def read_back(connection: Connection, topic_id: str, until: int, remote: int) -> tuple[int, int, int, float]:
-    """(requests, bytes, the most from local storage in one fetch, seconds) to read up to an offset."""
+    """(requests, bytes, bytes of a fetch of the local part, seconds) to read up to an offset."""
     made = call_of(FETCH, 18, DIALECT)
-    offset = requests = size = local = 0
+    offset = requests = size = 0
     start = time.perf_counter()
     while offset < until:
         row = {"partition": 0, "fetchOffset": offset, "partitionMaxBytes": 1 << 20, "remotePartitionMaxBytes": remote}
@@ -67,8 +74,12 @@ async def read_back(connection: Connection, topic_id: str, until: int, remote: i
         offset = next_offset(records, offset)
         requests += 1
         size += len(records)
-        local = len(records) if offset >= until else local
-    return requests, size, local, time.perf_counter() - start
+    seconds = time.perf_counter() - start
+    row = {"partition": 0, "fetchOffset": until, "partitionMaxBytes": 1 << 20, "remotePartitionMaxBytes": remote}
+    body = {"maxWaitMs": 0, "minBytes": 1, "topics": [{"topicId": topic_id, "partitions": [row]}]}
+    answer = await call(connection, FETCH, 18, body, dialect=DIALECT)
+    local = len(answer["responses"][0]["partitions"][0]["records"])
+    return requests, size, local, seconds
 
 
 async def bench_remote(bootstrap: str, megabytes: int) -> None:
@@ -76,12 +87,13 @@ async def bench_remote(bootstrap: str, megabytes: int) -> None:
     topic_id = await fill(connection, megabytes)
     print(f"   KIP-1018: {megabytes} MB back from remote storage, {LATENCY_MS} ms a remote read")
     figures = {}
+    until = await local_start(connection)
     for remote in (1 << 20, 4 << 20):
-        requests, size, local, seconds = await read_back(connection, topic_id, megabytes * 1000, remote)
+        requests, size, local, seconds = await read_back(connection, topic_id, until, remote)
         figures[remote] = requests, seconds
         print(
             f"   {remote >> 20} MB a partition: {requests:6} requests {seconds:7.2f} s {size / 1e6 / seconds:7.0f} MB/s"
-            f"   the last, local, share {local / 1e6:.2f} MB"
+            f"   (local reads: {local / 1e6:.2f} MB)"
         )
     one, four = figures.values()
     print(f"   1 MB / 4 MB: {one[0] / four[0]:.2f} times the requests, {one[1] / four[1]:.2f} times as long")

@@ -95,6 +95,24 @@ def test_a_cluster_of_three() -> None:
     run(work())
 
 
+def test_clients_are_told_where_they_can_reach_it() -> None:
+    async def work() -> None:
+        config = {"advertised.listeners": "PLAINTEXT://broker.example:7000"}
+        async with talking(nodes=2, config=config) as talk:
+            answer = await talk(METADATA, 12, {"topics": []})
+            assert [(each["host"], each["port"]) for each in answer["brokers"]] == [
+                ("broker.example", 7000),
+                ("broker.example", 7001),
+            ]
+        async with talking(host="0.0.0.0") as talk:
+            answer = await talk(METADATA, 12, {"topics": []})
+            assert [each["host"] for each in answer["brokers"]] == ["127.0.0.1"]
+        with pytest.raises(UsageError, match="PLAINTEXT://HOST:PORT"):
+            Broker(config={"advertised.listeners": "broker.example:7000"})
+
+    run(work())
+
+
 def test_an_older_release_is_imitated() -> None:
     async def work() -> None:
         async with talking(release="2.8") as talk:

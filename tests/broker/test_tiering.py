@@ -10,7 +10,7 @@ from typing import Any
 from kcli.broker import Broker
 from kcli.client.calls import call
 from kcli.records import scan
-from tests.broker.talk import API_VERSIONS, FETCH, Talk, batch, connected, fetch_body, parts, run, talking
+from tests.broker.talk import API_VERSIONS, FETCH, LIST_OFFSETS, Talk, batch, connected, fetch_body, parts, run, talking
 
 TIERED = {
     "remote.storage.enable": "true",
@@ -155,6 +155,26 @@ def dialect_version() -> str:
     from kcli.client.handshake import spoken
 
     return spoken(DIALECT)
+
+
+def test_offsets_by_tier() -> None:
+    """KIP-405 and KIP-1005: -4 the first local offset, -5 the last one in remote storage, -6 the next to go there."""
+
+    async def work() -> None:
+        async with talking() as talk:
+            await filled(talk)
+            log = talk.broker.topics.by_name["t"].partitions[0].log
+            assert log is not None
+            found = {}
+            for when in (-2, -4, -5, -6, -1):
+                rows = [{"partitionIndex": 0, "timestamp": when}]
+                body = {"replicaId": -1, "topics": [{"name": "t", "partitions": rows}]}
+                found[when] = (await talk(LIST_OFFSETS, 11, body))["topics"][0]["partitions"][0]["offset"]
+            assert found[-2] == 0
+            assert 0 < found[-4] <= found[-5] < found[-1] == 40
+            assert found[-6] == found[-5] + 1 == log.bases[-1]
+
+    run(work())
 
 
 def test_retention_reaches_remote_segments() -> None:

@@ -61,15 +61,26 @@ def find(partition: Partition, timestamp: int, committed: bool) -> tuple[int, in
     """(timestamp, offset); (-1, -1) when there is no such record."""
     if timestamp == LATEST:
         return -1, partition.last_stable_offset if committed else partition.end_offset
-    if timestamp in (EARLIEST, EARLIEST_LOCAL, EARLIEST_PENDING):
-        return -1, partition.start_offset
+    if timestamp in (EARLIEST, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING):
+        return -1, by_tier(partition, timestamp)
     log = partition.log
-    if log is None or timestamp == LATEST_TIERED:
+    if log is None:
         return NONE
     if timestamp == MAX_TIMESTAMP:
         return latest_record(log)
     found = log.first_at(timestamp)
     return record_in(*found, timestamp, log.start_offset) if found is not None else NONE
+
+
+def by_tier(partition: Partition, which: int) -> int:
+    """Offsets that depend on where segments are (KIP-405); a topic that is not tiered has all of it here."""
+    log = partition.log
+    if log is None or which == EARLIEST:
+        return partition.start_offset if which != LATEST_TIERED else -1
+    if which == EARLIEST_LOCAL:
+        return log.local_start_offset
+    copied = log.last_copied_offset
+    return copied if which == LATEST_TIERED else max(copied + 1, log.start_offset)
 
 
 def latest_record(log: Log) -> tuple[int, int]:

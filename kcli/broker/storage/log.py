@@ -59,6 +59,16 @@ class Log:
         return self.segments[-1].next_offset
 
     @property
+    def local_start_offset(self) -> int:
+        """The first offset that is not in remote storage alone."""
+        return max(self.start_offset, next(each.base_offset for each in self.segments if not each.remote))
+
+    @property
+    def last_copied_offset(self) -> int:
+        """The last offset that is in remote storage, -1 when none is."""
+        return max((each.next_offset - 1 for each in self.segments if each.copy is not None), default=-1)
+
+    @property
     def size(self) -> int:
         return sum(each.size for each in self.segments)
 
