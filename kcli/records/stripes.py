@@ -6,17 +6,30 @@ before it sums any. What is not sound batch behind sound batch ends the stripes:
 
 from __future__ import annotations
 
+import contextlib
+import mmap
+import sys
 import threading
 
 from kcli.records.kernels import records as core
 from kcli.records.pieces import PIECE_BYTES, ReadInto
 
-__all__ = ["STRIPE_BYTES", "Stripe"]
+__all__ = ["STRIPE_BYTES", "Stripe", "new_buffer"]
 
 # Long enough that handing stripes over costs nothing, and a few of them still stay in the cache that the cores share.
 STRIPE_BYTES = 2 * PIECE_BYTES
 # Up to its size field, a batch that begins in a stripe is there with it.
 OVERHANG = 12
+
+
+def new_buffer(size: int) -> mmap.mmap:
+    """Memory that costs nothing before it is used, and then a page fault for each 2 MiB where the system can."""
+    if sys.platform != "linux":
+        return mmap.mmap(-1, size)
+    buffer = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE)
+    with contextlib.suppress(OSError):  # a kernel without large pages
+        buffer.madvise(mmap.MADV_HUGEPAGE)
+    return buffer
 
 
 class Stripe:
@@ -34,7 +47,7 @@ class Stripe:
     # fmt: on
 
     def __init__(
-        self, read: ReadInto, base: int, span: int, data: bytearray, writer: core.BatchText, before: Stripe | None
+        self, read: ReadInto, base: int, span: int, data: mmap.mmap, writer: core.BatchText, before: Stripe | None
     ) -> None:
         self.read, self.base, self.span, self.data, self.writer, self.before = read, base, span, data, writer, before
         self.start, self.end = -1 if before else base, -1

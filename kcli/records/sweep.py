@@ -11,12 +11,13 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator
+from mmap import mmap
 from queue import SimpleQueue
 
 from kcli.records.damage import Damage
 from kcli.records.kernels import records as core
 from kcli.records.pieces import PIECE_BYTES, Piece, ReadInto, Wish, cut_pieces
-from kcli.records.stripes import OVERHANG, STRIPE_BYTES, Stripe
+from kcli.records.stripes import STRIPE_BYTES, Stripe, new_buffer
 from kcli.records.text import Findings, Hook, new_writer, write_piece
 
 __all__ = ["sweep_lines"]
@@ -91,6 +92,7 @@ class Sweep:
         self.writers: list[core.BatchText] = []
         self.jobs: deque[Job] = deque()
         self.stripes: deque[Stripe] = deque()
+        self.stripe_buffers: list[mmap] = []
         self.tasks: SimpleQueue[Job | Stripe | None] = SimpleQueue()
         self.limit = workers
         self.threads: list[threading.Thread] = []
@@ -129,19 +131,19 @@ class Sweep:
                     break
                 self.finish_stripe(stripe)
                 resume = stripe.end
-        self.spare.clear()
+        self.stripe_buffers.clear()
         return resume
 
     def finish_stripe(self, stripe: Stripe) -> None:
         if stripe.error is not None:
             raise stripe.error
         self.write_out(stripe.writer)
-        self.spare.append(stripe.data)
+        self.stripe_buffers.append(stripe.data)
         if self.progress is not None:
             self.progress(stripe.end)
 
     def submit_stripe(self, base: int) -> None:
-        data = self.spare.pop() if self.spare else bytearray(2 * STRIPE_BYTES + OVERHANG)
+        data = self.stripe_buffers.pop() if self.stripe_buffers else new_buffer(2 * STRIPE_BYTES)
         before = self.stripes[-1] if self.stripes else None
         self.stripes.append(Stripe(self.read, base, STRIPE_BYTES, data, self.take_writer(), before))
         self.hand_over(self.stripes[-1])

@@ -8,7 +8,7 @@ import pytest
 
 from kcli.records import Slice, build_batch
 from kcli.records.kernels import records as core
-from kcli.records.stripes import OVERHANG, Stripe
+from kcli.records.stripes import Stripe, new_buffer
 from kcli.records.text import new_writer
 
 BATCH = build_batch([(1, b"key", b"v" * 50, ())], 0)
@@ -17,7 +17,7 @@ SIZE = len(BATCH)
 
 def stripe(data: bytes, base: int, span: int, before: Stripe | None = None, room: int | None = None) -> Stripe:
     read = Slice.of(data).read
-    return Stripe(read, base, span, bytearray(2 * span + OVERHANG if room is None else room), new_writer(), before)
+    return Stripe(read, base, span, new_buffer(2 * span if room is None else room), new_writer(), before)
 
 
 def rows(worked: Stripe) -> int:
@@ -85,7 +85,7 @@ def test_an_error_of_the_source_is_kept_and_the_next_one_let_go() -> None:
     def fails(_into: memoryview, _position: int) -> int:
         raise OSError(5, "broken disk")
 
-    one = Stripe(fails, 0, 100, bytearray(300), new_writer(), None)
+    one = Stripe(fails, 0, 100, new_buffer(300), new_writer(), None)
     one.work(False)
     assert isinstance(one.error, OSError)
     two = stripe(BATCH * 2, 100, 100, one)
