@@ -74,7 +74,7 @@ class Conversion:
     def __post_init__(self) -> None:
         self.converter = core.Converter(self.magic, self.first_offset, decompress, compress, self.counting)
         self.position = self.source.start
-        self.data = bytearray(max(self.chunk_bytes, 64))
+        self.data = bytearray(max(min(self.chunk_bytes, self.source.size), 64))
 
     def chunks(self, chunk_bytes: int | None = None) -> Iterator[memoryview]:
         """The converted bytes of one chunk after the other: whole batches of at most `chunk_bytes`, one at least. A

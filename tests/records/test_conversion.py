@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kcli.errors import DecodeError, InputError
+from kcli.records.builder import build_batch
 from kcli.records.conversion import Conversion, Slice, UnsupportedCompressionError, down_convert
 from kcli.records.text import batches_json
 from tests.records.vectors import Case, bad, good, mixed_batches, named
@@ -117,3 +118,10 @@ def rows_with_positions(data: bytes) -> list[dict[str, Any]]:
     writer, damages = new_writer(positions=True), list[Damage]()
     write_piece(writer, Piece(bytearray(data), len(data), len(data), 0, True), False, False, damages)
     return list(json.loads(b"[" + writer.take() + b"]"))
+
+
+def test_a_chunk_larger_than_the_source_takes_no_more_memory_than_the_source() -> None:
+    data = build_batch([(1, b"key", b"value", ())], 0)
+    conversion = Conversion(Slice.of(data), 1, 0, 1 << 40)
+    assert len(conversion.data) == len(data)
+    assert b"".join(map(bytes, conversion.chunks())) == b"".join(map(bytes, Conversion(Slice.of(data), 1).chunks()))
