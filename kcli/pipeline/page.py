@@ -168,18 +168,27 @@ def number_text(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
-def draw(each: Answered, chart: Chart) -> str:
-    """An SVG element."""
+def charts() -> Any:
+    """The chart library, without the finder that it leaves in sys.meta_path: later imports would warn of its old form."""
+    import sys
+
     try:
         import pygal
-        from pygal.style import Style
+        import pygal.style
     except ImportError:
         raise UsageError("kcli pipeline report needs jinja2 and pygal (pip install 'kcli-kafka[spark]')") from None
+    sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "PluginImportFixer"]
+    return pygal
+
+
+def draw(each: Answered, chart: Chart) -> str:
+    """An SVG element."""
+    pygal = charts()
     labels = [each.columns.index(name) for name in chart.label]
     rows = each.rows if chart.kind == "line" else each.rows[:BARS]
     bars = chart.kind == "bar"
     made = (pygal.HorizontalBar if bars else pygal.Line)(
-        style=Style(background="transparent", plot_background="transparent", colors=COLOURS, **INK),
+        style=pygal.style.Style(background="transparent", plot_background="transparent", colors=COLOURS, **INK),
         js=[],
         width=760,
         height=max(180, 90 + 20 * len(rows) * len(chart.values)) if bars else 260,
