@@ -7,10 +7,11 @@ import subprocess
 import time
 
 from kcli.broker import Broker, embedded
+from kcli.broker.topics import Partition
 from tests.real.jvm import java
 from tests.real.maven import compiled, jars
 
-MOVES, RECORDS = 50, 60_000
+MOVES, RECORDS = 50, 100_000
 
 
 def test_java_follows_fifty_moves() -> None:
@@ -34,12 +35,19 @@ def test_java_follows_fifty_moves() -> None:
             time.sleep(0.01)
         for _ in range(MOVES):
             server.call(lambda broker: move(broker, chance))
-            time.sleep(0.03)
+            time.sleep(0.05)
         sent, got = (each.communicate(timeout=90)[0].splitlines() for each in (producer, consumer))
+        epochs = server.call(lambda broker: [epochs_of(each) for each in broker.topics.by_name["t"].partitions])
+    assert sum(epochs) > MOVES // 3, f"records in {epochs} epochs of {MOVES} moves"
     assert not [line for line in sent if line.startswith("failed")]
     assert len(sent) == RECORDS
     numbers = [int(line.split()[2].rstrip("x")) for line in got]
     assert sorted(numbers) == list(range(RECORDS))
+
+
+def epochs_of(partition: Partition) -> int:
+    """In how many leader epochs records were written."""
+    return len(partition.made_log().epochs.entries)
 
 
 def move(broker: Broker, chance: random.Random) -> None:
