@@ -169,7 +169,7 @@ def number_text(value: float) -> str:
 
 
 def charts() -> Any:
-    """The chart library, without the finder that it leaves in sys.meta_path: later imports would warn of its old form."""
+    """The chart library, without the finder that it leaves in sys.meta_path, whose old form makes later imports warn."""
     import sys
 
     try:
