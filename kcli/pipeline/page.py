@@ -169,7 +169,7 @@ def number_text(value: float) -> str:
 
 
 def charts() -> Any:
-    """The chart library, without the finder that it leaves in sys.meta_path, whose old form makes later imports warn."""
+    """The chart library, without the finder that it leaves in sys.meta_path: it makes later imports warn."""
     import sys
 
     try:
