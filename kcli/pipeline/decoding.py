@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from kcli.capture.events import Event, Exchange
+from kcli.capture.audit import API_VERSIONS
+from kcli.capture.events import Event, Exchange, Link
 from kcli.capture.exchanges import Item, Source
 from kcli.capture.files import drive
 from kcli.pipeline.carrying import Carried, take_up, under_way
-from kcli.pipeline.rows import Rows
+from kcli.pipeline.columns import batches
+from kcli.pipeline.rows import MAKERS, Rows
 from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import FACTS, TABLES
 from kcli.pipeline.writing import TableWriter, Written
@@ -60,10 +62,52 @@ class Decoded:
 class RowSource(Source):
     """A capture whose exchanges and events become rows as they come out."""
 
-    def __init__(self, paths: Sequence[str], put: Any, wanted: frozenset[str] = WANTED, **options: Any) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str],
+        put: Any,
+        wanted: frozenset[str] = WANTED,
+        put_batch: Callable[[str, int, Any], None] | None = None,
+        **options: Any,
+    ) -> None:
+        """put_batch(table, day, batch): takes rows that the core makes as columns; None: all are put one by one."""
+        self.put_batch = put_batch
+        self.counted = 0  # bytes of exchanges that the engine gave to the sink
         super().__init__(paths, names=False, **options)
         self.rows = Rows(put, wanted)
         self.end_ns = 0  # when the whole capture ends, which the packets of some connections don't tell
+
+    def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
+        from kcli.core.rows import ExchangeRows
+
+        self.sink = None
+        if self.put_batch is not None:
+            self.sink = ExchangeRows(self.bodies, self.more, self.flush, told=MAKERS, slow=(API_VERSIONS,))
+        return super().choose_engine(ports)
+
+    def more(
+        self,
+        link: bytes,
+        _key: int,
+        _version: int,
+        ns: int,
+        request: bytes,
+        answered: int | None,
+        response: bytes | None,
+    ) -> None:
+        server, _, client = link.decode().partition("-")
+        self.rows.more(Exchange(Link(server, client), ns, request, answered, response, self.bodies))
+
+    def flush(self) -> None:
+        """Put the rows that are columns."""
+        if self.sink is None or self.put_batch is None or not self.sink.count:
+            return
+        self.tally.exchange_bytes += self.engine.message_bytes - self.counted
+        self.counted = self.engine.message_bytes
+        taken = self.sink.take_columns()
+        self.rows.columns(taken)
+        for day, batch in batches(taken, self.bodies.name):
+            self.put_batch("exchanges", day, batch)
 
     def emit(self, item: Item) -> None:
         self.tally.add(item)
@@ -76,8 +120,14 @@ class RowSource(Source):
 
     def run(self, before_end: Callable[[], None] = lambda: None) -> None:
         """before_end: called when all packets were read, before what is under way is told as ended."""
-        for _ in drive(self.paths, cast(Any, Ending(self.engine, before_end)), self.new_reader, self.emit):
+
+        def end() -> None:
+            self.flush()
+            before_end()
+
+        for _ in drive(self.paths, cast(Any, Ending(self.engine, end)), self.new_reader, self.emit):
             pass
+        self.flush()
         self.rows.finish()
 
 
@@ -117,7 +167,7 @@ def decode(
     name = f"{share:04d}-{os.urandom(4).hex()}"
     writer, passing = TableWriter(folder, name), TableWriter(folder, f"{name}-open")
     with at_hand(staged) as paths:
-        source = RowSource(paths, writer.put, **options)
+        source = RowSource(paths, writer.put, put_batch=writer.put_batch, **options)
         made = run_share(share, source, end_ns, names, carried, clock, passing)
     made.files, made.passing = writer.close(), passing.close()
     return made
@@ -144,6 +194,7 @@ def run_share(
         source.rows.finish()
         sum_up(made, source)
         source.rows.put_to(passing.put)
+        source.put_batch = passing.put_batch
 
     source.run(before_end)
     made.unnamed = source.rows.unnamed

@@ -92,9 +92,12 @@ class ClientUses:
         talk = self.talks.setdefault(item.connection, Talk())
         if item.api_key == API_VERSIONS:
             talk.learn(item)
-        free = talk.offered.get(item.api_key) != item.api_version
-        used = (item.connection, client_id, talk.software, talk.version, item.api_key, item.api_version, free)
-        self.used[used] += 1
+        self.count(item.connection, client_id, item.api_key, item.api_version, 1)
+
+    def count(self, connection: str, client_id: str | None, key: int, version: int, times: int) -> None:
+        talk = self.talks.setdefault(connection, Talk())
+        free = talk.offered.get(key) != version
+        self.used[connection, client_id, talk.software, talk.version, key, version, free] += times
 
     def finish(self) -> None:
         for (connection, client_id, software, version, key, api_version, free), count in self.used.items():

@@ -8,10 +8,11 @@ from typing import Any
 
 from kcli.capture.events import Event, Exchange
 from kcli.pipeline import facts, partitions
+from kcli.pipeline.columns import Taken, uses
 from kcli.pipeline.facts import ClientUses, Outcomes
 from kcli.schemas.errors import error_name
 
-__all__ = ["Rows"]
+__all__ = ["MAKERS", "Rows"]
 
 ERROR = re.compile(rb'rrorCode":(-?[1-9]\d*)')
 UNNAMED = re.compile(rb'"topicId":"([\w-]{22})"(?!,"_topicName")')
@@ -58,6 +59,21 @@ class Rows:
         self.learn(item, item.response_ns or item.request_ns)
         self.uses.add(item, who[4])
         self.tell(item, who)
+
+    def more(self, item: Exchange) -> None:
+        """The rest of an exchange whose row was made as columns."""
+        self.learn(item, item.response_ns or item.request_ns)
+        ends = (item.connection, item.link.server, item.link.client)
+        self.tell(item, (item.request_ns // 1000, *ends, client_id(item), item.correlation_id, item.api_version))
+
+    def columns(self, taken: Taken) -> None:
+        """What was counted of such rows."""
+        for connection, client, key, version, count in uses(taken):
+            self.exchanges += count
+            self.uses.count(connection, client, key, version, count)
+        for text in taken[3:5]:
+            if TOPIC_ID in text:
+                self.unnamed.update(each.decode() for each in UNNAMED.findall(text))
 
     def tell(self, item: Exchange, who: tuple[Any, ...]) -> None:
         """The rows of what this API is about; none where a body can't be decoded."""

@@ -105,7 +105,7 @@ class ExchangeSource(KcliSource):
         ports = tuple(int(port) for port in self.options.get("port", "").split(",") if port)
         with tempfile.TemporaryDirectory(prefix="kcli-share-") as folder:
             staged, problems = gather_share(uris, share, shares, folder)
-            options = {"ports": ports, "dialect": self.options.get("schema")}
+            options: dict[str, Any] = {"ports": ports, "dialect": self.options.get("schema")}
 
             def put(table: str, row: tuple[Any, ...]) -> None:
                 if table == "exchanges":

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from kcli.errors import KcliError
 from kcli.pipeline.journal import HOME, Journal
 from kcli.pipeline.run import Options, Summary, run_pipeline
 from kcli.pipeline.storage import StoredFile, gather
@@ -94,10 +95,15 @@ def stream(
     spark.dataSource.register(CaptureList)
     total = Summary()
     last = [time.monotonic()]
+    failures: list[KcliError | OSError] = []
 
     def run_batch(_frame: Any, _number: int) -> None:
         whole = [file.uri for file in settled(gather(list(inputs)), time.time(), settle)]
-        made = run_pipeline(spark, whole, options) if whole else Summary()
+        try:
+            made = run_pipeline(spark, whole, options) if whole else Summary()
+        except (KcliError, OSError) as error:
+            failures.append(error)
+            raise
         if made.files:
             add(total, made)
             tell(made)
@@ -120,6 +126,10 @@ def stream(
                 last[0] = time.monotonic()
             elif idle is not None and time.monotonic() - last[0] >= idle:
                 break
+    except Exception:
+        if failures:  # what Spark makes of it is many lines of Java
+            raise failures[0] from None
+        raise
     finally:
         query.stop()
     return total

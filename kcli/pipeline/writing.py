@@ -65,6 +65,12 @@ class Sink:
         self.count += len(self.rows)
         self.rows, self.weight = [], 0
 
+    def add_batch(self, batch: Any) -> None:
+        """Rows that are columns already; those before them go out first."""
+        self.flush()
+        self.writer.write_batch(batch)
+        self.count += batch.num_rows
+
     def close(self) -> Written:
         self.flush()
         self.writer.close()
@@ -91,6 +97,10 @@ class TableWriter:
         number = row[0] // DAY_US if known is not None and known.dated else -1
         sink = self.sinks.get((table, number)) or self.open(table, number)
         sink.add(row)
+
+    def put_batch(self, table: str, number: int, batch: Any) -> None:
+        """number: of the day since 1970."""
+        (self.sinks.get((table, number)) or self.open(table, number)).add_batch(batch)
 
     def open(self, table: str, number: int) -> Sink:
         day = None if number < 0 else day_of(number * DAY_US)
