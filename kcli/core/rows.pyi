@@ -16,7 +16,7 @@ class ExchangeRows(Sink):
         told: Iterable[int] = (),
         slow: Iterable[int] = (),
         rows: int = 20000,
-        size: int = 1 << 24,
+        size: int = ...,
     ) -> None: ...
     def take_columns(
         self,
