@@ -29,9 +29,10 @@ from kcli.errors import KcliError
 from kcli.records import build_batch
 from tests.broker.processes import served
 
-FETCH, PRODUCE, METADATA, CREATE_TOPICS = 1, 0, 3, 19
+FETCH, PRODUCE, METADATA, CREATE_TOPICS, CREATE_PARTITIONS = 1, 0, 3, 19, 37
 DRAFT, INCREMENTAL_FETCH = "kip-227-draft", 30227
 FETCHES = 200
+AT_ONCE = 5000
 MAKING_SECONDS = 600
 TOPICS, PARTITIONS, RECORDS, RECORD_BYTES = 10, 4, 16_000, 1000
 
@@ -60,8 +61,12 @@ async def connect(bootstrap: str, dialect: str | None = None) -> Peer:
 
 async def make_topic(peer: Peer, partitions: int) -> str:
     """A topic with so many partitions; its id."""
-    topic = {"name": f"many-{partitions}", "numPartitions": partitions, "replicationFactor": 1}
+    topic = {"name": f"many-{partitions}", "numPartitions": min(partitions, AT_ONCE), "replicationFactor": 1}
     await peer.ask(CREATE_TOPICS, 7, {"topics": [topic], "timeoutMs": MAKING_SECONDS * 1000})
+    for count in range(2 * AT_ONCE, partitions + 1, AT_ONCE):
+        # A KRaft controller makes no more than 10,000 partitions at once.
+        more = {"name": topic["name"], "count": count, "assignments": None}
+        await peer.ask(CREATE_PARTITIONS, 3, {"topics": [more], "timeoutMs": MAKING_SECONDS * 1000})
     until = time.monotonic() + MAKING_SECONDS
     while time.monotonic() < until:
         wanted = {"topics": [{"name": topic["name"]}], "allowAutoTopicCreation": False}
@@ -338,7 +343,9 @@ def main() -> None:
         return
     from tests.real.lab import Cluster
 
-    with Cluster("4.4.0", config={"num.partitions": PARTITIONS}) as cluster:
+    with Cluster(
+        "4.4.0", config={"num.partitions": PARTITIONS, "log.index.size.max.bytes": 65536}, heap="1g"
+    ) as cluster:
         bench_sessions(given.partitions, cluster.bootstrap)
         bench_throughput(cluster.bootstrap)
 
