@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kcli.broker.storage.headers import Place
-from kcli.core.crc import crc32, crc32c
 from kcli.core.records import END, frames
 from kcli.core.recordvalues import write_message
 from kcli.errors import InputError, KcliError
 from kcli.records.batches import Batch, scan
+from kcli.records.kernels import crc32, crc32c
 
 __all__ = ["Incoming", "RefusedError", "numbered", "read_incoming", "stored"]
 
