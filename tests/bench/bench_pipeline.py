@@ -3,10 +3,10 @@ capture.
 
     python tests/bench/bench_pipeline.py [MEGABYTES]        default: 200 (1000 and more for figures that last)
 
-"stages": the work of both stages in one process, by its CPU time, against `kcli decode pcap`'s. "run": wall time of both
-on Spark, its workers started, on one core and on two; "skew": the same with nine tenths of the bytes on one connection.
-"memory": the greatest resident size of a process that does the stages, here and with four times the bytes. "tshark":
-`-T ek` of a small part and Spark's JSON reader over it, with the count of packets that have Kafka in them.
+"stages": the work of both stages in one process, by its CPU time, against `kcli decode pcap`'s. "memory": the greatest
+resident size of that process, here and with four times the bytes. "run": wall time of both stages on Spark, its workers
+started, on one core and on two. "skew": the same with nine tenths of the bytes on one connection. "tshark": `-T ek`
+of a small part and Spark's JSON reader over it, with the count of packets that have Kafka in them.
 """
 
 from __future__ import annotations
