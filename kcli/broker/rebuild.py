@@ -16,7 +16,7 @@ from kcli.broker.storage.incoming import stored
 from kcli.broker.storage.log import Log
 from kcli.broker.topics import Partition, new_topic_id
 from kcli.capture import exchanges
-from kcli.core.recordvalues import write_header
+from kcli.records import kernels
 from kcli.sessions.trace import FetchExchange
 
 __all__ = ["RebuiltBroker", "rebuild"]
@@ -106,5 +106,5 @@ def fill_gap(log: Log, end: int, epoch: int) -> None:
     while log.end_offset < end:
         last = min(end, log.end_offset + WIDEST) - 1
         base = log.end_offset
-        empty = write_header(base, epoch, 2, 0, last - base, -1, -1, -1, -1, -1, 0, b"")
+        empty = kernels.recordvalues.write_header(base, epoch, 2, 0, last - base, -1, -1, -1, -1, -1, 0, b"")
         log.append_stored(stored(empty))

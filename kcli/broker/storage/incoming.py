@@ -11,9 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kcli.broker.storage.headers import Place
-from kcli.core.records import END, frames
-from kcli.core.recordvalues import write_message
 from kcli.errors import InputError, KcliError
+from kcli.records import kernels
 from kcli.records.batches import Batch, scan
 from kcli.records.kernels import crc32, crc32c
 
@@ -51,8 +50,8 @@ def read_incoming(records: bytes | memoryview, most: int, append_time: int | Non
 
     most: max.message.bytes; append_time: the broker's time (ms) where message.timestamp.type is LogAppendTime.
     """
-    rows, code, end = frames(records, 0)
-    if code != END:
+    rows, code, end = kernels.records.frames(records, 0)
+    if code != kernels.records.END:
         raise RefusedError("CORRUPT_MESSAGE", f"no whole record batch at byte {end} of {len(records)}")
     if not rows:
         raise RefusedError("INVALID_RECORD", "a produce request needs records")
@@ -102,8 +101,8 @@ def legacy(head: Batch) -> Incoming:
         inner = bytes(decompress(head.codec, payload, head.magic, LONGEST_SET))
     except InputError as error:
         raise RefusedError("CORRUPT_MESSAGE", str(error)) from None
-    rows, code, _ = frames(inner, 0)
-    if code != END or not rows or any(not row[8] or row[2] != head.magic or row[3] & 7 for row in rows):
+    rows, code, _ = kernels.records.frames(inner, 0)
+    if code != kernels.records.END or not rows or any(not row[8] or row[2] != head.magic or row[3] & 7 for row in rows):
         raise RefusedError(
             "CORRUPT_MESSAGE", f"a compressed set that holds other things than messages of magic {head.magic}"
         )
@@ -148,11 +147,13 @@ def compressed_again(each: Incoming, base: int) -> bytes:
     assert each.inner is not None
     inner = bytearray(each.inner)
     magic, first = each.head.magic, base if each.head.magic == 0 else 0
-    for number, row in enumerate(frames(each.inner, 0, False)[0]):
+    for number, row in enumerate(kernels.records.frames(each.inner, 0, False)[0]):
         inner[row[0] : row[0] + 8] = (first + number).to_bytes(8, "big")
     value = bytes(compress(each.head.codec, inner, magic))
     attributes = each.data[17]
-    return write_message(base + each.offsets - 1, magic, attributes, each.max_timestamp, None, value)
+    return kernels.recordvalues.write_message(
+        base + each.offsets - 1, magic, attributes, each.max_timestamp, None, value
+    )
 
 
 def stored(data: bytes | memoryview) -> list[Incoming]:

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kcli.core.crc import crc32c
+from kcli.records.kernels import crc32c
 
 __all__ = ["DUPLICATE", "FENCED", "OUT_OF_ORDER", "Aborted", "Known", "ProducerStates"]
 

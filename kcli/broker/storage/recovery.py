@@ -16,7 +16,7 @@ from kcli.broker.storage.headers import Place
 from kcli.broker.storage.log import Log, LogSettings
 from kcli.broker.storage.producers import read_aborted
 from kcli.broker.storage.segment import Segment
-from kcli.core.records import frames
+from kcli.records import kernels
 from kcli.records.batches import Batch
 
 __all__ = ["open_log"]
@@ -111,7 +111,7 @@ def take_chunk(log: Log, segment: Segment, position: int, end: int) -> int:
     size = CHUNK
     while True:
         data = segment.file().read(position, min(size, end - position))
-        rows, _, stopped = frames(data, 0)
+        rows, _, stopped = kernels.records.frames(data, 0)
         if rows or position + len(data) >= end:
             break
         size *= 2
