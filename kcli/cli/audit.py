@@ -12,7 +12,7 @@ import click
 from kcli.capture.audit import Client, Usage, audit, usages
 from kcli.capture.exchanges import Item, Source
 from kcli.cli.console import is_terminal, open_output
-from kcli.cli.inputs import schema_option
+from kcli.cli.inputs import port_option, schema_option
 from kcli.errors import InputError
 from kcli.jsontext import dumps
 from kcli.schemas.catalog import catalog
@@ -25,14 +25,7 @@ __all__ = ["audit_captures"]
 @click.option(
     "--against", metavar="RELEASE", help="The release of Kafka to judge by; the newest in the tables unless given."
 )
-@click.option(
-    "--port",
-    "ports",
-    type=click.IntRange(1, 65535),
-    multiple=True,
-    metavar="N",
-    help="A port of brokers; the rest is left out.",
-)
+@port_option
 @click.option(
     "--format",
     "format_",

@@ -17,7 +17,7 @@ from kcli.capture.events import Event, Exchange
 from kcli.capture.exchanges import ALL, Source
 from kcli.capture.filters import Filter
 from kcli.cli.console import is_terminal, open_output, progress
-from kcli.cli.inputs import schema_option
+from kcli.cli.inputs import port_option, schema_option
 from kcli.errors import InputError, UsageError
 from kcli.schemas.catalog import catalog
 
@@ -30,14 +30,7 @@ Item = Exchange | Event
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "--port",
-    "ports",
-    type=click.IntRange(1, 65535),
-    multiple=True,
-    metavar="N",
-    help="A port of brokers; the rest is left out.",
-)
+@port_option
 @click.option(
     "--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True, help="How to show it."
 )

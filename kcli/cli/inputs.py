@@ -12,7 +12,7 @@ import click
 
 from kcli.errors import InputError, UsageError
 
-__all__ = ["binary_input", "read_bytes", "read_text", "schema_option", "unhex"]
+__all__ = ["binary_input", "port_option", "read_bytes", "read_text", "schema_option", "unhex"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -25,6 +25,18 @@ def binary_input(command: Command) -> Command:
     """--hex and --base64: the input is text."""
     command = click.option("--base64", "base64_", is_flag=True, help="The input is base64 text.")(command)
     return click.option("--hex", "hex_", is_flag=True, help="The input is hex text, or a hex dump.")(command)
+
+
+def port_option(command: Command) -> Command:
+    """--port, as often as there are ports: connections without one of them are left out."""
+    return click.option(
+        "--port",
+        "ports",
+        type=click.IntRange(1, 65535),
+        multiple=True,
+        metavar="N",
+        help="A port of brokers; the rest is left out.",
+    )(command)
 
 
 def schema_option(command: Command) -> Command:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from kcli.cli.console import console, is_terminal
-from kcli.cli.inputs import schema_option
+from kcli.cli.inputs import port_option, schema_option
 from kcli.errors import InputError
 
 __all__ = ["run", "tables"]
@@ -26,14 +26,7 @@ __all__ = ["run", "tables"]
 @click.option("--master", metavar="URL", help="Spark's master, as of spark-submit.  [default: local[*]]")
 @click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's.")
 @click.option("--py-files", metavar="FILE,...", help="Archives for the workers, where kcli is not installed there.")
-@click.option(
-    "--port",
-    "ports",
-    type=click.IntRange(1, 65535),
-    multiple=True,
-    metavar="N",
-    help="A port of brokers; the rest is left out.",
-)
+@port_option
 @click.option(
     "--shares",
     type=click.IntRange(0, 10_000),
