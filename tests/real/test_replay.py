@@ -19,8 +19,8 @@ TESTS = Path(__file__).parents[1]
 SAMPLES = TESTS.parent / "samples"
 # A consumer's short life with a session, by topic id; and one that began before its capture, by topic name.
 CAPTURES = [str(SAMPLES / "java44-txn.pcap"), str(TESTS / "client/replay/data/mid-stream.pcap")]
-# More lives: several topics, IPv6, logins, old versions without sessions.
-MORE = ["java44-consume-classic.pcap", "ipv6.pcapng", "sasl-plain-scram.pcap", "old-librdkafka-on-3.9.pcap"]
+# Every sample: several topics, IPv6, logins, versions with topic ids and with names, old ones without sessions.
+SAMPLED = sorted(each.name for each in SAMPLES.glob("*.pcap*"))
 
 
 def kcli(*words: str, stdin: bytes = b"") -> tuple[int, str, str]:
@@ -71,8 +71,8 @@ def test_the_shape_holds(cluster: Cluster, capture: str) -> None:
     assert ("in the capture" in err) == (captured["apiVersion"] > versions[cluster.version])
 
 
-@pytest.mark.parametrize("file", MORE)
-def test_the_shape_holds_for_other_clients(cluster: Cluster, file: str) -> None:
+@pytest.mark.parametrize("file", SAMPLED)
+def test_the_shape_holds_for_every_sample(cluster: Cluster, file: str) -> None:
     code, lines, err = replay(cluster, fill_topics(cluster, str(SAMPLES / file)), "--speed", "max")
     assert lines
     assert [difference for each in lines for difference in each["differences"]] == []  # type: ignore[attr-defined]
