@@ -18,10 +18,10 @@ from kcli.core.codec cimport (
 )
 from kcli.core.packets cimport (
     FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_CUT, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends, Packet, Reader,
-    Segment, be16, be32, dissect,
+    Segment, be16, be32, dissect, hash_ends,
 )
 from kcli.core.sink cimport Sink
-from kcli.core.tcp cimport LOSS_CUT, LOSS_GAP, Flow, Loss, Streams
+from kcli.core.tcp cimport LOSS_CUT, LOSS_GAP, Flow, Held, Loss, Side, Streams
 
 import socket
 
@@ -43,6 +43,8 @@ cdef class Engine(Steady):
     cdef frozenset ports
     cdef readonly uint64_t packets, wire_bytes, others, cuts, fragments, unknown_links, ignored, connections
     cdef readonly object first_ns, next_ns
+    cdef uint64_t chosen_hash
+    cdef bint choosy, chosen_alone
 
     def __init__(self, owner, ports=(), text=False, chosen=None):
         """chosen: a kcli.capture.filters.Filter for the lines that are made here."""
@@ -56,6 +58,10 @@ cdef class Engine(Steady):
         while flow != NULL:
             self.forget(flow)
             flow = flow.newer
+
+    def choose(self, uint64_t hash, bint alone):
+        """Read one connection's packets alone (`kcli.core.scatter.hash_of`), or all but those: as if no others were there."""
+        self.choosy, self.chosen_hash, self.chosen_alone = True, hash, alone
 
     def run(self, Reader reader not None, const uint8_t[::1] data not None, limit):
         """Read packets up to one later than `limit` (nanoseconds). (bytes read, what stopped it: "end", "limit", "damage")."""
@@ -98,6 +104,8 @@ cdef class Engine(Steady):
     cdef int packet(self, Packet* packet) except -1:
         cdef Segment s
         cdef int kind = dissect(packet, &s)
+        if self.choosy and kind == KC_TCP and (hash_ends(&s.ends) == self.chosen_hash) != self.chosen_alone:
+            return 0
         self.packets += 1
         self.wire_bytes += packet.length
         if self.first_ns is None:
@@ -109,6 +117,31 @@ cdef class Engine(Steady):
         self.fragments += kind == KC_FRAGMENT
         self.unknown_links += kind == KC_LINK_UNKNOWN
         return 0
+
+    @property
+    def in_step(self):
+        """Whether one connection is under way and nothing of it is missing: frames, answers and packets follow each other."""
+        cdef Flow* flow = self.first
+        cdef Flow* found = NULL
+        while flow != NULL:
+            if not flow.done:
+                if found != NULL:
+                    return False
+                found = flow
+            flow = flow.newer
+        return found != NULL and self.follows(found)
+
+    cdef bint follows(self, Flow* flow):
+        cdef Talk* talk = <Talk*>flow.talk
+        cdef Side* side
+        cdef int d
+        if talk == NULL or not talk.steady or not talk.greeted or flow.waiting or flow.reset or self.blocked(flow):
+            return False
+        for d in range(2):
+            side = &flow.side[d]
+            if not (side.seen and side.known and side.answered) or side.closed or side.below:
+                return False
+        return True
 
     # Connections
 

@@ -1,8 +1,5 @@
 # Connections that are under way, as plain values from one engine to a later one: a capture goes on in files to come.
 
-from kcli.core.tcp cimport Held, Side
-
-
 
 def carry(Engine engine not None):
     """What is under way, in order: (ends, client, last, reset, sides, talk) of each connection.
@@ -39,7 +36,7 @@ cdef tuple carried_side(Side* side):
         waiting.append((held.ts, held.seq, held.ack, held.length, held.flags, data))
         held = held.next
     flags = (bool(side.seen), bool(side.known), bool(side.syn), bool(side.closed), bool(side.answered))
-    return flags, (side.first, side.next, side.acked, side.offset), waiting
+    return flags, (side.first, side.next, side.acked, side.offset, side.below), waiting
 
 
 def resume(Engine engine not None, list carried, uint64_t clock):
@@ -73,7 +70,7 @@ cdef int resume_side(Side* side, tuple told) except -1:
     cdef Held** place = &side.held
     flags, numbers, waiting = told
     side.seen, side.known, side.syn, side.closed, side.answered = flags
-    side.first, side.next, side.acked, side.offset = numbers
+    side.first, side.next, side.acked, side.offset, side.below = numbers
     for ts, seq, ack, length, bits, data in waiting:
         held = <Held*>malloc(sizeof(Held) + <size_t>len(data))
         if held == NULL:

@@ -35,6 +35,17 @@ typedef struct {
     uint32_t captured, length;   /* of the payload: bytes here, bytes on the wire */
 } kc_segment;
 
+static inline uint64_t kc_mix(uint64_t h) {
+    h ^= h >> 32; h *= 0xd6e8feb86659fd93ULL; h ^= h >> 32; h *= 0xd6e8feb86659fd93ULL; h ^= h >> 32;
+    return h;
+}
+
+static inline uint64_t kc_hash_ends(const kc_ends *e) {
+    uint64_t h = e->address[0][1] * 0x9e3779b97f4a7c15ULL ^ e->address[0][0];
+    h = kc_mix(h ^ e->address[1][1]) ^ e->address[1][0];
+    return kc_mix(h + ((uint64_t)e->port[0] << 32 | (uint64_t)e->port[1] << 16 | e->version));
+}
+
 static inline int kc_dissect_tcp(const uint8_t *p, uint32_t n, uint32_t length, kc_segment *s) {
     if (n < 20) return KC_CUT;
     uint32_t header = (uint32_t)(p[12] >> 4) * 4;

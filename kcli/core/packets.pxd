@@ -31,6 +31,7 @@ cdef extern from "packets.h" nogil:
         uint32_t length
 
     int dissect "kc_dissect"(const Packet* packet, Segment* segment)
+    uint64_t hash_ends "kc_hash_ends"(const Ends* ends)
     uint16_t be16 "kc_be16"(const uint8_t* p)
     uint32_t be32 "kc_be32"(const uint8_t* p)
     uint64_t be64 "kc_be64"(const uint8_t* p)

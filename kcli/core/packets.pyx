@@ -264,6 +264,20 @@ cdef class Reader:
             at += used
         return at, rows
 
+    def skip(self, const uint8_t[::1] data not None, uint64_t until):
+        """(bytes of what comes before the first packet later than `until`; its nanoseconds, None where it is not in `data`)."""
+        cdef Packet packet
+        cdef size_t used, at = 0, n = data.shape[0]
+        cdef int found
+        while at < n:
+            found = self.take(&data[at], n - at, &used, &packet)
+            if found == FOUND_PACKET and packet.ts > until:
+                return at, packet.ts
+            if found <= 0:
+                break
+            at += used
+        return at, None
+
     def resume(self, const uint8_t[::1] data not None):
         """Bytes of damage to pass over: up to the next place where a packet may begin, all of them where there is none."""
         cdef size_t at, n = data.shape[0]

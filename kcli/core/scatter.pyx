@@ -7,29 +7,15 @@ out for a bucket are pcap records (nanoseconds, the machine's byte order), by li
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, memcmp
+from libc.string cimport memcpy
 
 from kcli.core.codec cimport Out, out_free, out_reserve
 from kcli.core.packets cimport (
     FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_CUT, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends, Packet, Reader,
-    Segment, dissect,
+    Segment, dissect, hash_ends,
 )
 
 import struct
-
-cdef extern from *:
-    """
-    static inline uint64_t kc_bucket_mix(uint64_t h) {
-        h ^= h >> 32; h *= 0xd6e8feb86659fd93ULL; h ^= h >> 32; h *= 0xd6e8feb86659fd93ULL; h ^= h >> 32;
-        return h;
-    }
-    static inline uint64_t kc_connection_hash(const kc_ends *e) {
-        uint64_t h = e->address[0][1] * 0x9e3779b97f4a7c15ULL ^ e->address[0][0];
-        h = kc_bucket_mix(h ^ e->address[1][1]) ^ e->address[1][0];
-        return kc_bucket_mix(h + ((uint64_t)e->port[0] << 32 | (uint64_t)e->port[1] << 16 | e->version));
-    }
-    """
-    uint64_t connection_hash "kc_connection_hash"(const Ends* ends) noexcept nogil
 
 cdef enum:
     LINKS = 8             # link layers in one file
@@ -51,7 +37,7 @@ cdef struct Bucket:
 cdef class Scatter:
     """Deals packets out to buckets by their connection.
 
-    only: keep the packets of this bucket alone. heavy: keep those of this connection hash alone; light: all but those.
+    only: keep the packets of this bucket alone.
     end: bytes of the file after which no packet begins any more that is to be read, counted from the first `run`.
     write(bucket, link, first_ns, last_ns, packets, bytes, heavy, votes, memoryview of records) takes what is full.
     """
@@ -59,8 +45,6 @@ cdef class Scatter:
     cdef Bucket* buckets
     cdef readonly int count, only
     cdef object emit
-    cdef uint64_t heavy, light
-    cdef bint some, rest
     cdef int[LINKS] links
     cdef int link_count
     cdef readonly uint64_t packets, tcp, others, cuts, fragments, unknown_links, payload, kept, wire_bytes
@@ -70,11 +54,8 @@ cdef class Scatter:
     cdef readonly object next_ns
     cdef public int64_t shift
 
-    def __cinit__(self, int count, write, *, int only=-1, heavy=None, light=None):
+    def __cinit__(self, int count, write, *, int only=-1):
         self.count, self.only, self.emit = count, only, write
-        self.some, self.rest = heavy is not None, light is not None
-        self.heavy = heavy or 0
-        self.light = light or 0
         self.buckets = <Bucket*>calloc(<size_t>count * LINKS, sizeof(Bucket))
         if self.buckets == NULL:
             raise MemoryError
@@ -152,7 +133,7 @@ cdef class Scatter:
         if kind == KC_TCP:
             self.tcp += 1
             self.payload += s.captured
-            hash = connection_hash(&s.ends)
+            hash = hash_ends(&s.ends)
             # Not the low bits: the engine's own table of connections hangs on those.
             return self.keep(packet, <int>((hash >> 40) % <uint64_t>self.count), hash)
         self.others += kind == KC_NOT_TCP
@@ -166,8 +147,6 @@ cdef class Scatter:
         cdef uint32_t* record
         cdef int link
         if self.only >= 0 and number != self.only:
-            return 0
-        if (self.some and hash != self.heavy) or (self.rest and hash == self.light):
             return 0
         link = self.link(packet.link)
         bucket = &self.buckets[number * LINKS + link]
@@ -222,13 +201,19 @@ cdef class Scatter:
         return 0
 
 
-def share_of(bytes ends not None, int count):
-    """The bucket of a connection, by the bytes that `kcli.core.capture.carry` gives for its ends."""
+def hash_of(bytes ends not None):
+    """The hash of a connection, by the bytes that `kcli.core.capture.carry` gives for its ends."""
     cdef Ends made
     if len(ends) != sizeof(Ends):
         raise ValueError("no connection of this machine's core")
     memcpy(&made, <const char*>ends, sizeof(Ends))
-    return <int>((connection_hash(&made) >> 40) % <uint64_t>count)
+    return hash_ends(&made)
+
+
+def share_of(bytes ends not None, int count):
+    """The bucket of a connection, by the same bytes."""
+    cdef uint64_t hash = hash_of(ends)
+    return <int>((hash >> 40) % <uint64_t>count)
 
 
 def pcap_header(int link):

@@ -6,23 +6,13 @@ The rules are those of kcli/capture/tcp.py, its interpreted twin, where the pros
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy
 
-from kcli.core.packets cimport KC_ACK, KC_FIN, KC_RST, KC_SYN, Ends, Segment
+from kcli.core.packets cimport KC_ACK, KC_FIN, KC_RST, KC_SYN, Ends, Segment, hash_ends
 
 cdef extern from *:
     """
     #define kc_ahead(a, b) ((int32_t)((uint32_t)(a) - (uint32_t)(b)))
-    static inline uint64_t kc_mix(uint64_t h) {
-        h ^= h >> 32; h *= 0xd6e8feb86659fd93ULL; h ^= h >> 32; h *= 0xd6e8feb86659fd93ULL; h ^= h >> 32;
-        return h;
-    }
-    static inline uint64_t kc_hash_ends(const kc_ends *e) {
-        uint64_t h = e->address[0][1] * 0x9e3779b97f4a7c15ULL ^ e->address[0][0];
-        h = kc_mix(h ^ e->address[1][1]) ^ e->address[1][0];
-        return kc_mix(h + ((uint64_t)e->port[0] << 32 | (uint64_t)e->port[1] << 16 | e->version));
-    }
     """
     int32_t ahead "kc_ahead"(uint32_t a, uint32_t b) noexcept nogil
-    uint64_t hash_ends "kc_hash_ends"(const Ends* ends) noexcept nogil
 
 cdef enum:
     START_PACKETS = 8            # of a connection that was under way: how many are looked at to find the first in order
