@@ -222,17 +222,23 @@ class Broker:
 
     def move_leader(self, partition: Partition, node_id: int) -> None:
         """Another node leads this partition, from a new leader epoch on."""
-        partition.leader = node_id
-        partition.epoch += 1
-        self.metadata.leader_moved(partition)
-        self.changed(partition)
+        self.move_leaders({partition: node_id})
 
-    def reassign(self, partition: Partition, replicas: tuple[int, ...]) -> None:
-        """Other nodes hold the partition; its leader stays, unless it is none of them."""
-        partition.replicas = replicas
-        self.metadata.reassigned(partition)
-        if partition.leader not in replicas:
-            self.move_leader(partition, replicas[0])
+    def move_leaders(self, moves: Mapping[Partition, int]) -> None:
+        """The same for many, at once."""
+        for partition, node_id in moves.items():
+            partition.leader = node_id
+            partition.epoch += 1
+        self.metadata.leaders_moved(moves)
+        for partition in moves:
+            self.changed(partition)
+
+    def reassign(self, wanted: Mapping[Partition, tuple[int, ...]]) -> None:
+        """Other nodes hold these partitions; a leader stays, unless it is none of them."""
+        for partition, replicas in wanted.items():
+            partition.replicas = replicas
+        self.metadata.reassigned(wanted)
+        self.move_leaders({each: to[0] for each, to in wanted.items() if each.leader not in to})
 
     def appended(self, partition: Partition, size: int) -> None:
         """Records were written: fetches that wait for them go on."""
@@ -252,5 +258,6 @@ class Broker:
         for partition, log in list(self.topics.opened_logs()):
             if partition.topic.configs.tiered:
                 tier(log, partition.topic.configs, self.now())
+            log.epochs.save()
             if retain(log, partition.topic.configs, self.now()):
                 self.changed(partition)

@@ -86,6 +86,7 @@ class MetadataLog:
                 ("RegisterBrokerRecord", 1, value | {"endPoints": [endpoint], "rack": None, "fenced": False})
             )
         self.write(records)
+        self.log.epochs.save()
 
     def topic_created(self, topic: Topic) -> None:
         records: list[Record] = [("TopicRecord", 0, {"name": topic.name, "topicId": topic.id})]
@@ -127,14 +128,12 @@ class MetadataLog:
     def topic_removed(self, topic: Topic) -> None:
         self.write([("RemoveTopicRecord", 0, {"topicId": topic.id})])
 
-    def leader_moved(self, partition: Partition) -> None:
-        value = {"partitionId": partition.index, "topicId": partition.topic.id, "leader": partition.leader}
-        self.write([("PartitionChangeRecord", 0, value)])
+    def leaders_moved(self, partitions: Iterable[Partition]) -> None:
+        self.write(("PartitionChangeRecord", 0, place_of(each) | {"leader": each.leader}) for each in partitions)
 
-    def reassigned(self, partition: Partition) -> None:
-        place = {"partitionId": partition.index, "topicId": partition.topic.id}
-        replicas = list(partition.replicas)
-        self.write([("PartitionChangeRecord", 0, place | {"isr": replicas, "replicas": replicas})])
+    def reassigned(self, partitions: Iterable[Partition]) -> None:
+        now = ((each, list(each.replicas)) for each in partitions)
+        self.write(("PartitionChangeRecord", 0, place_of(each) | {"isr": to, "replicas": to}) for each, to in now)
 
     def new_producer_id(self) -> int:
         taken = next(self._ids, None)
@@ -219,6 +218,10 @@ class MetadataLog:
 
     def set_producer_id(self, value: Mapping[str, Any]) -> None:
         self.next_producer_id = value["nextProducerId"]
+
+
+def place_of(partition: Partition) -> dict[str, Any]:
+    return {"partitionId": partition.index, "topicId": partition.topic.id}
 
 
 APPLY: Mapping[str, Callable[[MetadataLog, Mapping[str, Any]], None]] = {

@@ -11,18 +11,20 @@ from typing import Any
 
 from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.broker.topics import Partition
 
 
 def handle(call: Call) -> dict[str, Any]:
     if code := call.fault():
         return {"errorCode": code, "errorMessage": None, "responses": []}
+    wanted: dict[Partition, tuple[int, ...]] = {}
     rows = [
         {
             "name": topic["name"],
             "partitions": [
                 {
                     "partitionIndex": each["partitionIndex"],
-                    "errorCode": reassign(call, topic["name"], each),
+                    "errorCode": check(call, topic["name"], each, wanted),
                     "errorMessage": None,
                 }
                 for each in topic["partitions"]
@@ -30,17 +32,19 @@ def handle(call: Call) -> dict[str, Any]:
         }
         for topic in call.body["topics"]
     ]
+    call.broker.reassign(wanted)
     return {"errorCode": 0, "errorMessage": None, "responses": rows}
 
 
-def reassign(call: Call, name: str, wanted: Mapping[str, Any]) -> int:
-    partition = call.broker.topics.find((name, wanted["partitionIndex"]))
+def check(call: Call, name: str, row: Mapping[str, Any], wanted: dict[Partition, tuple[int, ...]]) -> int:
+    """What is wrong with a row; nothing: it is added to what is wanted."""
+    partition = call.broker.topics.find((name, row["partitionIndex"]))
     if partition is None:
         return error_code("UNKNOWN_TOPIC_OR_PARTITION")
-    replicas = wanted["replicas"]
+    replicas = row["replicas"]
     if replicas is None:
         return error_code("NO_REASSIGNMENT_IN_PROGRESS")
     if not replicas or len(set(replicas)) < len(replicas) or set(replicas) - set(call.broker.node_ids):
         return error_code("INVALID_REPLICA_ASSIGNMENT")
-    call.broker.reassign(partition, tuple(replicas))
+    wanted[partition] = tuple(replicas)
     return 0

@@ -10,6 +10,7 @@ from typing import Any
 
 from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.broker.topics import Partition
 
 NOT_NEEDED = error_code("ELECTION_NOT_NEEDED")
 
@@ -19,11 +20,13 @@ def handle(call: Call) -> dict[str, Any]:
         return {"errorCode": code, "replicaElectionResults": []}
     everything = call.body["topicPartitions"] is None
     by_topic: dict[str, list[dict[str, Any]]] = {}
+    moves: dict[Partition, int] = {}
     for name, index in wanted(call):
-        code = elect(call, name, index)
+        code = check(call, name, index, moves)
         if not (everything and code == NOT_NEEDED):
             row = {"partitionId": index, "errorCode": code, "errorMessage": None}
             by_topic.setdefault(name, []).append(row)
+    call.broker.move_leaders(moves)
     rows = [{"topic": name, "partitionResult": parts} for name, parts in by_topic.items()]
     return {"errorCode": 0, "replicaElectionResults": rows}
 
@@ -37,11 +40,12 @@ def wanted(call: Call) -> Iterator[tuple[str, int]]:
         yield from ((each["topic"], index) for index in each["partitions"])
 
 
-def elect(call: Call, name: str, index: int) -> int:
+def check(call: Call, name: str, index: int, moves: dict[Partition, int]) -> int:
+    """Why a partition's leader stays; nothing: it is added to those that move."""
     partition = call.broker.topics.find((name, index))
     if partition is None:
         return error_code("UNKNOWN_TOPIC_OR_PARTITION")
-    if partition.leader == partition.replicas[0]:
+    if partition.leader == partition.replicas[0] or partition in moves:
         return NOT_NEEDED
-    call.broker.move_leader(partition, partition.replicas[0])
+    moves[partition] = partition.replicas[0]
     return 0

@@ -13,11 +13,16 @@ UNDEFINED = -1
 
 
 class LeaderEpochs:
-    """(epoch, first offset) pairs, both rising; in the file `leader-epoch-checkpoint` of the partition's folder."""
+    """(epoch, first offset) pairs, both rising; in the file `leader-epoch-checkpoint` of the partition's folder.
+
+    A new leader's first batch does not wait for that file: the batch tells its epoch itself, should the file be behind
+    (`recovery`). `save` brings it up to date: when a segment is closed, at an orderly end, from time to time.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "leader-epoch-checkpoint"
         self.entries: list[tuple[int, int]] = []
+        self.behind = False
 
     def load(self) -> None:
         self.entries = read_epochs(self.path)
@@ -33,7 +38,15 @@ class LeaderEpochs:
         while self.entries and self.entries[-1][1] >= start_offset:
             self.entries.pop()
         self.entries.append((epoch, start_offset))
-        write_epochs(self.path, self.entries)
+        self.behind = True
+        if len(self.entries) == 1:
+            self.save()
+
+    def save(self) -> None:
+        """Write the file, unless it says all this already."""
+        if self.behind:
+            write_epochs(self.path, self.entries)
+            self.behind = False
 
     def end_of(self, epoch: int, log_end: int, current: int) -> tuple[int, int]:
         """(epoch, end offset) of the largest epoch up to `epoch`: where what follows it began; (-1, -1): not known.
@@ -64,11 +77,11 @@ class LeaderEpochs:
         before = [entry for entry in self.entries if entry[1] <= offset]
         made = [(before[-1][0], offset), *kept] if before else kept
         if made != self.entries:
-            self.entries = made
-            write_epochs(self.path, made)
+            self.entries, self.behind = made, True
+            self.save()
 
     def truncate_end(self, offset: int) -> None:
         kept = [entry for entry in self.entries if entry[1] < offset]
         if kept != self.entries:
-            self.entries = kept
-            write_epochs(self.path, kept)
+            self.entries, self.behind = kept, True
+            self.save()

@@ -131,6 +131,7 @@ class Log:
         """Close the active segment for good: indexes and producers written, data on the disk."""
         self.active.seal()
         self.active.file().sync()
+        self.epochs.save()
         self.write_snapshot(self.end_offset)
         self.add_segment(self.end_offset)
 
@@ -228,6 +229,7 @@ class Log:
         """Write what is kept behind, so that the next start need not read the log."""
         if self.segments:
             self.active.seal()
+            self.epochs.save()
             self.write_snapshot(self.end_offset)
 
     def load_aborted(self) -> None:

@@ -90,6 +90,7 @@ def recover(log: Log) -> None:
     if position < end:
         segment.file().cut(position)
     log.epochs.truncate_end(max(segment.next_offset, segment.base_offset))
+    log.epochs.save()
     segment.seal()
     for path in log.folder.glob("*.snapshot"):
         if int(path.stem) > segment.base_offset:

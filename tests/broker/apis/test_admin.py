@@ -398,6 +398,32 @@ def test_leaders_are_moved_by_reassignment_and_election(tmp_path: Path) -> None:
     run(again())
 
 
+def test_the_leaders_of_one_request_move_at_once() -> None:
+    """One batch of metadata records a request, as KRaft's controller writes it; a partition named twice moves once."""
+
+    async def work() -> None:
+        async with talking(nodes=3) as talk:
+            topic = talk.broker.create_topic("t", assignment=[(1, 2)] * 100)
+            log = talk.broker.metadata.log
+            rows = [{"partitionIndex": each, "replicas": [2, 1]} for each in range(100)]
+            for key, version, body in (
+                (ALTER_REASSIGNMENTS, 0, {"topics": [{"name": "t", "partitions": rows}], "timeoutMs": 1}),
+                (ELECT_LEADERS, 2, {"electionType": 0, "topicPartitions": None, "timeoutMs": 1}),
+            ):
+                before = log.end_offset
+                await talk(key, version, body)
+                found = log.find(before)
+                assert found is not None
+                assert (found[1].base_offset, found[1].last_offset + 1) == (before, log.end_offset)
+            assert {(each.leader, each.epoch) for each in topic.partitions} == {(2, 1)}
+            topic.partitions[0].replicas = (1, 2)
+            twice = {"electionType": 0, "topicPartitions": [{"topic": "t", "partitions": [0, 0]}], "timeoutMs": 1}
+            await talk(ELECT_LEADERS, 2, twice)
+            assert (topic.partitions[0].leader, topic.partitions[0].epoch) == (1, 2)
+
+    run(work())
+
+
 def test_another_nodes_partition_is_refused_with_a_hint() -> None:
     """KIP-951: CurrentLeader and NodeEndpoints from Produce v10 and Fetch v16 on."""
 

@@ -47,6 +47,17 @@ def test_a_log_is_as_it_was(tmp_path: Path, clean: bool) -> None:
     same(log, reopen(tmp_path, clean=clean))
 
 
+def test_the_epochs_of_the_last_segment_come_from_its_batches(tmp_path: Path) -> None:
+    """After a crash their file may be behind: it is brought up to date when a segment is closed."""
+    log = make(tmp_path, settings=LogSettings())
+    file = tmp_path / "leader-epoch-checkpoint"
+    assert file.read_text() == "0\n1\n0 0\n"
+    again = reopen(tmp_path)
+    same(log, again)
+    assert len(again.epochs.entries) == 3
+    assert file.read_text() == "0\n3\n0 0\n1 20\n2 40\n"
+
+
 def test_a_crash_leaves_no_index_and_they_are_made_anew(tmp_path: Path) -> None:
     log = make(tmp_path)
     log.close()
