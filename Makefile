@@ -1,6 +1,6 @@
 # From a fresh clone, with Python 3.11+, a C compiler, Java 17+ and Maven at hand:
 #
-#   make demo     read a real capture from samples/
+#   make demo     read real captures, messages, segments and snapshots of samples/, and make a report of them
 #   make test     everything: linters, types, import order, tests, real Kafka (fetched through Maven by name)
 #
 # The network is used for pip and mvn only, and only for what is not there yet.
@@ -17,7 +17,7 @@ CORE := setup.py $(foreach kind,pyx pxd pxi h,$(wildcard kcli/core/*.$(kind)))
 help:  ## This list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
-demo: $(VENV)/built  ## Run the README's examples on the captures and files in samples/
+demo: $(VENV)/built $(VENV)/extra-spark  ## Run the README's examples on samples/; the last one makes a report, build/demo/report.html
 	@$(BIN)/python tools/examples.py show README.md
 
 test: check  ## Linters, then every test, real Kafka included

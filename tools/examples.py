@@ -1,7 +1,7 @@
 """The shell examples in README.md and docs/: run them, compare what they print, show them.
 
     python tools/examples.py check FILE...     run and compare; exit 1 when one printed something else
-    python tools/examples.py show FILE...      run for a person to see (make demo)
+    python tools/examples.py show FILE...      run for a person to see (make demo); their files stay in build/demo
     python tools/examples.py update FILE...    put what was printed into the files, where it differs
 
 An example stands in a fence marked `console`: lines that begin with "$ " (and "> " for what they go on with) are run by
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,11 +21,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Example", "check", "documents", "matches", "read", "run", "show", "update", "workplace"]
+__all__ = ["Example", "check", "documents", "matches", "on_spark", "read", "run", "show", "update", "workplace"]
 
 ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SECONDS = 60
+DEMO = ROOT / "build" / "demo"
+SECONDS = 120
 SCRIPTS = Path(sys.executable).parent
 
 
@@ -74,6 +76,11 @@ def workplace(folder: Path) -> Path:
     return folder
 
 
+def on_spark(example: Example) -> bool:
+    """Whether it needs Java and the compiled core."""
+    return "kcli pipeline run" in example.command
+
+
 def environment(scripts: Path) -> dict[str, str]:
     """Like a person's shell, 110 columns wide, with the kcli of that folder first."""
     path = os.pathsep.join((str(scripts), os.environ.get("PATH", "")))
@@ -121,15 +128,15 @@ def check(files: list[Path]) -> int:
 
 def show(files: list[Path]) -> int:
     bold, plain = ("\033[1m", "\033[0m") if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else ("", "")
-    for file in files:
-        with tempfile.TemporaryDirectory() as folder:
-            for example in read(file):
-                print(f"{bold}$ {example.command}{plain}", flush=True)
-                shell = ["bash", "-c", example.command]
-                subprocess.run(
-                    shell, cwd=workplace(Path(folder)), env=environment(SCRIPTS), timeout=SECONDS, check=False
-                )
-                print(flush=True)
+    shutil.rmtree(DEMO, ignore_errors=True)
+    DEMO.mkdir(parents=True)
+    for example in (example for file in files for example in read(file)):
+        print(f"{bold}$ {example.command}{plain}", flush=True)
+        shell = ["bash", "-c", example.command]
+        subprocess.run(shell, cwd=workplace(DEMO), env=environment(SCRIPTS), timeout=SECONDS, check=False)
+        print(flush=True)
+    for page in DEMO.glob("*.html"):
+        print(f"{bold}{page.as_uri()}{plain}")
     return 0
 
 

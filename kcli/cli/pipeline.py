@@ -12,9 +12,12 @@ import click
 
 from kcli.cli.console import console, is_terminal
 from kcli.cli.inputs import port_option, schema_option
-from kcli.errors import InputError
+from kcli.core import COMPILED
+from kcli.errors import InputError, UsageError
 
 __all__ = ["run", "tables"]
+
+BRIEF_BYTES = 64 << 20  # of input: less, and Spark's start is most of the time
 
 
 @click.command()
@@ -54,20 +57,25 @@ __all__ = ["run", "tables"]
 @click.option(
     "--idle", type=click.FloatRange(0), metavar="SECONDS", help="With --stream: end when nothing came for so long."
 )
+@click.option("--report", "page", metavar="FILE", help="At the end write what `kcli pipeline report` tells as a page.")
 @click.option("--quiet", is_flag=True, help="No progress, no closing summary.")
 @schema_option
 def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     """Read captures into tables: exchanges, fetches, sessions, clients and more (see `kcli pipeline tables`).
 
     Connections are put together over all files, rotated ones and those of several hosts. What was read before is not
-    read
-    again: run it once more for new files.
+    read again: run it once more for new files.
     """
     from kcli.pipeline.run import Options, run_pipeline
     from kcli.pipeline.spark import session
+    from kcli.pipeline.storage import gather
 
+    if not COMPILED:
+        raise UsageError("kcli pipeline run needs the compiled core, which is not built (see `kcli --version`)")
     chosen = Options(output, options["ports"], options["dialect"], options["shares"])
-    spark = session(options["master"], log=log_of(output), settings=settings(options))
+    size = sum(file.size for file in gather(list(inputs)))
+    brief = size < BRIEF_BYTES and not options["stream"]
+    spark = session(options["master"], log=log_of(output), settings=settings(options), brief=brief)
     if options["stream"]:
         from kcli.pipeline.streaming import stream
 
@@ -78,7 +86,11 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
         with telling(options["quiet"]) as tell:
             summary = run_pipeline(spark, inputs, chosen, tell)
     if not options["quiet"] and not options["stream"]:
-        say(summary, output)
+        say(summary, output, bool(options["page"]))
+    if options["page"]:
+        from kcli.cli.pipeline_report import write_page
+
+        write_page(spark, output, options["page"], quiet=options["quiet"])
     if summary.problems:
         more = f" (and {len(summary.problems) - 1} more)" if len(summary.problems) > 1 else ""
         raise InputError(f"{summary.problems[0]}{more}")
@@ -112,7 +124,8 @@ def telling(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
         yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
 
 
-def say(summary: Any, output: str) -> None:
+def say(summary: Any, output: str, reported: bool = False) -> None:
+    """reported: the next step is done already."""
     from kcli.pipeline.tables import TABLES
 
     out = console(stderr=True)
@@ -125,7 +138,8 @@ def say(summary: Any, output: str) -> None:
         f"{summary.events:,} events"
     )
     out.print(f"rows: {rows}")
-    out.print(f"Next: kcli pipeline report {output} -o report.html")
+    if not reported:
+        out.print(f"Next: kcli pipeline report {output} -o report.html")
 
 
 @click.command()
@@ -133,7 +147,6 @@ def say(summary: Any, output: str) -> None:
 def tables(name: str | None) -> None:
     """Say what the tables of `kcli pipeline run` hold: every one, or the columns of table NAME."""
     from kcli.cli.columns import print_rows
-    from kcli.errors import UsageError
     from kcli.pipeline.tables import TABLES
 
     if name is None:

@@ -28,26 +28,32 @@ def report(folder: str, output: str | None, sql: bool, master: str | None, quiet
     if sql and output is None:
         print_sql()
         return
-    from kcli.cli.pipeline import log_of
-    from kcli.pipeline.report import ask, open_tables
+    from kcli.cli.pipeline import BRIEF_BYTES, log_of
+    from kcli.pipeline.report import ask, open_tables, stored_bytes
     from kcli.pipeline.spark import session
 
-    spark = session(master, log=log_of(folder))
-    runs = open_tables(spark, folder)
-    answers = list(ask(spark))
+    spark = session(master, log=log_of(folder), brief=stored_bytes(folder) < BRIEF_BYTES)
     if output is None:
-        print_answers(answers)
+        open_tables(spark, folder)
+        print_answers(list(ask(spark)))
         return
-    from kcli.pipeline.page import render
-
-    page = render(answers, "What the wire says of this fleet", f"{folder}, {runs} runs of kcli pipeline")
-    if output == "-":
-        sys.stdout.write(page)
-    else:
-        Path(output).write_text(page, encoding="utf-8")
-        console(stderr=True, quiet=quiet).print(f"report in {output} ({len(page) // 1000:,} kB)")
+    write_page(spark, folder, output, quiet=quiet)
     if sql:
         print_sql()
+
+
+def write_page(spark: Any, folder: str, output: str, *, quiet: bool) -> None:
+    """The report as a page, into a file or to standard output."""
+    from kcli.pipeline.page import render
+    from kcli.pipeline.report import ask, open_tables
+
+    runs = open_tables(spark, folder)
+    page = render(list(ask(spark)), "What the wire says of this fleet", f"{folder}, {runs} runs of kcli pipeline")
+    if output == "-":
+        sys.stdout.write(page)
+        return
+    Path(output).write_text(page, encoding="utf-8")
+    console(stderr=True, quiet=quiet).print(f"report in {output} ({len(page) // 1000:,} kB)")
 
 
 def print_sql() -> None:

@@ -10,12 +10,13 @@ from kcli.errors import InputError
 from kcli.pipeline.derived import spark_path
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.queries import QUESTIONS, Question
+from kcli.pipeline.storage import StoredFile
 from kcli.pipeline.tables import TABLES, spark_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Answered", "ask", "open_tables"]
+__all__ = ["Answered", "ask", "open_tables", "stored_bytes"]
 
 MOST = 1000  # rows of an answer
 
@@ -29,19 +30,31 @@ class Answered:
     rows: list[tuple[Any, ...]]
 
 
-def open_tables(spark: SparkSession, output: str) -> int:
-    """The folder's tables as views by name, empty ones too; the number of runs in it. InputError: it is no such
-    folder."""
+def opened(output: str) -> Journal:
     journal = Journal(output)
     if not journal.entries:
         raise InputError("no tables of `kcli pipeline run` in it", file=output)
+    return journal
+
+
+def files_of(journal: Journal, table: str) -> list[StoredFile]:
+    listed = (journal.output / table).listed()
+    return [each for each in listed if each.uri.partition("?")[0].endswith(".parquet")]
+
+
+def stored_bytes(output: str) -> int:
+    """Of all tables. InputError: there are none."""
+    journal = opened(output)
+    return sum(file.size for name in TABLES for file in files_of(journal, name))
+
+
+def open_tables(spark: SparkSession, output: str) -> int:
+    """The folder's tables as views by name, empty ones too; the number of runs in it. InputError: it is no such
+    folder."""
+    journal = opened(output)
     for table in TABLES.values():
         schema = ", ".join(f"`{name}` {kind}" for name, kind in spark_columns(table))
-        files = [
-            each.uri
-            for each in (journal.output / table.name).listed()
-            if each.uri.partition("?")[0].endswith(".parquet")
-        ]
+        files = [each.uri for each in files_of(journal, table.name)]
         frame = (
             spark.read.schema(schema).parquet(*map(spark_path, files)) if files else spark.createDataFrame([], schema)
         )

@@ -99,6 +99,36 @@ def test_what_spark_is_asked_for(samples: Path, tmp_path: Path, no_spark: dict[s
     assert no_spark["log"] == str(tmp_path / "o" / "_kcli" / "spark.log")
 
 
+def test_without_the_core_it_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "COMPILED", False)
+    assert main(["pipeline", "run", "--input", "x", "--output", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.startswith("kcli: kcli pipeline run needs the compiled core")
+
+
+def test_a_run_with_its_report(
+    samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.pipeline.test_page import answers
+
+    monkeypatch.setattr("kcli.pipeline.report.open_tables", lambda *_: 1)
+    monkeypatch.setattr("kcli.pipeline.report.ask", lambda _: iter(answers()))
+    page = tmp_path / "report.html"
+    words = ["--input", str(samples / "java44-txn.pcap"), "--output", str(tmp_path / "out"), "--report", str(page)]
+    assert main(["pipeline", "run", *words]) == 0
+    said = capsys.readouterr().err
+    assert "Next:" not in said
+    assert said.splitlines()[-1].startswith(f"report in {page} (")
+    assert page.read_text().startswith("<!doctype html>")
+
+
+def test_a_short_run_is_asked_for_as_such(samples: Path, tmp_path: Path, no_spark: dict[str, Any]) -> None:
+    words = ["--input", str(samples / "java44-txn.pcap"), "--quiet", "--output", str(tmp_path / "o")]
+    assert main(["pipeline", "run", *words]) == 0
+    assert no_spark["brief"] is True
+
+
 def test_the_log_of_a_remote_output_is_none() -> None:
     assert pipeline.log_of("s3://bucket/x") == "/dev/null"
 

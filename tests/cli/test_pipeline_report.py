@@ -18,6 +18,7 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("kcli.pipeline.spark.session", lambda *_, **__: None)
     monkeypatch.setattr("kcli.pipeline.report.open_tables", lambda *_: 2)
+    monkeypatch.setattr("kcli.pipeline.report.stored_bytes", lambda _: 1)
     monkeypatch.setattr("kcli.pipeline.report.ask", lambda _: iter(answers()))
 
 
