@@ -36,6 +36,15 @@ static inline uint64_t kc_map_find(const kc_map *map, uint64_t a, uint64_t b) {
     return 0;
 }
 
+/* Ask for the memory that a search will read. */
+static inline void kc_map_ahead(const kc_map *map, uint64_t a, uint64_t b) {
+    if (map->slots) __builtin_prefetch(&map->slots[kc_mix(a, b) & map->mask]);
+}
+
+static inline void kc_ahead(const void *p, size_t size) {
+    for (size_t at = 0; at < size; at += 64) __builtin_prefetch((const char *)p + at, 1);
+}
+
 static int kc_map_grow_to(kc_map *map, size_t size) {
     kc_map grown = {calloc(size, sizeof(kc_slot)), size - 1, map->used};
     if (!grown.slots) return -1;
@@ -107,17 +116,30 @@ static inline uint64_t kc_hash(const uint8_t *data, size_t size) {
     return kc_mix(hash, word);
 }
 
-/* Texts by number from 1 on; `kind` keeps apart what the bytes alone would not. */
-typedef struct { uint8_t *data; size_t size; uint64_t hash; int kind; } kc_text;
+/* Texts by number from 1 on; `kind` keeps apart what the bytes alone would not. `ends`: their first and last 8 bytes,
+   which is all of a topic id. */
+typedef struct { uint64_t ends[2]; uint8_t *data; size_t size; uint64_t hash; int kind; } kc_text;
 typedef struct { kc_text *texts; uint32_t *table; size_t count, room, mask; } kc_texts;
 
+static inline void kc_ends(uint64_t ends[2], const uint8_t *data, size_t size) {
+    ends[0] = ends[1] = 0;
+    memcpy(&ends[0], data, size < 8 ? size : 8);
+    if (size > 8) memcpy(&ends[1], data + size - 8, 8);
+}
+
+static inline uint64_t kc_text_hash(const uint64_t ends[2], const uint8_t *data, size_t size, int kind) {
+    return size <= 16 ? kc_mix(ends[0] + (uint64_t)kind, ends[1] + size) : kc_mix(kc_hash(data, size), (uint64_t)kind);
+}
+
 static inline uint32_t kc_text_find(const kc_texts *t, const uint8_t *data, size_t size, int kind) {
+    uint64_t ends[2];
     if (!t->table) return 0;
-    uint64_t hash = kc_mix(kc_hash(data, size), (uint64_t)kind);
+    kc_ends(ends, data, size);
+    uint64_t hash = kc_text_hash(ends, data, size, kind);
     for (size_t at = hash & t->mask; t->table[at]; at = (at + 1) & t->mask) {
         const kc_text *text = &t->texts[t->table[at] - 1];
-        if (text->hash == hash && text->size == size && text->kind == kind && !memcmp(text->data, data, size))
-            return t->table[at];
+        if (text->ends[0] != ends[0] || text->ends[1] != ends[1] || text->size != size || text->kind != kind) continue;
+        if (size <= 16 || !memcmp(text->data, data, size)) return t->table[at];
     }
     return 0;
 }
@@ -147,10 +169,12 @@ static uint32_t kc_text_number(kc_texts *t, const uint8_t *data, size_t size, in
     uint8_t *copy = malloc(size ? size : 1);
     if (!copy) return 0;
     memcpy(copy, data, size);
-    uint64_t hash = kc_mix(kc_hash(data, size), (uint64_t)kind);
+    uint64_t ends[2];
+    kc_ends(ends, data, size);
+    uint64_t hash = kc_text_hash(ends, data, size, kind);
     size_t at = hash & t->mask;
     while (t->table[at]) at = (at + 1) & t->mask;
-    t->texts[t->count] = (kc_text){copy, size, hash, kind};
+    t->texts[t->count] = (kc_text){{ends[0], ends[1]}, copy, size, hash, kind};
     t->table[at] = (uint32_t)++t->count;
     return (uint32_t)t->count;
 }

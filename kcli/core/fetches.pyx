@@ -27,6 +27,8 @@ cdef extern from "fetches.h" nogil:
         Text* texts
         size_t count
     uint64_t map_find "kc_map_find"(const Map* map, uint64_t a, uint64_t b)
+    void map_ahead "kc_map_ahead"(const Map* map, uint64_t a, uint64_t b)
+    void ahead "kc_ahead"(const void* p, size_t size)
     int map_put "kc_map_put"(Map* map, uint64_t a, uint64_t b, uint64_t value)
     void map_drop "kc_map_drop"(Map* map, uint64_t a, uint64_t b)
     void map_free "kc_map_free"(Map* map)

@@ -2,6 +2,7 @@
 
 cdef enum:
     BIG_BATCH = 1 << 20   # no batch is bigger than this unless a topic is configured so
+    SEAT_BYTES = 128
 
 MAX_EPOCH = 2**31 - 1
 
@@ -60,22 +61,32 @@ cdef class Kernel(Openings):
                    uint64_t answered, const uint8_t* response, size_t m) except -1:
         cdef Found found
         cdef Counts session
-        cdef Reader r
+        cdef Reader r, told
+        cdef int topics
         if key != FETCH:
             return key < 0 or key > 63 or not self.heard >> key & 1
         if response == NULL or answered < ts or not 0 <= version < VERSIONS or not self.knows(version):
             return False
         memset(&found, 0, sizeof(Found))
         self.serial += 1
-        r.flexible = self.flexible[version]
+        r.flexible = told.flexible = self.flexible[version]
         r.at, r.end = request, request + n
-        if self.opens(&r, version):
-            return self.open(&r, link, link_size, version, ts, request, n, answered, response, m)
-        session = self.read_request(&r, link, link_size, version, ts, &found)
-        if session is None or r.at != r.end:
+        topics = self.read_head(&r, version, found.request)
+        if topics < 0:
             return False
-        r.at, r.end = response, response + m
-        if not self.read_response(&r, session, version, &found) or r.at != r.end or not self.is_steady(session, &found):
+        if self.opener is not None and found.request[SESSION] == 0 and found.request[EPOCH] == 0:
+            r.at = request
+            return self.open(&r, link, link_size, version, ts, request, n, answered, response, m)
+        session = self.due(link, link_size, version, ts, &found)
+        if session is None:
+            return False
+        # The response first: its partitions are far apart in memory, and those of the request pass the time.
+        told.at, told.end = response, response + m
+        if not self.read_response(&told, session, version, &found) or told.at != told.end:
+            return False
+        if not self.read_request(&r, topics, session, version, &found) or r.at != r.end:
+            return False
+        if not self.find_seats(session, &found) or not self.may_pass(session, &found):
             return False
         self.apply(session, ts, n + 4, answered, m + 4, &found)
         return True
@@ -98,41 +109,38 @@ cdef class Kernel(Openings):
             return None
         return session
 
-    cdef Counts read_request(self, Reader* r, const char* link, size_t link_size, int version, uint64_t ts, Found* found):
-        """The session of a request whose partitions may be taken in; they are then in `asked`. None: not the steady way."""
-        cdef Ops* ops = &self.layouts[version][0].levels[0]
-        cdef Counts session = None
-        cdef int64_t count
-        cdef int i
-        if r.end - r.at < 10:
+    cdef Counts due(self, const char* link, size_t link_size, int version, uint64_t ts, Found* found):
+        """The session of a request, if the request's epoch is the one that is due in it; else None."""
+        cdef Counts session
+        if found.request[EPOCH] <= 0:
             return None
-        count = fixed(r.at + 8, 2)
-        r.at += 10
-        if pass_bytes(r, count) or (r.flexible and pass_tags(r, False)):
+        session = self.find(link, link_size, found.request[SESSION])
+        if session is None or session.version_ != version or session.unsure:
             return None
-        for i in range(ops.count):
-            if ops.ops[i].kind == NESTED:
-                if found.request[EPOCH] <= 0:
-                    return None
-                session = self.find(link, link_size, found.request[SESSION])
-                if session is None or session.version_ != version or session.unsure:
-                    return None
-                if found.request[EPOCH] != session.next_epoch or <int64_t>ts < session.answered_ns:
-                    return None
-                found.late = session.late
-                if not self.read_asked(r, session, version, found):
-                    return None
-            elif self.read_op(r, &ops.ops[i], found.request):
-                return None
+        if found.request[EPOCH] != session.next_epoch or <int64_t>ts < session.answered_ns:
+            return None
+        found.late = session.late
         return session
+
+    cdef bint read_request(self, Reader* r, int topics, Counts session, int version, Found* found) except -1:
+        """A request from its topics on, whose partitions are then in `asked`. False: not the steady way."""
+        cdef Ops* ops = &self.layouts[version][0].levels[0]
+        cdef int i
+        if not self.read_asked(r, session, version, found):
+            return False
+        for i in range(topics + 1, ops.count):
+            if self.read_op(r, &ops.ops[i], found.request):
+                return False
+        return True
 
     cdef bint read_asked(self, Reader* r, Counts session, int version, Found* found) except -1:
         cdef Layout* layout = self.layouts[version][0]
         cdef Ops* topic = &layout.levels[1]
-        cdef uint64_t base, seat
+        cdef uint64_t base
         cdef int64_t topics, count, text
         cdef int64_t columns[COLUMNS]
         cdef int64_t i, j
+        cdef Asked* asked
         if length(r, 4, &topics):
             return False
         found.asked_topics = max(0, topics)
@@ -146,32 +154,16 @@ cdef class Kernel(Openings):
             for j in range(count):
                 if self.read_row(r, &layout.levels[2], columns):
                     return False
-                seat = map_find(&session.by_number, base | <uint32_t>columns[INDEX], 0)
-                if seat == 0 or not self.may_ask(session, <Seat><void*>seat, columns, found):
-                    return False
+                asked = &self.asked[found.asked]
+                asked.number = base | <uint32_t>columns[INDEX]
+                asked.position = Position(
+                    columns[OFFSET], columns[OFFSET + 1], <int32_t>columns[OFFSET + 2], <int32_t>columns[OFFSET + 3],
+                    <int32_t>columns[OFFSET + 4],
+                )
+                map_ahead(&session.by_number, asked.number, 0)
+                found.asked += 1
             if r.flexible and pass_tags(r, False):
                 return False
-        return True
-
-    cdef bint may_ask(self, Counts session, Seat seat, int64_t* columns, Found* found) noexcept:
-        """A position that moved, over records that were delivered."""
-        cdef Asked* asked = &self.asked[found.asked]
-        cdef Position* at = &asked.position
-        cdef bint late
-        if seat.asked_in == self.serial or not seat.placed or seat.answered < 0:
-            return False
-        at.offset, at.log_start = columns[OFFSET], columns[OFFSET + 1]
-        at.max_bytes, at.leader_epoch, at.last_fetched_epoch = columns[OFFSET + 2], columns[OFFSET + 3], columns[OFFSET + 4]
-        if same(at, &seat.position):
-            return False
-        if at.offset > seat.position.offset and not seat.delivered and seat.informed:
-            return False
-        late = not session.privileged_ and seat.behind_at(columns[OFFSET], found.request[ISOLATION])
-        found.late += <int>late - <int>seat.late
-        seat.will_be_late = late
-        seat.asked_in = self.serial
-        asked.seat = <void*>seat
-        found.asked += 1
         return True
 
     cdef bint read_response(self, Reader* r, Counts session, int version, Found* found) except -1:
@@ -195,11 +187,12 @@ cdef class Kernel(Openings):
     cdef bint read_told(self, Reader* r, Counts session, int version, Found* found) except -1:
         cdef Layout* layout = self.layouts[version][1]
         cdef Ops* topic = &layout.levels[1]
-        cdef uint64_t base, seat
+        cdef uint64_t base
         cdef int64_t topics, count, text
         cdef int64_t columns[COLUMNS]
         cdef int64_t i, j
         cdef bint shared
+        cdef Told* told
         if length(r, 4, &topics):
             return False
         found.told_topics = max(0, topics)
@@ -212,34 +205,74 @@ cdef class Kernel(Openings):
             if count > r.end - r.at or self.need_told(found.told + max(0, count)):
                 return False
             for j in range(count):
-                if self.read_row(r, &layout.levels[2], columns):
+                if self.read_row(r, &layout.levels[2], columns) or columns[ERROR] or columns[PREFERRED] >= 0:
                     return False
-                seat = map_find(&session.by_number, base | <uint32_t>columns[INDEX], 0)
-                if seat == 0 or not self.may_tell(session, <Seat><void*>seat, base | <uint32_t>columns[INDEX], shared, columns, found):
-                    return False
+                told = &self.told[found.told]
+                told.number, told.shared, told.size = base | <uint32_t>columns[INDEX], shared, columns[RECORDS]
+                told.high, told.stable, told.start = columns[HIGH], columns[STABLE], columns[START]
+                map_ahead(&session.by_number, told.number, 0)
+                found.told += 1
             if r.flexible and pass_tags(r, False):
                 return False
         return True
 
-    cdef bint may_tell(self, Counts session, Seat seat, uint64_t number, bint shared, int64_t* columns, Found* found) except -1:
-        """News of a partition, without an error or a redirection, and none that was kept back before."""
-        cdef Told* told = &self.told[found.told]
-        cdef int64_t size = max(<int64_t>0, columns[RECORDS])
-        if seat.told_in == self.serial or not seat.informed or columns[ERROR] or columns[PREFERRED] >= 0:
+    # Judging: in passes, each of which asks ahead for the memory that the next one needs
+
+    cdef bint find_seats(self, Counts session, Found* found) noexcept:
+        """Whether all partitions are the session's."""
+        cdef size_t i
+        for i in range(found.told):
+            self.told[i].seat = seat_ahead(&session.by_number, self.told[i].number)
+            if self.told[i].seat == NULL:
+                return False
+        for i in range(found.asked):
+            self.asked[i].seat = seat_ahead(&session.by_number, self.asked[i].number)
+            if self.asked[i].seat == NULL:
+                return False
+        return True
+
+    cdef bint may_pass(self, Counts session, Found* found) except -1:
+        cdef size_t i
+        for i in range(found.asked):
+            if not self.may_ask(session, &self.asked[i], found):
+                return False
+        for i in range(found.told):
+            if not self.may_tell(session, &self.told[i], found):
+                return False
+        return self.is_steady(session, found)
+
+    cdef bint may_ask(self, Counts session, Asked* asked, Found* found) noexcept:
+        """A position that moved, over records that were delivered."""
+        cdef Seat seat = <Seat>asked.seat
+        cdef Position* at = &asked.position
+        cdef bint late
+        if seat.asked_in == self.serial or not seat.placed or seat.answered < 0:
             return False
-        if not size and columns[HIGH] == seat.high and columns[START] == seat.start:
+        if same(at, &seat.position):
             return False
-        if shared and columns[HIGH] > seat.high and seat.high >= 0 and seat.answered != session.fetches and session.quiet_since:
+        if at.offset > seat.position.offset and not seat.delivered and seat.informed:
+            return False
+        late = not session.privileged_ and seat.behind_at(at.offset, found.request[ISOLATION])
+        found.late += <int>late - <int>seat.late
+        seat.will_be_late = late
+        seat.asked_in = self.serial
+        return True
+
+    cdef bint may_tell(self, Counts session, Told* told, Found* found) except -1:
+        """News of a partition, and none that was kept back before."""
+        cdef Seat seat = <Seat>told.seat
+        if seat.told_in == self.serial or not seat.informed:
+            return False
+        if not told.size and told.high == seat.high and told.start == seat.start:
+            return False
+        if told.shared and told.high > seat.high and seat.high >= 0 and seat.answered != session.fetches and session.quiet_since:
             if seat.mark == 0:
-                seat.mark = self.marks.place(session.server_, number)
+                seat.mark = self.marks.place(session.server_, told.number)
             if self.marks.moved_past_at(seat.mark, seat.high, session.quiet_since) >= 0:
                 return False
         seat.told_in = self.serial
         found.told_late += seat.will_be_late if seat.asked_in == self.serial else seat.late
-        found.records += size
-        told.seat, told.number, told.size, told.shared = <void*>seat, number, size, shared
-        told.high, told.stable, told.start = columns[HIGH], columns[STABLE], columns[START]
-        found.told += 1
+        found.records += told.size
         return True
 
     cdef bint is_steady(self, Counts session, Found* found) noexcept:
@@ -307,6 +340,14 @@ cdef class Kernel(Openings):
         all_ = count_bytes(session.topics, session.sizes[5])
         session.full_response_bytes += m + session.response_cost + all_ - found.told_cost - count_bytes(found.told_topics, session.sizes[5])
         return 0
+
+
+cdef inline void* seat_ahead(const Map* seats, uint64_t number) noexcept:
+    """A partition's Seat, on its way into the cache; NULL when it has none."""
+    cdef void* seat = <void*>map_find(seats, number, 0)
+    if seat != NULL:
+        ahead(seat, SEAT_BYTES)
+    return seat
 
 
 cdef inline bint same(const Position* one, const Position* other) noexcept:

@@ -41,24 +41,22 @@ cdef class Openings(Tables):
         free(self.asked)
         free(self.told)
 
-    cdef bint opens(self, Reader* r, int version) noexcept:
-        """Whether a request asks for a session and closes none; the reader stays where it is."""
+    cdef int read_head(self, Reader* r, int version, int64_t* columns) noexcept:
+        """A request up to its topics; their place among its fields, -1 where it can't be read."""
         cdef Ops* ops = &self.layouts[version][0].levels[0]
-        cdef Reader ahead = r[0]
-        cdef int64_t columns[COLUMNS]
         cdef int i
-        if self.opener is None or ahead.end - ahead.at < 10:
-            return False
-        i = <int>fixed(ahead.at + 8, 2)
-        ahead.at += 10
-        if pass_bytes(&ahead, i) or (ahead.flexible and pass_tags(&ahead, False)):
-            return False
+        if r.end - r.at < 10:
+            return -1
+        i = <int>fixed(r.at + 8, 2)
+        r.at += 10
+        if pass_bytes(r, i) or (r.flexible and pass_tags(r, False)):
+            return -1
         for i in range(ops.count):
             if ops.ops[i].kind == NESTED:
-                return columns[SESSION] == 0 and columns[EPOCH] == 0
-            if self.read_op(&ahead, &ops.ops[i], columns):
-                return False
-        return False
+                return i
+            if self.read_op(r, &ops.ops[i], columns):
+                return -1
+        return -1
 
     cdef bint open(self, Reader* r, const char* link, size_t link_size, int version, uint64_t ts, const uint8_t* request, size_t n,
                    uint64_t answered, const uint8_t* response, size_t m) except -1:
@@ -96,15 +94,11 @@ cdef class Openings(Tables):
     cdef bint read_opening(self, Reader* r, int version, Found* found, dict topics) except -1:
         cdef Layout* layout = self.layouts[version][0]
         cdef Ops* ops = &layout.levels[0]
-        cdef int i, size = <int>fixed(r.at + 8, 2)
-        r.at += 10
-        if pass_bytes(r, size) or (r.flexible and pass_tags(r, False)):
+        cdef int i, at = self.read_head(r, version, found.request)
+        if at < 0 or not self.opening_rows(r, layout, found, topics):
             return False
-        for i in range(ops.count):
-            if ops.ops[i].kind == NESTED:
-                if not self.opening_rows(r, layout, found, topics):
-                    return False
-            elif ops.ops[i].kind == TAGS:
+        for i in range(at + 1, ops.count):
+            if ops.ops[i].kind == TAGS:
                 if read_replica(r, &found.request[REPLICA]):
                     return False
             elif self.read_op(r, &ops.ops[i], found.request):

@@ -41,9 +41,10 @@ cdef struct Op:
     int kind, width, column
 
 
+# fixed: how many in front are of fixed width; front: their bytes.
 cdef struct Ops:
     Op* ops
-    int count
+    int count, fixed, front
 
 
 # One side: message, topic, partition.
@@ -64,10 +65,21 @@ cdef int make_ops(Ops* made, list fields) except -1:
         raise MemoryError
     for i, (kind, width, column) in enumerate(fields):
         made.ops[i] = Op(kind, width, column)
+        if kind == FIXED and made.fixed == i:
+            made.fixed += 1
+            made.front += width
     return 0
 
 
 cdef inline int varint(Reader* r, uint64_t* value) noexcept:
+    if r.at < r.end and r.at[0] < 0x80:
+        value[0] = r.at[0]
+        r.at += 1
+        return 0
+    return long_varint(r, value)
+
+
+cdef int long_varint(Reader* r, uint64_t* value) noexcept:
     cdef int shift = 0
     cdef uint8_t byte
     value[0] = 0
@@ -104,8 +116,15 @@ cdef inline int pass_bytes(Reader* r, int64_t count) noexcept:
     return 0
 
 
-cdef int pass_tags(Reader* r, bint none) noexcept:
+cdef inline int pass_tags(Reader* r, bint none) noexcept:
     """Tagged fields; with `none` there must be none that could matter."""
+    if r.at < r.end and r.at[0] == 0:
+        r.at += 1
+        return 0
+    return pass_some_tags(r, none)
+
+
+cdef int pass_some_tags(Reader* r, bint none) noexcept:
     cdef uint64_t count, tag, size
     cdef uint64_t i
     if varint(r, &count) or (none and count):

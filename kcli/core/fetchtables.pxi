@@ -107,15 +107,21 @@ cdef class Tables(Sink):
             columns[op.column] = count if count > 0 else 0
         return pass_bytes(r, count)
 
-    cdef int read_row(self, Reader* r, Ops* ops, int64_t* columns) noexcept:
+    cdef inline int read_row(self, Reader* r, Ops* ops, int64_t* columns) noexcept:
         cdef int i
         cdef Op* op
-        for i in range(ops.count):
+        if r.end - r.at < ops.front:
+            return -1
+        for i in range(ops.fixed):
             op = &ops.ops[i]
-            if op.kind == FIXED and r.end - r.at >= op.width:
-                if op.column >= 0:
-                    columns[op.column] = fixed(r.at, op.width)
-                r.at += op.width
+            if op.column >= 0:
+                columns[op.column] = fixed(r.at, op.width)
+            r.at += op.width
+        for i in range(ops.fixed, ops.count):
+            op = &ops.ops[i]
+            if op.kind == TAGS:
+                if pass_tags(r, op.column > 0):
+                    return -1
             elif self.read_op(r, op, columns):
                 return -1
         return 0
