@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -134,6 +134,10 @@ class Broker:
                 self.retain()
 
     # --- what others ask
+
+    def cue(self) -> Awaitable[None] | None:
+        """What the fetch that came just now is to wait for before anything is looked at; None: nothing."""
+        return None
 
     def now(self) -> int:
         """ms since 1970."""

@@ -17,7 +17,7 @@ from kcli.broker.topics import Key
 from kcli.broker.waiting import Watch
 from kcli.sessions.values import Position, Result
 
-__all__ = ["NO_LIMIT", "Conversation", "Records", "Work", "positions", "undisturbed"]
+__all__ = ["NO_LIMIT", "Conversation", "Records", "Work", "positions", "replica_of", "undisturbed"]
 
 NO_LIMIT = (1 << 31) - 1
 NEWEST_MAGIC = 2
@@ -48,6 +48,13 @@ def positions(
             index, where = position(each)
             made[name, index] = where
     return made
+
+
+def replica_of(body: Mapping[str, Any]) -> int:
+    """The node that asks, -1 for a consumer."""
+    state = body.get("replicaState")
+    replica: int = state["replicaId"] if state else body.get("replicaId", -1)
+    return replica
 
 
 @contextmanager
@@ -82,7 +89,7 @@ class Work:
         self.call, self.conversation, self.encode, self.by_id = call, conversation, encode, by_id
         body, most = call.body, call.broker.configs.int("fetch.max.bytes")
         wanted = min(body.get("maxBytes", NO_LIMIT), most) if whole_first else NO_LIMIT
-        self.limits = Limits(wanted, whole_first, body.get("isolationLevel") == 1)
+        self.limits = Limits(wanted, whole_first, body.get("isolationLevel") == 1, replica_of(body) >= 0)
         self.min_bytes = min(body["minBytes"], most)
         self.max_wait = max_wait_ms / 1000
         self.reads: dict[Key, Read] = {}
@@ -90,8 +97,17 @@ class Work:
         self.remote = False
 
     def begin(self) -> Answer | Awaitable[Answer]:
+        cue = self.call.broker.cue()
+        if cue is not None:
+            return self.answer_at(cue)
         self.look()
         return self.wait() if self.remote or not self.is_done() else self.encode(self.reads)
+
+    async def answer_at(self, cue: Awaitable[None]) -> Answer:
+        """Answer when told to, with what there is then."""
+        await cue
+        self.look()
+        return self.encode(self.reads)
 
     def look(self) -> None:
         """Read what may have something to tell."""

@@ -1,20 +1,27 @@
 """What a capture says of a cluster: its topics, leaders and, as far as they were seen, the records in them.
 
-Names, ids and leaders come from Metadata, DescribeTopicPartitions and CreateTopics; record batches from Fetch
-responses, at their offsets and as they were stored, and from Produce requests whose response says where they came to
-be; the ends of a log from watermarks and ListOffsets. Bytes of batches wait in a temporary file: memory holds their
-places only.
+Names, ids and leaders come from Metadata, DescribeTopicPartitions and CreateTopics, leaders also from what Fetch and
+Produce answers tell of them (KIP-951); record batches from Fetch responses, at their offsets and as they were stored,
+and from Produce requests whose response says where they came to be; the ends of a log from watermarks and ListOffsets.
+Bytes of batches wait in a temporary file: memory holds their places only.
 """
 
 from __future__ import annotations
 
 import tempfile
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from kcli.broker.storage.incoming import Incoming, RefusedError, numbered, read_incoming, stamped, stored
+from kcli.broker.addresses import Addresses
+from kcli.broker.conversion import newest_magic
+from kcli.broker.session_slots import Place, SessionSlots
+from kcli.broker.storage.incoming import LONGEST_SET, Incoming, RefusedError, numbered, read_incoming, stamped, stored
 from kcli.capture.events import Exchange
+from kcli.errors import InputError
+from kcli.records import kernels
+from kcli.sessions.trace import SESSIONS_SINCE, Key, topic_of
 
 __all__ = ["History", "SeenPartition", "SeenTopic"]
 
@@ -23,45 +30,66 @@ NO_ID = "A" * 22
 RAFT_TOPICS = frozenset(["__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"])
 LATEST, EARLIEST = -1, -2
 LONGEST = (1 << 31) - 1
+NEWEST = 1 << 15
+NEWEST_MAGIC = 2
 
 
 class Spooled(NamedTuple):
-    """A batch in the temporary file. first, last: its offsets, as far as its header says."""
+    """A batch in the temporary file. first, last: its offsets; certain: this is how it was stored."""
 
     first: int
     last: int
     magic: int
     position: int
     size: int
+    certain: bool
+
+
+class Span(NamedTuple):
+    """Offsets of the records that one answer has of a partition: the first, and the one after the last."""
+
+    first: int
+    end: int
 
 
 @dataclass
 class SeenPartition:
-    """start, end: the offsets the log is known to have; told: the first (high watermark, last stable offset) a fetcher
-    was told; batches: by magic and last offset.
+    """start, end: the offsets the log is known to have in the end; earliest: its first start.
+
+    leaders: by leader epoch; replicas: nodes that hold it, as far as that was told; batches: by magic and last offset
     """
 
-    leader: int = -1
-    epoch: int = 0
     start: int = 0
     end: int = 0
-    told: tuple[int, int] | None = None
+    earliest: int | None = None
+    leaders: dict[int, int] = field(default_factory=dict)
+    replicas: tuple[int, ...] = ()
     batches: dict[tuple[int, int], Spooled] = field(default_factory=dict)
 
+    @property
+    def epoch(self) -> int:
+        """The last leader epoch."""
+        return max(self.leaders, default=0)
+
+    @property
+    def leader(self) -> int:
+        """Who leads in the end, -1 where nothing tells."""
+        return self.leaders.get(self.epoch, -1)
+
+    def lead(self, epoch: int, node: int) -> None:
+        """A node leads from this epoch on."""
+        if node >= 0 and epoch >= 0:
+            self.leaders[epoch] = node
+
     def in_order(self) -> Iterator[Spooled]:
-        """The batches that make up the log. Where old clients were given the same records in an older magic, the
-        newer one counts: it is how they were stored."""
+        """The batches that make up the log. Where the same records came in several forms (to old clients in an older
+        magic, or one by one), the one counts that is certain, else the newest magic."""
         chosen: list[Spooled] = []
-        covered: list[tuple[int, int]] = []
-        for each in sorted(self.batches.values(), key=lambda one: (-one.magic, one.first)):
-            if not any(first <= each.last and each.first <= last for first, last in covered[-1:] or ()):
-                chosen.append(each)
-                covered.append((each.first, each.last))
-        end = -1
-        for each in sorted(chosen, key=lambda one: (one.first, -one.magic)):
-            if each.first > end:
-                yield each
-                end = each.last
+        for each in sorted(self.batches.values(), key=lambda one: (not one.certain, -one.magic, one.first)):
+            at = bisect_left(chosen, each.first, key=lambda one: one.last)
+            if at == len(chosen) or chosen[at].first > each.last:
+                chosen.insert(at, each)
+        yield from chosen
 
 
 @dataclass
@@ -75,24 +103,36 @@ class SeenTopic:
 
 
 class History:
-    """nodes: ids of the brokers seen; granted: whether any fetch session was granted, None as long as nobody asked."""
+    """addresses: the brokers seen, and where they listen; sessions: the fetch sessions of each address; spans: of the
+    answers to fetches, by partition as they name it."""
 
     def __init__(self) -> None:
-        self.nodes: set[int] = set()
-        self.granted: bool | None = None
+        self.addresses = Addresses()
+        self.sessions: dict[str, SessionSlots] = {}
+        self.spans: dict[Place, dict[Key, Span]] = {}
         self.names: dict[str, str] = {}
         self.topics: dict[str, SeenTopic] = {}
         self.spool = tempfile.TemporaryFile(prefix="kcli-rebuild-")  # noqa: SIM115  closed by `close`
         self._spooled = 0
 
+    @property
+    def slots(self) -> int | None:
+        """How many fetch sessions a broker had room for; None: always enough."""
+        return max((each.slots for each in self.sessions.values() if each.slots is not None), default=None)
+
     @classmethod
-    def of(cls, exchanges: Iterable[object]) -> History:
-        """From the items that `kcli.capture.exchanges.read` gives, in their order."""
+    def of(cls, exchanges: Iterable[object], problem: Callable[[InputError], None] | None = None) -> History:
+        """From the items that `kcli.capture.exchanges.read` gives, in order; problem: gets what ends them early."""
         made = cls()
         try:
             for item in exchanges:
                 if isinstance(item, Exchange):
                     made.add(item)
+        except InputError as error:
+            if problem is None:
+                made.close()
+                raise
+            problem(error)
         except BaseException:
             made.close()
             raise
@@ -101,9 +141,16 @@ class History:
 
     def add(self, item: Exchange) -> None:
         """Take in what an exchange says; nothing where it was not answered, or can't be read."""
-        take = TAKE.get(item.api_key)
-        if take is not None and item.request is not None and item.response is not None:
-            take(self, item.request, item.response)
+        if not self.addresses.concerns(item.api_key) and item.api_key not in (FETCH, *TAKE):
+            return
+        if item.request is None or item.response is None:
+            return
+        self.addresses.take(item.api_key, item.request, item.response)
+        if item.api_key in TAKE:
+            TAKE[item.api_key](self, item.request, item.response)
+        if item.api_key == FETCH:
+            self.take_fetch(item.request, item.response, item.api_version)
+            self.take_fetch_place(item)
 
     def topic(self, row: Mapping[str, Any]) -> SeenTopic | None:
         """The topic that a row of a message is about, by id or by name."""
@@ -126,16 +173,30 @@ class History:
             if seen is not None:
                 merge(self.topics[name], seen)
 
+    def find(self, key: Key) -> SeenPartition:
+        """A partition, by its topic's name or id; an unknown one is empty."""
+        topic = self.topics.get(self.names.get(key[0], key[0]))
+        return topic.partitions.get(key[1]) or SeenPartition() if topic is not None else SeenPartition()
+
+    def uncertain(self) -> list[str]:
+        """Partitions ("topic[0]") whose records were seen in an old magic only, and may have been stored in a newer."""
+        return sorted(
+            f"{topic.name}[{index}]"
+            for topic in self.topics.values()
+            for index, each in topic.partitions.items()
+            if any(one.magic < NEWEST_MAGIC and not one.certain for one in each.in_order())
+        )
+
     # --- batches
 
-    def keep(self, partition: SeenPartition, batches: Iterable[tuple[Incoming, bytes]]) -> None:
+    def keep(self, partition: SeenPartition, batches: Iterable[tuple[Incoming, bytes]], certain: int = -1) -> None:
+        """Spool batches; certain: the newest magic of which it is certain that they were stored in it."""
         for each, data in batches:
-            first, last = (int.from_bytes(data[:8], "big"),) * 2
-            if each.head.magic == 2:
-                last = first + each.head.last_offset - each.head.base_offset
-            place = (each.head.magic, last)
-            if place not in partition.batches:
-                partition.batches[place] = Spooled(first, last, each.head.magic, self._spooled, len(data))
+            first, last = offsets_of(each, data)
+            known = partition.batches.get((each.head.magic, last))
+            spooled = Spooled(first, last, each.head.magic, self._spooled, len(data), each.head.magic <= certain)
+            if known is None or (spooled.certain and not known.certain):
+                partition.batches[each.head.magic, last] = spooled
                 self.spool.seek(self._spooled)
                 self._spooled += self.spool.write(data)
             partition.end = max(partition.end, last + 1)
@@ -150,7 +211,6 @@ class History:
     # --- one method for each kind of exchange
 
     def take_metadata(self, _request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
-        self.nodes.update(each["nodeId"] for each in response.get("brokers") or ())
         for row in response["topics"]:
             if row["errorCode"] or not row.get("name"):
                 continue
@@ -160,32 +220,60 @@ class History:
             seen = self.topics.setdefault(row["name"], SeenTopic(row["name"]))
             for each in row["partitions"]:
                 partition = seen.partition(each["partitionIndex"])
-                if each["leaderId"] >= 0:
-                    partition.leader = each["leaderId"]
-                partition.epoch = max(partition.epoch, each.get("leaderEpoch", 0))
+                partition.lead(each.get("leaderEpoch", 0), each["leaderId"])
+                partition.replicas = tuple(each.get("replicaNodes") or partition.replicas)
 
     def take_created(self, _request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
         for row in response["topics"]:
             if not row["errorCode"] and row.get("topicId", NO_ID) != NO_ID:
                 self.names[row["topicId"]] = row["name"]
 
-    def take_fetch(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
-        if request.get("sessionEpoch", -1) == 0 and not response.get("errorCode"):
-            self.granted = bool(self.granted or response["sessionId"])
+    def take_fetch(self, request: Mapping[str, Any], response: Mapping[str, Any], version: int = NEWEST) -> None:
+        refused = {
+            (topic_of(row), each["partitionIndex"])
+            for row in response["responses"]
+            for each in row["partitions"]
+            if each["errorCode"]
+        }
+        for row in request.get("topics", ()) if not response.get("errorCode") else ():
+            seen = self.topic(row)
+            for each in row["partitions"] if seen is not None else ():
+                if (topic_of(row), each["partition"]) not in refused:
+                    partition = seen.partition(each["partition"])  # type: ignore[union-attr]
+                    partition.end = max(partition.end, each["fetchOffset"])
         for row in response["responses"]:
             seen = self.topic(row)
             for each in row["partitions"] if seen is not None else ():
                 partition = seen.partition(each["partitionIndex"])  # type: ignore[union-attr]
+                take_hint(partition, each)
                 if not each["errorCode"]:
-                    self.take_fetched(partition, each)
+                    self.take_fetched(partition, each, version)
 
-    def take_fetched(self, partition: SeenPartition, row: Mapping[str, Any]) -> None:
-        high = row["highWatermark"]
-        if high >= 0:
-            partition.told = partition.told or (high, row.get("lastStableOffset", high))
-            partition.end = max(partition.end, high)
-        partition.start = max(partition.start, row.get("logStartOffset", 0))
-        self.keep(partition, ((each, bytes(each.data)) for each in stored(row.get("records") or b"")))
+    def take_fetched(self, partition: SeenPartition, row: Mapping[str, Any], version: int) -> None:
+        partition.end = max(partition.end, row["highWatermark"])
+        start = row.get("logStartOffset", -1)
+        if start >= 0:
+            partition.start = max(partition.start, start)
+            partition.earliest = start if partition.earliest is None else min(partition.earliest, start)
+        batches = ((each, bytes(each.data)) for each in stored(row.get("records") or b""))
+        self.keep(partition, batches, certain_magic(version))
+
+    def take_fetch_place(self, item: Exchange) -> None:
+        """What counts for one fetch rather than for the cluster: its session, and how far its records go."""
+        request, response = item.request, item.response
+        assert request is not None and response is not None
+        place = Place(item.connection, item.correlation_id, item.request_ns)
+        if item.api_version >= SESSIONS_SINCE:
+            slots = self.sessions.setdefault(item.link.server, SessionSlots())
+            slots.take(place, item.response_ns or item.request_ns, request, response)
+        spans = {
+            (topic_of(row), each["partitionIndex"]): span
+            for row in response["responses"]
+            for each in row["partitions"]
+            if (span := span_of(each.get("records") or b"")) is not None
+        }
+        if spans:
+            self.spans[place] = spans
 
     def take_produce(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
         answers = {}
@@ -196,6 +284,7 @@ class History:
             seen = self.topic(row)
             for each in row["partitionData"] if seen is not None else ():
                 answer = answers.get((row.get("topicId"), row.get("name"), each["index"]))
+                take_hint(seen.partition(each["index"]), answer or {})  # type: ignore[union-attr]
                 if answer is not None and not answer["errorCode"] and answer["baseOffset"] >= 0:
                     self.take_produced(seen.partition(each["index"]), each["records"] or b"", answer)  # type: ignore[union-attr]
 
@@ -234,7 +323,6 @@ class History:
 
 TAKE: Mapping[int, Callable[[History, Mapping[str, Any], Mapping[str, Any]], None]] = {
     PRODUCE: History.take_produce,
-    FETCH: History.take_fetch,
     LIST_OFFSETS: History.take_offsets,
     METADATA: History.take_metadata,
     CREATE_TOPICS: History.take_created,
@@ -242,10 +330,51 @@ TAKE: Mapping[int, Callable[[History, Mapping[str, Any], Mapping[str, Any]], Non
 }
 
 
+def take_hint(partition: SeenPartition, row: Mapping[str, Any]) -> None:
+    """Who leads, told along with an error (KIP-951)."""
+    hint = row.get("currentLeader")
+    if hint:
+        partition.lead(hint["leaderEpoch"], hint["leaderId"])
+
+
+def certain_magic(version: int) -> int:
+    """The newest magic that a fetch of this version gets for no other reason than that it is stored so: the newest that
+    it knows may be what newer ones were converted to."""
+    newest = newest_magic(version)
+    return newest if newest == NEWEST_MAGIC else newest - 1
+
+
+def offsets_of(each: Incoming, data: bytes) -> tuple[int, int]:
+    """The first and the last offset of a batch, of what it wraps where it is a message that does."""
+    head, last = each.head, int.from_bytes(data[:8], "big")
+    if head.magic == 2:
+        return last, last + head.last_offset - head.base_offset
+    if not head.codec or head.payload is None:
+        return last, last
+    from kcli.records.codecs import decompress
+
+    try:
+        inner = bytes(decompress(head.codec, head.payload, head.magic, LONGEST_SET))
+    except InputError:
+        return last, last
+    rows, _, _ = kernels.records.frames(inner, 0, False)
+    return (last - rows[-1][4] + rows[0][4] if rows else last), last
+
+
+def span_of(records: bytes) -> Span | None:
+    batches = list(stored(records)) if records else []
+    if not batches:
+        return None
+    first, last = batches[0].head, batches[-1].head
+    return Span(first.base_offset, (last.last_offset if last.magic == 2 else last.base_offset) + 1)
+
+
 def merge(into: SeenTopic, other: SeenTopic) -> None:
     for index, each in other.partitions.items():
         known = into.partition(index)
         known.start, known.end = max(known.start, each.start), max(known.end, each.end)
-        known.epoch = max(known.epoch, each.epoch)
-        known.told = known.told or each.told
-        known.batches = each.batches | known.batches
+        starts = [start for start in (known.earliest, each.earliest) if start is not None]
+        known.earliest = min(starts, default=None)
+        known.leaders = each.leaders | known.leaders
+        known.replicas = known.replicas or each.replicas
+        known.batches = known.batches | each.batches

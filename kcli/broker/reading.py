@@ -7,7 +7,7 @@
 * Remote storage is read for one partition a fetch (KAFKA-14915), with its own max_bytes where the fetcher gives one
   (KIP-1018); others that are remote have to wait for their turn.
 * A consumer sees what is below the high watermark; read_committed below the last stable offset, with the aborted
-  transactions of that range.
+  transactions of that range. A follower sees all there is.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from kcli.broker.codes import error_code
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import Aborted
 from kcli.broker.storage.segment import Slice
-from kcli.broker.topics import Key, Partition, Topics
+from kcli.broker.topics import Key, Partition, Shown, Topics
 from kcli.sessions.values import Position, Result
 from kcli.snapshots.names import SnapshotId
 
 __all__ = ["Limits", "Read", "Reader"]
 
-FENCED, UNKNOWN_EPOCH = error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_LEADER_EPOCH")
-NOT_LEADER, OUT_OF_RANGE = error_code("NOT_LEADER_OR_FOLLOWER"), error_code("OFFSET_OUT_OF_RANGE")
+OUT_OF_RANGE = error_code("OFFSET_OUT_OF_RANGE")
 UNKNOWN_TOPIC, UNKNOWN_ID = error_code("UNKNOWN_TOPIC_OR_PARTITION"), error_code("UNKNOWN_TOPIC_ID")
 STORAGE_ERROR = error_code("KAFKA_STORAGE_ERROR")
 NO_ID = "A" * 22
@@ -52,12 +51,17 @@ NOTHING = Read(Result(0, 0, 0))
 
 class Limits(NamedTuple):
     """max_bytes: of the whole response; whole_first: KIP-74's rule holds; committed: only below the last stable
-    offset.
+    offset; follower: up to the end, however high the watermark is.
     """
 
     max_bytes: int
     whole_first: bool
     committed: bool
+    follower: bool = False
+
+    def end(self, shown: Shown) -> int:
+        """Where to stop in a partition."""
+        return shown.end if self.follower else shown.stable if self.committed else shown.high
 
 
 def refused(code: int, partition: Partition | None = None) -> Read:
@@ -84,10 +88,8 @@ class Reader:
         partition = self.topics.find(key, self.by_id)
         if partition is None:
             return refused(UNKNOWN_ID if self.by_id and key[0] not in self.topics.by_id else UNKNOWN_TOPIC)
-        if partition.leader != self.node_id:
-            return refused(NOT_LEADER, partition)
-        if 0 <= position.leader_epoch != partition.epoch:
-            return refused(FENCED if position.leader_epoch < partition.epoch else UNKNOWN_EPOCH, partition)
+        if code := partition.refusal(self.node_id, position.leader_epoch):
+            return refused(code, partition)
         try:
             return self.read_leader(partition, position)
         except OSError:
@@ -98,9 +100,9 @@ class Reader:
         if log is None:
             if position.fetch_offset != 0:
                 return refused(OUT_OF_RANGE, partition)
-            return NOTHING
-        start, offset = log.start_offset, position.fetch_offset
-        high, stable = partition.shown(log)
+            return NOTHING if partition.visible is None else Read(Result(*partition.visible[:3]), partition=partition)
+        shown, offset = partition.shown(log), position.fetch_offset
+        high, stable, start, _ = shown
         needed = self.needed_snapshot(partition, position, start)
         if needed is not None:
             return Read(Result(high, stable, start, diverging=True), partition=partition, snapshot=needed)
@@ -111,7 +113,7 @@ class Reader:
                 return Read(result, diverging=diverging, partition=partition)
         if not start <= offset <= log.end_offset:
             return refused(OUT_OF_RANGE, partition)
-        limit = stable if self.limits.committed else high
+        limit = self.limits.end(shown)
         records = self.read_records(log, position, limit) if offset < limit else None
         size = records.size if records else 0
         result = Result(high, stable, start, size, more=not size and offset < limit)

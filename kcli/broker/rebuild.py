@@ -1,23 +1,24 @@
 """A broker rebuilt from a capture: the topics, ids, leaders and records that were seen in it, at their offsets.
 
 Offsets that the capture tells of but whose records it does not show are there all the same, as batches without records
-(compaction leaves such ones, too). What was produced in the course of the capture can be held back: `staged` shows each
-partition as the first fetch saw it, and `reveal` goes on from there, as a replay does before each of its fetches.
+(compaction leaves such ones, too). Staged, the broker goes through the capture once more with those who fetch from it
+(`staging`); else it stands as the captured ones stood in the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from kcli.broker.broker import Broker
 from kcli.broker.history import History, SeenPartition, SeenTopic
+from kcli.broker.staging import Stage
 from kcli.broker.storage.incoming import stored
 from kcli.broker.storage.log import Log
 from kcli.broker.topics import Partition, new_topic_id
 from kcli.capture import exchanges
+from kcli.errors import InputError
 from kcli.records import kernels
-from kcli.sessions.trace import FetchExchange
 
 __all__ = ["RebuiltBroker", "rebuild"]
 
@@ -31,32 +32,41 @@ def rebuild(
     ports: Sequence[int] = (),
     dialect: str | None = None,
     staged: bool = False,
+    problem: Callable[[InputError], None] | None = None,
     **options: Any,
 ) -> RebuiltBroker:
     """The broker (not started yet) of the capture in these files; options: as Broker takes them.
 
-    InputError: a file that is no capture, or holds nothing of a cluster.
+    problem: gets what is wrong with a file that can be read in part. InputError: a file that is no capture, or without
+    `problem` one that is damaged.
     """
-    history = History.of(exchanges.read(paths, ports=ports, dialect=dialect))
+    history = History.of(exchanges.read(paths, ports=ports, dialect=dialect), problem)
     return RebuiltBroker(history, staged=staged, dialect=dialect, **options)
 
 
 class RebuiltBroker(Broker):
-    """A broker that begins with what a history holds. staged: partitions show only what was told first (`reveal`)."""
+    """A broker that begins with what a history holds. staged: its fetches are answered as its `stage` tells."""
 
     def __init__(self, history: History, *, staged: bool = False, **options: Any) -> None:
         config = dict(options.pop("config", None) or {})
-        if history.granted is False:
-            # Everybody who asked for a session went without: the captured broker had no slots.
-            config.setdefault(SLOTS, "0")
-        super().__init__(config=config, node_ids=sorted(history.nodes) or None, **options)
-        self.history, self.staged = history, staged
+        if history.slots is not None:
+            config.setdefault(SLOTS, str(history.slots))
+        super().__init__(config=config, node_ids=sorted(history.addresses.nodes) or None, **options)
+        self.history = history
+        self.stage = Stage(self)
+        self.staged = staged
 
     async def start(self) -> None:
         await super().start()
         for seen in self.history.topics.values():
             self._fill_topic(seen)
         self.history.close()
+
+    def now(self) -> int:
+        return self.stage.ns // 1_000_000 if self.staged and self.stage.ns else super().now()
+
+    def cue(self) -> Awaitable[None] | None:
+        return self.stage.cue() if self.staged else None
 
     def _fill_topic(self, seen: SeenTopic) -> None:
         if not seen.partitions or seen.name in self.topics.by_name:
@@ -75,30 +85,17 @@ class RebuiltBroker(Broker):
         if not seen.end:
             return
         log = partition.made_log()
+        # What is not known is of the epoch of what comes next, so that no log seems to part from another there.
+        epoch = min(seen.leaders, default=0)
         for each in seen.in_order():
-            fill_gap(log, each.first if each.magic == 2 else min(each.first, log.end_offset), partition.epoch)
-            log.append_stored(stored(self.history.read(each)))
-        fill_gap(log, seen.end, partition.epoch)
-        if seen.start > log.start_offset:
-            log.start_offset = min(seen.start, log.end_offset)
-        if self.staged and seen.told is not None and seen.told[0] < log.end_offset:
-            partition.visible = seen.told
-
-    def reveal(self, fetch: FetchExchange) -> None:
-        """Show what the broker knew when it answered this captured fetch (no less than before)."""
-        for (topic, index), told in fetch.told:
-            found = self.topics.get(topic)
-            partition = found.partition(index) if found is not None else None
-            if partition is not None and not told[0]:
-                self._show(partition, told[1], told[2])
-
-    def _show(self, partition: Partition, high: int, stable: int) -> None:
-        if partition.visible is None or high <= partition.visible[0]:
-            return
-        log = partition.log
-        shown = (high, stable if stable >= 0 else high)
-        partition.visible = shown if log is not None and high < log.end_offset else None
-        self.appended(partition, 1)
+            batches = stored(self.history.read(each))
+            epoch = max(epoch, *(one.head.partition_leader_epoch for one in batches if each.magic == 2), 0)
+            fill_gap(log, each.first if each.magic == 2 else min(each.first, log.end_offset), epoch)
+            log.append_stored(batches)
+        fill_gap(log, seen.end, epoch)
+        start = (seen.earliest or 0) if self.staged else seen.start
+        if start > log.start_offset:
+            log.start_offset = min(start, log.end_offset)
 
 
 def fill_gap(log: Log, end: int, epoch: int) -> None:

@@ -8,7 +8,9 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
+from kcli.broker.codes import error_code
 from kcli.broker.configs import Configs, TopicConfigs
 from kcli.broker.storage.checkpoints import read_offsets, read_topic_id, write_offsets, write_topic_id
 from kcli.broker.storage.files import FilePool
@@ -16,12 +18,15 @@ from kcli.broker.storage.log import Log
 from kcli.broker.storage.recovery import open_log
 from kcli.broker.tiering import remote_folder
 
-__all__ = ["INTERNAL", "Partition", "Topic", "Topics", "name_fault", "new_topic_id"]
+__all__ = ["INTERNAL", "Partition", "Shown", "Topic", "Topics", "name_fault", "new_topic_id"]
 
 INTERNAL = frozenset(["__consumer_offsets", "__transaction_state", "__share_group_state"])
 LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 LONGEST_NAME = 249
 START_CHECKPOINT = "log-start-offset-checkpoint"
+
+FENCED, UNKNOWN_EPOCH = error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_LEADER_EPOCH")
+NOT_LEADER = error_code("NOT_LEADER_OR_FOLLOWER")
 
 Key = tuple[str, int]
 
@@ -46,10 +51,19 @@ def name_fault(name: str) -> str | None:
     return None
 
 
+class Shown(NamedTuple):
+    """What fetchers see of a log: high watermark, last stable offset, first offset, and the end, for followers."""
+
+    high: int
+    stable: int
+    start: int
+    end: int
+
+
 class Partition:
     """One partition: who leads it, and its log (None as long as nothing was ever written).
 
-    visible: the high watermark and last stable offset told to fetchers where they are held back; None: all is shown
+    visible: what is shown of the log where something is held back; None: all of it
     """
 
     __slots__ = ("_log", "epoch", "index", "leader", "replicas", "topic", "visible")
@@ -58,7 +72,7 @@ class Partition:
         self.topic, self.index, self.leader, self.replicas = topic, index, leader, replicas
         self.epoch = 0
         self._log: Log | None = None
-        self.visible: tuple[int, int] | None = None
+        self.visible: Shown | None = None
 
     @property
     def keys(self) -> tuple[Key, Key]:
@@ -102,11 +116,23 @@ class Partition:
         log = self.log
         return log.producers.last_stable_offset(log.end_offset) if log is not None else 0
 
-    def shown(self, log: Log) -> tuple[int, int]:
-        """The high watermark and the last stable offset, as fetchers are told them."""
+    def shown(self, log: Log) -> Shown:
+        """What fetchers see of its log."""
         if self.visible is not None:
             return self.visible
-        return log.end_offset, log.producers.last_stable_offset(log.end_offset)
+        end = log.end_offset
+        return Shown(end, log.producers.last_stable_offset(end), log.start_offset, end)
+
+    def refusal(self, node_id: int, epoch: int) -> int:
+        """The error for who asks this node and knows of that leader epoch (-1: of none); 0: it leads.
+
+        A node that holds a replica looks at the epoch first, as Kafka's do.
+        """
+        if node_id != self.leader and node_id not in self.replicas:
+            return NOT_LEADER
+        if 0 <= epoch != self.epoch:
+            return FENCED if epoch < self.epoch else UNKNOWN_EPOCH
+        return 0 if node_id == self.leader else NOT_LEADER
 
 
 class Topic:

@@ -18,13 +18,13 @@ from kcli.client.properties import ClientConfig
 from kcli.client.replay.drafting import DIALECT
 from kcli.client.replay.names import TopicNames, parse_topic_map
 from kcli.client.replay.outcome import Pair, pairs
-from kcli.client.replay.plan import Captured, Plan, Step, make_plan
+from kcli.client.replay.plan import Captured, Plan, make_plan
 from kcli.client.replay.positions import MODES
 from kcli.client.replay.runner import Options, Replayed, parse_speed, replay
 from kcli.client.replay.source import fetch_of_exchange, fetch_of_row
 from kcli.errors import InputError, UsageError
 from kcli.jsontext import dumps
-from kcli.sessions.report import LEVELS, Level
+from kcli.sessions.report import LEVELS, Level, shown
 
 __all__ = ["replay_command"]
 
@@ -35,7 +35,9 @@ __all__ = ["replay_command"]
 @click.option("--topic-map", "topics", multiple=True, metavar="CAPTURED=LIVE", help="Another topic for a captured one.")
 @click.option("--create-topics/--no-create-topics", "create", default=True, help="Make topics the cluster lacks.")
 @click.option("--offsets", type=click.Choice(MODES), default="captured", show_default=True, help="Where to fetch from.")
-@click.option("--speed", default="1", show_default=True, metavar="X|max", help="Times as fast as captured.")
+@click.option(
+    "--speed", metavar="X|max", help="Times as fast as captured (default: 1, and max where the broker is rebuilt)."
+)
 @click.option(
     "--mode",
     type=click.Choice(["incremental", "full", "draft"]),
@@ -60,7 +62,7 @@ def replay_command(
     topics: tuple[str, ...],
     create: bool,
     offsets: str,
-    speed: str,
+    speed: str | None,
     mode: str,
     repeat: int,
     level: Level | None,
@@ -70,8 +72,8 @@ def replay_command(
 ) -> int:
     """Run the fetch sessions in FILE... against a broker, and lay what it answers beside what was captured.
 
-    Without --bootstrap the broker is one rebuilt from the captures, in this process, which knows at each fetch what the
-    captured one knew.
+    Without --bootstrap the brokers are those of the captures, rebuilt in this process. They go through the captures
+    once more: at each fetch they stand as they stood when they answered it (logs, leaders, sessions), at any --speed.
 
     FILE: a capture, or the lines of `kcli decode pcap --format jsonl`, edited or not; - is standard input. Several
     captures are read as one. All captured
@@ -81,22 +83,24 @@ def replay_command(
     live beginning, earliest and latest start there and follow the live records. Exit 1 when the answers differ.
     """
     config = configure(bootstrap, settings, quiet=quiet)
+    rebuilt = not config["bootstrap.servers"]
+    speed = speed or ("max" if rebuilt else "1")
     options = Options(offsets, parse_speed(speed), mode, repeat, parse_topic_map(topics), create)
     level = level or ("shape" if mode == "incremental" else "none")
     names = TopicNames()
     problems: list[InputError] = []
     plan = make_plan(read_fetches(files, names, dialect, problems))
-    tell_plan(plan, quiet)
+    tell_plan(plan, quiet, rebuilt=rebuilt)
     if not plan.fetches:
         raise (
             problems[0]
             if problems
             else InputError(f"{', '.join(map(name_of, files))}: no fetch that could be replayed")
         )
-    if config["bootstrap.servers"]:
-        replayed = run(plan, names, config, options, quiet)
-    else:
+    if rebuilt:
         replayed = run_embedded(files, plan, names, config, options, DIALECT if mode == "draft" else dialect, quiet)
+    else:
+        replayed = run(plan, names, config, options, quiet)
     if replayed.clamped and not quiet:
         warn(f"{replayed.clamped} partitions do not hold all captured offsets: clamped to what they hold (--offsets)")
     found = list(pairs(replayed, names.names, level))
@@ -105,18 +109,10 @@ def replay_command(
     return 1 if any(each.differences for each in found) else 0
 
 
-def run(
-    plan: Plan,
-    names: TopicNames,
-    config: ClientConfig,
-    options: Options,
-    quiet: bool,
-    before: Callable[[Step], None] = lambda _: None,
-) -> Replayed:
+def run(plan: Plan, names: TopicNames, config: ClientConfig, options: Options, quiet: bool) -> Replayed:
     """Against the brokers of `config`."""
     with counting(plan.fetches * options.repeat, quiet) as done:
-        tell = ignore if quiet else warn
-        return asyncio.run(replay(plan, names, config, options, tell=tell, before=before, done=done))
+        return asyncio.run(replay(plan, names, config, options, tell=ignore if quiet else warn, done=done))
 
 
 def run_embedded(
@@ -128,18 +124,25 @@ def run_embedded(
     dialect: str | None,
     quiet: bool,
 ) -> Replayed:
-    """Against a broker rebuilt from the captures, which knows at each fetch what the captured one knew."""
+    """Against a broker rebuilt from the captures, which stands at each fetch as the captured one stood."""
     if "-" in files or any(holds_rows(file) for file in files):
         raise UsageError("a broker can be rebuilt from capture files only: --bootstrap HOST:PORT for anything else")
-    from kcli.broker.embedded import embedded
     from kcli.broker.rebuild import rebuild
 
-    broker = rebuild(files, dialect=dialect, staged=True)
-    with embedded(broker) as server:
-        config = config.replace(bootstrap_servers=tuple(server.bootstrap.split(",")))
-        return run(
-            plan, names, config, options, quiet, lambda step: server.call(lambda _: broker.reveal(step.captured))
-        )
+    # What is wrong with a file was told when its fetches were read.
+    broker = rebuild(files, dialect=dialect, staged=True, problem=lambda _: None)
+    uncertain = broker.history.uncertain()
+    if uncertain and not quiet:
+        warn(f"{shown(uncertain)}: seen only in the form that old clients got, so sizes may differ")
+
+    async def work() -> Replayed:
+        async with broker:
+            there = config.replace(bootstrap_servers=tuple(broker.bootstrap.split(",")))
+            tell = ignore if quiet else warn
+            return await replay(plan, names, there, options, brokers=broker.stage, tell=tell, done=done)
+
+    with counting(plan.fetches * options.repeat, quiet) as done:
+        return asyncio.run(work())
 
 
 @contextlib.contextmanager
@@ -198,12 +201,12 @@ def raised(row: dict[str, object] | InputError) -> dict[str, object]:
     return row
 
 
-def tell_plan(plan: Plan, quiet: bool) -> None:
+def tell_plan(plan: Plan, quiet: bool, *, rebuilt: bool) -> None:
     if quiet:
         return
     for reason, count in plan.left_out.items():
         warn(f"{count} fetches {reason} are left out")
-    if plan.followers:
+    if plan.followers and not rebuilt:
         warn(f"{plan.followers} fetches of brokers (followers) are replayed as a consumer's")
 
 

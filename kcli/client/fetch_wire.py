@@ -33,6 +33,8 @@ def request_body(request: FetchRequest, version: int, limits: Limits) -> dict[st
     body: dict[str, Any] = {"maxWaitMs": limits.max_wait_ms, "minBytes": limits.min_bytes}
     if version < REPLICA_STATE_SINCE:
         body["replicaId"] = request.replica_id
+    elif request.replica_id >= 0:
+        body["replicaState"] = {"replicaId": request.replica_id, "replicaEpoch": -1}
     if version >= MAX_BYTES_SINCE:
         body["maxBytes"] = limits.max_bytes
     if version >= ISOLATION_SINCE:

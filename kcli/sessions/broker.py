@@ -224,7 +224,7 @@ class BrokerSessions:
         if not shard.make_room(privileged, len(results), now):
             return NO_SESSION
         session = Session(
-            shard.new_id(self.cache.rng),
+            self.cache.new_id(shard),
             now,
             privileged=privileged,
             topic_ids=request.topic_ids,

@@ -131,6 +131,8 @@ class FetchSessionCache:
         self.id_range = (2**31 - 1) // shards
         self.shards = [Shard(n, slots // shards, eviction_ms, self.id_range, rules) for n in range(shards)]
         self._turn = 0
+        self._foreseen: tuple[int, int] | None = None
+        self._next_id = NO_SESSION
 
     def __len__(self) -> int:
         return sum(len(shard.sessions) for shard in self.shards)
@@ -154,9 +156,21 @@ class FetchSessionCache:
 
     def next_shard(self) -> Shard:
         """New sessions go to the shards in turn."""
+        self._turn, self._next_id = self._foreseen or (self._turn, NO_SESSION)
+        self._foreseen = None
         shard = self.shards[self._turn % len(self.shards)]
         self._turn += 1
         return shard
+
+    def foresee(self, shard: int, session_id: int) -> None:
+        """It is this shard's turn next, and the session, if one is granted, gets this id (0: any)."""
+        self._foreseen = shard, session_id
+
+    def new_id(self, shard: Shard) -> int:
+        """An id for a session of this shard."""
+        foreseen = self._next_id
+        free = self.shard_of(foreseen) is shard and foreseen not in shard.sessions
+        return foreseen if foreseen and free else shard.new_id(self.rng)
 
     def remove(self, session: Session) -> None:
         shard = self.shard_of(session.id)

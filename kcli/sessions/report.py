@@ -28,6 +28,7 @@ __all__ = [
     "SessionReport",
     "compare",
     "compare_all",
+    "shown",
 ]
 
 Level = Literal["strict", "shape", "none"]

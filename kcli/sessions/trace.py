@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["FETCH", "SESSIONS_SINCE", "TOPIC_IDS_SINCE", "Asked", "FetchExchange", "Key", "Told", "keys_of"]
+__all__ = ["FETCH", "SESSIONS_SINCE", "TOPIC_IDS_SINCE", "Asked", "FetchExchange", "Key", "Told", "keys_of", "topic_of"]
 
 FETCH = 1
 SESSIONS_SINCE = 7

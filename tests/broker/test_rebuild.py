@@ -8,9 +8,9 @@ import pytest
 
 from kcli.broker.history import History
 from kcli.broker.rebuild import RebuiltBroker, rebuild
+from kcli.broker.session_slots import Place, SessionSlots
 from kcli.errors import InputError
 from kcli.records import scan
-from kcli.sessions.trace import FetchExchange
 from tests.broker.talk import batch, fetch_body, parts, produced, run, talking
 
 TOPIC_ID = "Zm9vYmFyYmF6cXV4MTIzNA"
@@ -30,6 +30,11 @@ METADATA = {
 }
 
 
+def know_cluster(history: History) -> None:
+    history.addresses.take(3, {}, METADATA)
+    history.take_metadata({}, METADATA)
+
+
 def fetched(records: bytes, high: int, *, start: int = 0, partition: int = 0) -> dict[str, object]:
     row: dict[str, object] = {
         "partitionIndex": partition,
@@ -44,7 +49,7 @@ def fetched(records: bytes, high: int, *, start: int = 0, partition: int = 0) ->
 def history() -> History:
     """Seen: offsets 4-5 fetched, 6 produced, the log ends at 9 and began at 2."""
     made = History()
-    made.take_metadata({}, METADATA)
+    know_cluster(made)
     made.take_fetch({"sessionEpoch": 0}, fetched(batch("a", "b", base_offset=4, partition_leader_epoch=3), 6, start=2))
     request = {"topicData": [produced("t", 0, batch("c"))]}
     answer = {"name": "t", "partitionResponses": [{"index": 0, "errorCode": 0, "baseOffset": 6}]}
@@ -69,27 +74,12 @@ def test_topics_leaders_and_records_are_as_they_were() -> None:
     run(work())
 
 
-def test_staged_it_goes_on_as_the_capture_did() -> None:
-    async def work() -> None:
-        broker = RebuiltBroker(history(), staged=True)
-        async with talking(broker) as talk:
-            got = parts(await talk.fetch(12, ("t", 0, 4)))["t", 0]
-            assert (got["highWatermark"], len(list(scan(got["records"])))) == (6, 1)
-            header = {"requestApiVersion": 15, "correlationId": 1, "clientId": "c"}
-            seen = FetchExchange("s", "s-c", header, 1, 2).read(fetch_body(15, session=(5, 1)), fetched(b"", 9))
-            broker.reveal(seen)
-            got = parts(await talk.fetch(12, ("t", 0, 4)))["t", 0]
-            assert (got["highWatermark"], len(list(scan(got["records"])))) == (9, 3)
-
-    run(work())
-
-
 def test_a_newer_magic_counts_where_both_were_seen() -> None:
     from kcli.records import build_message_set
 
     async def work() -> None:
         made = History()
-        made.take_metadata({}, METADATA)
+        know_cluster(made)
         made.take_fetch({}, fetched(build_message_set([(1, None, b"old"), (1, None, b"old")], 0), 2))
         made.take_fetch({}, fetched(batch("new", "new"), 2))
         made.settle()
@@ -100,17 +90,71 @@ def test_a_newer_magic_counts_where_both_were_seen() -> None:
     run(work())
 
 
-def test_nobody_had_a_session() -> None:
-    async def work() -> None:
-        made = History()
-        made.take_metadata({}, METADATA)
-        for _ in range(2):
-            made.take_fetch({"sessionEpoch": 0}, fetched(b"", 0) | {"sessionId": 0})
-        made.settle()
-        async with talking(RebuiltBroker(made)) as talk:
-            assert (await talk.fetch(12, ("t", 0, 0), session=(0, 0)))["sessionId"] == 0
+def test_the_last_leader_epoch_counts_and_who_was_told_of_it() -> None:
+    made = History()
+    know_cluster(made)
+    hint = {"currentLeader": {"leaderId": 8, "leaderEpoch": 4}}
+    moved = fetched(b"", -1)
+    moved["responses"][0]["partitions"][0] |= {"errorCode": 74, **hint}  # type: ignore[index]
+    made.take_fetch({}, moved)
+    refused = {"name": "t", "partitionResponses": [{"index": 1, "errorCode": 6, "baseOffset": -1, **hint}]}
+    made.take_produce({"topicData": [produced("t", 1, batch("c"))]}, {"responses": [refused]})
+    made.settle()
+    partitions = made.topics["t"].partitions
+    assert [(each.leader, each.epoch) for each in partitions.values()] == [(8, 4), (8, 5)]
+    assert partitions[1].leaders == {4: 8, 5: 8}
+    made.close()
 
-    run(work())
+
+def test_where_a_fetcher_stands_there_is_a_log() -> None:
+    made = History()
+    know_cluster(made)
+    made.take_fetch(fetch_body(15, (TOPIC_ID, 0, 7), (TOPIC_ID, 1, 5)), {"errorCode": 0, "responses": []})
+    out_of_range = fetched(b"", -1)
+    out_of_range["responses"][0]["partitions"][0]["errorCode"] = 1  # type: ignore[index]
+    made.take_fetch(fetch_body(15, (TOPIC_ID, 0, 99)), out_of_range)
+    made.settle()
+    assert [each.end for each in made.topics["t"].partitions.values()] == [7, 5]
+    made.close()
+
+
+def test_a_set_of_messages_is_one_though_old_clients_got_them_one_by_one() -> None:
+    from kcli.records import build_message_set
+
+    wrapped = build_message_set([(1, None, b"a"), (1, None, b"b"), (1, None, b"c")], 0, magic=1, codec="gzip")
+    single = build_message_set([(1, None, b"a"), (1, None, b"b"), (1, None, b"c")], 0, magic=0)
+    made = History()
+    know_cluster(made)
+    made.take_fetch({}, fetched(single, 3), 1)
+    made.take_fetch({}, fetched(wrapped, 3), 2)
+    made.settle()
+    (kept,) = made.topics["t"].partitions[0].in_order()
+    assert (kept.first, kept.last, kept.magic, kept.certain) == (0, 2, 1, False)
+    assert made.uncertain() == ["t[0]"]
+    made.close()
+
+
+def test_what_a_fetch_that_knows_all_magics_gets_is_as_it_was_stored() -> None:
+    from kcli.records import build_message_set
+
+    messages = [(1, None, b"a"), (1, None, b"b")]
+    made = History()
+    know_cluster(made)
+    made.take_fetch({}, fetched(build_message_set(messages, 0, magic=1, codec="gzip"), 2), 2)
+    made.take_fetch({}, fetched(build_message_set(messages, 0, magic=0), 2))
+    made.settle()
+    assert [each.magic for each in made.topics["t"].partitions[0].in_order()] == [0, 0]
+    assert made.uncertain() == []
+    made.close()
+
+
+def test_as_many_sessions_as_there_was_room_for() -> None:
+    made = History()
+    know_cluster(made)
+    slots = made.sessions.setdefault("s", SessionSlots())
+    slots.take(Place("s-c", 1, 1), 2, {"sessionId": 0, "sessionEpoch": 0}, fetched(b"", 0) | {"sessionId": 0})
+    assert RebuiltBroker(made).configs.int("max.incremental.fetch.session.cache.slots") == 0
+    made.close()
 
 
 def test_an_id_without_a_name_is_its_own() -> None:

@@ -20,7 +20,7 @@ from typing import Any
 from kcli.broker.apis import incremental_fetch
 from kcli.broker.calls import Answer, Call, Spliced
 from kcli.broker.draft_snapshot import draft_partition, is_draft
-from kcli.broker.fetching import Records, Work, positions, undisturbed
+from kcli.broker.fetching import Records, Work, positions, replica_of, undisturbed
 from kcli.broker.leaders import Hints
 from kcli.broker.reading import Read
 from kcli.broker.splicing import splice
@@ -89,12 +89,6 @@ def request_of(call: Call) -> FetchRequest:
         by_id,
         replica_of(body),
     )
-
-
-def replica_of(body: Mapping[str, Any]) -> int:
-    state = body.get("replicaState")
-    replica: int = state["replicaId"] if state else body.get("replicaId", -1)
-    return replica
 
 
 def position_of(row: Mapping[str, Any]) -> tuple[int, Position]:

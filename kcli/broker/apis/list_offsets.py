@@ -36,7 +36,7 @@ def row(call: Call, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
     made: dict[str, Any] = {"partitionIndex": wanted["partitionIndex"], "timestamp": -1, "offset": -1}
     if partition is None:
         return made | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
-    code = call.fault(name, partition.index) or check(call, partition, wanted.get("currentLeaderEpoch", -1))
+    code = call.fault(name, partition.index) or partition.refusal(call.node.id, wanted.get("currentLeaderEpoch", -1))
     if code:
         return made | {"errorCode": code}
     made["errorCode"] = 0
@@ -47,14 +47,6 @@ def row(call: Call, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
     # What has no batch yet is of the leader's own epoch.
     epoch = partition.epoch if offset == partition.end_offset else epoch
     return made | {"timestamp": timestamp, "offset": offset, "leaderEpoch": epoch if offset >= 0 else -1}
-
-
-def check(call: Call, partition: Partition, epoch: int) -> int:
-    if partition.leader != call.node.id:
-        return error_code("NOT_LEADER_OR_FOLLOWER")
-    if 0 <= epoch != partition.epoch:
-        return error_code("FENCED_LEADER_EPOCH" if epoch < partition.epoch else "UNKNOWN_LEADER_EPOCH")
-    return 0
 
 
 def find(partition: Partition, timestamp: int, committed: bool) -> tuple[int, int]:

@@ -22,14 +22,10 @@ def row(call: Call, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
     made = {"partition": wanted["partition"], "leaderEpoch": -1, "endOffset": -1}
     if partition is None:
         return made | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
-    if code := call.fault(name, partition.index):
+    if code := call.fault(name, partition.index) or partition.refusal(
+        call.node.id, wanted.get("currentLeaderEpoch", -1)
+    ):
         return made | {"errorCode": code}
-    if partition.leader != call.node.id:
-        return made | {"errorCode": error_code("NOT_LEADER_OR_FOLLOWER")}
-    current = wanted.get("currentLeaderEpoch", -1)
-    if 0 <= current != partition.epoch:
-        name = "FENCED_LEADER_EPOCH" if current < partition.epoch else "UNKNOWN_LEADER_EPOCH"
-        return made | {"errorCode": error_code(name)}
     log = partition.log
     if log is None:
         known = wanted["leaderEpoch"] == partition.epoch

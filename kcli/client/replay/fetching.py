@@ -1,7 +1,8 @@
 """One fetcher of a replay at its live brokers: its sessions, and each step sent and taken in.
 
 A captured fetcher speaks to one broker. Where the live partitions have several leaders, it has a session with each,
-and what they answer is put together again for the comparison.
+and what they answer is put together again for the comparison. Before the captured brokers themselves, rebuilt, each
+fetch goes to the broker that it went to, and says who asks and which leader epochs it knows, too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from kcli.client.fetch_wire import Limits, request_body, session_response
 from kcli.client.handshake import Session, connect
 from kcli.client.offsets import next_offset
 from kcli.client.properties import ClientConfig
+from kcli.client.replay.conducting import CapturedBrokers, Rhythm
 from kcli.client.replay.plan import Captured, Fetcher, Step
 from kcli.client.replay.positions import Positions
 from kcli.client.replay.target import Target
@@ -44,13 +46,14 @@ class LiveFetch:
 class Node:
     """A fetcher's dealings with one broker."""
 
-    def __init__(self) -> None:
-        self.session = ClientSession()
+    def __init__(self, replica_id: int = -1) -> None:
+        self.session = ClientSession(replica_id=replica_id)
         self.link: Session | None = None
 
 
 class Fetching:
-    """scale: captured waits are divided by it (None: don't wait); full: no sessions, whatever the capture had."""
+    """scale: captured waits are divided by it (None: don't wait); full: no sessions, whatever the capture had; brokers:
+    those of the capture, where it is them that are asked."""
 
     dialect: str | None = None
 
@@ -63,10 +66,11 @@ class Fetching:
         *,
         scale: float | None = 1.0,
         full: bool = False,
+        brokers: CapturedBrokers | None = None,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.fetcher, self.target, self.positions, self.config = fetcher, target, positions, config
-        self.scale, self.full, self.tell = scale, full, tell
+        self.scale, self.full, self.brokers, self.tell = scale, full, brokers, tell
         self.nodes: dict[int, Node] = {}
         self.homes: dict[Key, int] = {}
         self.captured_keys: dict[Key, Key] = {}
@@ -81,7 +85,7 @@ class Fetching:
 
     async def finish(self) -> None:
         """Close the sessions that the capture left open, so that they take no slot of the broker's; not reported."""
-        if not self.fetcher.steps:
+        if not self.fetcher.steps or self.brokers is not None:
             return
         version_of = self.fetcher.steps[-1].captured.version
         for node in self.nodes.values():
@@ -92,7 +96,7 @@ class Fetching:
                 with contextlib.suppress(NetworkError):
                     await call(node.link.connection, FETCH, version, body)
 
-    async def run_step(self, step: Step) -> LiveFetch:
+    async def run_step(self, step: Step, rhythm: Rhythm) -> LiveFetch:
         """Send what the captured fetch said, in live terms, and take the answer in."""
         if step.reconnect:
             await self.close()
@@ -100,6 +104,7 @@ class Fetching:
         if step is self.fetcher.steps[0] and not step.is_full:
             await self.open_sessions(step)
         self.update_wants(step)
+        rhythm.sending(step)
         results = await asyncio.gather(*(self.fetch(number, step) for number in self.involved()))
         live = merged([live for live, _ in results], step.is_full)
         await self.follow_leaders(live)
@@ -109,23 +114,32 @@ class Fetching:
         """The captured session was there before the capture: make one that holds what it must have held."""
         for key in self.fetcher.carried:
             self.wanted[key] = Position(self.positions.carried(key), -1, CARRIED_BYTES)
+        if self.brokers is not None and not self.positions.follows_live:
+            steps = [each.captured for each in self.fetcher.steps]
+            carried = self.brokers.carry(self.fetcher.label, steps, self.fetcher.carried)
+            self.wanted.update((key, where._replace(max_bytes=CARRIED_BYTES)) for key, where in carried.items())
         await asyncio.gather(*(self.fetch(number, step) for number in self.nodes))
 
     # --- connections and versions
 
     async def link_nodes(self, step: Step) -> None:
         """Have a connection to each broker that this step needs."""
+        first = None if self.brokers is None else self.brokers.node(step.captured)
         if not self.started:
             self.started = True
-            self.homes = {key: self.target.leader(key) for key in self.fetcher.carried}
+            self.homes = {key: self.home(key, first) for key in self.fetcher.carried}
         for key, _ in step.captured.asked:
             if key not in self.homes:
-                self.homes[key] = self.target.leader(key)
-        needed = set(self.homes.values()) or set(self.nodes) or {await self.any_node()}
+                self.homes[key] = self.home(key, first)
+        needed = set(self.homes.values()) or set(self.nodes) or {await self.any_node() if first is None else first}
         for number in needed:
-            node = self.nodes.setdefault(number, Node())
+            node = self.nodes.setdefault(number, Node(step.captured.replica_id if self.brokers is not None else -1))
             if node.link is None or node.link.connection.error is not None:
                 node.link = await connect(self.target.client.metadata.nodes[number], self.config, self.dialect)
+
+    def home(self, key: Key, captured: int | None) -> int:
+        """The broker to fetch a partition from."""
+        return self.target.leader(key) if captured is None else captured
 
     async def any_node(self) -> int:
         nodes = self.target.client.metadata.nodes
@@ -156,8 +170,9 @@ class Fetching:
                 del self.wanted[key]
         for key in captured.forgotten:
             self.wanted.pop(key, None)
+        epochs = {key: asked[3:] for key, asked in captured.asked} if self.brokers is not None else {}
         for key, offset, max_bytes in self.positions.asked(captured):
-            self.wanted[key] = Position(offset, -1, max_bytes)
+            self.wanted[key] = Position(offset, -1, max_bytes, *epochs.get(key, ()))
         if self.positions.follows_live:
             for key, position in self.wanted.items():
                 self.wanted[key] = position._replace(fetch_offset=self.positions.current(key))
@@ -182,11 +197,14 @@ class Fetching:
         positions = {live: position for live, (_, position) in wanted.items()}
         captured = step.captured
         if self.full or version < SESSIONS_SINCE or captured.version < SESSIONS_SINCE:
-            return FetchRequest(NO_SESSION, FINAL_EPOCH, positions, topic_ids=by_ids), None
+            return FetchRequest(NO_SESSION, FINAL_EPOCH, positions, (), by_ids, node.session.replica_id), None
         if step.is_close:
             node.session.close()
         elif captured.session_epoch == FINAL_EPOCH:
-            return FetchRequest(NO_SESSION, FINAL_EPOCH, positions, topic_ids=by_ids), None
+            # A client that never had a session closes none, and asks for nothing.
+            asked = {key for key, _ in captured.asked}
+            named = {live: position for live, (key, position) in wanted.items() if key in asked}
+            return FetchRequest(NO_SESSION, FINAL_EPOCH, named, (), by_ids, node.session.replica_id), None
         else:
             self.prepare_session(node, step, positions)
         return node.session.build(topic_ids=by_ids), node.session
@@ -194,7 +212,7 @@ class Fetching:
     def prepare_session(self, node: Node, step: Step, positions: Mapping[Key, Position]) -> None:
         session = node.session
         if session.state in (State.CLOSING, State.CLOSED):
-            session = node.session = ClientSession()
+            session = node.session = ClientSession(replica_id=session.replica_id)
         for live in [live for live in session.partitions if live not in positions]:
             session.forget(live)
         for live, position in positions.items():
@@ -273,6 +291,8 @@ class Fetching:
 
     async def follow_leaders(self, live: Captured) -> None:
         """Give partitions whose leader moved a new home: by the hint that came along, else by fresh metadata."""
+        if self.brokers is not None:
+            return
         moved = [key for key, told in live.told if told[0] in MOVED]
         if not moved:
             return

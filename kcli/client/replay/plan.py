@@ -59,7 +59,7 @@ class Step:
 @dataclass
 class Fetcher:
     """label: client id and connection(s) it had in the capture; carried: partitions that its session must have had
-    before the capture began, since its responses hold them though no request asks for them."""
+    before the capture began: told though no request asks for them, or asked for and not told of, as a new one is."""
 
     label: str
     client_id: str
@@ -136,16 +136,22 @@ def is_replayed(exchange: FetchExchange, left_out: Counter[str]) -> bool:
 
 
 def carried_partitions(fetcher: Fetcher) -> set[Key]:
-    """Partitions told or forgotten before any request asked for them: the session is older than the capture."""
+    """Partitions told or forgotten before any request asked for them, or moved without any news: the session is older
+    than the capture."""
     known: set[Key] = set()
     carried: set[Key] = set()
+    older = True
     for step in fetcher.steps:
         if step.is_full:
+            older = False
             known.clear()
-        known.update(key for key, _ in step.captured.asked)
+        asked = {key for key, _ in step.captured.asked}
         if not step.is_full:
             told = {key for key, _ in step.captured.told}.union(step.captured.forgotten)
-            carried |= told - known
+            carried |= told - asked - known
+            if older and not step.captured.error:
+                carried |= asked - told - known
             known |= told
+        known |= asked
         known.difference_update(step.captured.forgotten)
     return carried

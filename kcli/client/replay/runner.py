@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
+from kcli.client.replay.conducting import CapturedBrokers, Conductor, Rhythm
 from kcli.client.replay.drafting import DraftFetching
 from kcli.client.replay.fetching import Fetching, LiveFetch
 from kcli.client.replay.names import TopicNames
-from kcli.client.replay.plan import Fetcher, Plan, Step
+from kcli.client.replay.plan import Fetcher, Plan
 from kcli.client.replay.positions import Positions
 from kcli.client.replay.target import find_target
 from kcli.errors import UsageError
 
 __all__ = ["Options", "Replayed", "parse_speed", "replay"]
-
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -64,13 +62,14 @@ async def replay(
     config: ClientConfig,
     options: Options,
     *,
+    brokers: CapturedBrokers | None = None,
     tell: Callable[[str], None] = lambda _: None,
-    before: Callable[[Step], None] = lambda _: None,
     done: Callable[[], None] = lambda: None,
 ) -> Replayed:
     """Run the plan `options.repeat` times.
 
-    tell: gets each thing worth a word once; before: called with each step when its time has come; done: after it.
+    brokers: those of the capture, where it is them that are asked. tell: gets each thing worth a word once; done: is
+    called after each step.
 
     Raises NetworkError when the brokers can't be reached or lack what the plan needs.
     """
@@ -82,31 +81,39 @@ async def replay(
             positions = Positions(options.offsets, target.bounds)
             kind = DraftFetching if options.mode == "draft" else Fetching
             full = options.mode == "full"
+            rhythm = Rhythm(options.scale)
+            conducting: list[Coroutine[Any, Any, None]] = []
+            if brokers is not None:
+                brokers.rewind()
+                rhythm = conductor = Conductor(options.scale, plan, brokers)
+                conducting.append(conductor.run())
             fetchings = [
                 kind(
-                    each, target, positions, named(config, each, options.mode), scale=options.scale, full=full, tell=say
+                    each,
+                    target,
+                    positions,
+                    named(config, each, options.mode),
+                    scale=options.scale,
+                    full=full,
+                    brokers=brokers,
+                    tell=say,
                 )
                 for each in plan.fetchers
             ]
-            start = asyncio.get_running_loop().time()
-            results = await together(run_fetcher(each, start, before, done) for each in fetchings)
-            outcome.fetchers += [(each.fetcher, steps) for each, steps in zip(fetchings, results, strict=True)]
+            results: list[Any] = await together(*(run_fetcher(each, rhythm, done) for each in fetchings), *conducting)
+            outcome.fetchers += [(each.fetcher, steps) for each, steps in zip(fetchings, results, strict=False)]
             outcome.clamped = max(outcome.clamped, len(positions.clamped))
     return outcome
 
 
-async def run_fetcher(
-    fetching: Fetching, start: float, before: Callable[[Step], None], done: Callable[[], None]
-) -> list[LiveFetch]:
-    """All steps of one fetcher, each when its time has come and the one before is answered."""
-    loop = asyncio.get_running_loop()
+async def run_fetcher(fetching: Fetching, rhythm: Rhythm, done: Callable[[], None]) -> list[LiveFetch]:
+    """All steps of one fetcher, each when its turn has come and the one before is answered."""
     results: list[LiveFetch] = []
     try:
         for step in fetching.fetcher.steps:
-            if fetching.scale is not None:
-                await asyncio.sleep(start + step.seconds / fetching.scale - loop.time())
-            before(step)
-            results.append(await fetching.run_step(step))
+            await rhythm.turn(step)
+            results.append(await fetching.run_step(step, rhythm))
+            rhythm.done(step)
             done()
         await fetching.finish()
     finally:
@@ -114,7 +121,7 @@ async def run_fetcher(
     return results
 
 
-async def together(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def together(*works: Coroutine[Any, Any, Any]) -> list[Any]:
     """All of them at once; the first that fails ends the others, and its error is raised."""
     try:
         async with asyncio.TaskGroup() as group:

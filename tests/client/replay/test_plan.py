@@ -55,7 +55,7 @@ def test_a_session_older_than_the_capture_carries_what_its_responses_hold() -> N
             fetch(3, {}, {T0: 3}, session=(9, 1), granted=9),
         ]
     )
-    assert plan.fetchers[0].carried == {T0, T1, ("v", 2)}
+    assert plan.fetchers[0].carried == {U0, T0, T1, ("v", 2)}
     assert plan.partitions() == {"t": 2, "u": 1, "v": 3}
 
 

@@ -190,6 +190,13 @@ def test_what_was_left_open_is_closed_at_the_end() -> None:
     assert not list(broker.sessions.cache)
 
 
+def test_who_closes_no_session_asks_for_nothing() -> None:
+    broker = FetchableBroker({"t": 2, "u": 1})
+    run(broker, [fetch(0, {T0: 0, T1: 0}, {T0: 9, T1: 9}), fetch(1, session=(0, -1))])
+    last = fetches(broker)[1]
+    assert (last["sessionId"], last["sessionEpoch"], last["topics"]) == (0, -1, [])
+
+
 def test_a_connection_that_breaks_is_told_and_made_again() -> None:
     broker = FetchableBroker({"t": 2, "u": 1})
     answer, count = broker.fetch, 0

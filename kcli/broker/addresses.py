@@ -1,0 +1,74 @@
+"""Which broker listens where, by what a capture tells: metadata, coordinators, hints, a broker's own registration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+__all__ = ["Addresses"]
+
+PRODUCE, FETCH, METADATA, FIND_COORDINATOR, DESCRIBE_CLUSTER, BROKER_REGISTRATION = 0, 1, 3, 10, 60, 62
+
+Message = Mapping[str, Any]
+Row = tuple[int, str, int]
+
+
+class Addresses:
+    """nodes: the ids of all brokers."""
+
+    def __init__(self) -> None:
+        self.nodes: set[int] = set()
+        self._by_address: dict[str, int] = {}
+        self._by_port: dict[int, set[int]] = {}
+
+    @staticmethod
+    def concerns(api_key: int) -> bool:
+        """Do exchanges of this kind tell of addresses?"""
+        return api_key in ROWS
+
+    def take(self, api_key: int, request: Message, response: Message) -> None:
+        """Take in what an exchange says."""
+        for node, host, port in ROWS[api_key](request, response) if api_key in ROWS else ():
+            if node < 0:
+                continue
+            self.nodes.add(node)
+            self._by_address[f"[{host}]:{port}" if ":" in host else f"{host}:{port}"] = node
+            self._by_port.setdefault(port, set()).add(node)
+
+    def node(self, server: str) -> int | None:
+        """The broker at "address:port"; brokers often go by a name: then by the port, where one alone has it."""
+        if server in self._by_address:
+            return self._by_address[server]
+        same = self._by_port.get(int(server.rpartition(":")[2]), self.nodes)
+        return next(iter(same)) if len(same) == 1 else None
+
+
+def brokers(_request: Message, response: Message) -> Iterable[Row]:
+    return ((each["nodeId"], each.get("host", ""), each.get("port", -1)) for each in response.get("brokers") or ())
+
+
+def described(_request: Message, response: Message) -> Iterable[Row]:
+    return ((each["brokerId"], each["host"], each["port"]) for each in response.get("brokers") or ())
+
+
+def endpoints(_request: Message, response: Message) -> Iterable[Row]:
+    return ((each["nodeId"], each["host"], each["port"]) for each in response.get("nodeEndpoints") or ())
+
+
+def coordinators(_request: Message, response: Message) -> Iterable[Row]:
+    rows = response.get("coordinators") or ([response] if "nodeId" in response else [])
+    return ((each["nodeId"], each["host"], each["port"]) for each in rows)
+
+
+def registered(request: Message, _response: Message) -> Iterable[Row]:
+    return ((request["brokerId"], each["host"], each["port"]) for each in request.get("listeners") or ())
+
+
+ROWS: Mapping[int, Callable[[Message, Message], Iterable[Row]]] = {
+    PRODUCE: endpoints,
+    FETCH: endpoints,
+    METADATA: brokers,
+    FIND_COORDINATOR: coordinators,
+    DESCRIBE_CLUSTER: described,
+    BROKER_REGISTRATION: registered,
+}

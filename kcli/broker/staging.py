@@ -1,0 +1,233 @@
+"""A rebuilt broker on the captured clock: what each partition was, as of every moment that the capture tells of.
+
+A fetch waits until it is told that its captured answer is due (`release`). Then the broker stands as the captured one
+stood when it made that answer, and looks up, limits and encodes like at any other time. What is set is its state:
+
+* how far the log went, for consumers and for followers, and where it began: as that answer tells;
+* the leader epoch that its node knew, and so its leader, as far as the answer tells of either: who got records, asked
+  a leader, by the epoch that he named; fenced was who named an older epoch than the broker's, unknown was a newer one;
+* of partitions that an answer in a session is silent about, what the fetcher was told last: silence means "as before";
+* the time, by which sessions get old, and the id that the next session gets, where one is granted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcli.broker.codes import error_code
+from kcli.broker.history import SeenPartition
+from kcli.broker.session_slots import Place
+from kcli.broker.topics import Partition, Shown
+from kcli.client.replay.plan import Captured
+from kcli.sessions.cache import FetchSessionCache
+from kcli.sessions.rules import FULL_EPOCH
+from kcli.sessions.trace import Key, Told
+from kcli.sessions.values import Position
+
+if TYPE_CHECKING:
+    from kcli.broker.rebuild import RebuiltBroker
+
+__all__ = ["Stage"]
+
+FENCED, UNKNOWN_EPOCH = error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_LEADER_EPOCH")
+NOT_LEADER = error_code("NOT_LEADER_OR_FOLLOWER")
+# Other than any watermark: whatever comes next is news.
+NOTHING_YET = Shown(-1, -1, -1, -1)
+
+
+class State(NamedTuple):
+    """A partition as one node saw it. hosted: had it begun to hold a replica?"""
+
+    epoch: int
+    leader: int
+    hosted: bool
+    shown: Shown
+
+
+class Audience:
+    """What one fetcher said and was told: the leader epochs it named, and the state of each partition it knows of.
+
+    stale: partitions that stand for somebody else's moment now
+    """
+
+    def __init__(self) -> None:
+        self.epochs: dict[Key, int] = {}
+        self.known: dict[Key, State] = {}
+        self.stale: set[Key] = set()
+
+
+class Stage:
+    """The brokers of a capture, as a replay asks them (`kcli.client.replay.conducting.CapturedBrokers`)."""
+
+    def __init__(self, broker: RebuiltBroker) -> None:
+        self.broker, self.history = broker, broker.history
+        self.ns = 0
+        self.audiences: dict[str, Audience] = {}
+        self._interested: dict[Key, set[str]] = {}
+        self._final: dict[Key, State] = {}
+        self._begun: Callable[[], None] | None = None
+        self._cue: asyncio.Future[None] | None = None
+        self._cues: dict[str, asyncio.Future[None]] = {}
+        self._label = ""
+        self._turns = {place: turn for each in self.history.sessions.values() for place, turn in each.turns().items()}
+
+    # --- what the broker asks
+
+    def cue(self) -> Awaitable[None] | None:
+        """What the fetch that came just now waits for; None for one that nobody announced."""
+        begun, self._begun = self._begun, None
+        if begun is None:
+            return None
+        self._cues[self._label] = cue = asyncio.get_running_loop().create_future()
+        begun()
+        return cue
+
+    # --- what a replay asks
+
+    def rewind(self) -> None:
+        for key, state in self._final.items():
+            self._set(key, state)
+        for node in self.broker.nodes:
+            node.evict_sessions()
+        self.ns = 0
+        self.audiences.clear()
+        self._interested.clear()
+
+    def node(self, captured: Captured) -> int | None:
+        ids = self.broker.node_ids
+        return ids[0] if len(ids) == 1 else self.history.addresses.node(captured.server)
+
+    def carry(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> Mapping[Key, Position]:
+        first, audience = steps[0], self._audience(label)
+        self._tick(first.ns)
+        node = self.node(first)
+        made: dict[Key, Position] = {}
+        for key in keys:
+            seen = self.history.find(key)
+            epoch = audience.epochs[key] = min(seen.leaders, default=0)
+            leader = seen.leaders.get(epoch, -1) if node is None else node
+            self._know(label, key, State(epoch, leader, True, NOTHING_YET))
+            self._set(key, audience.known[key])
+            made[key] = Position(self._first_offset(steps, key, seen), leader_epoch=epoch)
+        cache = self._cache(first)
+        shard = cache.shard_of(first.session_id) if cache is not None else None
+        if cache is not None and shard is not None:
+            cache.foresee(shard.number, first.session_id)
+        return made
+
+    def expect(self, label: str, captured: Captured, begun: Callable[[], None]) -> None:
+        self._tick(captured.ns)
+        audience = self._audience(label)
+        if captured.session_epoch <= FULL_EPOCH:
+            audience.epochs.clear()
+        audience.epochs.update((key, asked[3]) for key, asked in captured.asked)
+        self._begun, self._label = begun, label
+
+    def release(self, label: str, captured: Captured) -> None:
+        self._begun = None
+        self._tick(captured.response_ns or captured.ns)
+        audience = self._audience(label)
+        place = place_of(captured)
+        ends = self.history.spans.get(place, {})
+        for key, told in captured.told:
+            end = ends[key].end if key in ends else -1
+            self._know(label, key, self._state(captured, audience, key, told, end))
+            audience.stale.add(key)
+        for key in audience.stale:
+            self._set(key, audience.known[key])
+            for other in self._interested[key]:
+                if other != label:
+                    self.audiences[other].stale.add(key)
+        audience.stale.clear()
+        cache = self._cache(captured)
+        if cache is not None and place in self._turns:
+            cache.foresee(self._turns[place], captured.granted)
+        cue = self._cues.pop(label, None)
+        if cue is not None and not cue.done():
+            cue.set_result(None)
+
+    # --- states
+
+    def _state(self, captured: Captured, audience: Audience, key: Key, told: Told, end: int) -> State:
+        """A partition as the node stood to it that told this."""
+        error, high, stable, start = told[:4]
+        seen, node = self.history.find(key), self.node(captured)
+        before = audience.known.get(key)
+        asked = audience.epochs.get(key, -1)
+        epoch = asked if asked >= 0 else before.epoch if before is not None else seen.epoch
+        if error:
+            epoch, hosted = epoch_behind(error, epoch, seen, node)
+            leader = seen.leaders.get(epoch, -1)
+            shown = before.shown if before is not None else NOTHING_YET
+            return State(epoch, -1 if leader == node else leader, hosted, shown)
+        leader = node if node is not None else seen.leaders.get(epoch, seen.leader)
+        shown = Shown(high, stable if stable >= 0 else high, max(start, 0), max(high, end))
+        return State(epoch, leader, True, shown)
+
+    def _first_offset(self, steps: Sequence[Captured], key: Key, seen: SeenPartition) -> int:
+        """Where a fetcher stood in a partition before the capture began: where the records begin that it got, before it
+        said itself where it was."""
+        for each in steps:
+            if any(asked == key for asked, _ in each.asked):
+                break
+            spans = self.history.spans.get(place_of(each), {})
+            if key in spans:
+                return spans[key].first
+        return seen.end
+
+    def _audience(self, label: str) -> Audience:
+        return self.audiences.setdefault(label, Audience())
+
+    def _know(self, label: str, key: Key, state: State) -> None:
+        self.audiences[label].known[key] = state
+        self._interested.setdefault(key, set()).add(label)
+
+    def _set(self, key: Key, state: State) -> None:
+        partition = self._partition(key)
+        if partition is None:
+            return
+        if key not in self._final:
+            held = partition.visible or Shown(
+                *(partition.end_offset,) * 2, partition.start_offset, partition.end_offset
+            )
+            self._final[key] = State(partition.epoch, partition.leader, True, held)
+        partition.epoch, partition.leader, partition.visible = state.epoch, state.leader, state.shown
+        partition.replicas = self._replicas(key, state)
+        self.broker.changed(partition)
+
+    def _replicas(self, key: Key, state: State) -> tuple[int, ...]:
+        if not state.hosted:
+            return (state.leader,)
+        return self.history.find(key).replicas or tuple(self.broker.node_ids)
+
+    def _partition(self, key: Key) -> Partition | None:
+        topic = self.broker.topics.get(key[0])
+        return topic.partition(key[1]) if topic is not None else None
+
+    def _tick(self, ns: int) -> None:
+        self.ns = max(self.ns, ns)
+
+    def _cache(self, captured: Captured) -> FetchSessionCache | None:
+        """The sessions of the node that this fetch goes to."""
+        number = self.node(captured)
+        node = self.broker.node(number) if number is not None else None
+        return node.sessions.cache if node is not None else None
+
+
+def place_of(captured: Captured) -> Place:
+    return Place(captured.connection, captured.correlation_id, captured.ns)
+
+
+def epoch_behind(error: int, asked: int, seen: SeenPartition, node: int | None) -> tuple[int, bool]:
+    """The leader epoch that a node knew when it gave this error to who named that epoch; and whether it held a replica.
+
+    Epochs that the capture has no leader of lie next to the one that was named.
+    """
+    if error == FENCED:
+        return min((epoch for epoch in seen.leaders if epoch > asked), default=asked + 1), True
+    if error == UNKNOWN_EPOCH:
+        return max((epoch for epoch in seen.leaders if epoch < asked), default=asked - 1), True
+    # A node that is to lead and does not, has not begun to; no replica looks at the epoch.
+    return asked, not (error == NOT_LEADER and seen.leaders.get(asked) == node)

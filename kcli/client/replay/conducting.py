@@ -1,0 +1,117 @@
+"""When each fetch of a replay runs: in the captured rhythm, or, before the capture's own brokers rebuilt, in its order.
+
+Against live brokers time is all there is. The captured brokers themselves, rebuilt, can do better: every request begins
+and every answer is made in the order in which the capture shows them, one after the other, each as of its captured
+moment. What comes out is then the same in every run and at any speed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from kcli.client.replay.plan import Captured, Fetcher, Plan, Step
+from kcli.sessions.trace import Key
+from kcli.sessions.values import Position
+
+__all__ = ["CapturedBrokers", "Conductor", "Rhythm"]
+
+
+class CapturedBrokers(Protocol):
+    """The brokers of a capture, rebuilt. label: a fetcher's, so that each is told what it was told then."""
+
+    def rewind(self) -> None:
+        """Begin anew: no sessions, nothing told."""
+        ...
+
+    def node(self, captured: Captured) -> int | None:
+        """The node that this fetch went to; None: the capture does not say."""
+        ...
+
+    def carry(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> Mapping[Key, Position]:
+        """Get ready for a session that is older than the capture, and say where it stood in each partition."""
+        ...
+
+    def expect(self, label: str, captured: Captured, begun: Callable[[], None]) -> None:
+        """This is the next fetch to come; `begun` is called when it is here."""
+        ...
+
+    def release(self, label: str, captured: Captured) -> None:
+        """Answer it now, as of the captured moment."""
+        ...
+
+
+class Rhythm:
+    """Steps at their captured times, divided by `scale` (None: at once)."""
+
+    def __init__(self, scale: float | None) -> None:
+        self.scale = scale
+        self.start = asyncio.get_running_loop().time()
+
+    async def turn(self, step: Step) -> None:
+        """Wait until a step's time has come."""
+        if self.scale is not None:
+            await asyncio.sleep(self.start + step.seconds / self.scale - asyncio.get_running_loop().time())
+
+    def sending(self, step: Step) -> None:
+        """The step's request goes out now."""
+
+    def done(self, step: Step) -> None:
+        """The step is answered, or failed."""
+
+
+class Beat(NamedTuple):
+    """What happened in the capture: a request came, or its answer went. fetcher, step: their numbers."""
+
+    ns: int
+    fetcher: int
+    step: int
+    answers: bool
+
+
+class Conductor(Rhythm):
+    """Steps in the order of the capture, of requests and of answers; `run` goes beside the fetchers."""
+
+    def __init__(self, scale: float | None, plan: Plan, brokers: CapturedBrokers) -> None:
+        super().__init__(scale)
+        self.plan, self.brokers = plan, brokers
+        self.labels = {id(step): fetcher.label for fetcher in plan.fetchers for step in fetcher.steps}
+        self.turns, self.begun, self.finished = ({number: asyncio.Event() for number in self.labels} for _ in range(3))
+
+    async def turn(self, step: Step) -> None:
+        await self.turns[id(step)].wait()
+
+    def sending(self, step: Step) -> None:
+        self.brokers.expect(self.labels[id(step)], step.captured, self.begun[id(step)].set)
+
+    def done(self, step: Step) -> None:
+        # A request that is refused at once begins and ends in one.
+        self.begun[id(step)].set()
+        self.finished[id(step)].set()
+
+    async def run(self) -> None:
+        beats = sorted(beat for number, each in enumerate(self.plan.fetchers) for beat in beats_of(number, each))
+        for beat in beats:
+            await self._wait(beat.ns - beats[0].ns)
+            step = self.plan.fetchers[beat.fetcher].steps[beat.step]
+            if beat.answers:
+                self.brokers.release(self.labels[id(step)], step.captured)
+                await self.finished[id(step)].wait()
+            else:
+                self.turns[id(step)].set()
+                await self.begun[id(step)].wait()
+
+    async def _wait(self, ns: int) -> None:
+        if self.scale is not None:
+            await asyncio.sleep(self.start + ns / 1e9 / self.scale - asyncio.get_running_loop().time())
+
+
+def beats_of(number: int, fetcher: Fetcher) -> Iterator[Beat]:
+    """A fetcher's own, one fetch after the other: a broker reads a connection's next request after its answer."""
+    last = 0
+    for at, step in enumerate(fetcher.steps):
+        came = max(step.captured.ns, last)
+        last = max(step.captured.response_ns or 0, came)
+        yield Beat(came, number, at, False)
+        yield Beat(last, number, at, True)

@@ -1,0 +1,86 @@
+"""Slots and turns told from grants: ids of shard n begin at n times WIDTH."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.session_slots import Place, SessionSlots
+
+WIDTH = (2**31 - 1) // 8
+
+
+class Told:
+    """Fetches one after the other, a second each."""
+
+    def __init__(self) -> None:
+        self.slots = SessionSlots()
+        self.places: list[Place] = []
+
+    def fetch(self, session: int, epoch: int, granted: int, error: int = 0, rows: int = 1) -> Place:
+        place = Place("s-c", len(self.places), len(self.places) * 10**9)
+        self.places.append(place)
+        response: dict[str, Any] = {"errorCode": error, "sessionId": granted, "responses": [{}] * rows}
+        self.slots.take(place, place.ns + 1, {"sessionId": session, "sessionEpoch": epoch}, response)
+        return place
+
+
+def test_as_long_as_everybody_gets_one_nothing_is_known() -> None:
+    told = Told()
+    for shard in range(3):
+        told.fetch(0, 0, shard * WIDTH + 5)
+    assert told.slots.slots is None
+
+
+def test_nobody_ever_got_one() -> None:
+    told = Told()
+    told.fetch(0, 0, 0)
+    assert told.slots.slots == 0
+
+
+def test_nothing_to_fetch_is_no_refusal() -> None:
+    told = Told()
+    told.fetch(0, 0, 0, rows=0)
+    assert told.slots.slots is None
+
+
+def test_the_fullest_shard_tells_of_all() -> None:
+    told = Told()
+    told.fetch(0, 0, 5)
+    told.fetch(0, 0, 6)
+    told.fetch(0, 0, WIDTH + 5)
+    told.fetch(0, 0, 0)
+    told.fetch(5, 1, 5)
+    told.fetch(6, 1, 6)
+    assert told.slots.slots == 16
+
+
+def test_who_was_evicted_takes_no_slot_any_more() -> None:
+    told = Told()
+    told.fetch(0, 0, 5)
+    told.fetch(5, 1, 5)
+    told.fetch(0, 0, 6)
+    told.fetch(5, 2, 0, error=70)
+    assert told.slots.slots == 8
+
+
+def test_whose_turn_it_was() -> None:
+    told = Told()
+    early = [told.fetch(0, 0, 0), told.fetch(0, 0, 0)]
+    first = told.fetch(0, 0, 4 * WIDTH + 1)
+    between = [told.fetch(0, 0, 0) for _ in range(3)]
+    second = told.fetch(0, 0, 1)
+    last = told.fetch(0, 0, 0)
+    turns = told.slots.turns()
+    assert [turns[each] for each in early] == [2, 3]
+    assert (turns[first], turns[second], turns[last]) == (4, 0, 1)
+    assert [turns[each] for each in between] == [5, 6, 7]
+
+
+def test_answers_of_the_same_moment_may_have_been_made_in_another_order() -> None:
+    told = Told()
+    told.fetch(0, 0, 4 * WIDTH + 1)
+    refused = [told.fetch(0, 0, 0) for _ in range(2)]
+    # Right after the first: so those two came behind it.
+    granted = told.fetch(0, 0, 5 * WIDTH + 1)
+    turns = told.slots.turns()
+    assert (turns[granted], [turns[each] for each in refused]) == (5, [6, 7])

@@ -1,0 +1,71 @@
+"""A rebuilt broker goes through its capture once more, with those who fetched: real captures, strictly compared."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from kcli.broker.history import SeenPartition
+from kcli.broker.staging import epoch_behind
+from kcli.cli.main import main
+
+DATA = Path(__file__).parent / "data"
+NOT_LEADER, FENCED, UNKNOWN_EPOCH = 6, 74, 75
+
+
+def replayed(capsys: pytest.CaptureFixture[str], file: Path, *words: str) -> list[dict[str, dict[str, object]]]:
+    """Each session of a strict replay that finds nothing."""
+    command = ["fetch-session", "replay", str(file), "--compare", "strict", "--format", "jsonl", *words]
+    assert main(command) == 0, capsys.readouterr()
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_leaders_that_move_and_followers_that_fetch(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = replayed(capsys, DATA / "leader-change.pcap.gz", "--speed", "max")
+    assert len(rows) == 9
+    errors = {name.partition(" ")[2] for row in rows for name in row["live"]["partitionErrors"]}  # type: ignore[attr-defined]
+    assert errors == {"FENCED_LEADER_EPOCH"}
+    assert {row["live"]["replicaId"] for row in rows} == {-1}
+    assert sum(row["live"]["recordsBytes"] for row in rows) > 50_000  # type: ignore[misc]
+
+
+def test_brokers_that_do_not_lead_yet(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = replayed(capsys, DATA / "kraft-boot.pcap.gz", "--speed", "max")
+    errors = {name.partition(" ")[2] for row in rows for name in row["live"]["partitionErrors"]}  # type: ignore[attr-defined]
+    assert errors == {"FENCED_LEADER_EPOCH", "NOT_LEADER_OR_FOLLOWER", "UNKNOWN_LEADER_EPOCH"}
+
+
+@pytest.mark.parametrize("words", [("--speed", "max"), ("--speed", "200"), ("--speed", "max", "--repeat", "2")])
+def test_the_same_sessions_are_evicted_and_refused(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    rows = replayed(capsys, DATA / "fetch-session-eviction.pcap.gz", *words)
+    faults = [row["live"]["sessionFaults"] for row in rows]
+    runs = 2 if "--repeat" in words else 1
+    assert faults.count({"FETCH_SESSION_ID_NOT_FOUND": 1}) == 8 * runs
+    assert len(faults) == 14 * runs
+
+
+def test_the_epoch_behind_an_error() -> None:
+    seen = SeenPartition(leaders={0: 1, 2: 3, 5: 1})
+    assert epoch_behind(FENCED, 2, seen, 3) == (5, True)
+    assert epoch_behind(FENCED, 7, seen, 3) == (8, True)
+    assert epoch_behind(UNKNOWN_EPOCH, 5, seen, 1) == (2, True)
+    assert epoch_behind(UNKNOWN_EPOCH, 0, seen, 1) == (-1, True)
+    assert epoch_behind(NOT_LEADER, 2, seen, 1) == (2, True)
+    # It is to lead, but holds no replica yet.
+    assert epoch_behind(NOT_LEADER, 2, seen, 3) == (2, False)
+
+
+def test_a_fetch_that_nobody_announced_does_not_wait() -> None:
+    from kcli.broker.rebuild import rebuild
+    from tests.broker.talk import talking
+
+    async def work() -> None:
+        broker = rebuild([str(DATA / "fetch-session-eviction.pcap.gz")], staged=True)
+        async with talking(broker) as talk:
+            answer = await talk.fetch(12, ("narrow", 0, 0))
+            assert answer["responses"][0]["partitions"][0]["highWatermark"] > 0
+
+    asyncio.run(work())
