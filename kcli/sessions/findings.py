@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kcli.sessions.trace import FetchExchange, Key
 
 __all__ = ["RULES", "Finding", "Verdict", "name_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """A rule: who breaks it, whether that is an error (or only wasteful: a note), and what it says."""
 
     side: str
@@ -69,8 +67,7 @@ def name_of(key: Key, names: Mapping[str, str]) -> str:
     return f"{names.get(key[0], key[0])}[{key[1]}]"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """A rule that a frame breaks. The frame: connection, correlation id, time (ns since 1970, 0 unknown)."""
 
     rule: str
