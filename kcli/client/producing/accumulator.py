@@ -80,11 +80,15 @@ class Queue:
 
 
 class Accumulator:
-    """linger in seconds, batch_size in bytes; bytes: of all that is not answered yet."""
+    """linger in seconds, batch_size in bytes; bytes: of all that is not answered yet.
+
+    waiting: the queues that hold batches, in the order of their turns
+    """
 
     def __init__(self, batch_size: int, linger: float, in_flight: int, *, idempotent: bool) -> None:
         self.batch_size, self.linger, self.max_in_flight, self.idempotent = batch_size, linger, in_flight, idempotent
         self.queues: dict[TopicPartition, Queue] = {}
+        self.waiting: dict[Queue, None] = {}
         self.bytes = 0
         self.flushing = False
 
@@ -99,6 +103,7 @@ class Accumulator:
         if last is None or began:
             last = Waiting(partition, now)
             queue.waiting.append(last)
+            self.waiting[queue] = None
         last.rows.append(row)
         last.sent_ns.append(ns)
         last.size += size
@@ -107,7 +112,7 @@ class Accumulator:
 
     def sendable(self, now: float) -> Iterator[Queue]:
         """Partitions whose first batch may go now."""
-        for queue in self.queues.values():
+        for queue in list(self.waiting):
             if self.wait_of(queue, now) == 0.0:
                 yield queue
 
@@ -124,11 +129,14 @@ class Accumulator:
 
     def next_wait(self, now: float) -> float | None:
         """Seconds until time alone makes one more batch sendable; None when it never does."""
-        return min((wait for queue in self.queues.values() if (wait := self.wait_of(queue, now))), default=None)
+        return min((wait for queue in self.waiting if (wait := self.wait_of(queue, now))), default=None)
 
     def take(self, queue: Queue) -> Waiting:
         """The first batch, which is under way from now on."""
         batch = queue.waiting.popleft()
+        del self.waiting[queue]
+        if queue.waiting:
+            self.waiting[queue] = None
         if batch.number < 0:
             batch.number = queue.next_number
             queue.next_number += 1
@@ -156,6 +164,7 @@ class Accumulator:
         while at < len(queue.waiting) and 0 <= queue.waiting[at].number < batch.number:
             at += 1
         queue.waiting.insert(at, batch)
+        self.waiting[queue] = None
         queue.retrying = True
         queue.not_before = max(queue.not_before if delay else now, now + delay)
 
