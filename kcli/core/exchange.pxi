@@ -98,6 +98,12 @@ cdef class Plan:
         self.oldest = messages.response(key, 0, dialect).node if key == API_VERSIONS and version else None
         self.name = f',"requestApiKeyName":"{bodies.name(key)}"}},"request":'.encode()
 
+    cdef Node answer(self, const uint8_t* body, size_t n):
+        """The node of a response's body: a broker that does not know the version of ApiVersions answers in the oldest."""
+        if self.oldest is not None and n >= 2 and be16(body) == 35 and self.oldest.skip_at(body, n) == <Py_ssize_t>n:
+            return self.oldest
+        return self.response
+
 
 cdef class Lines:
     """Exchanges as text, in `out`."""
@@ -170,7 +176,6 @@ cdef class Lines:
     cdef bint put_response(self, Plan plan, const uint8_t* frame, size_t n) except -1:
         cdef Out* out = &self.out
         cdef Py_ssize_t start
-        cdef Node body = plan.response
         if out_put(out, b',"response":', 12):
             raise MemoryError
         self.answer_at = out.size
@@ -181,7 +186,4 @@ cdef class Lines:
         start = plan.response_header.skip_at(frame, n)
         if start < 0:
             return False
-        if plan.oldest is not None and n >= <size_t>start + 2 and be16(frame + start) == 35:
-            if plan.oldest.skip_at(frame + start, n - start) == <Py_ssize_t>n - start:
-                body = plan.oldest
-        return body.json_at(frame + start, n - start, out, &self.context, True) >= 0
+        return plan.answer(frame + start, n - start).json_at(frame + start, n - start, out, &self.context, True) >= 0

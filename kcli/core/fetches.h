@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static inline uint64_t kc_mix(uint64_t a, uint64_t b) {
+static inline uint64_t kc_mix_two(uint64_t a, uint64_t b) {
     a ^= b * 0x9E3779B97F4A7C15ull;
     a = (a ^ (a >> 32)) * 0xD6E8FEB86659FD93ull;
     a = (a ^ (a >> 29)) * 0xD6E8FEB86659FD93ull;
@@ -31,14 +31,14 @@ typedef struct { kc_slot *slots; size_t mask, used; } kc_map;
 
 static inline uint64_t kc_map_find(const kc_map *map, uint64_t a, uint64_t b) {
     if (!map->slots) return 0;
-    for (size_t at = kc_mix(a, b) & map->mask; map->slots[at].value; at = (at + 1) & map->mask)
+    for (size_t at = kc_mix_two(a, b) & map->mask; map->slots[at].value; at = (at + 1) & map->mask)
         if (map->slots[at].a == a && map->slots[at].b == b) return map->slots[at].value;
     return 0;
 }
 
 /* Ask for the memory that a search will read. */
 static inline void kc_map_ahead(const kc_map *map, uint64_t a, uint64_t b) {
-    if (map->slots) __builtin_prefetch(&map->slots[kc_mix(a, b) & map->mask]);
+    if (map->slots) __builtin_prefetch(&map->slots[kc_mix_two(a, b) & map->mask]);
 }
 
 static inline void kc_ahead(const void *p, size_t size) {
@@ -51,7 +51,7 @@ static int kc_map_grow_to(kc_map *map, size_t size) {
     for (size_t i = 0; map->slots && i <= map->mask; i++) {
         kc_slot slot = map->slots[i];
         if (!slot.value) continue;
-        size_t at = kc_mix(slot.a, slot.b) & grown.mask;
+        size_t at = kc_mix_two(slot.a, slot.b) & grown.mask;
         while (grown.slots[at].value) at = (at + 1) & grown.mask;
         grown.slots[at] = slot;
     }
@@ -71,7 +71,7 @@ static int kc_map_reserve(kc_map *map, size_t count) {
 
 static int kc_map_put(kc_map *map, uint64_t a, uint64_t b, uint64_t value) {
     if ((!map->slots || map->used * 4 > map->mask * 3) && kc_map_grow(map)) return -1;
-    size_t at = kc_mix(a, b) & map->mask;
+    size_t at = kc_mix_two(a, b) & map->mask;
     while (map->slots[at].value && !(map->slots[at].a == a && map->slots[at].b == b)) at = (at + 1) & map->mask;
     map->used += !map->slots[at].value;
     map->slots[at] = (kc_slot){a, b, value};
@@ -80,13 +80,13 @@ static int kc_map_put(kc_map *map, uint64_t a, uint64_t b, uint64_t value) {
 
 static void kc_map_drop(kc_map *map, uint64_t a, uint64_t b) {
     if (!map->slots) return;
-    size_t at = kc_mix(a, b) & map->mask;
+    size_t at = kc_mix_two(a, b) & map->mask;
     while (map->slots[at].value && !(map->slots[at].a == a && map->slots[at].b == b)) at = (at + 1) & map->mask;
     if (!map->slots[at].value) return;
     map->used--;
     /* Those behind move up, unless that would put them before the place that their hash gives. */
     for (size_t next = (at + 1) & map->mask; map->slots[next].value; next = (next + 1) & map->mask) {
-        size_t home = kc_mix(map->slots[next].a, map->slots[next].b) & map->mask;
+        size_t home = kc_mix_two(map->slots[next].a, map->slots[next].b) & map->mask;
         if (((next - home) & map->mask) >= ((next - at) & map->mask)) {
             map->slots[at] = map->slots[next];
             at = next;
@@ -109,11 +109,11 @@ static inline uint64_t kc_hash(const uint8_t *data, size_t size) {
     uint64_t hash = size, word;
     for (; size >= 8; size -= 8, data += 8) {
         memcpy(&word, data, 8);
-        hash = kc_mix(hash, word);
+        hash = kc_mix_two(hash, word);
     }
     word = 0;
     memcpy(&word, data, size);
-    return kc_mix(hash, word);
+    return kc_mix_two(hash, word);
 }
 
 /* Texts by number from 1 on; `kind` keeps apart what the bytes alone would not. `ends`: their first and last 8 bytes,
@@ -121,20 +121,20 @@ static inline uint64_t kc_hash(const uint8_t *data, size_t size) {
 typedef struct { uint64_t ends[2]; uint8_t *data; size_t size; uint64_t hash; int kind; } kc_text;
 typedef struct { kc_text *texts; uint32_t *table; size_t count, room, mask; } kc_texts;
 
-static inline void kc_ends(uint64_t ends[2], const uint8_t *data, size_t size) {
+static inline void kc_text_ends(uint64_t ends[2], const uint8_t *data, size_t size) {
     ends[0] = ends[1] = 0;
     memcpy(&ends[0], data, size < 8 ? size : 8);
     if (size > 8) memcpy(&ends[1], data + size - 8, 8);
 }
 
 static inline uint64_t kc_text_hash(const uint64_t ends[2], const uint8_t *data, size_t size, int kind) {
-    return size <= 16 ? kc_mix(ends[0] + (uint64_t)kind, ends[1] + size) : kc_mix(kc_hash(data, size), (uint64_t)kind);
+    return size <= 16 ? kc_mix_two(ends[0] + (uint64_t)kind, ends[1] + size) : kc_mix_two(kc_hash(data, size), (uint64_t)kind);
 }
 
 static inline uint32_t kc_text_find(const kc_texts *t, const uint8_t *data, size_t size, int kind) {
     uint64_t ends[2];
     if (!t->table) return 0;
-    kc_ends(ends, data, size);
+    kc_text_ends(ends, data, size);
     uint64_t hash = kc_text_hash(ends, data, size, kind);
     for (size_t at = hash & t->mask; t->table[at]; at = (at + 1) & t->mask) {
         const kc_text *text = &t->texts[t->table[at] - 1];
@@ -170,7 +170,7 @@ static uint32_t kc_text_number(kc_texts *t, const uint8_t *data, size_t size, in
     if (!copy) return 0;
     memcpy(copy, data, size);
     uint64_t ends[2];
-    kc_ends(ends, data, size);
+    kc_text_ends(ends, data, size);
     uint64_t hash = kc_text_hash(ends, data, size, kind);
     size_t at = hash & t->mask;
     while (t->table[at]) at = (at + 1) & t->mask;

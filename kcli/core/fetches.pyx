@@ -40,6 +40,7 @@ cdef extern from "fetches.h" nogil:
     void texts_free "kc_texts_free"(Texts* texts)
     uint64_t hash_of "kc_hash"(const uint8_t* data, size_t size)
 
+include "frames.pxi"
 include "fetchreader.pxi"
 include "fetchtables.pxi"
 include "fetchcounts.pxi"

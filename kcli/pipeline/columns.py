@@ -1,71 +1,110 @@
-"""Rows of `exchanges` that the core made as columns, on their way to Parquet."""
+"""What the core made as columns, on its way to Parquet: the rows of `exchanges`, and who was behind them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
+
+import numpy
 
 from kcli.pipeline.tables import arrow_schema
 from kcli.schemas.errors import error_name
 
-__all__ = ["Taken", "batches", "uses"]
+__all__ = ["Columns", "Uses", "by_day", "compact", "integers", "texts_by_number"]
 
 DAY_NS = 86_400_000_000_000
-COLUMNS = 9  # of the core's numbers: ts, completed, key, version, correlation id, sizes, latency, link
-KEYS, VERSIONS = 128, 32
-
-# What `kcli.core.rows.ExchangeRows.take_columns` gives.
-Taken = tuple[bytes, bytes, bytes, bytes, bytes, bytes, list[str], list[tuple[int, list[int]]]]
+NUMBERS = 11  # of the core: ts, completed, key, version, correlation id, sizes, latency, link, client, voice
+KEYS = 128
 
 
-def batches(taken: Taken, name_of: Callable[[int], str | None]) -> Iterator[tuple[int, Any]]:
-    """(day since 1970, record batch of `exchanges`), one for each day. name_of: an API's name by its number."""
-    import numpy
+class Columns:
+    """What `kcli.core.rows.ExchangeRows.take_columns` gives, as Arrow arrays. name_of: an API's name by its number."""
+
+    def __init__(self, taken: dict[str, Any], name_of: Callable[[int], str | None]) -> None:
+        self.taken, self.name_of = taken, name_of
+        self.numbers = numpy.frombuffer(taken["numbers"], numpy.int64).reshape(-1, NUMBERS)
+        self.days = self.numbers[:, 0] // DAY_NS
+
+    def batches(self) -> Iterator[tuple[str, int, Any]]:
+        """(table, day since 1970, record batch) of `exchanges`."""
+        import pyarrow
+
+        batch = pyarrow.record_batch(self.arrays(), schema=arrow_schema("exchanges"))
+        yield from by_day("exchanges", batch, self.days)
+
+    @cached_property
+    def who(self) -> list[Any]:
+        """The columns that all tables of exchanges begin with."""
+        import pyarrow
+
+        ts, ids, versions = self.numbers[:, 0], self.numbers[:, 4], self.numbers[:, 3]
+        used, index = compact(self.numbers[:, 8])
+        links = [self.taken["links"][number] for number in used]
+        servers, clients = zip(*(text.split("-", 1) for text in links), strict=True) if links else ((), ())
+        index = pyarrow.array(index)
+        return [
+            pyarrow.array(ts // 1000).cast(pyarrow.timestamp("us", "UTC")),
+            *(pyarrow.array(texts, pyarrow.string()).take(index) for texts in (links, servers, clients)),
+            texts_by_number(self.taken["clients"], self.numbers[:, 9]),
+            integers(ids, "int32"),
+            integers(versions, "int16"),
+        ]
+
+    def arrays(self) -> list[Any]:
+        """In the order of the table's columns."""
+        import pyarrow
+
+        ends = numpy.frombuffer(self.taken["ends"], numpy.int32).reshape(-1, 3)
+        _, completed, keys, _, _, asked, told, latency, *_ = (self.numbers[:, at] for at in range(NUMBERS))
+        answered = told >= 0
+        return [
+            *self.who,
+            integers(keys, "int16"),
+            texts_by_number([self.name_of(key) for key in range(KEYS)], keys),
+            texts(self.taken["header"], ends[:, 0]),
+            texts(self.taken["request"], ends[:, 1]),
+            texts(self.taken["response"], ends[:, 2], answered),
+            pyarrow.array(asked),
+            pyarrow.array(told, mask=~answered),
+            pyarrow.array(latency / 1000, mask=~answered),
+            errors(len(self.numbers), self.taken["errors"]),
+            pyarrow.array(completed),
+        ]
+
+
+def by_day(table: str, batch: Any, days: Any) -> Iterator[tuple[str, int, Any]]:
+    """(table, day, its rows) for each day there is."""
     import pyarrow
 
-    numbers = numpy.frombuffer(taken[0], numpy.int64).reshape(-1, COLUMNS)
-    batch = pyarrow.record_batch(arrays(taken, numbers, name_of), schema=arrow_schema("exchanges"))
-    days = numbers[:, 0] // DAY_NS
-    for day in numpy.unique(days):
-        part = batch if days[0] == days[-1] == day else batch.filter(pyarrow.array(days == day))
-        yield int(day), part
+    for day in numpy.unique(days).tolist():
+        same = days == day
+        yield table, day, batch if same.all() else batch.filter(pyarrow.array(same))
 
 
-def arrays(taken: Taken, numbers: Any, name_of: Callable[[int], str | None]) -> list[Any]:
-    """In the order of the table's columns."""
-    import numpy
+def compact(numbers: Any) -> tuple[list[int], Any]:
+    """(the numbers that are there, where in them each stands); they are from 0 on and small."""
+    there = numpy.bincount(numbers) > 0
+    return numpy.flatnonzero(there).tolist(), (numpy.cumsum(there) - 1)[numbers]
+
+
+def texts_by_number(texts: Sequence[str | None], numbers: Any) -> Any:
+    """A column of texts, of which few differ."""
     import pyarrow
 
-    ends = numpy.frombuffer(taken[1], numpy.int32).reshape(-1, 5)
-    ts, completed, keys, versions, ids, asked, told, latency, link = (numbers[:, at] for at in range(COLUMNS))
-    answered = told >= 0
-    servers, clients = zip(*(text.split("-", 1) for text in taken[6]), strict=True)
-    links = pyarrow.array(link)
-    keyed = [name_of(key) for key in range(KEYS)]
-    return [
-        pyarrow.array(ts // 1000).cast(pyarrow.timestamp("us", "UTC")),
-        pyarrow.array(taken[6]).take(links),
-        pyarrow.array(servers).take(links),
-        pyarrow.array(clients).take(links),
-        texts(taken[5], ends[:, 3], ends[:, 4] == 1),
-        pyarrow.array(ids.astype(numpy.int32)),
-        pyarrow.array(versions.astype(numpy.int16)),
-        pyarrow.array(keys.astype(numpy.int16)),
-        pyarrow.array(keyed, pyarrow.string()).take(pyarrow.array(keys)),
-        texts(taken[2], ends[:, 0]),
-        texts(taken[3], ends[:, 1]),
-        texts(taken[4], ends[:, 2], answered),
-        pyarrow.array(asked),
-        pyarrow.array(told, mask=~answered),
-        pyarrow.array(latency / 1000, mask=~answered),
-        errors(len(numbers), taken[7]),
-        pyarrow.array(completed),
-    ]
+    used, index = compact(numbers)
+    return pyarrow.array([texts[number] for number in used], pyarrow.string()).take(pyarrow.array(index))
+
+
+def integers(values: Any, kind: str, missing: Any = None) -> Any:
+    """missing: where there is none."""
+    import pyarrow
+
+    return pyarrow.array(values.astype(kind), mask=missing)
 
 
 def texts(data: bytes, ends: Any, valid: Any = None) -> Any:
     """A column of text, from all of it and where each row's ends."""
-    import numpy
     import pyarrow
 
     offsets = numpy.concatenate((numpy.zeros(1, numpy.int32), ends))
@@ -75,24 +114,71 @@ def texts(data: bytes, ends: Any, valid: Any = None) -> Any:
 
 
 def errors(count: int, found: list[tuple[int, list[int]]]) -> Any:
+    """The names of each row's codes, each once."""
     import pyarrow
 
-    rows: list[list[str]] = [[]] * count
-    for row, codes in found:
-        rows[row] = [error_name(code) for code in dict.fromkeys(codes)]
-    return pyarrow.array(rows, pyarrow.list_(pyarrow.string()))
+    names = [[error_name(code) for code in dict.fromkeys(codes)] for _, codes in found]
+    sizes = numpy.zeros(count + 1, numpy.int32)
+    sizes[[row + 1 for row, _ in found]] = [len(each) for each in names]
+    values = pyarrow.array([name for each in names for name in each], pyarrow.string())
+    return pyarrow.ListArray.from_arrays(pyarrow.array(numpy.cumsum(sizes, dtype=numpy.int32)), values)
 
 
-def uses(taken: Taken) -> Iterator[tuple[str, str | None, int, int, int]]:
-    """(connection, client id, API key, version, how often)."""
-    import numpy
+class Uses:
+    """Which versions were used by whom, counted over such rows.
 
-    numbers = numpy.frombuffer(taken[0], numpy.int64).reshape(-1, COLUMNS)
-    ends = numpy.frombuffer(taken[1], numpy.int32).reshape(-1, 5)
-    ids = texts(taken[5], ends[:, 3], ends[:, 4] == 1).dictionary_encode("encode")
-    clients = ids.indices.to_numpy().astype(numpy.int64)
-    mixed = ((numbers[:, 8] << 24 | clients) << 7 | numbers[:, 2]) << 5 | numbers[:, 3]
-    found, counts = numpy.unique(mixed, return_counts=True)
-    for each, count in zip(found.tolist(), counts.tolist(), strict=True):
-        client = ids.dictionary[each >> 12 & 0xFFFFFF].as_py()
-        yield taken[6][each >> 36], client, each >> 5 & 127, each & 31, count
+    voices: by number, what client and broker of a connection said of themselves (kcli.capture.audit.Talk).
+    """
+
+    def __init__(self, columns: Columns, voices: Sequence[Any]) -> None:
+        self.columns, self.voices = columns, voices
+        self.parts = [compact(columns.numbers[:, at]) for at in (8, 9, 10)]
+        mixed = columns.numbers[:, 2] << 5 | columns.numbers[:, 3]
+        for used, index in self.parts:
+            mixed = mixed * len(used) + index
+        self.mixed, self.first, self.counts = numpy.unique(mixed, return_index=True, return_counts=True)
+
+    def batch(self) -> Any:
+        """Rows of `client_uses`."""
+        import pyarrow
+
+        from kcli.pipeline.facts import address_of
+
+        numbers = self.columns.numbers[self.first]
+        connections, clients = (self.columns.who[at].take(pyarrow.array(self.first)) for at in (1, 3))
+        ends = clients.dictionary_encode()
+        addresses = pyarrow.array([address_of(end) for end in ends.dictionary.to_pylist()], pyarrow.string())
+        arrays = [
+            connections,
+            texts_by_number(self.columns.taken["clients"], numbers[:, 9]),
+            addresses.take(ends.indices),
+            *self.said(numbers[:, 10]),
+            integers(numbers[:, 2], "int16"),
+            integers(numbers[:, 3], "int16"),
+            pyarrow.array(self.counts),
+            pyarrow.array(self.is_free(numbers)),
+        ]
+        return pyarrow.record_batch(arrays, schema=arrow_schema("client_uses"))
+
+    def said(self, numbers: Any) -> Iterable[Any]:
+        """Software, its version, and whether it asks what the broker speaks."""
+        import pyarrow
+
+        used, index = compact(numbers)
+        talks = [self.voices[number] for number in used]
+        for kind, values in (
+            (pyarrow.string(), [talk.software for talk in talks]),
+            (pyarrow.string(), [talk.version for talk in talks]),
+            (pyarrow.bool_(), [talk.negotiates for talk in talks]),
+        ):
+            yield pyarrow.array(values, kind).take(pyarrow.array(index))
+
+    def is_free(self, numbers: Any) -> Any:
+        """Whether another version than the newest one offered was used."""
+        used, index = compact(numbers[:, 10])
+        newest = numpy.full((len(used), KEYS), -1)
+        for row, number in enumerate(used):
+            for key, version in self.voices[number].offered.items():
+                if 0 <= key < KEYS:
+                    newest[row, key] = version
+        return newest[index, numbers[:, 2]] != numbers[:, 3]

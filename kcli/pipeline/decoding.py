@@ -16,8 +16,10 @@ from kcli.capture.events import Event, Exchange, Link
 from kcli.capture.exchanges import Item, Source
 from kcli.capture.files import drive
 from kcli.pipeline.carrying import Carried, take_up, under_way
-from kcli.pipeline.columns import batches
-from kcli.pipeline.rows import MAKERS, Rows
+from kcli.pipeline.columns import Columns, Uses
+from kcli.pipeline.layouts import layout
+from kcli.pipeline.partition_columns import PartitionColumns
+from kcli.pipeline.rows import FETCH, MAKERS, PRODUCE, Rows
 from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import FACTS, TABLES
 from kcli.pipeline.writing import TableWriter, Written
@@ -35,7 +37,7 @@ class Decoded:
 
     passing: files of rows that tell the end of what is under way. unnamed: topic ids that no message of these
     connections named. carried: bytes kept for a later run, less those that an earlier one had kept. open_rows,
-    open_bytes: exchanges and events of the files that pass.
+    open_bytes: exchanges and events of the files that pass. window: the number of that, where the share is one.
     """
 
     share: int
@@ -57,6 +59,7 @@ class Decoded:
     first_ns: int = 0
     last_ns: int = 0
     problems: list[str] = field(default_factory=list)
+    window: int | None = None
 
 
 class RowSource(Source):
@@ -75,6 +78,10 @@ class RowSource(Source):
         self.counted = 0  # bytes of exchanges that the engine gave to the sink
         super().__init__(paths, names=False, **options)
         self.rows = Rows(put, wanted)
+        if self.sink is not None:
+            self.sink.engine = self.engine
+            self.rows.outcomes.on_answers = self.sink.end_runs
+            self.rows.uses.ask = self.known_voice
         self.end_ns = 0  # when the whole capture ends, which the packets of some connections don't tell
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
@@ -82,10 +89,38 @@ class RowSource(Source):
 
         self.sink = None
         if self.put_batch is not None:
-            self.sink = ExchangeRows(self.bodies, self.more, self.flush, told=MAKERS, slow=(API_VERSIONS,))
+            self.sink = ExchangeRows(self, told=MAKERS.keys() - {FETCH, PRODUCE})
         return super().choose_engine(ports)
 
-    def more(
+    # What the core asks and tells, of exchanges that it makes columns of
+
+    def layout(self, api_key: int, version: int) -> Any:
+        return layout(self.bodies, api_key, version)
+
+    def has_ids(self, api_key: int) -> bool:
+        api = self.bodies.api(api_key)
+        return api is not None and any(map(self.bodies.has_topic_ids, (api.request, api.response)))
+
+    def voice(self, link: bytes) -> int:
+        """Of a connection that is new to the core."""
+        talk = self.rows.uses.talks.get(link.decode())
+        return 0 if talk is None else self.rows.uses.number(talk)
+
+    def known_voice(self, connection: str) -> int | None:
+        """Of a connection that the core knows."""
+        return None if self.sink is None else self.sink.voice(connection.encode())
+
+    def heard(self, link: bytes, voice: int, *exchange: Any) -> int:
+        return self.rows.uses.learn(self.exchange(link, *exchange), voice)
+
+    def learn(self, link: bytes, *exchange: Any) -> None:
+        item = self.exchange(link, *exchange)
+        self.rows.learn(item, item.response_ns or item.request_ns)
+
+    def more(self, link: bytes, *exchange: Any) -> None:
+        self.rows.more(self.exchange(link, *exchange))
+
+    def exchange(
         self,
         link: bytes,
         _key: int,
@@ -94,25 +129,37 @@ class RowSource(Source):
         request: bytes,
         answered: int | None,
         response: bytes | None,
-    ) -> None:
+    ) -> Exchange:
         server, _, client = link.decode().partition("-")
-        self.rows.more(Exchange(Link(server, client), ns, request, answered, response, self.bodies))
+        return Exchange(Link(server, client), ns, request, answered, response, self.bodies)
 
-    def flush(self) -> None:
-        """Put the rows that are columns."""
-        if self.sink is None or self.put_batch is None or not self.sink.count:
+    def flush(self, last: bool = False) -> None:
+        """Put the rows that are columns. last: also what later rows might still add to."""
+        if self.sink is None or self.put_batch is None:
             return
         self.tally.exchange_bytes += self.engine.message_bytes - self.counted
         self.counted = self.engine.message_bytes
-        taken = self.sink.take_columns()
-        self.rows.columns(taken)
-        for day, batch in batches(taken, self.bodies.name):
-            self.put_batch("exchanges", day, batch)
+        columns = Columns(self.sink.take_columns(last), self.bodies.name)
+        partitions = PartitionColumns(columns)
+        for connection, voice in columns.taken["voices"].items():
+            self.rows.uses.remember(connection, voice)
+        if len(columns.numbers):
+            self.rows.exchanges += len(columns.numbers)
+            self.rows.unnamed.update(columns.taken["unnamed"])
+            for table, day, batch in (*columns.batches(), *partitions.batches()):
+                self.put_batch(table, day, batch)
+            self.put_batch("client_uses", -1, Uses(columns, self.rows.uses.voices).batch())
+        outcomes = partitions.outcomes()
+        if outcomes is not None:
+            self.put_batch("outcomes", -1, outcomes)
 
     def emit(self, item: Item) -> None:
         self.tally.add(item)
         if isinstance(item, Exchange):
             self.rows.exchange(item, self.engine.last_ns)
+            if item.api_key == API_VERSIONS and self.sink is not None:
+                talk = self.rows.uses.talks[item.connection]
+                self.sink.set_voice(item.connection.encode(), self.rows.uses.number(talk))
         else:
             if item.kind == "unanswered-at-end" and item.reason.endswith(AT_END):
                 item.ns = max(item.ns, self.end_ns)
@@ -122,12 +169,12 @@ class RowSource(Source):
         """before_end: called when all packets were read, before what is under way is told as ended."""
 
         def end() -> None:
-            self.flush()
+            self.flush(last=True)
             before_end()
 
         for _ in drive(self.paths, cast(Any, Ending(self.engine, end)), self.new_reader, self.emit):
             pass
-        self.flush()
+        self.flush(last=True)
         self.rows.finish()
 
 
@@ -156,18 +203,21 @@ def decode(
     carried: Sequence[Carried] = (),
     clock: int = 0,
     names: Sequence[tuple[str, str]] = (),
+    without: int | None = None,
     **options: Any,
 ) -> Decoded:
     """Decode the packets of a share, staged in files, into Parquet files below `folder`.
 
     end_ns: of the last packet of all shares. carried, clock: connections under way since an earlier run, and the
-    time of its end. names: (id, name) of topics known before. options: ports and dialect, as
-    `kcli.capture.exchanges.read` takes them.
+    time of its end. names: (id, name) of topics known before. without: the hash of a connection that is not read here.
+    options: ports and dialect, as `kcli.capture.exchanges.read` takes them.
     """
     name = f"{share:04d}-{os.urandom(4).hex()}"
     writer, passing = TableWriter(folder, name), TableWriter(folder, f"{name}-open")
     with at_hand(staged) as paths:
         source = RowSource(paths, writer.put, put_batch=writer.put_batch, **options)
+        if without is not None:
+            source.engine.choose(without, False)
         made = run_share(share, source, end_ns, names, carried, clock, passing)
     made.files, made.passing = writer.close(), passing.close()
     return made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from kcli.capture.audit import API_VERSIONS, Talk
@@ -15,7 +15,8 @@ __all__ = ["ClientUses", "Outcomes", "address_of", "snapshot_parts"]
 
 Put = Callable[[str, tuple[Any, ...]], None]
 
-OPEN_RUNS = 200_000  # after which all are put: a run in two pieces says the same
+OPEN_RUNS = 200_000  # after which all are put
+REMEMBERED = 1 << 16  # connections, and what was said in answers to ApiVersions
 APIS = {0: "PRODUCE", 1: "FETCH"}
 LEADERSHIP = (6, 74)  # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH
 
@@ -28,14 +29,16 @@ def address_of(end: str) -> str:
 class Outcomes:
     """What came of asking for a partition, on one connection: answers of one kind in a row are one fact.
 
-    Only errors of leadership and answers without an error matter here.
+    Only errors of leadership and answers without an error matter here. A run in two pieces says the same; where the
+    core has runs of its own, none goes on over an error.
     """
 
     def __init__(self, put: Put) -> None:
         self.put = put
+        self.on_answers: Callable[[bool], None] = lambda failed: None  # the core's runs may end here
         self.runs: dict[tuple[str, str | None, str, str | None, int], list[Any]] = {}
 
-    def add(self, item: Exchange, who: tuple[Any, ...], answers: Iterable[Answer]) -> None:
+    def add(self, item: Exchange, who: tuple[Any, ...], answers: Sequence[Answer]) -> None:
         response = item.response
         if response is None or response.get("errorCode"):
             return
@@ -53,7 +56,9 @@ class Outcomes:
             if run is not None:
                 self.put_run(key, run)
             self.runs[key] = [answer.error, item.request_ns, ns, ns, 1, *hint(answer, endpoints)]
-        if len(self.runs) > OPEN_RUNS:
+        failed = any(answer.error in LEADERSHIP for answer in answers)
+        self.on_answers(failed)
+        if failed or len(self.runs) > OPEN_RUNS:
             self.finish()
 
     def put_run(self, key: tuple[str, str | None, str, str | None, int], run: list[Any]) -> None:
@@ -81,31 +86,72 @@ def ends_of(connection: str) -> tuple[str, str]:
 
 
 class ClientUses:
-    """Versions used on each connection, and what ApiVersions said there (as `kcli audit` counts)."""
+    """Versions used on each connection, and what ApiVersions said there (as `kcli audit` counts).
+
+    A voice is what client and broker of a connection have said of themselves; connections share them, by number.
+    """
 
     def __init__(self, put: Put) -> None:
         self.put = put
         self.talks: dict[str, Talk] = {}
-        self.used: Counter[tuple[str, str | None, str | None, str | None, int, int, bool]] = Counter()
+        self.voices: list[Talk] = [Talk()]
+        self.numbers: dict[Any, int] = {said(Talk()): 0}
+        self.heard: dict[tuple[int, bytes, bytes], int] = {}
+        self.used: Counter[tuple[str, str | None, str | None, str | None, bool, int, int, bool]] = Counter()
+        self.ask: Callable[[str], int | None] = lambda connection: None  # what voice the core knows
 
     def add(self, item: Exchange, client_id: str | None) -> None:
-        talk = self.talks.setdefault(item.connection, Talk())
+        talk = self.voices[self.voice(item.connection)]
         if item.api_key == API_VERSIONS:
-            talk.learn(item)
-        self.count(item.connection, client_id, item.api_key, item.api_version, 1)
+            talk = self.voices[self.learn(item, self.number(talk))]
+        free = talk.offered.get(item.api_key) != item.api_version
+        who = (item.connection, client_id, talk.software, talk.version, talk.negotiates)
+        self.used[(*who, item.api_key, item.api_version, free)] += 1
 
-    def count(self, connection: str, client_id: str | None, key: int, version: int, times: int) -> None:
-        talk = self.talks.setdefault(connection, Talk())
-        free = talk.offered.get(key) != version
-        self.used[connection, client_id, talk.software, talk.version, key, version, free] += times
+    def learn(self, item: Exchange, voice: int) -> int:
+        """The voice after an ApiVersions on a connection that had `voice` before."""
+        key = voice, item.request_frame[8:], (item.response_frame or b"")[4:]
+        number = self.heard.get(key)
+        if number is None:
+            before = self.voices[voice]
+            talk = Talk(before.software, before.version, before.negotiates, dict(before.offered))
+            talk.learn(item)
+            number = self.number(talk)
+            if len(self.heard) > REMEMBERED:
+                self.heard.clear()
+            self.heard[key] = number
+        self.remember(item.connection, number)
+        return number
+
+    def remember(self, connection: str, number: int) -> None:
+        self.talks[connection] = self.voices[number]
+        if len(self.talks) > REMEMBERED:
+            del self.talks[next(iter(self.talks))]
+
+    def voice(self, connection: str) -> int:
+        known = self.ask(connection)
+        if known is not None:
+            return known
+        talk = self.talks.get(connection)
+        return 0 if talk is None else self.number(talk)
+
+    def number(self, talk: Talk) -> int:
+        number = self.numbers.setdefault(said(talk), len(self.voices))
+        if number == len(self.voices):
+            self.voices.append(talk)
+        return number
 
     def finish(self) -> None:
-        for (connection, client_id, software, version, key, api_version, free), count in self.used.items():
+        for (connection, *who, negotiates, key, version, free), count in self.used.items():
+            client_id, software, software_version = who
             address = address_of(ends_of(connection)[1])
-            negotiates = self.talks[connection].negotiates
-            row = (connection, client_id, address, software, version, negotiates, key, api_version, count, free)
+            row = (connection, client_id, address, software, software_version, negotiates, key, version, count, free)
             self.put("client_uses", row)
         self.used.clear()
+
+
+def said(talk: Talk) -> tuple[Any, ...]:
+    return talk.software, talk.version, talk.negotiates, tuple(sorted(talk.offered.items()))
 
 
 def snapshot_parts(item: Exchange) -> Iterator[tuple[Any, ...]]:

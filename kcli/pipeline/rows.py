@@ -8,7 +8,6 @@ from typing import Any
 
 from kcli.capture.events import Event, Exchange
 from kcli.pipeline import facts, partitions
-from kcli.pipeline.columns import Taken, uses
 from kcli.pipeline.facts import ClientUses, Outcomes
 from kcli.schemas.errors import error_name
 
@@ -50,8 +49,7 @@ class Rows:
             self.event(failure, inside=True)
         self.exchanges += 1
         completed = max(clock, item.response_ns or 0)
-        ends = (item.connection, item.link.server, item.link.client)
-        who = (item.request_ns // 1000, *ends, client_id(item), item.correlation_id, item.api_version)
+        who = who_of(item)
         if "exchanges" in self.wanted:
             self.put("exchanges", who + exchange_columns(item, header, request, response, completed))
         if item.api_key not in (FETCH, PRODUCE) and (TOPIC_ID in request or TOPIC_ID in response):
@@ -62,18 +60,7 @@ class Rows:
 
     def more(self, item: Exchange) -> None:
         """The rest of an exchange whose row was made as columns."""
-        self.learn(item, item.response_ns or item.request_ns)
-        ends = (item.connection, item.link.server, item.link.client)
-        self.tell(item, (item.request_ns // 1000, *ends, client_id(item), item.correlation_id, item.api_version))
-
-    def columns(self, taken: Taken) -> None:
-        """What was counted of such rows."""
-        for connection, client, key, version, count in uses(taken):
-            self.exchanges += count
-            self.uses.count(connection, client, key, version, count)
-        for text in taken[3:5]:
-            if TOPIC_ID in text:
-                self.unnamed.update(each.decode() for each in UNNAMED.findall(text))
+        self.tell(item, who_of(item))
 
     def tell(self, item: Exchange, who: tuple[Any, ...]) -> None:
         """The rows of what this API is about; none where a body can't be decoded."""
@@ -102,6 +89,12 @@ class Rows:
     def finish(self) -> None:
         self.outcomes.finish()
         self.uses.finish()
+
+
+def who_of(item: Exchange) -> tuple[Any, ...]:
+    """The columns that all tables of exchanges begin with."""
+    ends = (item.connection, item.link.server, item.link.client)
+    return (item.request_ns // 1000, *ends, client_id(item), item.correlation_id, item.api_version)
 
 
 def client_id(item: Exchange) -> str | None:

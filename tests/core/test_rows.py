@@ -17,7 +17,7 @@ import numpy
 
 from kcli.capture.exchanges import Source
 from kcli.core.rows import ExchangeRows
-from tests.capture.messages import metadata, request, response
+from tests.capture.messages import metadata, produce, request, response
 from tests.capture.wires import Wire, pcap
 
 
@@ -25,18 +25,35 @@ class Owner(Source):
     """A source with a sink of rows."""
 
     def choose_engine(self, ports: Any) -> Any:
+        self.learnt: list[tuple[Any, ...]] = []
         self.told: list[tuple[Any, ...]] = []
         self.flushes = 0
-        self.sink = ExchangeRows(
-            self.bodies, lambda *each: self.told.append(each), self.flush, told=(1,), slow=(18,), rows=4
-        )
+        self.sink = ExchangeRows(self, told=(12,), rows=4)
         return super().choose_engine(ports)
+
+    def layout(self, _key: int, _version: int) -> None:
+        return None
+
+    def has_ids(self, _key: int) -> bool:
+        return True
+
+    def voice(self, _link: bytes) -> int:
+        return 0
+
+    def heard(self, _link: bytes, voice: int, *_: Any) -> int:
+        return voice + 1
+
+    def learn(self, *exchange: Any) -> None:
+        self.learnt.append(exchange)
+
+    def more(self, *exchange: Any) -> None:
+        self.told.append(exchange)
 
     def flush(self) -> None:
         self.flushes += 1
 
 
-def ran(wire: Wire, tmp_path: Path) -> tuple[Owner, tuple[Any, ...]]:
+def ran(wire: Wire, tmp_path: Path) -> tuple[Owner, dict[str, Any]]:
     path = tmp_path / "made.pcap"
     path.write_bytes(pcap(wire.packets))
     owner = Owner([str(path)])
@@ -52,27 +69,29 @@ def test_rows_have_the_text_of_lines(tmp_path: Path) -> None:
     wire = Wire().open()
     for number in range(3):
         wire.client(metadata(number)[0]).server(metadata(number)[1])
-    owner, (numbers, ends, header, asked, told, client, links, errors) = ran(wire.close(), tmp_path)
-    rows = numpy.frombuffer(numbers, numpy.int64).reshape(-1, 9)
-    places = numpy.frombuffer(ends, numpy.int32).reshape(-1, 5)
+    owner, taken = ran(wire.close(), tmp_path)
+    rows = numpy.frombuffer(taken["numbers"], numpy.int64).reshape(-1, 11)
+    places = numpy.frombuffer(taken["ends"], numpy.int32).reshape(-1, 3)
     lines: list[bytes] = []
     Source([str(tmp_path / "made.pcap")], text=True).lines(lambda data: lines.append(bytes(data)))
     want = [json.loads(line) for line in b"".join(lines).splitlines()]
-    assert [json.loads(text) for text in texts(header, places[:, 0])] == [line["requestHeader"] for line in want]
-    assert [json.loads(text) for text in texts(asked, places[:, 1])] == [line["request"] for line in want]
-    assert [json.loads(text) for text in texts(told, places[:, 2])] == [line["response"] for line in want]
-    assert texts(client, places[:, 3]) == ["tester"] * 3
+    assert [json.loads(text) for text in texts(taken["header"], places[:, 0])] == [
+        line["requestHeader"] for line in want
+    ]
+    assert [json.loads(text) for text in texts(taken["request"], places[:, 1])] == [line["request"] for line in want]
+    assert [json.loads(text) for text in texts(taken["response"], places[:, 2])] == [line["response"] for line in want]
+    assert [taken["clients"][number] for number in rows[:, 9]] == ["tester"] * 3
     assert rows[:, 4].tolist() == [0, 1, 2]
     assert (rows[:, 7] / 1000).tolist() == [line["latencyMs"] for line in want]
-    assert (links, errors) == (["10.0.0.2:9092-10.0.0.1:40000"], [])
-    assert [each[1] for each in owner.told] == [3]  # the first taught a topic's name
+    assert (taken["links"], taken["errors"]) == (["10.0.0.2:9092-10.0.0.1:40000"], [])
+    assert [each[1] for each in owner.learnt] == [3]  # the first taught a topic's name
 
 
 def test_what_only_the_slower_way_can_leaves_no_trace(tmp_path: Path) -> None:
     wire = Wire().open().client(metadata(1)[0]).server(metadata(1)[1][:3] + bytes([0x30]) + metadata(1)[1][4:0x34])
     wire.client(request(3, 9, 2, {"topics": None}, "ÿ")).server(response(3, 9, 2, {})).close()
     owner, taken = ran(wire, tmp_path)
-    assert taken[:6] == (b"",) * 6
+    assert not any(taken[name] for name in ("numbers", "ends", "header", "request", "response", "partitions"))
     assert len(owner.slow) == 2  # type: ignore[attr-defined]
 
 
@@ -80,7 +99,7 @@ def test_errors_are_noted(tmp_path: Path) -> None:
     partitions = [{"partitionIndex": n, "errorCode": code, "leaderId": -1} for n, code in enumerate((0, 5, -1))]
     told = response(3, 9, 1, {"topics": [{"errorCode": 0, "name": "t", "partitions": partitions}]})
     _, taken = ran(Wire().open().client(request(3, 9, 1, {"topics": None})).server(told).close(), tmp_path)
-    assert taken[7] == [(0, [5, -1])]
+    assert taken["errors"] == [(0, [5, -1])]
 
 
 def test_flush_is_called_when_there_is_enough(tmp_path: Path) -> None:
@@ -88,3 +107,34 @@ def test_flush_is_called_when_there_is_enough(tmp_path: Path) -> None:
     for number in range(9):
         wire.client(metadata(number)[0]).server(metadata(number)[1])
     assert ran(wire.close(), tmp_path)[0].flushes > 0
+
+
+def test_what_one_exchange_of_apiversions_led_to_the_same_leads_to_again(tmp_path: Path) -> None:
+    wires = []
+    for port in (40000, 40001):
+        wire = Wire(client=("10.0.0.1", port)).open()
+        asked = request(18, 3, 1, {"clientSoftwareName": "me", "clientSoftwareVersion": "1"})
+        wires.append(wire.client(asked).server(response(18, 3, 1, {"apiKeys": []})).close())
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap([packet for wire in wires for packet in wire.packets]))
+    calls = []
+    owner = Owner([str(path)])
+    owner.heard = lambda link, voice, *_: calls.append(link) or 7  # type: ignore[method-assign,func-returns-value]
+    list(owner.pieces())
+    rows = numpy.frombuffer(owner.sink.take_columns(last=True)["numbers"], numpy.int64).reshape(-1, 11)
+    assert rows[:, 10].tolist() == [7, 7]
+    assert len(calls) == 1
+
+
+def test_apis_that_are_told_and_partitions_without_a_layout_go_the_slower_way(tmp_path: Path) -> None:
+    wire = Wire().open().client(produce(1)[0]).server(produce(1)[1])
+    wire.client(request(12, 4, 2, {"groupId": "g"})).server(response(12, 4, 2, {})).close()
+    owner, taken = ran(wire, tmp_path)
+    assert [each[1] for each in owner.told] == [0, 12]
+    assert taken["partitions"] == taken["batches"] == b""
+
+
+def test_ids_without_a_name_are_noted(tmp_path: Path) -> None:
+    asked = request(3, 12, 1, {"topics": [{"topicId": "LiM8oXcTSBWR3XF1qnjt6A", "name": None}]})
+    _, taken = ran(Wire().open().client(asked).server(response(3, 12, 1, {})).close(), tmp_path)
+    assert taken["unnamed"] == ["LiM8oXcTSBWR3XF1qnjt6A"]

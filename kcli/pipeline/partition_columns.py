@@ -1,0 +1,177 @@
+"""What the core read of partitions as columns, as record batches of the tables about them: see `partitions` for the
+same, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy
+
+from kcli.core.values import uuid_text
+from kcli.jsontext import loads
+from kcli.pipeline.columns import Columns, by_day, compact, integers, texts_by_number
+from kcli.pipeline.facts import APIS, address_of, ends_of
+from kcli.pipeline.partitions import LAZY_CHUNK, MAGIC_1_SINCE, MAGIC_2_SINCE, MIB
+from kcli.pipeline.tables import arrow_schema
+from kcli.records.codecs import CODECS
+from kcli.schemas.errors import error_name
+
+__all__ = ["PartitionColumns"]
+
+# The columns of the core's rows, in order.
+PARTITION = (
+    "row", "session", "epoch", "name", "id", "partition", "asked", "told", "offset", "limit", "error", "high", "stable",
+    "start", "size", "batches", "last", "first_size", "behind",
+)  # fmt: skip
+BATCH = (
+    "row", "api", "name", "id", "partition", "base_offset", "last_offset", "magic", "attributes", "leader_epoch",
+    "producer_id", "producer_epoch", "base_sequence", "base_timestamp", "max_timestamp", "count", "size", "crc",
+    "valid",
+)  # fmt: skip
+RUN = (
+    "link", "client", "api", "topic", "partition", "error", "first_request", "first", "last", "answers", "hint_leader",
+    "hint_server",
+)  # fmt: skip
+MISSING = -(1 << 63)
+ID, QUOTED = 1, 2  # kinds of a topic's text, beside its name; an endpoint's is one too
+COMPRESSIONS = [*CODECS, *(f"unknown-{number}" for number in range(len(CODECS), 8))]
+CODEC, APPEND_TIME, TRANSACTIONAL, CONTROL = 7, 8, 16, 32
+TIMES = ("NoTimestampType", "CreateTime", "LogAppendTime")
+
+
+class PartitionColumns:
+    """Of the exchanges in `columns`."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
+        self.names: list[str | None] = [None, *map(text_of, columns.taken["topics"])]
+
+    def batches(self) -> Iterator[tuple[str, int, Any]]:
+        """(table, day, record batch) for each table and day that has rows."""
+        told = Rows(self.columns.taken["partitions"], PARTITION)
+        versions = self.columns.numbers[:, 3][told.row]
+        old = told.where((versions < MAGIC_2_SINCE) & (told.batches > 0))
+        yield from self.dated("fetch_partitions", told, self.fetched(told))
+        yield from self.dated("down_conversions", old, self.converted(old))
+        far = told.where(told.behind >= 0)
+        yield from self.dated("remote_fetches", far, self.far(far))
+        held = Rows(self.columns.taken["batches"], BATCH)
+        yield from self.dated("record_batches", held, self.described(held))
+
+    def dated(self, table: str, rows: Rows, arrays: list[Any]) -> Iterator[tuple[str, int, Any]]:
+        import pyarrow
+
+        if rows.count:
+            batch = pyarrow.record_batch(arrays, schema=arrow_schema(table))
+            yield from by_day(table, batch, self.columns.days[rows.row])
+
+    def who(self, rows: Rows) -> list[Any]:
+        import pyarrow
+
+        index = pyarrow.array(rows.row)
+        return [each.take(index) for each in self.columns.who]
+
+    def topics(self, rows: Rows) -> list[Any]:
+        """Name, id, partition."""
+        names = [texts_by_number(self.names, numbers) for numbers in (rows.name, rows.id)]
+        return [*names, integers(rows.partition, "int32")]
+
+    def fetched(self, rows: Rows) -> list[Any]:
+        asked, told = rows.asked > 0, rows.told > 0
+        return [
+            *self.who(rows), integers(rows.session, "int32"), integers(rows.epoch, "int32"), *self.topics(rows),
+            integers(asked, "bool"), integers(told, "bool"),
+            optional(rows.offset), optional(rows.limit, "int32"), error_names(rows.error),
+            optional(rows.high), optional(rows.stable), optional(rows.start),
+            integers(rows.size, "int64", ~told), integers(rows.batches, "int32"), optional(rows.last),
+        ]  # fmt: skip
+
+    def converted(self, rows: Rows) -> list[Any]:
+        versions = self.columns.numbers[:, 3][rows.row]
+        lazy = numpy.minimum(rows.size, numpy.maximum(LAZY_CHUNK, rows.first_size))
+        sizes = [integers(values, "int64") for values in (rows.size, rows.size, lazy)]
+        magics = integers(versions >= MAGIC_1_SINCE, "int8")
+        return [*self.who(rows), *self.topics(rows), magics, integers(rows.batches, "int32"), *sizes]
+
+    def far(self, rows: Rows) -> list[Any]:
+        size = integers(rows.size, "int64")
+        places = [integers(values, "int64") for values in (rows.offset, rows.high, rows.behind)]
+        requests = [integers(rows.size / unit, "float64") for unit in (MIB, 4 * MIB)]
+        return [*self.who(rows), *self.topics(rows), *places, integers(rows.limit, "int32"), size, *requests]
+
+    def described(self, rows: Rows) -> list[Any]:
+        flags, new = rows.attributes, rows.magic >= 2
+        times = numpy.where(rows.magic == 0, 0, 1 + (flags & APPEND_TIME > 0))
+        return [
+            *self.who(rows), texts_by_number([APIS[0], APIS[1]], rows.api), *self.topics(rows),
+            integers(rows.base_offset, "int64"), integers(rows.last_offset, "int64"), integers(rows.magic, "int8"),
+            texts_by_number(COMPRESSIONS, flags & CODEC), texts_by_number(TIMES, times),
+            integers(new & (flags & TRANSACTIONAL > 0), "bool"), integers(new & (flags & CONTROL > 0), "bool"),
+            integers(rows.leader_epoch, "int32"), integers(rows.producer_id, "int64"),
+            integers(rows.producer_epoch, "int16"), integers(rows.base_sequence, "int32"),
+            integers(rows.base_timestamp, "int64"), integers(rows.max_timestamp, "int64"),
+            integers(rows.count_, "int32"), integers(rows.size, "int32"), integers(rows.crc, "int64"),
+            integers(rows.valid, "bool"),
+        ]  # fmt: skip
+
+    def outcomes(self) -> Any:
+        """Runs of answers, as rows of `outcomes`; None without any."""
+        import pyarrow
+
+        runs = Rows(self.columns.taken["runs"], RUN)
+        if not runs.count:
+            return None
+        used, index = compact(runs.link)
+        ends = [ends_of(self.columns.taken["links"][number]) for number in used]
+        places = pyarrow.array(index)
+
+        def of_link(values: Sequence[str]) -> Any:
+            return pyarrow.array(values, pyarrow.string()).take(places)
+
+        arrays = [
+            of_link([self.columns.taken["links"][number] for number in used]), of_link([server for server, _ in ends]),
+            texts_by_number(self.columns.taken["clients"], runs.client),
+            of_link([address_of(client) for _, client in ends]), texts_by_number([APIS[0], APIS[1]], runs.api),
+            texts_by_number(self.names, runs.topic), integers(runs.partition, "int32"),
+            integers(runs.error, "int16"), *(
+                integers(values, "int64") for values in (runs.first_request, runs.first, runs.last, runs.answers)
+            ),
+            integers(runs.hint_leader, "int32"), texts_by_number(self.names, runs.hint_server),
+        ]  # fmt: skip
+        return pyarrow.record_batch(arrays, schema=arrow_schema("outcomes"))
+
+
+class Rows:
+    """Rows of int64, with their columns as attributes."""
+
+    def __init__(self, data: Any, columns: Sequence[str]) -> None:
+        self.columns = columns
+        self.values = numpy.frombuffer(data, numpy.int64).reshape(-1, len(columns)) if isinstance(data, bytes) else data
+        self.count = len(self.values)
+
+    def __getattr__(self, name: str) -> Any:
+        return self.values[:, self.columns.index(name.rstrip("_"))]
+
+    def where(self, mask: Any) -> Rows:
+        return Rows(self.values[mask], self.columns)
+
+
+def text_of(topic: tuple[int, bytes]) -> str:
+    kind, data = topic
+    return uuid_text(data) if kind == ID else str(loads(data)) if kind == QUOTED else data.decode()
+
+
+def optional(values: Any, kind: str = "int64") -> Any:
+    return integers(values, kind, values == MISSING)
+
+
+def error_names(codes: Any) -> Any:
+    """Null for 0."""
+    import pyarrow
+
+    if not codes.any():
+        return pyarrow.nulls(len(codes), pyarrow.string())
+    found, index = numpy.unique(codes, return_inverse=True)
+    names = [error_name(code) if code else None for code in found.tolist()]
+    return pyarrow.array(names, pyarrow.string()).take(pyarrow.array(index))
