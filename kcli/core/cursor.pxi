@@ -150,19 +150,23 @@ cdef object path_text(object names):
     return text
 
 
+cdef object entries_text(Py_ssize_t count):
+    return "1 entry" if count == 1 else f"{count} entries"
+
+
 cdef object reason_text(Cursor* cursor, Py_ssize_t offset):
     cdef Py_ssize_t where = cursor.where + offset
     if cursor.code == SHORT:
         text = f"needs {cursor.need} byte{'' if cursor.need == 1 else 's'} at {where:#x}, {cursor.left} left"
         if cursor.says >= 0:
-            text += f" (the array says {cursor.says} entries, {cursor.here} are here)"
+            text += f" (the array says {entries_text(cursor.says)}, {cursor.here} {'is' if cursor.here == 1 else 'are'} here)"
         return text
     if cursor.code == LONG_VARINT:
         return f"a varint at {where:#x} goes on after 32 bits"
     if cursor.code == NOT_NULLABLE:
         return f"null at {where:#x}, where this version allows none"
     if cursor.code == COUNT:
-        return f"an array at {where:#x} says {cursor.need} entries, {cursor.left} bytes are left"
+        return f"an array at {where:#x} says {entries_text(cursor.need)}, {cursor.left} bytes are left"
     return f"a tagged field at {where:#x} says {cursor.need} bytes and takes {cursor.left}"
 
 

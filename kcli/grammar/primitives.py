@@ -293,6 +293,10 @@ class Sized(Word):
         return made
 
 
+def entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"
+
+
 class Counted(Word):
     """An array behind its count: int32, or compact (a varint of count + 1)."""
 
@@ -310,13 +314,13 @@ class Counted(Word):
             raise null_refused(source, start, path)
         if self.subcon.least == 0 and count > source.left():
             raise DecodeError(
-                path, start, f"an array at {start:#x} says {count} entries, {source.left()} bytes are left"
+                path, start, f"an array at {start:#x} says {entries(count)}, {source.left()} bytes are left"
             )
         if not canonical:
             end = source.tell()
             source.seek(start)
             walk.encodings[f"{path}#count"] = source.read(end - start)
-        said = "null" if count < 0 else f"{count} entr{'y' if count == 1 else 'ies'}"
+        said = "null" if count < 0 else entries(count)
         walk.note(path, start, source.tell(), f"{self.type} count", f"{said} ({self.type})")
         return None if count < 0 else [self.parse_element(source, walk, path, i, count) for i in range(count)]
 
@@ -325,7 +329,8 @@ class Counted(Word):
             return self.subcon.parse_word(source, walk, element(path, index))
         except DecodeError as error:
             if error.reason.startswith("needs ") and not error.reason.endswith(")"):
-                reason = f"{error.reason} (the array says {count} entries, {index} are here)"
+                here = f"{index} {'is' if index == 1 else 'are'} here"
+                reason = f"{error.reason} (the array says {entries(count)}, {here})"
                 raise DecodeError(error.path, error.offset, reason) from None
             raise
 

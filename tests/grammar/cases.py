@@ -120,7 +120,13 @@ WRONG_BYTES = [
         "array cut",
         Counted(POINT, False, True),
         b"\x05\1\2\3",
-        "x[1].b: needs 1 byte at 0x4, 0 left (the array says 4 entries, 1 are here)",
+        "x[1].b: needs 1 byte at 0x4, 0 left (the array says 4 entries, 1 is here)",
+    ),
+    (
+        "array of one cut",
+        Counted(POINT, False, True),
+        b"\x02\1",
+        "x[0].b: needs 1 byte at 0x2, 0 left (the array says 1 entry, 0 are here)",
     ),
     (
         "array of nothing",
