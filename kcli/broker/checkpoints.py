@@ -97,10 +97,14 @@ class Checkpoints:
         self.forget()
         return made
 
+    def may_begin_at(self) -> int:
+        """The furthest offset that the log may begin at: nothing goes that is in no snapshot."""
+        return advance(self.policy(), log_begin=self.metalog.log.start_offset, snapshots=self.ids, replicas={})
+
     def forget(self) -> None:
         """The log begins at the latest snapshot's end; those that ended before go. Nobody replicates it here."""
         log, ids = self.metalog.log, self.ids
-        begin = advance(self.policy(), log_begin=log.start_offset, snapshots=ids, replicas={})
+        begin = self.may_begin_at()
         log.delete_before(begin)
         for each in deletable(ids, begin):
             self.path(each).unlink()

@@ -52,6 +52,7 @@ def one_of(*names: str) -> Callable[[str], str]:
 
 
 def policies(text: str) -> str:
+    """Of any topic but the metadata log, whose policy is `snapshot` (KIP-630)."""
     for each in text.split(","):
         one_of("delete", "compact")(each.strip())
     return text

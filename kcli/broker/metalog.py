@@ -49,7 +49,7 @@ class MetadataLog:
         self.checkpoints = Checkpoints(self)
         latest = self.checkpoints.latest
         self.epoch = max(self.log.epochs.latest, latest.epoch if latest is not None else 0, 0) + 1
-        topic = Topic(broker.topics, NAME, TOPIC_ID, broker.configs.of_topic({}))
+        topic = Topic(broker.topics, NAME, TOPIC_ID, broker.configs.of_topic({"cleanup.policy": "snapshot"}))
         self.partition = broker.topics.hide(topic, self.log, broker.controller_id, self.epoch)
         self.next_producer_id = 0
         self._ids: Iterator[int] = iter(())

@@ -15,7 +15,7 @@ from kcli.cli.snapshot_files import listing_of, metadata_directory, open_file
 from kcli.errors import UsageError
 from kcli.snapshots.directory import Listing
 from kcli.snapshots.framing import Fault, batches
-from kcli.snapshots.policy import Policy, Replication, advance, deletable, due, estimate, violations
+from kcli.snapshots.policy import Policy, Replication, advance, deletable, due, estimate, followed, violations, vote
 
 __all__ = ["plan"]
 
@@ -46,6 +46,9 @@ __all__ = ["plan"]
 @click.option("--log-begin-age-ms", type=click.IntRange(min=0), help="For how long the log has begun there.")
 @click.option(
     "--replica", "replicas", multiple=True, metavar="ID=OFFSET", help="Up to where a live replica has replicated."
+)
+@click.option(
+    "--leader-log-begin", type=click.IntRange(min=0), help="Where the leader's log begins, for a follower's DIR."
 )
 @click.option("--now-ms", type=int, help="The time to judge ages by; by default the clock's.")
 @click.option("--partitions", type=click.IntRange(min=0), help="Estimate for this many partitions on the lost broker.")
@@ -91,6 +94,7 @@ def policy_answer(folder: Path, given: dict[str, Any]) -> dict[str, Any]:
     reach = advance(
         policy, log_begin=begin, snapshots=ids, replicas=replicas, log_begin_age_ms=given["log_begin_age_ms"]
     )
+    leader, (last, epoch) = given["leader_log_begin"], vote(ids, begin, watermark, figures["end"], figures["epoch"])
     return {
         "snapshots": [str(each) for each in ids],
         "logBeginOffset": begin,
@@ -101,6 +105,8 @@ def policy_answer(folder: Path, given: dict[str, Any]) -> dict[str, Any]:
         "reasons": list(decision.reasons),
         "logBeginMayAdvanceTo": reach,
         "deletableSnapshots": [str(each) for each in deletable(ids, reach)],
+        "logBeginFollowsTo": None if leader is None else followed(begin, leader, ids),
+        "votesWith": {"offset": last, "epoch": epoch},
         "violations": violations(ids, begin, watermark),
     }
 
@@ -113,20 +119,21 @@ def parse_replica(text: str) -> tuple[int, int]:
 
 
 def log_figures(folder: Path, listing: Listing, since: int) -> dict[str, int]:
-    """Where the log begins and ends; records and bytes in it from `since` on."""
+    """Where the log begins and ends, and in which epoch; records and bytes in it from `since` on."""
     begin = listing.segments[0][1] if listing.segments else since
     end = records = size = 0
+    epoch = max((name.id.epoch for _, name in listing.snapshots), default=-1)
     for name, base in listing.segments:
         end = max(end, base)
         with open_file(str(folder / name)) as file:
             for batch in batches(file.data):
                 if isinstance(batch, Fault):
                     break
-                end = batch.last_offset + 1
+                end, epoch = batch.last_offset + 1, batch.leader_epoch
                 if batch.last_offset >= since:
                     records += batch.last_offset + 1 - max(batch.base_offset, since)
                     size += batch.size
-    return {"begin": begin, "end": max(end, since), "records": records, "bytes": size}
+    return {"begin": begin, "end": max(end, since), "epoch": epoch, "records": records, "bytes": size}
 
 
 def estimates(directory: str | None, dialect: str | None, given: dict[str, Any]) -> list[dict[str, Any]]:
@@ -166,9 +173,16 @@ def policy_lines(answer: dict[str, Any]) -> list[str]:
         f"snapshot due: {'yes' if answer['snapshotDue'] else 'no'}: {'; '.join(answer['reasons'])}",
         f"log begins at {begin:,}, may advance to {reach:,}; high watermark {answer['highWatermark']:,}",
         f"snapshots {known}; may then be deleted: {spare}",
+        *follower_lines(answer),
         *(f"! {text}" for text in answer["violations"]),
         "",
     ]
+
+
+def follower_lines(answer: dict[str, Any]) -> list[str]:
+    follows, votes = answer["logBeginFollowsTo"], answer["votesWith"]
+    told = [] if follows is None else [f"following the leader, the log begins at {follows:,}"]
+    return [*told, f"as a voter: offset {votes['offset']:,}, epoch {votes['epoch']}"]
 
 
 def loss_line(row: dict[str, Any]) -> str:

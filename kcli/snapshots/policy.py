@@ -11,7 +11,18 @@ from dataclasses import dataclass
 
 from kcli.snapshots.names import SnapshotId
 
-__all__ = ["Decision", "Policy", "Replication", "advance", "deletable", "due", "estimate", "violations"]
+__all__ = [
+    "Decision",
+    "Policy",
+    "Replication",
+    "advance",
+    "deletable",
+    "due",
+    "estimate",
+    "followed",
+    "violations",
+    "vote",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +83,13 @@ def advance(
     return max(reach, log_begin)
 
 
+def followed(log_begin: int, leader_begin: int, snapshots: Sequence[SnapshotId]) -> int:
+    """Where a follower's log may begin, told where its leader's does: there, once a snapshot of its own (`snapshots`)
+    includes what it would lose; until then where it begins now."""
+    covered = any(each.end_offset >= leader_begin for each in snapshots)
+    return max(log_begin, leader_begin) if covered else log_begin
+
+
 def deletable(snapshots: Sequence[SnapshotId], log_begin: int) -> list[SnapshotId]:
     """The snapshots that the log no longer needs: those that end before it begins."""
     return [each for each in sorted(snapshots) if each.end_offset < log_begin]
@@ -89,6 +107,14 @@ def violations(snapshots: Sequence[SnapshotId], log_begin: int, high_watermark: 
         f"the log begins at {log_begin} and has no snapshot that ends from there to the high watermark {high_watermark}"
     )
     return [f"{broken} (there are: {known}): a replica takes such a log as empty and starts over"]
+
+
+def vote(snapshots: Sequence[SnapshotId], log_begin: int, high_watermark: int, end: int, epoch: int) -> tuple[int, int]:
+    """(last offset, its epoch) that a voter stands for election with: its log's, or -1, -1 where a snapshot that it
+    needs is missing or unfinished, as if it had nothing."""
+    if violations(snapshots, log_begin, high_watermark):
+        return -1, -1
+    return end - 1, epoch if end > 0 else -1
 
 
 @dataclass(frozen=True, slots=True)

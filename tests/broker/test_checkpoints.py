@@ -14,6 +14,7 @@ from kcli.snapshots.load import load_snapshot
 from tests.broker.talk import Talk, connected, run, talking
 
 FETCH, FETCH_SNAPSHOT = 1, 59
+DELETE_RECORDS, DESCRIBE_CONFIGS, ALTER_CONFIGS = 21, 32, 44
 NAME, TOPIC_ID = "__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"
 OFTEN = {"controller.snapshot.minimum.records": "20"}
 
@@ -110,6 +111,39 @@ def test_what_is_refused() -> None:
             assert error_name(row["errorCode"]) == "UNKNOWN_TOPIC_OR_PARTITION"
 
     run(work())
+
+
+def test_the_metadata_log_is_cleaned_by_snapshots_alone() -> None:
+    """KIP-630: cleanup.policy is `snapshot` and stays so; DeleteRecords is judged as the log's begin is."""
+
+    async def work() -> None:
+        async with talking() as talk:
+            asked = {"resourceType": 2, "resourceName": NAME, "configurationKeys": ["cleanup.policy"]}
+            told = (await talk(DESCRIBE_CONFIGS, 1, {"resources": [asked], "includeSynonyms": False}))["results"][0]
+            assert [(row["value"], row["readOnly"]) for row in told["configs"]] == [("snapshot", True)]
+            change = {"name": "cleanup.policy", "configOperation": 0, "value": "delete"}
+            wanted = {"resourceType": 2, "resourceName": NAME, "configs": [change]}
+            row = (await talk(ALTER_CONFIGS, 0, {"resources": [wanted], "validateOnly": False}))["responses"][0]
+            assert error_name(row["errorCode"]) == "INVALID_CONFIG"
+            fill(talk.broker)
+            log = talk.broker.metadata.log
+            assert await delete(talk, log.end_offset) == "POLICY_VIOLATION"
+            assert await delete(talk, 1) == "POLICY_VIOLATION"
+            assert log.start_offset == 0
+            made = talk.broker.metadata.checkpoints.take()
+            assert made is not None
+            fill(talk.broker)
+            assert await delete(talk, made.end_offset + 1) == "POLICY_VIOLATION"
+            assert await delete(talk, made.end_offset) == "NONE"
+            assert log.start_offset == made.end_offset
+
+    run(work())
+
+
+async def delete(talk: Talk, offset: int) -> str:
+    parts = [{"partitionIndex": 0, "offset": offset}]
+    body = {"topics": [{"name": NAME, "partitions": parts}], "timeoutMs": 1000}
+    return error_name((await talk(DELETE_RECORDS, 1, body))["topics"][0]["partitions"][0]["errorCode"])
 
 
 def test_the_draft_says_whether_to_go_on() -> None:

@@ -37,6 +37,19 @@ def test_given_figures(capfd: Captured) -> None:
     assert plan(capfd, FOLDER, "--log-begin", "3440", "--high-watermark", "3443")["violations"]
 
 
+def test_a_follower_and_a_voter(capfd: Captured) -> None:
+    """KIP-630: where a follower's log may begin, and what a replica votes with."""
+    answer = plan(capfd, FOLDER)
+    assert (answer["logBeginFollowsTo"], answer["votesWith"]) == (None, {"offset": 3442, "epoch": 1})
+    assert plan(capfd, FOLDER, "--leader-log-begin", "3436")["logBeginFollowsTo"] == 3436
+    assert plan(capfd, FOLDER, "--leader-log-begin", "3437")["logBeginFollowsTo"] == 2440
+    lost = plan(capfd, FOLDER, "--log-begin", "3440", "--high-watermark", "3443")
+    assert lost["votesWith"] == {"offset": -1, "epoch": -1}
+    assert main(["snapshot", "plan", FOLDER, "--format", "text", "--leader-log-begin", "3436"]) == 0
+    text = capfd.readouterr().out
+    assert "following the leader, the log begins at 3,436\nas a voter: offset 3,442, epoch 1\n" in text
+
+
 def test_the_kip_s_arithmetic(capfd: Captured) -> None:
     (loss,) = plan(capfd, "--partitions", "30000", "--brokers", "99")["brokerLoss"]
     assert (loss["isrChangeBytes"], loss["isrChangeBytesReplicated"]) == (1_200_000, 118_800_000)

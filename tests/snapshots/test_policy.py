@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kcli.snapshots.names import SnapshotId
-from kcli.snapshots.policy import Policy, advance, deletable, due, estimate, violations
+from kcli.snapshots.policy import Policy, advance, deletable, due, estimate, followed, violations, vote
 
 ONE, TWO, THREE = SnapshotId(100, 1), SnapshotId(200, 1), SnapshotId(300, 2)
 
@@ -59,6 +59,22 @@ def test_the_invariant() -> None:
     assert violations([ONE], 200, 250)
     assert violations([THREE], 200, 250)
     assert "there are: none" in violations([], 1, 5)[0]
+
+
+def test_a_follower_keeps_its_log_until_a_snapshot_of_its_own_covers_what_goes() -> None:
+    """KIP-630: followers follow the leader's LBO once they have a snapshot up to LBO - 1 themselves."""
+    assert followed(50, 200, [ONE]) == 50
+    assert followed(50, 200, [ONE, TWO]) == 200
+    assert followed(250, 200, [THREE]) == 250
+
+
+def test_without_the_snapshot_it_needs_a_replica_votes_as_if_its_log_were_empty() -> None:
+    """KIP-630: offset -1, epoch -1 where the snapshot is missing or unfinished."""
+    assert vote([TWO], 200, 250, 250, 2) == (249, 2)
+    assert vote([], 0, 7, 7, 1) == (6, 1)
+    assert vote([], 0, 0, 0, 5) == (-1, -1)
+    assert vote([], 200, 250, 250, 2) == (-1, -1)
+    assert vote([ONE], 200, 250, 250, 2) == (-1, -1)
 
 
 def test_the_kip_s_own_figures() -> None:

@@ -57,6 +57,8 @@ def apply(call: Call, wanted: Mapping[str, Any], change: Change) -> None:
 
 def alter_topic(call: Call, name: str, wanted: Mapping[str, Any], change: Change) -> None:
     topic = call.broker.topics.by_name.get(name)
+    if name in call.broker.topics.hidden:
+        raise RefusedError("INVALID_CONFIG", f"the configs of {name} can't be changed: its cleanup.policy is snapshot")
     if topic is None:
         raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", f"no topic {name}")
     changes = change(topic.configs.own, wanted)

@@ -1,4 +1,7 @@
-"""DeleteRecords v0-v2 (KIP-107): records before an offset may not be read any more; -1 means all there are."""
+"""DeleteRecords v0-v2 (KIP-107): records before an offset may not be read any more; -1 means all there are.
+
+Of the metadata log only what a snapshot holds may go (KIP-630); more, or any of a compacted topic: POLICY_VIOLATION.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import Any
 
 from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.broker.topics import Partition
 
 EVERYTHING = -1
 
@@ -29,11 +33,18 @@ def delete(call: Call, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
         return row | {"errorCode": code}
     if partition.leader != call.node.id:
         return row | {"errorCode": error_code("NOT_LEADER_OR_FOLLOWER")}
-    if not partition.topic.configs.deletes:
-        return row | {"errorCode": error_code("POLICY_VIOLATION")}
     offset = partition.end_offset if offset == EVERYTHING else offset
     if not 0 <= offset <= partition.end_offset:
         return row | {"errorCode": error_code("OFFSET_OUT_OF_RANGE")}
+    if not may_go(call, partition, offset):
+        return row | {"errorCode": error_code("POLICY_VIOLATION")}
     call.broker.topics.delete_records(partition, offset)
     call.broker.changed(partition)
     return row | {"lowWatermark": partition.start_offset, "errorCode": 0}
+
+
+def may_go(call: Call, partition: Partition, offset: int) -> bool:
+    metadata = call.broker.metadata
+    if partition is metadata.partition:
+        return offset <= metadata.checkpoints.may_begin_at()
+    return partition.topic.configs.deletes

@@ -1,6 +1,7 @@
 """DescribeConfigs v0-v4 (KIP-133, KIP-226 sources, KIP-569 types and documentation): topics and brokers.
 
-Only the configs that this broker reads (and what else a topic was given) are told.
+Only the configs that this broker reads (and what else a topic was given) are told. Those of the metadata log are
+read-only: its cleanup.policy is `snapshot` (KIP-630).
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def result(call: Call, wanted: dict[str, Any]) -> dict[str, Any]:
 def configs(call: Call, wanted: dict[str, Any]) -> Iterator[dict[str, Any]]:
     kind, name = wanted["resourceType"], wanted["resourceName"]
     if kind == TOPIC_RESOURCE:
-        topic = call.broker.topics.by_name.get(name)
+        hidden = call.broker.topics.hidden.get(name)
+        topic = call.broker.topics.by_name.get(name) or hidden
         if topic is None:
             raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", f"no topic {name}")
         given = call.broker.configs.given
@@ -47,7 +49,7 @@ def configs(call: Call, wanted: dict[str, Any]) -> Iterator[dict[str, Any]]:
             source = (
                 OWN_TOPIC if key in topic.configs.own else STATIC_BROKER if config.broker_name in given else DEFAULT
             )
-            yield row(config, text, source)
+            yield row(config, text, source, fixed=hidden is not None)
     elif kind == BROKER_RESOURCE:
         if name not in ("", *map(str, call.broker.node_ids)):
             raise RefusedError("INVALID_REQUEST", f"no broker {name}; there are {call.broker.node_ids}")
@@ -58,11 +60,11 @@ def configs(call: Call, wanted: dict[str, Any]) -> Iterator[dict[str, Any]]:
         raise RefusedError("INVALID_REQUEST", f"resource type {kind}: 2 (topic) or 4 (broker) expected")
 
 
-def row(config: Config, text: str, source: int) -> dict[str, Any]:
+def row(config: Config, text: str, source: int, *, fixed: bool = False) -> dict[str, Any]:
     return {
         "name": config.name,
         "value": text,
-        "readOnly": False,
+        "readOnly": fixed,
         "isDefault": source == DEFAULT,
         "configSource": source,
         "isSensitive": False,
