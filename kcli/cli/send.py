@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from kcli.cli.client_options import client_options, configure
+from kcli.cli.console import warn
 from kcli.cli.decode_message import RECORDS, records_hook
 from kcli.cli.inputs import binary_input, read_bytes, schema_option
 from kcli.client.calls import call_of
@@ -96,35 +97,35 @@ async def send_encoded(
 async def send_written(
     config: ClientConfig, requests: list[Written], node: int | None, records: str, dialect: str | None
 ) -> None:
-    async with Client(config, dialect) as client:
+    async with Client(config, dialect, warn) as client:
         session = await client.session(node)
         numbered = enumerate(requests, 1)
         choose, name = session.versions.best, config["client.id"]
-        outgoing = [encoded(each, choose, number, name, dialect) for number, each in numbered]
-        await converse(session.connection, outgoing, records, dialect)
+        outgoing = [encoded(each, choose, number, name, session.dialect) for number, each in numbered]
+        await converse(session.connection, outgoing, records, session.dialect)
 
 
 async def send_to_leaders(config: ClientConfig, requests: list[Written], records: str, dialect: str | None) -> None:
     """One after the other, each to the leader of its partitions; the last answer to each is printed."""
-    async with Client(config, dialect) as client:
+    async with Client(config, dialect, warn) as client:
         for number, each in enumerate(requests, 1):
-            await send_to_leader(client, number, each, records, dialect)
+            await send_to_leader(client, number, each, records)
 
 
-async def send_to_leader(client: Client, number: int, request: Written, records: str, dialect: str | None) -> None:
+async def send_to_leader(client: Client, number: int, request: Written, records: str) -> None:
     text = ""
 
     async def ask(node: int) -> Mapping[str, Any] | None:
         nonlocal text
         session = await client.session(node)
-        made = encoded(request, session.versions.best, number, client.config["client.id"], dialect)
+        made = encoded(request, session.versions.best, number, client.config["client.id"], session.dialect)
         session.connection.send_raw(made.data)
         if not made.answered:
             return None
         frame = await session.connection.expect(made.correlation, made.what)
-        text = answer_text(made, frame, dialect, records, records_hook(records)) + "\n"
+        text = answer_text(made, frame, session.dialect, records, records_hook(records)) + "\n"
         assert made.api_key is not None and made.version is not None
-        return call_of(made.api_key, made.version, dialect).decode(frame)
+        return call_of(made.api_key, made.version, session.dialect).decode(frame)
 
     await ask_leader(client, request.api_key, request.body, ask)
     sys.stdout.write(text)

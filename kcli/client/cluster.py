@@ -29,10 +29,13 @@ class Client:
     """`async with Client(config) as client`: entering it connects to the first bootstrap broker that answers.
 
     metadata: what is known of the cluster so far; node None in calls means any broker.
+    dialect: spoken with each broker that shows it; tell: gets a line, once, when one does not.
     """
 
-    def __init__(self, config: ClientConfig, dialect: str | None = None) -> None:
-        self.config, self.dialect = config, dialect
+    def __init__(
+        self, config: ClientConfig, dialect: str | None = None, tell: Callable[[str], None] = lambda _: None
+    ) -> None:
+        self.config, self.dialect, self.tell = config, dialect, tell
         self.metadata = MetadataCache()
         self.bootstrap = parse_bootstrap(config["bootstrap.servers"])
         self.retry: Backoff = retry_backoff(config)
@@ -120,6 +123,8 @@ class Client:
             self._failures[address] = (failures + 1, loop.time())
             raise
         self._failures.pop(address, None)
+        if session.dialect != self.dialect:
+            self._tell_stock(address)
         former = self._sessions.get(address)
         if former is not None and former.connection.error is None and not former.connection.waiting:
             await former.connection.close()
@@ -128,6 +133,10 @@ class Client:
         if session.lifetime is not None:
             self._ends[address] = loop.time() + session.lifetime * LIFETIME_PART
         return session
+
+    def _tell_stock(self, address: Address) -> None:
+        self.tell(f"broker {address} does not speak the dialect {self.dialect}: Apache Kafka's own messages are sent")
+        self.tell = lambda _: None
 
     # --- calls
 
@@ -147,7 +156,7 @@ class Client:
         """
         session = await self.session(node)
         chosen = session.versions.best(api_key, high=high) if version is None else version
-        return await call(session.connection, api_key, chosen, body, dialect=self.dialect, seconds=seconds)
+        return await call(session.connection, api_key, chosen, body, dialect=session.dialect, seconds=seconds)
 
     async def retrying(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do `work` until it works, with backoff, for at most default.api.timeout.ms (and `retries`).
@@ -180,7 +189,7 @@ class Client:
             # Version 0 has no way to ask for no topic: an empty list means all.
             names = names or []
         body = {"topics": names, "allowAutoTopicCreation": create and self.config["allow.auto.create.topics"]}
-        answer = await call(session.connection, METADATA, version, body, dialect=self.dialect)
+        answer = await call(session.connection, METADATA, version, body, dialect=session.dialect)
         self.metadata.update(answer)
         return self.metadata
 

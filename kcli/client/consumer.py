@@ -2,9 +2,9 @@
 
     async for part in Consumer(client, {("orders", 0): 17}): part.records, part.next_offset, part.high_watermark
 
-Limits are the configuration's `fetch.*` and `max.partition.fetch.bytes`, and with a client of the dialect kip-1018
-`remote.max.partition.fetch.bytes`. A leader that moved is followed, by the hint
-that comes with the error (KIP-951) or by fresh metadata.
+Limits are the configuration's `fetch.*` and `max.partition.fetch.bytes`, and where client and broker speak the dialect
+kip-1018 `remote.max.partition.fetch.bytes`. A leader that moved is followed, by the hint that comes with the error
+(KIP-951) or by fresh metadata.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from kcli.client.calls import call
 from kcli.client.cluster import Client
 from kcli.client.fetch_wire import Limits, request_body, session_response
+from kcli.client.handshake import Session
 from kcli.client.offsets import next_offset
 from kcli.errors import BrokerError, NetworkError
 from kcli.schemas.errors import error_name, is_retriable
@@ -54,9 +55,9 @@ class Consumer:
             config["fetch.max.bytes"],
             ISOLATION[config["isolation.level"]],
             config["client.rack"],
-            # KIP-1018: without a size of its own, a remote partition has the one of every other.
-            (self.part_bytes if remote is None else remote) if client.dialect == REMOTE_DIALECT else None,
         )
+        # KIP-1018: without a size of its own, a remote partition has the one of every other.
+        self.remote_bytes: int = self.part_bytes if remote is None else remote
         self._ready: asyncio.Queue[list[Fetched] | Exception] = asyncio.Queue(maxsize=2)
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._homes: dict[Partition, int] = {}
@@ -122,9 +123,9 @@ class Consumer:
         if not in_session:
             session.lose(request)
             request = FetchRequest(0, -1, dict(session.partitions), topic_ids=False)
-        body = request_body(request, version, self.limits)
+        body = request_body(request, version, self.limits_for(link))
         try:
-            response = await call(link.connection, FETCH, version, body, dialect=self.client.dialect)
+            response = await call(link.connection, FETCH, version, body, dialect=link.dialect)
         except NetworkError:
             session.lose(request)
             raise
@@ -133,6 +134,10 @@ class Consumer:
             if not session.accept(request, session_response(x)).usable:
                 return
         await self._take(response, keys)
+
+    def limits_for(self, link: Session) -> Limits:
+        """What to say to this broker: of remote partitions only in the dialect that has a word for them."""
+        return self.limits._replace(remote_bytes=self.remote_bytes if link.dialect == REMOTE_DIALECT else None)
 
     def _wire_key(self, key: Partition, version: int) -> Partition:
         if version < TOPIC_IDS_SINCE:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
-from kcli import __version__
 from kcli.client.address import Address
 from kcli.client.calls import call
 from kcli.client.connection import Connection
+from kcli.client.dialects import spoken
 from kcli.client.properties import ClientConfig
 from kcli.client.sasl import Mechanism, mechanism_for
 from kcli.client.versions import ApiVersions
@@ -16,7 +14,7 @@ from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import error_name
 from kcli.schemas.model import API_VERSIONS
 
-__all__ = ["Session", "connect", "spoken"]
+__all__ = ["Session", "connect"]
 
 SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
 UNSUPPORTED_VERSION, UNSUPPORTED_SASL_MECHANISM = 35, 33
@@ -26,14 +24,19 @@ class Session:
     """A connection that is ready for requests.
 
     lifetime: seconds after which the broker wants a new login (KIP-368), None when it does not
+    dialect: the one both sides speak, None for Apache Kafka's messages
     """
 
     def __init__(self, connection: Connection, versions: ApiVersions, lifetime: float | None) -> None:
         self.connection, self.versions, self.lifetime = connection, versions, lifetime
+        self.dialect = versions.dialect
 
 
 async def connect(address: Address, config: ClientConfig, dialect: str | None = None) -> Session:
-    """Connect, negotiate versions, log in. Raises NetworkError (BrokerError when the broker says no), UsageError."""
+    """Connect, negotiate versions, log in; a dialect that the broker does not show is left (`Session.dialect`).
+
+    Raises NetworkError (BrokerError when the broker says no), UsageError.
+    """
     mechanism = mechanism_for(config)
     connection = await Connection.open(address, config)
     try:
@@ -56,13 +59,6 @@ async def negotiate(connection: Connection, dialect: str | None = None) -> ApiVe
         answer = await call(connection, API_VERSIONS, min(version, *known) if known else 0, body)
     check(answer["errorCode"], f"{who} refused ApiVersions")
     return ApiVersions(who, answer, dialect)
-
-
-def spoken(dialect: str | None) -> str:
-    """kcli's version, and the dialect behind it: so a broker that has the dialect, too, knows that it may be spoken."""
-    if dialect is None:
-        return __version__
-    return f"{__version__}-{re.sub('[^a-zA-Z0-9.-]+', '.', dialect).strip('.-')}"
 
 
 async def authenticate(connection: Connection, versions: ApiVersions, mechanism: Mechanism) -> float | None:

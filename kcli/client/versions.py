@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kcli.client.dialects import is_shown
 from kcli.errors import NetworkError
 from kcli.schemas.catalog import catalog
 from kcli.schemas.ranges import Range
@@ -15,21 +16,26 @@ __all__ = ["ApiVersions"]
 class ApiVersions:
     """Ranges by api key, as one broker gave them.
 
-    who: names the broker in errors; features: finalized feature levels by name (from ApiVersions v3 on).
+    who: names the broker in errors; features: finalized feature levels by name (from ApiVersions v3 on);
+    dialect: the wanted one if the broker shows that it speaks it, else None.
     """
 
     def __init__(self, who: str, response: Mapping[str, Any], dialect: str | None = None) -> None:
         self.who = who
-        self.dialect = dialect
         self.ranges = {each["apiKey"]: Range(each["minVersion"], each["maxVersion"]) for each in response["apiKeys"]}
         self.features = {each["name"]: each["maxVersionLevel"] for each in response.get("finalizedFeatures") or ()}
+        supported = {each["name"]: each["maxVersion"] for each in response.get("supportedFeatures") or ()}
+        shown = dialect is not None and is_shown(dialect, supported, self.ranges)
+        self.wanted, self.dialect = dialect, dialect if shown else None
 
     def best(self, api_key: int, low: int = 0, high: int = 32_767) -> int:
         """The newest version that the broker, the tables and low..high have in common; NetworkError when none."""
-        known = catalog(self.dialect).known(api_key)
         theirs = self.ranges.get(api_key)
         if theirs is None:
-            raise NetworkError(f"{self.who} does not have {known.name} (api key {api_key})")
+            raise NetworkError(
+                f"{self.who} does not have {catalog(self.wanted).known(api_key).name} (api key {api_key})"
+            )
+        known = catalog(self.dialect).known(api_key)
         newest = min(high, known.versions.hi, theirs.hi)
         if newest < max(low, known.versions.lo, theirs.lo):
             wanted = f"v{max(low, known.versions.lo)}" + (f"-{high}" if high < 32_767 else "")

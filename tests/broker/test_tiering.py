@@ -152,7 +152,7 @@ def test_both_fetches_of_one_number_side_by_side() -> None:
 
 
 def dialect_version() -> str:
-    from kcli.client.handshake import spoken
+    from kcli.client.dialects import spoken
 
     return spoken(DIALECT)
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from kcli.broker.broker import Broker
+from kcli.broker.embedded import embedded
 from kcli.cli.main import main
 from kcli.grammar import frames
 from tests.client.broker import FakeBroker, running
@@ -203,3 +205,26 @@ def test_to_the_leader(broker: FakeBroker, tmp_path: Path, capsys: pytest.Captur
     assert answer["response"]["topics"][0]["partitions"][0]["offset"] == 42
     assert send(broker, "--api", "ListOffsets", "--to-leader", "--node", "1", file) == 2
     assert "--to-leader is for JSON requests, and without --node" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("theirs", ["kip-1018", "kip-227-draft", None])
+def test_a_dialect_is_spoken_where_the_broker_shows_it(
+    theirs: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(tmp_path / "r", '{"topics": [], "sessionEpoch": -1, "minBytes": 0, "maxWaitMs": 0}')
+    with embedded(Broker(dialect=theirs)) as server:
+        code = main(["send", "--bootstrap", server.bootstrap, "--api", "Fetch", "--schema", "kip-1018", file])
+    out, err = capsys.readouterr()
+    assert code == 0
+    assert json.loads(out)["requestApiVersion"] == 18
+    assert ("does not speak the dialect kip-1018" in err) == (theirs != "kip-1018")
+    assert err.count("\n") == (theirs != "kip-1018")
+
+
+def test_an_api_of_a_dialect_that_the_broker_does_not_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    named = ["--api", "IncrementalFetch", "--schema", "kip-227-draft"]
+    file = written(tmp_path / "r", '{"uuid": 1, "topics": []}')
+    with embedded(Broker()) as server:
+        code = main(["send", "--bootstrap", server.bootstrap, *named, file])
+    assert code == 4
+    assert "does not have IncrementalFetch (api key 30227)" in capsys.readouterr().err

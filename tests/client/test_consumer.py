@@ -7,6 +7,7 @@ from kcli.broker.broker import Broker as Embedded
 from kcli.client.cluster import Client
 from kcli.client.consumer import Consumer, Fetched
 from kcli.client.fetch_wire import request_body
+from kcli.client.producing.producer import Producer
 from kcli.client.properties import ClientConfig
 from kcli.errors import BrokerError, NetworkError
 from kcli.records import scan
@@ -160,9 +161,10 @@ def test_kip_1018_remote_partitions_have_a_size_of_their_own_or_that_of_all(remo
             async with Client(ClientConfig(settings), "kip-1018") as client:
                 await client.describe_topic("t", create=True)
                 consumer = Consumer(client, {T0: 0})
-                version = (await client.any_session()).versions.best(1)
+                link = await client.any_session()
+                version = link.versions.best(1)
                 positions = {(client.metadata.topic_id("t") or "", 0): Position(0, -1, 2000)}
-                body = request_body(FetchRequest(0, -1, positions), version, consumer.limits)
+                body = request_body(FetchRequest(0, -1, positions), version, consumer.limits_for(link))
                 bodies.append(body)
                 answer = await client.call(1, body, version=version)
                 assert answer["errorCode"] == 0
@@ -170,3 +172,26 @@ def test_kip_1018_remote_partitions_have_a_size_of_their_own_or_that_of_all(remo
     asyncio.run(work())
     (part,) = bodies[0]["topics"][0]["partitions"]
     assert (part["partitionMaxBytes"], part["remotePartitionMaxBytes"]) == (2000, said)
+
+
+def test_kip_1018_is_not_spoken_with_a_broker_that_does_not_show_it() -> None:
+    """Its Fetch v18 is another than Apache's, which this broker has."""
+    broker = Embedded()
+    told: list[str] = []
+
+    async def work() -> None:
+        async with (
+            broker,
+            Client(ClientConfig({"bootstrap.servers": broker.bootstrap}), "kip-1018", told.append) as client,
+        ):
+            await client.describe_topic("t", create=True)
+            async with Producer(client, "t") as producer:
+                await producer.send(None, b"hello")
+            consumer = aiter(Consumer(client, {T0: 0}))
+            assert (await anext(consumer)).next_offset == 1
+            await consumer.aclose()  # type: ignore[attr-defined]
+
+    asyncio.run(work())
+    (text,) = told
+    assert text.startswith("broker 127.0.0.1:")
+    assert text.endswith(" does not speak the dialect kip-1018: Apache Kafka's own messages are sent")

@@ -203,6 +203,17 @@ def test_replay(kafka: Cluster, protocol: str, mechanism: str) -> None:
     assert [json.loads(line)["differences"] for line in done.stdout.splitlines()] == [[]]
 
 
+@pytest.mark.parametrize("dialect", ["kip-1018", "kip-630-draft"])
+def test_a_dialect_is_left_where_the_broker_does_not_show_it(kafka: Cluster, dialect: str) -> None:
+    """Fetch v18 of kip-1018 and FetchSnapshot v1 of the draft are other messages than this broker's of that number."""
+    body = '{"topics": [], "sessionEpoch": -1, "minBytes": 0, "maxWaitMs": 0}'
+    code, out, err = send(kafka.bootstrap, {}, body, "--api", "Fetch", "--schema", dialect)
+    assert code == 0
+    assert json.loads(out)["response"]["errorCode"] == 0
+    said = f"kcli: broker {kafka.bootstrap} does not speak the dialect {dialect}: Apache Kafka's own messages are sent"
+    assert err == f"{said}\n"
+
+
 def test_versions_are_negotiated_down(kafka: Cluster) -> None:
     code, out, _ = send(kafka.bootstrap, {})
     assert code == 0

@@ -2,7 +2,8 @@
 
 * A version that the broker does not have is answered in v0 with UNSUPPORTED_VERSION and the versions of ApiVersions.
 * The client's software name and version (v3 on) are kept with its connection; odd ones are INVALID_REQUEST. A dialect
-  that this broker has is spoken with a client whose version ends with the dialect's name; others get Apache's messages.
+  that this broker has is spoken with a client whose version ends with the dialect's name, which is told so by a
+  feature of that name; others get Apache's messages.
 """
 
 from __future__ import annotations
@@ -13,22 +14,27 @@ from typing import Any
 from kcli.broker.apis import offered
 from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
-from kcli.client.handshake import spoken
+from kcli.client.dialects import feature, spoken
 from kcli.schemas.model import API_VERSIONS
 
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 def handle(call: Call) -> dict[str, Any]:
-    versions = offered(call.route.dialect, call.broker.release)
     if not call.route.known:
-        mine = versions[API_VERSIONS]
+        mine = offered(call.route.dialect, call.broker.release)[API_VERSIONS]
         rows = [{"apiKey": API_VERSIONS, "minVersion": mine.lo, "maxVersion": mine.hi}]
         return {"errorCode": error_code("UNSUPPORTED_VERSION"), "apiKeys": rows}
     if code := call.fault() or check_software(call):
         return {"errorCode": code}
+    dialect = call.connection.dialect
+    versions = offered(dialect, call.broker.release)
     rows = [{"apiKey": key, "minVersion": each.lo, "maxVersion": each.hi} for key, each in sorted(versions.items())]
-    return {"apiKeys": rows, "finalizedFeaturesEpoch": 0}
+    return {
+        "apiKeys": rows,
+        "finalizedFeaturesEpoch": 0,
+        "supportedFeatures": [feature(dialect)] if dialect is not None else [],
+    }
 
 
 def check_software(call: Call) -> int:

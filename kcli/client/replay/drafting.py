@@ -110,7 +110,7 @@ class DraftFetching(Fetching):
 
 
 def check_draft(link: Session) -> None:
-    if INCREMENTAL_FETCH not in link.versions.ranges:
+    if link.dialect != DIALECT:
         raise NetworkError(
             f"{link.versions.who} does not speak the draft {DIALECT} (it has no IncrementalFetch, api key"
             f" {INCREMENTAL_FETCH})"

@@ -1,0 +1,49 @@
+"""Dialects between client and broker: who says what, and when both speak one.
+
+A dialect may use versions whose numbers Apache Kafka has given to other messages, so versions alone don't show it. The
+client names its dialect behind its own version (ApiVersions v3 on); a broker that has it answers with a feature of that
+name. A broker that knows nothing of this shows a dialect by what Apache's tables have not: an api of its own, or a
+version beyond theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from kcli import __version__
+from kcli.schemas.catalog import catalog
+from kcli.schemas.ranges import Range
+
+__all__ = ["feature", "is_shown", "spoken"]
+
+FEATURE_LEVEL = 1
+
+
+def spoken(dialect: str | None) -> str:
+    """What kcli calls its version: with the dialect behind it, so that a broker that has it, too, may speak it."""
+    return __version__ if dialect is None else f"{__version__}-{plain(dialect)}"
+
+
+def feature(dialect: str) -> dict[str, Any]:
+    """What a broker has among its supported features once a dialect is agreed on."""
+    return {"name": plain(dialect), "minVersion": FEATURE_LEVEL, "maxVersion": FEATURE_LEVEL}
+
+
+def is_shown(dialect: str, features: Mapping[str, int], ranges: Mapping[int, Range]) -> bool:
+    """Does a broker with these features (name to newest level) and versions by api key speak the dialect?"""
+    if features.get(plain(dialect)) == FEATURE_LEVEL:
+        return True
+    stock, mine = catalog(None), catalog(dialect)
+    for key, api in mine.apis.items():
+        known, theirs = stock.api(key), ranges.get(key)
+        newest = -1 if known is None else known.versions.hi
+        if theirs is not None and newest < api.versions.hi <= theirs.hi:
+            return True
+    return False
+
+
+def plain(dialect: str) -> str:
+    """A dialect's name, or the path of its folder, in the letters that a software version may have (KIP-511)."""
+    return re.sub("[^a-zA-Z0-9.-]+", ".", dialect).strip(".-")
