@@ -70,7 +70,6 @@ TESTED_ELSEWHERE = {
     "kcli/broker/fetching.py": "tests/broker/apis/test_fetch.py",
     "kcli/broker/groups/coordinator.py": "tests/broker/groups/test_group.py",
     "kcli/broker/history.py": "tests/broker/test_broker.py",
-    "kcli/broker/leaders.py": "tests/broker/test_broker.py",
     "kcli/broker/metalog.py": "tests/broker/test_checkpoints.py",
     "kcli/broker/node.py": "tests/broker/test_broker.py",
     "kcli/broker/reading.py": "tests/broker/apis/test_fetch.py",

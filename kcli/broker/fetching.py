@@ -122,9 +122,9 @@ class Work:
 
     def add_faults(self) -> None:
         for key, read in self.reads.items():
-            topic = self.call.broker.topics.get(key[0])
-            if topic is not None and (code := self.call.fault(topic.name, key[1])):
-                self.reads[key] = Read(Result(error=code), partition=read.partition)
+            partition = read.partition or self.call.broker.topics.find(key, self.by_id)
+            if partition is not None and (code := self.call.fault(partition.topic.name, key[1])):
+                self.reads[key] = Read(Result(error=code), partition=partition)
 
     def is_done(self) -> bool:
         if self.bytes >= self.min_bytes or self.max_wait <= 0 or self.call.connection.half_closed.is_set():

@@ -97,6 +97,16 @@ def test_show_all_versions_says_where_they_are_from(capsys: pytest.CaptureFixtur
     assert "once named AlterIsrRequest" in out
 
 
+def test_show_tells_where_a_draft_contradicts_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    """KIP-227's draft has partition_id as a STRING in the request and an INT32 in the response: kept, and said."""
+    assert main(["schema", "show", "IncrementalFetchRequest", "--schema", "kip-227-draft"]) == 0
+    captured = capsys.readouterr()
+    assert [line.split()[:2] for line in captured.out.splitlines() if "partitionId" in line] == [
+        ["partitionId", "string"]
+    ]
+    assert "int32 here, but string in IncrementalFetchRequest" in captured.err
+
+
 def test_show_notes(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, "show", "FetchRequest")
     notes = {line.split()[0]: line.split(maxsplit=3)[3] for line in out.splitlines()[2:] if len(line.split()) > 3}

@@ -79,6 +79,64 @@ def test_an_offset_is_found_behind_batches_larger_than_the_look_ahead() -> None:
     assert cut_slice(Slice.of(data), 10**6, 2).start == len(data) // 3 * 2
 
 
+def test_nothing_but_the_first_batch_is_read_before_it_is_sent() -> None:
+    """KIP-283: conversion waits for the socket: a chunk is read and converted when the one before it is taken."""
+    from kcli.records.builder import build_batch
+
+    data = b"".join(build_batch([(0, None, b"x" * 1000, ())] * 10, at * 10) for at in range(100))
+    reached = 0
+
+    def read(into: memoryview, position: int) -> int:
+        nonlocal reached
+        part = data[position : position + len(into)]
+        into[: len(part)] = part
+        reached = max(reached, position + len(part))
+        return len(part)
+
+    chunk = 40_000
+    made = FetchSend(Slice(read, 0, len(data)), 1, chunk_bytes=chunk)
+    assert made.size == len(data)
+    assert reached <= 2 * chunk
+    taken = 0
+    for part in made:
+        taken += len(part)
+        assert reached <= taken + 3 * chunk
+    assert reached == len(data)
+
+
+def test_the_first_batch_fits_even_when_it_grows() -> None:
+    """KIP-283: S_pre is the larger of the size before and of the first batch converted, so a consumer gets on."""
+    from kcli.records.builder import build_batch
+
+    first = build_batch([(0, None, b"", ())] * 500, 0)
+    data = first + build_batch([(0, None, b"", ())] * 500, 500)
+    made = FetchSend(cut_slice(Slice.of(data), 1), 1)
+    plain = b"".join(down_convert(first, 1))
+    assert len(plain) > len(first)
+    assert made.size == len(plain)
+    assert b"".join(made) == plain
+
+
+def test_what_grows_is_sent_as_far_as_it_fits() -> None:
+    """KIP-283: converted records longer than S_pre: the whole messages that fit, no byte more than was named."""
+    from kcli.records.builder import build_batch
+
+    data = b"".join(build_batch([(0, None, b"", ())] * 50, at * 50) for at in range(10))
+    made = FetchSend(Slice.of(data), 1, tail="kip")
+    sent = b"".join(made)
+    plain = b"".join(down_convert(data, 1))
+    assert len(plain) > len(data) == made.size == len(sent)
+    rows = json.loads(batches_json(sent))
+    whole = sum(row["sizeInBytes"] for row in rows if "event" not in row)
+    assert sent[:whole] == plain[:whole]
+    assert len(data) - whole < 12 + 0x22 + 12
+
+
+def test_a_chunk_has_128_kb_unless_told_otherwise() -> None:
+    """KIP-283: 128 kB is the chunk its measurements favour, and what Kafka ships."""
+    assert FetchSend(Slice.of(b""), 1).chunk_bytes == 128 * 1024
+
+
 def test_an_unknown_tail_is_refused() -> None:
     with pytest.raises(UsageError, match="kafka or kip"):
         FetchSend(Slice.of(b""), 1, tail="other")
