@@ -1,126 +1,185 @@
-"""KIP-951: a producer while the leaders of all partitions move, with hints and with metadata, interleaved.
+"""KIP-951: producers while the leaders of all partitions move twice, with hints and without, interleaved.
 
-    python tests/bench/bench_leader_discovery.py [real|embedded]...      default: both
+    python tests/bench/bench_leader_discovery.py [embedded] [real] [--rounds N] [--keep FILE]
 
-real: Apache Kafka 4.4.0, three nodes. embedded: kcli's own broker, a process of three nodes, where a leader
-moves at once.
-A topic of 100 partitions; all its leaders move twice in each run (every partition's replicas turn by one, then the
-preferred ones are elected). Figures of each run: p99.9 of produce latency, and the part that the client causes: from a
-leader error's arrival to the retry's leaving.
+embedded: kcli's own broker, a process of three nodes, where a leader moves at once. real: Apache Kafka 4.4.0, three
+nodes. The clients, each a process of its own, one after the other in each round: kcli's producer with hints and with
+metadata discovery, Kafka's own of 4.4.0 (which follows hints) and of 3.6.2 (which asks). 100 partitions, a
+steady rate, acks=all, idempotent, linger.ms=0, logs in memory; what is sent before the measured time is not counted.
+
+Two figures of each run: p99.9 of produce latency, and the part that the client causes: from a leader's refusal to the
+retry's leaving for the new one, read from a capture of the wire (tcpdump; without it from kcli's own clock). --keep:
+a file of runs, to which these are added; the medians are those of all of them.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
+import json
+import os
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from kcli.client.address import parse_bootstrap
 from kcli.client.cluster import Client
-from kcli.client.producing.producer import DISCOVERIES, Producer
-from kcli.client.producing.statistics import Statistics
 from kcli.client.properties import ClientConfig
+from tests.bench.moves import make_topic, move_leaders, waits_in
+from tests.broker.processes import served
+from tests.real.jvm import java
+from tests.real.maven import compiled, jars
+from tests.real.wire import capturing
 
-ROUNDS = 5
-PARTITIONS = 100
-SECONDS = 9.0
-RATE = 1500
-SIZE = 1000
-ALTER_REASSIGNMENTS, ELECT_LEADERS, CREATE_TOPICS = 45, 43, 19
-NODES = (1, 2, 3)
-
-
-async def make_topic(client: Client, topic: str) -> None:
-    assignments = [{"partitionIndex": at, "brokerIds": replicas(at, 0)} for at in range(PARTITIONS)]
-    made = {"name": topic, "numPartitions": -1, "replicationFactor": -1, "assignments": assignments, "configs": []}
-    answer = await client.call(CREATE_TOPICS, {"topics": [made], "timeoutMs": 30_000})
-    assert answer["topics"][0]["errorCode"] == 0, answer
-    await client.describe_topic(topic)
-
-
-def replicas(partition: int, turn: int) -> list[int]:
-    return [NODES[(partition + turn + at) % len(NODES)] for at in range(len(NODES))]
+PARTITIONS, SIZE = 100, 1000
+# What two cores bear with the whole cluster on them: of three Java brokers, each record written three times, less.
+RATES = {"embedded": 5000, "real": 250}
+WARM, SECONDS = 3, 9
+CLIENTS = ("kcli metadata", "kcli hints", "java 3.6.2", "java 4.4.0")
+PAIRS = (("kcli metadata", "kcli hints"), ("java 3.6.2", "java 4.4.0"))
+TOPIC = "moving"
+ROOM = 4 << 30
+# Followers ask a new leader again soon, not after a second: with acks=all that would be most of the latency.
+KAFKA = {"min.insync.replicas": 1, "auto.leader.rebalance.enable": "false", "replica.fetch.backoff.ms": 50}
+SETTINGS = ("acks=all", "enable.idempotence=true", "linger.ms=0", "batch.size=16384")
 
 
-async def move_leaders(client: Client, topic: str, turn: int) -> None:
-    """The same replicas in another order, so that no data moves; then the first of each leads."""
-    parts = [{"partitionIndex": at, "replicas": replicas(at, turn)} for at in range(PARTITIONS)]
-    body = {"timeoutMs": 30_000, "topics": [{"name": topic, "partitions": parts}]}
-    answer = await client.call(ALTER_REASSIGNMENTS, body)
-    assert answer["errorCode"] == 0, answer
-    elected = [{"topic": topic, "partitions": list(range(PARTITIONS))}]
-    answer = await client.call(ELECT_LEADERS, {"electionType": 0, "topicPartitions": elected, "timeoutMs": 30_000})
-    assert answer["errorCode"] == 0, answer
+def command(client: str, bootstrap: str, rate: int) -> list[str]:
+    kind, _, how = client.partition(" ")
+    numbers = [str(each) for each in (PARTITIONS, rate, SIZE, WARM, SECONDS)]
+    arguments = [TOPIC, *numbers, f"bootstrap.servers={bootstrap}", *SETTINGS]
+    if kind == "kcli":
+        return [sys.executable, "-m", "tests.bench.paced", how, *arguments]
+    path = jars("kafka-clients", how)
+    return java([compiled("PacedProducer.java", path), *path], "PacedProducer", *arguments)
 
 
-async def run(bootstrap: str, topic: str, discovery: str) -> Statistics:
-    config = ClientConfig({"bootstrap.servers": bootstrap, "batch.size": "16384"})
-    async with Client(config) as admin, Client(config) as client:
-        await make_topic(admin, topic)
-        async with Producer(client, topic, discovery=discovery) as producer:
-            loop = asyncio.get_running_loop()
-            start, sent, moved = loop.time(), 0, 0
-            moving: list[asyncio.Task[None]] = []
-            while (now := loop.time() - start) < SECONDS:
-                if moved < 2 and now > SECONDS * (moved + 1) / 3:
-                    moved += 1
-                    moving.append(asyncio.create_task(move_leaders(admin, topic, moved)))
-                while sent < now * RATE:
-                    await producer.send(None, bytes(SIZE), sent % PARTITIONS)
-                    sent += 1
-                await asyncio.sleep(0.001)
-            await asyncio.gather(*moving)
-        assert producer.statistics.records == sent
-        return producer.statistics
+class Cluster:
+    """rate: records a second; turn: how often the leaders have moved."""
 
+    def __init__(self, bootstrap: str, rate: int) -> None:
+        self.bootstrap, self.rate = bootstrap, rate
+        self.turn = 0
 
-def measure(name: str, bootstrap: str) -> None:
-    latencies: dict[str, list[float]] = {each: [] for each in DISCOVERIES}
-    waits: dict[str, list[float]] = {each: [] for each in DISCOVERIES}
-    for number in range(ROUNDS):
-        for discovery in DISCOVERIES:
-            done = asyncio.run(run(bootstrap, f"moving-{discovery}-{number}-{time.time_ns()}", discovery))
-            latencies[discovery].append(done.latencies.percentile(0.999) or 0.0)
-            waits[discovery].append(done.client_waits.percentile(0.5) or 0.0)
-            print(
-                f"   {discovery:<9} p99.9 {latencies[discovery][-1]:8.1f} ms   client's part p50"
-                f" {waits[discovery][-1]:7.2f} ms, p99 {done.client_waits.percentile(0.99) or 0:7.2f} ms"
-                f"   {done.retries} retries, {done.hinted} by hint"
-            )
-    for what, figures in (("p99.9 of produce latency", latencies), ("client's part (p50)", waits)):
-        old, new = (statistics.median(figures[each]) for each in ("metadata", "hints"))
-        print(f"{name}: {what}: metadata {old:,.1f} ms, hints {new:,.2f} ms: {100 * (new - old) / old:+.1f} %")
+    async def run(self, client: str) -> dict[str, Any]:
+        """One client's producer at work while leaders move after a third and two thirds of its time."""
+        admin = Client(ClientConfig({"bootstrap.servers": self.bootstrap}))
+        async with admin:
+            with subprocess.Popen(
+                command(client, self.bootstrap, self.rate), stdout=subprocess.PIPE, text=True
+            ) as process:
+                assert process.stdout is not None
+                if process.stdout.readline() != "measuring\n":
+                    raise SystemExit(f"{client} has ended")
+                for _ in range(2):
+                    time.sleep(SECONDS / 3)
+                    self.turn += 1
+                    await move_leaders(admin, TOPIC, self.turn, PARTITIONS)
+                row: dict[str, Any] = json.loads(process.stdout.readline())
+        assert row["failed"] == 0, row
+        return row
+
+    def measure(self, client: str, folder: Path) -> dict[str, Any]:
+        capture = folder / "run.pcap"
+        ports = [each.port for each in parse_bootstrap(self.bootstrap.split(","))]
+        with capturing(ports, capture) as able:
+            row = asyncio.run(self.run(client))
+        if able:
+            waits = waits_in(capture)
+            row |= {"own": row.get("wait"), "waits": len(waits), "wait": statistics.median(waits) if waits else None}
+            capture.unlink()
+        return row
 
 
 @contextlib.contextmanager
 def clusters(kind: str) -> Iterator[str]:
-    if kind == "real":
-        from tests.real.lab import Cluster
-
-        with Cluster("4.4.0", 3, config={"min.insync.replicas": 1, "auto.leader.rebalance.enable": "false"}) as cluster:
-            yield cluster.bootstrap
+    if kind == "embedded":
+        with served("--nodes", "3") as broker:
+            yield broker.bootstrap
         return
-    command = [sys.executable, "-m", "kcli.cli", "broker", "serve", "--nodes", "3", "--port", "0", "--quiet"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stdout is not None
-            yield server.stdout.readline().strip().partition("=")[2]
-        finally:
-            server.terminate()
+    from tests.real.lab import Cluster as Kafka
+
+    with Kafka("4.4.0", 3, config=KAFKA) as kafka:
+        yield kafka.bootstrap
 
 
-def main(kinds: list[str]) -> None:
-    for kind in kinds or ["embedded", "real"]:
-        with clusters(kind) as bootstrap:
-            print(f"{kind}: {PARTITIONS} partitions, all leaders moved twice, {RATE} records/s of {SIZE} bytes")
-            measure(kind, bootstrap)
+async def prepare(bootstrap: str) -> None:
+    async with Client(ClientConfig({"bootstrap.servers": bootstrap})) as admin:
+        await make_topic(admin, TOPIC, PARTITIONS)
+
+
+def bench(kind: str, rounds: int, clients: list[str]) -> Iterator[dict[str, Any]]:
+    with clusters(kind) as bootstrap, tempfile.TemporaryDirectory() as folder:
+        asyncio.run(prepare(bootstrap))
+        cluster = Cluster(bootstrap, RATES[kind])
+        asyncio.run(cluster.run(clients[-1]))  # what is not compiled or opened yet counts for nobody
+        for _ in range(rounds):
+            for client in clients:
+                row = cluster.measure(client, Path(folder))
+                print(
+                    f"   {client:<13} p50 {row['p50']:7.2f}  p99 {row['p99']:8.2f}  p99.9 {row['p99.9']:8.2f} ms   "
+                    f"client's part {shown(row.get('wait'))} ms ({row.get('waits', 0)} partitions)",
+                    flush=True,
+                )
+                yield {"kind": kind, "client": client, **row}
+
+
+def shown(figure: float | None) -> str:
+    return "      -" if figure is None else f"{figure:7.2f}"
+
+
+def conclude(kind: str, rows: list[dict[str, Any]]) -> None:
+    for old, new in PAIRS:
+        both = {name: [row for row in rows if row["client"] == name] for name in (old, new)}
+        if not all(both.values()):
+            continue
+        for figure, what in (("p99.9", "p99.9 of produce latency"), ("wait", "client's part, median")):
+            told = [[row[figure] for row in both[name] if row.get(figure) is not None] for name in (old, new)]
+            if all(told):
+                before, after = (statistics.median(each) for each in told)
+                print(
+                    f"{kind}: {what}: {old} {before:,.2f} ms, {new} {after:,.2f} ms: "
+                    f"{100 * (after - before) / before:+.1f} % (medians of {len(told[0])} and {len(told[1])} runs)"
+                )
+
+
+def keep_logs_in_memory() -> None:
+    """Temporary folders where there is no disk to wait for, if it has room."""
+    memory = Path("/dev/shm")
+    if memory.is_dir() and shutil.disk_usage(memory).free > ROOM:
+        os.environ["TMPDIR"] = str(memory)
+        tempfile.tempdir = None
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("kinds", nargs="*", choices=["embedded", "real", []], metavar="embedded|real")
+    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--client", action="append", choices=CLIENTS, help="only this one; may be repeated")
+    options.add_argument("--keep", type=Path, help="runs of earlier calls; these are added to it")
+    given = options.parse_args()
+    keep_logs_in_memory()
+    for kind in given.kinds or ["embedded", "real"]:
+        print(f"{kind}: {PARTITIONS} partitions, all leaders moved twice, {RATES[kind]} records/s of {SIZE} bytes")
+        rows = []
+        for row in bench(kind, given.rounds, given.client or list(CLIENTS)):
+            rows.append(row)
+            if given.keep:
+                with given.keep.open("a") as out:
+                    out.write(json.dumps(row) + "\n")
+        if given.keep:
+            rows = [json.loads(line) for line in given.keep.read_text().splitlines()]
+        conclude(kind, [row for row in rows if row["kind"] == kind])
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

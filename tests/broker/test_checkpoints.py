@@ -64,6 +64,8 @@ def test_a_fetch_below_the_log_is_told_of_the_snapshot() -> None:
 
 
 def test_the_snapshot_comes_in_pieces() -> None:
+    """KIP-630: FetchSnapshot, piece by piece until Position + bytes is Size."""
+
     async def work() -> None:
         async with talking(config=OFTEN) as talk:
             fill(talk.broker)
@@ -86,6 +88,8 @@ def test_the_snapshot_comes_in_pieces() -> None:
 
 
 def test_what_is_refused() -> None:
+    """KIP-630: SNAPSHOT_NOT_FOUND, POSITION_OUT_OF_RANGE, NOT_LEADER_OR_FOLLOWER and wrong epochs, with the leader."""
+
     async def work() -> None:
         async with talking(config=OFTEN, nodes=2) as talk, connected(talk.broker, 1) as other:
             fill(talk.broker)
@@ -147,7 +151,7 @@ async def delete(talk: Talk, offset: int) -> str:
 
 
 def test_the_draft_says_whether_to_go_on() -> None:
-    """The draft's Fetch v12 (last offset in the snapshot, and where to go on) and FetchSnapshot (Continue)."""
+    """KIP-630's draft: Fetch v12 (last offset in the snapshot, and where to go on) and FetchSnapshot (Continue)."""
 
     async def work() -> None:
         async with talking(config=OFTEN, dialect="kip-630-draft") as talk:

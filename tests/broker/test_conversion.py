@@ -40,7 +40,7 @@ def test_what_is_old_already_goes_as_it_is() -> None:
 
 
 def test_the_size_is_kept_to() -> None:
-    """S_pre: as many bytes as before the conversion, filled with a message that clients take for a cut one."""
+    """KIP-283: S_pre: as many bytes as before the conversion, filled with a message that clients take for a cut one."""
 
     async def work() -> None:
         async with talking(topic="t") as talk:
@@ -57,7 +57,7 @@ def test_the_size_is_kept_to() -> None:
 
 @pytest.mark.parametrize("where", ["broker", "topic"])
 def test_it_can_be_disabled(where: str) -> None:
-    """message.downconversion.enable, log.message.downconversion.enable: UNSUPPORTED_VERSION."""
+    """KIP-283: message.downconversion.enable, log.message.downconversion.enable: UNSUPPORTED_VERSION."""
 
     async def work() -> None:
         config = {"log.message.downconversion.enable": "false"} if where == "broker" else {}

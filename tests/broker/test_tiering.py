@@ -63,7 +63,7 @@ async def everything(talk: Talk) -> list[str]:
 
 
 def test_one_remote_partition_a_fetch() -> None:
-    """KAFKA-14915; local partitions come along."""
+    """KIP-1018, KAFKA-14915: one remote partition a fetch; local partitions come along."""
 
     async def work() -> None:
         async with talking() as talk:
@@ -130,7 +130,7 @@ def test_a_remote_partition_has_a_size_of_its_own() -> None:
 
 
 def test_both_fetches_of_one_number_side_by_side() -> None:
-    """A client that says it speaks the dialect gets it; Apache's v18 (KIP-1166) goes on beside it, and falls back."""
+    """KIP-1018: who says it speaks the dialect gets it; Apache's v18 (KIP-1166) goes on beside it, and falls back."""
 
     async def work() -> None:
         async with talking(dialect=DIALECT) as talk, connected(talk.broker) as apache, connected(talk.broker) as mine:

@@ -51,6 +51,7 @@ def test_a_follower_and_a_voter(capfd: Captured) -> None:
 
 
 def test_the_kip_s_arithmetic(capfd: Captured) -> None:
+    """KIP-630's figures, as `snapshot plan` tells them."""
     (loss,) = plan(capfd, "--partitions", "30000", "--brokers", "99")["brokerLoss"]
     assert (loss["isrChangeBytes"], loss["isrChangeBytesReplicated"]) == (1_200_000, 118_800_000)
     assert main(["snapshot", "plan", "--partitions", "30000", "--brokers", "99", "--format", "text"]) == 0

@@ -77,6 +77,7 @@ def test_kip_951_a_hint_is_followed_at_once() -> None:
 
 
 def test_without_a_hint_metadata_is_asked() -> None:
+    """KIP-951: without a hint the old way: metadata first."""
     cluster = Cluster("t", 1, brokers=2)
     assert ask(cluster, [REFUSED]) == [1, 1]
     assert sum(key == 3 for broker in cluster.brokers.values() for key, _, _ in broker.requests) == 2

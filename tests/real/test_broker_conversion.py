@@ -24,7 +24,7 @@ def old_java(*arguments: str, **settings: str) -> tuple[int, str]:
 
 
 def test_250_partitions_in_one_fetch_under_200_megabytes() -> None:
-    """The KIP's case: 250 partitions, 1 MB each a fetch, 250 MB a response, and a broker that may have 200 MB."""
+    """KIP-283's case: 250 partitions, 1 MB each a fetch, 250 MB a response, and a broker that may have 200 MB."""
     confluent_kafka = pytest.importorskip("confluent_kafka")
     with served("--topic", f"t:{PARTITIONS}") as broker:
         producer = confluent_kafka.Producer(
@@ -53,6 +53,7 @@ def test_250_partitions_in_one_fetch_under_200_megabytes() -> None:
 
 
 def test_where_it_is_disabled_the_old_client_is_told() -> None:
+    """KIP-283: a 0.10 client is told that it can't read, a new one reads on."""
     confluent_kafka = pytest.importorskip("confluent_kafka")
     with embedded(config={"log.message.downconversion.enable": "false"}) as server:
         producer = confluent_kafka.Producer({"bootstrap.servers": server.bootstrap})

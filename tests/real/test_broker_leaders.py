@@ -15,6 +15,7 @@ MOVES, RECORDS = 50, 100_000
 
 
 def test_java_follows_fifty_moves() -> None:
+    """KIP-951: Java 4.4, an idempotent producer and a consumer, through fifty moves on the embedded cluster."""
     path = jars("kafka-clients", "4.4.0")
     classes = [compiled("JavaClient.java", path), *path]
     chance = random.Random(3)

@@ -16,7 +16,7 @@ from kcli.client.consumer import Consumer
 from kcli.client.producing.producer import Producer
 from kcli.client.properties import ClientConfig
 from kcli.records import scan
-from tests.bench.bench_leader_discovery import move_leaders, replicas
+from tests.bench.moves import move_leaders, replicas
 from tests.real.lab import Cluster
 
 PARTITIONS = 100

@@ -7,14 +7,14 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.real.lab import Cluster
 
-__all__ = ["captured"]
+__all__ = ["captured", "capturing"]
 
 LINK = "lo"
 
@@ -25,19 +25,32 @@ def captured(cluster: Cluster, file: Path, *options: str) -> Iterator[None]:
 
     options: further ones for tcpdump. The test is skipped where tcpdump is missing or may not capture.
     """
+    with capturing(cluster.ports["PLAINTEXT"], file, "-U", "--immediate-mode", *options) as able:
+        if not able:
+            pytest.skip("tcpdump is not installed, or may not capture here")
+        yield
+
+
+@contextlib.contextmanager
+def capturing(ports: Sequence[int], file: Path, *options: str) -> Iterator[bool]:
+    """Write all that goes to or from these ports into a capture file; False where that can't be done.
+
+    Without options it costs those who talk least: packets are taken over by the block.
+    """
     if (tcpdump := shutil.which("tcpdump")) is None:
-        pytest.skip("tcpdump is not installed")
-    ports = " or ".join(f"tcp port {port}" for port in cluster.ports["PLAINTEXT"])
-    command = [tcpdump, "-i", LINK, "-w", str(file), "-U", "-B", "65536", "--immediate-mode", *options, ports]
+        yield False
+        return
+    wanted = " or ".join(f"tcp port {port}" for port in ports)
+    command = [tcpdump, "-i", LINK, "-w", str(file), "-B", "262144", *options, wanted]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
-        said = process.stderr.readline()
-        if "listening on" not in said:
+        if "listening on" not in process.stderr.readline():
             process.wait()
-            pytest.skip(f"tcpdump may not capture here: {said.strip()}")
+            yield False
+            return
         try:
-            yield
-            time.sleep(0.3)  # what is on its way to the file
+            yield True
+            time.sleep(0.3 if "--immediate-mode" in options else 1.5)  # what is on its way to the file
         finally:
             process.send_signal(signal.SIGINT)
             rest = process.stderr.read()

@@ -60,6 +60,7 @@ def test_chunks_change_nothing(chunk_bytes: int) -> None:
 
 
 def test_chunks_are_whole_batches_of_the_size_asked_for() -> None:
+    """KIP-283: a chunk is whole batches up to its size, one at least, even if larger."""
     data = named("idempotent")
     sizes = [len(chunk) for chunk in down_convert(data, 1, chunk_bytes=1400)]
     assert len(sizes) == 2

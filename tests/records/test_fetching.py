@@ -27,6 +27,7 @@ def send(case: Sent, tail: str = "kafka") -> FetchSend:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_is_sent_is_what_a_broker_sends(case: Sent) -> None:
+    """KIP-283: byte for byte what a 3.9 broker sends."""
     if case.error and not case.size:
         with pytest.raises(InputError):
             send(case)
@@ -42,6 +43,7 @@ def test_what_is_sent_is_what_a_broker_sends(case: Sent) -> None:
 
 
 def test_the_kips_text_has_whole_messages_and_one_that_says_the_greatest_size() -> None:
+    """KIP-283: whole messages, then one whose size is Integer.MAX_VALUE, cut where even its header is too long."""
     data = named("none-create")
     plain = b"".join(down_convert(data, 1))
     part = cut_slice(Slice.of(data), 500)
@@ -53,6 +55,7 @@ def test_the_kips_text_has_whole_messages_and_one_that_says_the_greatest_size() 
 
 
 def test_a_shorter_result_is_filled_to_the_size() -> None:
+    """KIP-283: filled up to S_pre with a message that says Integer.MAX_VALUE bytes (Kafka: what is left)."""
     data = named("none-append")
     for tail, size in (("kip", 0x7FFFFFFF), ("kafka", None)):
         sent = b"".join(FetchSend(Slice.of(data), 0, tail=tail))

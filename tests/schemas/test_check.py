@@ -36,6 +36,7 @@ def found(*fields: dict[str, Any], versions: str = "0-2") -> list[tuple[str, str
     ],
 )
 def test_rules(fields: list[dict[str, Any]], expected: list[tuple[str, str]]) -> None:
+    """What KIP-630's draft has and a checker should find: one tag twice, versions outside the message's; and more."""
     assert found(*fields) == expected
 
 
@@ -47,6 +48,7 @@ def test_a_tag_where_there_is_no_place_for_one() -> None:
 
 
 def test_one_struct_name_with_two_shapes() -> None:
+    """KIP-630's draft has one struct name with two shapes."""
     one, other = field("One", "S", fields=[field("A")]), field("Two", "[]S", fields=[field("B", "string")])
     (finding,) = check(build(message("M", one, other)))
     assert (

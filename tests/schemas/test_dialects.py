@@ -221,7 +221,7 @@ def test_drafts_are_written_and_read(dialect: str, shape: str) -> None:
 
 
 def test_the_bytes_of_an_incremental_fetch() -> None:
-    """Field by field after the draft's table: nothing here is taken from kcli's own writer."""
+    """KIP-227's draft: field by field after its table: nothing here is taken from kcli's own writer."""
     asked: dict[str, Any] = {
         "uuid": -2,
         "replicaId": 3,

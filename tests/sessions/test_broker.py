@@ -30,6 +30,7 @@ def fetch(broker: BrokerSessions, request: FetchRequest, now: int = 0, **results
 
 
 def test_a_session_that_rests_costs_nothing() -> None:
+    """KIP-227: the cost of a fetch follows what changed, not the partitions that exist."""
     broker, number = opened(A, B, C)
     begun = broker.begin(FetchRequest(number, 1), 0)
     assert list(begun.candidates()) == []
@@ -46,6 +47,7 @@ def test_what_was_marked_or_moved_is_looked_at_and_told_when_it_is_news() -> Non
 
 
 def test_partitions_that_delivered_go_to_the_back() -> None:
+    """KIP-227: the order rotates, so that no partition starves."""
     full = Result(9, 9, 0, records_size=10)
     broker, number = opened(A, B, C, result=full)
     order = [partition for partition, _ in broker.begin(FetchRequest(number, 1), 0).candidates()]
@@ -67,6 +69,7 @@ def test_an_error_is_told_each_time_and_its_end_too() -> None:
 
 
 def test_forgotten_partitions_are_told_no_more() -> None:
+    """KIP-227: forgotten_topics takes partitions out of a session."""
     broker, number = opened(A, B)
     broker.mark(A)
     response = fetch(broker, FetchRequest(number, 1, forgotten=(A,)), p0=Result(9, 9, 0, records_size=1))
@@ -95,6 +98,7 @@ def test_sessions_that_are_not_there(request_: FetchRequest, code: int) -> None:
 
 
 def test_wrong_epochs_and_names_are_refused_and_change_nothing() -> None:
+    """KIP-227: a wrong epoch is 71, topics named by the other means 106; the session stays as it was."""
     broker, number = opened(A)
     assert fetch(broker, FetchRequest(number, 2, {B: Position(0)})).error == 71
     assert fetch(broker, FetchRequest(number, 1, {B: Position(0)}, topic_ids=False)).error == 106

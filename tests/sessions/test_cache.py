@@ -50,6 +50,7 @@ def test_a_sessions_id_says_its_shard() -> None:
 
 
 def test_who_was_not_used_for_two_minutes_goes_first() -> None:
+    """KIP-227: a session that was not used for two minutes makes room for any."""
     broker = brokers(2)
     old, young = open_session(broker, 9, 0), open_session(broker, 1, 0)
     assert open_session(broker, 1, 120_000) == 0
@@ -60,6 +61,7 @@ def test_who_was_not_used_for_two_minutes_goes_first() -> None:
 
 
 def test_bigger_sessions_displace_smaller_ones_that_are_old() -> None:
+    """KIP-227: a bigger session displaces a smaller one that is old enough."""
     broker = brokers(2)
     big, small = open_session(broker, 5, 0), open_session(broker, 2, 0)
     for now in (60_000, 120_001, 150_000):
@@ -72,6 +74,7 @@ def test_bigger_sessions_displace_smaller_ones_that_are_old() -> None:
 
 @pytest.mark.parametrize("replica_id", [-1, 4])
 def test_followers_displace_consumers_at_once(replica_id: int) -> None:
+    """KIP-227: privileged sessions, those of followers, displace others."""
     broker = brokers(1)
     consumer = open_session(broker, 50, 0)
     follower = open_session(broker, 1, 1, replica_id)

@@ -52,6 +52,7 @@ def test_what_changed_and_changed_back_is_not_said() -> None:
 
 
 def test_epochs_count_answers() -> None:
+    """KIP-227: each response accepted adds one to the epoch."""
     session = live(A)
     for epoch in (1, 2, 3):
         request = session.build()

@@ -37,6 +37,7 @@ def answer(broker: DraftBroker, request: DraftRequest, ends: dict[Partition, int
 
 
 def test_uuids_are_64_bits_that_nobody_can_guess() -> None:
+    """KIP-227's draft: the leader's UUID is random, 64 bits, and from a cryptographic source."""
     seen = {new_uuid() for _ in range(1000)}
     assert len(seen) == 1000 and NO_UUID not in seen
     assert min(seen) < 0 < max(seen) and all(-(2**63) <= uuid < 2**63 for uuid in seen)
@@ -44,6 +45,7 @@ def test_uuids_are_64_bits_that_nobody_can_guess() -> None:
 
 
 def test_a_full_fetch_then_only_what_moved() -> None:
+    """KIP-227's draft: requests name what moved, answers what is new."""
     client, broker = DraftClient(replica_id=1), DraftBroker()
     for partition in PARTITIONS:
         client.want(partition, Position(0))
@@ -76,6 +78,7 @@ def test_another_set_of_partitions_takes_a_full_fetch() -> None:
 
 
 def test_only_the_latest_uuid_is_good() -> None:
+    """KIP-227's draft: the UUID of an earlier full fetch is refused, and a full fetch follows."""
     client, broker = DraftClient(replica_id=1), DraftBroker()
     client.want(A, Position(0))
     ends = dict.fromkeys(PARTITIONS, 0)

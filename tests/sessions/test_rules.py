@@ -23,11 +23,13 @@ def test_a_broker_knows_what_to_do_with_every_request() -> None:
 
 @pytest.mark.parametrize(("action", "code"), [("REFUSE_ID", 70), ("REFUSE_EPOCH", 71), ("REFUSE_NAMING", 106)])
 def test_refusals_are_kafkas_errors(action: str, code: int) -> None:
+    """KIP-227: errors 70, 71 and 106."""
     assert Action[action].value == code
 
 
 @pytest.mark.parametrize(("epoch", "kind"), [(0, Kind.FULL), (-1, Kind.FINAL), (1, Kind.INCREMENTAL)])
 def test_epochs_say_what_a_request_is(epoch: int, kind: Kind) -> None:
+    """KIP-227: epoch 0 asks for a session, -1 ends it, any other goes on in it."""
     assert kind_of(epoch) is kind
 
 
@@ -46,5 +48,6 @@ def test_epochs_say_what_a_request_is(epoch: int, kind: Kind) -> None:
     ],
 )
 def test_what_a_response_has_to_say(result: Result, reasons: list[str]) -> None:
+    """KIP-227: what puts a partition into an incremental response."""
     assert RULES.reasons(Told(5, 0), result) == reasons
     assert set(INCLUDE) >= set(reasons)

@@ -52,6 +52,7 @@ def begun() -> SnapshotFetch:
 
 
 def test_the_straight_way() -> None:
+    """KIP-630: Fetch tells of the snapshot, FetchSnapshot gives it until Position + bytes is Size."""
     machine = SnapshotFetch([A], cluster_id="c", max_bytes=400)
     assert (machine.api_key, machine.target) == (FETCH, A)
     assert machine.request(18)["topics"][0]["topicId"] == "AAAAAAAAAAAAAAAAAAAAAQ"
@@ -124,6 +125,7 @@ def test_a_new_leader_means_a_new_file() -> None:
 
 
 def test_a_snapshot_that_is_gone() -> None:
+    """KIP-630: after an error the latest snapshot is asked for anew."""
     machine = begun()
     machine.take(piece(0, DATA[:100]))
     assert isinstance(machine.take(piece(100, b"", 98)), Restart)
@@ -138,6 +140,7 @@ def test_a_snapshot_that_is_gone() -> None:
 
 
 def test_a_position_past_the_end_starts_over_and_gives_up_at_last() -> None:
+    """KIP-630: a position beyond the file starts the fetch over."""
     machine = begun()
     machine.resume(5000)
     assert isinstance(machine.take(piece(5000, b"", 99)), Restart)

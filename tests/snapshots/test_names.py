@@ -4,6 +4,7 @@ from kcli.snapshots.names import SnapshotId, parse_snapshot_name, segment_offset
 
 
 def test_a_snapshot_s_name_is_its_end_offset_and_epoch() -> None:
+    """KIP-630: a snapshot's name is its end offset, 20 digits, and its epoch."""
     name = parse_snapshot_name("00000000000000001600-0000000001.checkpoint")
     assert name is not None
     assert (name.id, name.state, name.exact) == (SnapshotId(1600, 1), "ready", True)

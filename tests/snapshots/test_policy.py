@@ -22,6 +22,7 @@ ONE, TWO, THREE = SnapshotId(100, 1), SnapshotId(200, 1), SnapshotId(300, 2)
     ],
 )
 def test_when_a_snapshot_is_due(policy: Policy, records: int, size: int, age: int, expected: bool) -> None:
+    """KIP-630: controller.snapshot.minimum.records, and Apache's limits of bytes and time."""
     decision = due(policy, records=records, size=size, age_ms=age)
     assert decision.yes is expected
     assert decision.reasons
@@ -38,6 +39,7 @@ def test_when_a_snapshot_is_due(policy: Policy, records: int, size: int, age: in
     ],
 )
 def test_how_far_the_log_may_begin(replicas: dict[int, int], age: int | None, expected: int) -> None:
+    """KIP-630: the LBO advances with a snapshot and all live replicas, or after max.replication.lag.ms."""
     policy = Policy(max_replication_lag_ms=1000)
     snapshots = [ONE, TWO, THREE]
     reached = advance(policy, log_begin=100, snapshots=snapshots, replicas=replicas, log_begin_age_ms=age)
@@ -49,11 +51,13 @@ def test_without_a_snapshot_the_log_begins_where_it_does() -> None:
 
 
 def test_which_snapshots_may_go() -> None:
+    """KIP-630: snapshots below LBO - 1 are deleted."""
     assert deletable([THREE, ONE, TWO], 200) == [ONE]
     assert deletable([ONE], 100) == []
 
 
 def test_the_invariant() -> None:
+    """KIP-630: a log has a snapshot between LBO - 1 and the high watermark."""
     assert violations([], 0, 50) == []
     assert violations([TWO], 200, 250) == []
     assert violations([ONE], 200, 250)
@@ -78,6 +82,7 @@ def test_without_the_snapshot_it_needs_a_replica_votes_as_if_its_log_were_empty(
 
 
 def test_the_kip_s_own_figures() -> None:
+    """KIP-630: 1.14 MB in each log and 113.29 MB sent for ISR changes, 0.77 kB for a fence."""
     cost = estimate(30_000, 99)
     assert round(cost.changed / 2**20, 2) == 1.14
     assert int(cost.changed_sent / 2**20 * 100) / 100 == 113.29

@@ -4,6 +4,7 @@ from tests.snapshots.files import LAST_431, log_file
 
 
 def test_a_survey_as_json() -> None:
+    """KIP-630's SnapshotSizeBytes and LoadSnapshotLatencyMs, among the rest."""
     file = log_file(LAST_431)
     form = survey_json(survey(memoryview(file.read_bytes()), file.name), stats=True)
     assert (form["kind"], form["endOffset"], form["epoch"], form["state"]) == ("snapshot", 1600, 1, "ready")
@@ -24,6 +25,7 @@ def test_a_segment_has_no_snapshot_s_figures() -> None:
 
 
 def test_generation_is_told_by_the_batches() -> None:
+    """KIP-630's GenSnapshotLatencyMs: from the header's time to the footer's."""
     file = log_file(LAST_431)
     assert stats_json(survey(memoryview(file.read_bytes()), file.name))["GenSnapshotLatencyMs"] == 8
     assert stats_json(survey(memoryview(b""), "x"))["GenSnapshotLatencyMs"] is None

@@ -53,6 +53,7 @@ def test_every_rule_can_speak() -> None:
 
 
 def test_a_log_that_begins_late_needs_a_snapshot_from_there() -> None:
+    """KIP-630: `snapshot verify` tells of a log that begins where no snapshot leads."""
     assert ("error", "invariant") in told(directory({100: (1,)}))
     assert ("error", "invariant") in told(directory({100: (1,)}, ("99-1",)))
     assert told(directory({100: (1,)}, ("100-1",))) == set()

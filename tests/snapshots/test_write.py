@@ -33,6 +33,7 @@ def test_a_real_snapshot_written_again_holds_the_same_records(path: str) -> None
 
 
 def test_what_is_written() -> None:
+    """KIP-630: a header, the records, a footer."""
     out = bytearray()
     written = write_snapshot(image(), out.extend, now_ms=5)
     assert (written.id, written.size, written.records, written.batches) == (SnapshotId(100, 2), len(out), 7, 3)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kcli.broker.configs import Configs
 from kcli.records import build_marker, scan
 from kcli.schemas.errors import error_name
 from tests.broker.talk import Talk, batch, connected, parts, run, talking
@@ -237,6 +238,8 @@ def abort(talk: Talk) -> None:
 
 
 def test_a_session_tells_only_what_changed() -> None:
+    """KIP-227: the response names the session, and then tells only what changed."""
+
     async def work() -> None:
         async with talking(topic="t", partitions=4) as talk, connected(talk.broker) as other:
             name = talk.broker.topics.by_name["t"].id
@@ -260,6 +263,8 @@ def test_a_session_tells_only_what_changed() -> None:
 
 
 def test_session_errors() -> None:
+    """KIP-227: on the wire, an unknown session is 70, a wrong epoch 71."""
+
     async def work() -> None:
         async with talking(topic="t") as talk:
             name = talk.broker.topics.by_name["t"].id
@@ -280,6 +285,10 @@ def test_session_errors() -> None:
 
 
 def test_no_slots_no_session() -> None:
+    """KIP-227: max.incremental.fetch.session.cache.slots, 1000 by default; without a free one fetches stay full."""
+
+    assert Configs().int("max.incremental.fetch.session.cache.slots") == 1000
+
     async def work() -> None:
         async with talking(topic="t", config={"max.incremental.fetch.session.cache.slots": "2"}) as talk:
             answer = await talk.fetch(12, ("t", 0, 0), session=(0, 0))

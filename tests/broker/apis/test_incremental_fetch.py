@@ -36,6 +36,8 @@ def told(answer: dict[str, Any]) -> dict[int, list[bytes | None]]:
 
 
 def test_a_full_fetch_then_what_changed() -> None:
+    """KIP-227's draft: a full fetch registers partitions and is answered with a UUID; then only what changed."""
+
     async def work() -> None:
         async with talking(dialect=DRAFT, topic="t", partitions=3) as talk, talk.another() as other:
             opened = await talk(FETCH, 7, full((0, 0), (1, 0), (2, 0)))
@@ -54,6 +56,8 @@ def test_a_full_fetch_then_what_changed() -> None:
 
 
 def test_only_the_latest_uuid_is_good() -> None:
+    """KIP-227's draft: the broker refuses every UUID but the latest."""
+
     async def work() -> None:
         async with talking(dialect=DRAFT, topic="t", partitions=2) as talk:
             first = (await talk(FETCH, 7, full((0, 0), replica=5)))["uuid"]
@@ -72,6 +76,8 @@ def test_only_the_latest_uuid_is_good() -> None:
 
 
 def test_a_partition_id_is_decimal_digits() -> None:
+    """KIP-227's draft: partition_id is a STRING in the request; what is no number is refused."""
+
     async def work() -> None:
         async with talking(dialect=DRAFT, topic="t") as talk:
             uuid = (await talk(FETCH, 7, full((0, 0))))["uuid"]
@@ -82,6 +88,8 @@ def test_a_partition_id_is_decimal_digits() -> None:
 
 
 def test_without_the_dialect_nobody_has_it() -> None:
+    """KIP-227's draft is shown to nobody where it was not asked for."""
+
     async def work() -> None:
         async with talking(topic="t") as talk:
             talk.dialect = DRAFT
@@ -92,6 +100,8 @@ def test_without_the_dialect_nobody_has_it() -> None:
 
 
 def test_apaches_versions_are_as_they_were() -> None:
+    """KIP-227's draft is an RPC of its own: Apache's versions stay as they are."""
+
     async def work() -> None:
         async with talking(dialect=DRAFT, topic="t") as talk:
             await talk.produce("t", batch("a"))

@@ -168,6 +168,7 @@ def test_kip_951_a_hint_is_followed_without_backoff_and_metadata_is_asked_for_al
 
 
 def test_a_hint_that_is_not_newer_backs_off() -> None:
+    """KIP-951: a hint with an epoch that is not newer changes nothing: the old way, with backoff."""
     cluster = Cluster("t", 1)
     broker = cluster.brokers[1]
     take, count = broker.produce, 0
