@@ -1,10 +1,12 @@
 """Exchanges into the columns of kcli.pipeline's tables, without a Python object for a row."""
 
+from cpython.buffer cimport PyBUF_READ
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.object cimport PyObject
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memcpy, memset
 
 from kcli.core.codec cimport (
     JsonContext, Name, Names, NameTable, Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, name_find, out_free, out_put,
@@ -40,15 +42,11 @@ cdef extern from *:
     """
     #include <string.h>
     static const char *kc_find_error(const char *p, const char *end) {
-        /* behind the next `rrorCode":` that no 0 follows; NULL: there is none */
-        while (end - p > 11) {
-            const char *at = (const char *)memchr(p, 'r', (size_t)(end - p - 10));
-            if (at == NULL) return NULL;
-            if (memcmp(at, "rrorCode\\":", 10) == 0) {
-                if (at[10] != '0') return at + 10;
-                at += 10;
-            }
-            p = at + 1;
+        /* behind the next `rrorCode":` that no 0 follows; NULL: there is none. A capital C is rare. */
+        for (p += 4; end - p > 7; p++) {
+            p = (const char *)memchr(p, 'C', (size_t)(end - p - 6));
+            if (p == NULL) return NULL;
+            if (memcmp(p - 4, "rrorCode\\":", 10) == 0 && p[6] != '0') return p + 6;
         }
         return NULL;
     }
@@ -82,7 +80,8 @@ cdef enum:
 cdef class ExchangeRows(Sink):
     """Takes exchanges of steady connections.
 
-    owner: has `bodies`; `layout(key, version)`, a Layout or None; `voice(link)`, the number of what its client and broker
+    owner: has `bodies`; `layout(key, version)`, a Layout or None; `has_ids(key, version)`: 1 where the request has topic ids, 2 where
+    the response has, 3 both; `voice(link)`, the number of what its client and broker
     have said of themselves, and `heard(link, voice, *exchange)`, that number after an ApiVersions; `learn` and `more`, each
     (link, *exchange): told of those that taught a topic's name, and those of an API in `told`; `flush()`, called when there is enough to write, calls `take_columns`. An exchange: (key, version,
     ts, request, answered, response).
@@ -97,7 +96,7 @@ cdef class ExchangeRows(Sink):
     cdef object owner
     cdef public Streams engine             # whose clock tells when an exchange came out
     cdef bint[KEYS] told
-    cdef int8_t[KEYS] with_ids             # whether an API's messages have topic ids; -1: not known yet
+    cdef int8_t[KEYS][VERSIONS] with_ids   # 1: the request has topic ids, 2: the response; -1: not known yet
     cdef PyObject* layouts[2][VERSIONS]    # of Produce and Fetch
     cdef list kept, link_texts, client_texts, topic_texts
     cdef list after                        # the voice that each of `heards` leads to
@@ -106,15 +105,14 @@ cdef class ExchangeRows(Sink):
     cdef readonly Py_ssize_t count
     cdef Py_ssize_t rows_limit, bytes_limit
 
-    def __init__(self, owner, told=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 24):
+    def __init__(self, owner, told=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25):
         self.owner = owner
         self.lines = Lines(owner.bodies)
         self.partitions = Partitions()
         self.partitions.names = &self.lines.names.table
         for key in told:
             self.told[key] = True
-        for key in range(KEYS):
-            self.with_ids[key] = -1
+        memset(self.with_ids, -1, sizeof(self.with_ids))
         self.rows_limit, self.bytes_limit = rows, size
         self.kept, self.errors, self.after = [], [], []
         self.link_texts, self.client_texts, self.topic_texts = [], [], []
@@ -154,8 +152,9 @@ cdef class ExchangeRows(Sink):
         if response != NULL:
             self.note_errors(self.response.data + before[2], self.response.data + self.response.size)
         self.put(link, link_size, key, version, ts, request, n, client, answered, response, m)
-        if self.has_ids(key):
+        if self.has_ids(key, version) & 1:
             self.note_unnamed(self.request.data + before[1], self.request.data + self.request.size)
+        if self.has_ids(key, version) & 2:
             self.note_unnamed(self.response.data + before[2], self.response.data + self.response.size)
         if self.lines.names.table.used != names:
             self.owner.learn(link[:link_size], *exchange(key, version, ts, request, n, answered, response, m))
@@ -275,10 +274,10 @@ cdef class ExchangeRows(Sink):
         self.errors.append((self.count, found))
         return 0
 
-    cdef bint has_ids(self, int key) except -1:
-        if self.with_ids[key] < 0:
-            self.with_ids[key] = self.owner.has_ids(key)
-        return self.with_ids[key]
+    cdef int has_ids(self, int key, int version) except -1:
+        if self.with_ids[key][version] < 0:
+            self.with_ids[key][version] = self.owner.has_ids(key, version)
+        return self.with_ids[key][version]
 
     cdef int note_unnamed(self, const char* p, const char* end) except -1:
         p = find_unnamed(p, end)
@@ -354,7 +353,7 @@ cdef class ExchangeRows(Sink):
     # Columns
 
     def take_columns(self, bint last=False):
-        """What there is, as a dict, and a new start. last: also the runs of answers that may go on.
+        """What there is, as a dict, and a new start; the texts are views of memory that the next rows take. last: also the runs of answers that may go on.
 
         numbers: int64 rows of NUMBERS; ends: int32 rows of ENDS, into the texts `header`, `request`, `response`; links,
         clients (None: null) and topics ((kind, bytes)) by number from 0, 0 and 1 on; errors: (row, codes); unnamed: topic ids
@@ -363,8 +362,8 @@ cdef class ExchangeRows(Sink):
         cdef Partitions parts = self.partitions
         cdef bint forgets = last or max(self.links.count, self.clients.count, parts.topics.count, parts.run_count()) > REMEMBERED
         made = {
-            "numbers": text(&self.numbers), "ends": text(&self.ends), "header": text(&self.header), "request": text(&self.request),
-            "response": text(&self.response), "unnamed": self.texts(&self.unnamed, []), "errors": self.errors,
+            "numbers": text(&self.numbers), "ends": text(&self.ends), "header": view(&self.header), "request": view(&self.request),
+            "response": view(&self.response), "unnamed": self.texts(&self.unnamed, []), "errors": self.errors,
             "partitions": text(&parts.rows), "batches": text(&parts.batches), "runs": text(&parts.runs) if forgets else b"",
             "links": self.texts(&self.links, self.link_texts), "clients": self.texts(&self.clients, self.client_texts),
             "topics": parts.topic_texts(self.topic_texts),
@@ -393,6 +392,13 @@ cdef class ExchangeRows(Sink):
 cdef inline bytes text(Out* out):
     """All of it, which is empty then."""
     made = PyBytes_FromStringAndSize(out.data, out.size)
+    out.size = 0
+    return made
+
+
+cdef inline object view(Out* out):
+    """The same where it lies."""
+    made = PyMemoryView_FromMemory(out.data, out.size, PyBUF_READ) if out.size else b""
     out.size = 0
     return made
 

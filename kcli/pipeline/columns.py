@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy
 
-from kcli.pipeline.tables import arrow_schema
+from kcli.pipeline.writing import stored_schema
 from kcli.schemas.errors import error_name
 
-__all__ = ["Columns", "Uses", "by_day", "compact", "integers", "texts_by_number"]
+__all__ = ["Columns", "Uses", "address_of", "by_day", "integers", "server_of", "texts_by_number"]
 
 DAY_NS = 86_400_000_000_000
 NUMBERS = 11  # of the core: ts, completed, key, version, correlation id, sizes, latency, link, client, voice
@@ -30,7 +30,7 @@ class Columns:
         """(table, day since 1970, record batch) of `exchanges`."""
         import pyarrow
 
-        batch = pyarrow.record_batch(self.arrays(), schema=arrow_schema("exchanges"))
+        batch = pyarrow.record_batch(self.arrays(), schema=stored_schema("exchanges"))
         yield from by_day("exchanges", batch, self.days)
 
     @cached_property
@@ -39,13 +39,10 @@ class Columns:
         import pyarrow
 
         ts, ids, versions = self.numbers[:, 0], self.numbers[:, 4], self.numbers[:, 3]
-        used, index = compact(self.numbers[:, 8])
-        links = [self.taken["links"][number] for number in used]
-        servers, clients = zip(*(text.split("-", 1) for text in links), strict=True) if links else ((), ())
-        index = pyarrow.array(index)
+        links = self.taken["links"]
         return [
             pyarrow.array(ts // 1000).cast(pyarrow.timestamp("us", "UTC")),
-            *(pyarrow.array(texts, pyarrow.string()).take(index) for texts in (links, servers, clients)),
+            *(texts_by_number(links, self.numbers[:, 8], part) for part in (str, server_of, client_of)),
             texts_by_number(self.taken["clients"], self.numbers[:, 9]),
             integers(ids, "int32"),
             integers(versions, "int16"),
@@ -88,12 +85,33 @@ def compact(numbers: Any) -> tuple[list[int], Any]:
     return numpy.flatnonzero(there).tolist(), (numpy.cumsum(there) - 1)[numbers]
 
 
-def texts_by_number(texts: Sequence[str | None], numbers: Any) -> Any:
-    """A column of texts, of which few differ."""
+def texts_by_number(
+    texts: Sequence[str | None], numbers: Any, part: Callable[[str], str] = str, missing: Any = None
+) -> Any:
+    """A column of texts, of which few differ: a dictionary, and where in it each row's is. part: of the text."""
     import pyarrow
 
     used, index = compact(numbers)
-    return pyarrow.array([texts[number] for number in used], pyarrow.string()).take(pyarrow.array(index))
+    values = [texts[number] for number in used]
+    known = numpy.array([value is not None for value in values], bool)
+    if not known.all():
+        missing = ~known[index] if missing is None else missing | ~known[index]
+        index = (numpy.cumsum(known) - 1)[index]
+    dictionary = pyarrow.array([part(value) for value in values if value is not None], pyarrow.string())
+    return pyarrow.DictionaryArray.from_arrays(pyarrow.array(index.astype(numpy.int32), mask=missing), dictionary)
+
+
+def server_of(link: str) -> str:
+    return link.partition("-")[0]
+
+
+def client_of(link: str) -> str:
+    return link.partition("-")[2]
+
+
+def address_of(link: str) -> str:
+    """The client's, without its port and an IPv6 address's brackets."""
+    return client_of(link).rpartition(":")[0].strip("[]")
 
 
 def integers(values: Any, kind: str, missing: Any = None) -> Any:
@@ -103,7 +121,7 @@ def integers(values: Any, kind: str, missing: Any = None) -> Any:
     return pyarrow.array(values.astype(kind), mask=missing)
 
 
-def texts(data: bytes, ends: Any, valid: Any = None) -> Any:
+def texts(data: Any, ends: Any, valid: Any = None) -> Any:
     """A column of text, from all of it and where each row's ends."""
     import pyarrow
 
@@ -142,36 +160,26 @@ class Uses:
         """Rows of `client_uses`."""
         import pyarrow
 
-        from kcli.pipeline.facts import address_of
-
-        numbers = self.columns.numbers[self.first]
-        connections, clients = (self.columns.who[at].take(pyarrow.array(self.first)) for at in (1, 3))
-        ends = clients.dictionary_encode()
-        addresses = pyarrow.array([address_of(end) for end in ends.dictionary.to_pylist()], pyarrow.string())
+        numbers, links = self.columns.numbers[self.first], self.columns.taken["links"]
         arrays = [
-            connections,
+            texts_by_number(links, numbers[:, 8]),
             texts_by_number(self.columns.taken["clients"], numbers[:, 9]),
-            addresses.take(ends.indices),
+            texts_by_number(links, numbers[:, 8], address_of),
             *self.said(numbers[:, 10]),
             integers(numbers[:, 2], "int16"),
             integers(numbers[:, 3], "int16"),
             pyarrow.array(self.counts),
             pyarrow.array(self.is_free(numbers)),
         ]
-        return pyarrow.record_batch(arrays, schema=arrow_schema("client_uses"))
+        return pyarrow.record_batch(arrays, schema=stored_schema("client_uses"))
 
     def said(self, numbers: Any) -> Iterable[Any]:
         """Software, its version, and whether it asks what the broker speaks."""
         import pyarrow
 
-        used, index = compact(numbers)
-        talks = [self.voices[number] for number in used]
-        for kind, values in (
-            (pyarrow.string(), [talk.software for talk in talks]),
-            (pyarrow.string(), [talk.version for talk in talks]),
-            (pyarrow.bool_(), [talk.negotiates for talk in talks]),
-        ):
-            yield pyarrow.array(values, kind).take(pyarrow.array(index))
+        yield texts_by_number([talk.software for talk in self.voices], numbers)
+        yield texts_by_number([talk.version for talk in self.voices], numbers)
+        yield pyarrow.array(numpy.array([talk.negotiates for talk in self.voices])[numbers])
 
     def is_free(self, numbers: Any) -> Any:
         """Whether another version than the newest one offered was used."""

@@ -17,7 +17,7 @@ from kcli.capture.exchanges import Item, Source
 from kcli.capture.files import drive
 from kcli.pipeline.carrying import Carried, take_up, under_way
 from kcli.pipeline.columns import Columns, Uses
-from kcli.pipeline.layouts import layout
+from kcli.pipeline.layouts import layout, with_ids
 from kcli.pipeline.partition_columns import PartitionColumns
 from kcli.pipeline.rows import FETCH, MAKERS, PRODUCE, Rows
 from kcli.pipeline.storage import Place
@@ -97,9 +97,8 @@ class RowSource(Source):
     def layout(self, api_key: int, version: int) -> Any:
         return layout(self.bodies, api_key, version)
 
-    def has_ids(self, api_key: int) -> bool:
-        api = self.bodies.api(api_key)
-        return api is not None and any(map(self.bodies.has_topic_ids, (api.request, api.response)))
+    def has_ids(self, api_key: int, version: int) -> int:
+        return with_ids(self.bodies, api_key, version)
 
     def voice(self, link: bytes) -> int:
         """Of a connection that is new to the core."""

@@ -3,17 +3,17 @@ same, row by row."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy
 
 from kcli.core.values import uuid_text
 from kcli.jsontext import loads
-from kcli.pipeline.columns import Columns, by_day, compact, integers, texts_by_number
-from kcli.pipeline.facts import APIS, address_of, ends_of
+from kcli.pipeline.columns import Columns, address_of, by_day, integers, server_of, texts_by_number
+from kcli.pipeline.facts import APIS
 from kcli.pipeline.partitions import LAZY_CHUNK, MAGIC_1_SINCE, MAGIC_2_SINCE, MIB
-from kcli.pipeline.tables import arrow_schema
+from kcli.pipeline.writing import stored_schema
 from kcli.records.codecs import CODECS
 from kcli.schemas.errors import error_name
 
@@ -52,18 +52,18 @@ class PartitionColumns:
         told = Rows(self.columns.taken["partitions"], PARTITION)
         versions = self.columns.numbers[:, 3][told.row]
         old = told.where((versions < MAGIC_2_SINCE) & (told.batches > 0))
-        yield from self.dated("fetch_partitions", told, self.fetched(told))
-        yield from self.dated("down_conversions", old, self.converted(old))
+        yield from self.dated("fetch_partitions", told, self.fetched)
+        yield from self.dated("down_conversions", old, self.converted)
         far = told.where(told.behind >= 0)
-        yield from self.dated("remote_fetches", far, self.far(far))
+        yield from self.dated("remote_fetches", far, self.far)
         held = Rows(self.columns.taken["batches"], BATCH)
-        yield from self.dated("record_batches", held, self.described(held))
+        yield from self.dated("record_batches", held, self.described)
 
-    def dated(self, table: str, rows: Rows, arrays: list[Any]) -> Iterator[tuple[str, int, Any]]:
+    def dated(self, table: str, rows: Rows, arrays: Callable[[Rows], list[Any]]) -> Iterator[tuple[str, int, Any]]:
         import pyarrow
 
         if rows.count:
-            batch = pyarrow.record_batch(arrays, schema=arrow_schema(table))
+            batch = pyarrow.record_batch(arrays(rows), schema=stored_schema(table))
             yield from by_day(table, batch, self.columns.days[rows.row])
 
     def who(self, rows: Rows) -> list[Any]:
@@ -122,24 +122,18 @@ class PartitionColumns:
         runs = Rows(self.columns.taken["runs"], RUN)
         if not runs.count:
             return None
-        used, index = compact(runs.link)
-        ends = [ends_of(self.columns.taken["links"][number]) for number in used]
-        places = pyarrow.array(index)
-
-        def of_link(values: Sequence[str]) -> Any:
-            return pyarrow.array(values, pyarrow.string()).take(places)
-
+        links = self.columns.taken["links"]
         arrays = [
-            of_link([self.columns.taken["links"][number] for number in used]), of_link([server for server, _ in ends]),
+            texts_by_number(links, runs.link), texts_by_number(links, runs.link, server_of),
             texts_by_number(self.columns.taken["clients"], runs.client),
-            of_link([address_of(client) for _, client in ends]), texts_by_number([APIS[0], APIS[1]], runs.api),
+            texts_by_number(links, runs.link, address_of), texts_by_number([APIS[0], APIS[1]], runs.api),
             texts_by_number(self.names, runs.topic), integers(runs.partition, "int32"),
             integers(runs.error, "int16"), *(
                 integers(values, "int64") for values in (runs.first_request, runs.first, runs.last, runs.answers)
             ),
             integers(runs.hint_leader, "int32"), texts_by_number(self.names, runs.hint_server),
         ]  # fmt: skip
-        return pyarrow.record_batch(arrays, schema=arrow_schema("outcomes"))
+        return pyarrow.record_batch(arrays, schema=stored_schema("outcomes"))
 
 
 class Rows:
@@ -168,10 +162,6 @@ def optional(values: Any, kind: str = "int64") -> Any:
 
 def error_names(codes: Any) -> Any:
     """Null for 0."""
-    import pyarrow
-
-    if not codes.any():
-        return pyarrow.nulls(len(codes), pyarrow.string())
-    found, index = numpy.unique(codes, return_inverse=True)
-    names = [error_name(code) if code else None for code in found.tolist()]
-    return pyarrow.array(names, pyarrow.string()).take(pyarrow.array(index))
+    least = codes.min()
+    names = [error_name(code) if code else None for code in range(least, codes.max() + 1)]
+    return texts_by_number(names, codes - least)

@@ -7,13 +7,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kcli.pipeline.storage import Place
-from kcli.pipeline.tables import FACTS, TABLES, arrow_schema
+from kcli.pipeline.tables import TABLES, arrow_schema
 
-__all__ = ["TableWriter", "Written", "day_of"]
+__all__ = ["TableWriter", "Written", "day_of", "stored_schema"]
 
 ROWS = 20_000  # in a row group, at most
 TEXT_BYTES = 16 << 20  # of values in a row group, at most
 SAMPLE = 64  # every how many rows their bytes are counted
+# Columns whose values do not repeat: a dictionary of them, or the least and greatest, would only cost.
+LONG = frozenset({"request", "response", "request_header", "data"})
 DAY_US = 86_400_000_000
 
 
@@ -39,13 +41,16 @@ class Sink:
         import pyarrow.parquet
 
         self.table, self.day, self.path = table, day, path
-        self.schema = arrow_schema(table)
+        self.schema = stored_schema(table)
         self.file = (place / path).create()
+        short = [name for name in self.schema.names if name not in LONG]
         self.writer = pyarrow.parquet.ParquetWriter(
-            self.file, self.schema, compression="zstd", compression_level=1, use_dictionary=dictionaries(table)
-        )
+            self.file, self.schema, compression="zstd", compression_level=1, store_schema=False,
+            use_dictionary=[field.name for field in self.schema if is_dictionary(field)], write_statistics=short,
+        )  # fmt: skip
         self.rows: list[tuple[Any, ...]] = []
-        self.count = self.weight = 0
+        self.batches: list[Any] = []
+        self.waiting = self.count = self.weight = 0
 
     def add(self, row: tuple[Any, ...]) -> None:
         self.rows.append(row)
@@ -61,27 +66,57 @@ class Sink:
             return
         columns = zip(*self.rows, strict=True)
         arrays = [pyarrow.array(values, field.type) for values, field in zip(columns, self.schema, strict=True)]
-        self.writer.write_batch(pyarrow.record_batch(arrays, schema=self.schema))
-        self.count += len(self.rows)
+        self.write([pyarrow.record_batch(arrays, schema=self.schema)])
         self.rows, self.weight = [], 0
 
     def add_batch(self, batch: Any) -> None:
-        """Rows that are columns already; those before them go out first."""
-        self.flush()
-        self.writer.write_batch(batch)
-        self.count += batch.num_rows
+        """Rows that are columns already. Short ones wait for more; long ones are written now, as their texts may lie in
+        memory that is used again."""
+        if not LONG.isdisjoint(self.schema.names):
+            self.write([batch])
+            return
+        self.batches.append(batch)
+        self.waiting += batch.num_rows
+        if self.waiting >= ROWS:
+            self.flush_batches()
+
+    def flush_batches(self) -> None:
+        if self.batches:
+            self.write(self.batches)
+        self.batches, self.waiting = [], 0
+
+    def write(self, batches: list[Any]) -> None:
+        """One group of rows."""
+        import pyarrow
+
+        rows = pyarrow.Table.from_batches(batches, self.schema)
+        self.writer.write_table(rows.unify_dictionaries() if len(batches) > 1 else rows)
+        self.count += rows.num_rows
 
     def close(self) -> Written:
         self.flush()
+        self.flush_batches()
         self.writer.close()
         self.file.close()
         return Written(self.table, self.day, self.path, self.count)
 
 
-def dictionaries(table: str) -> list[str]:
-    """Columns whose values repeat; a dictionary of JSON bodies would only cost."""
-    columns = (TABLES.get(table) or FACTS[table]).columns
-    return [each.name for each in columns if each.name not in ("request", "response", "request_header", "data")]
+def stored_schema(table: str) -> Any:
+    """The table's columns as record batches have them: texts that repeat as dictionaries."""
+    import pyarrow
+
+    fields = arrow_schema(table)
+    few = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+    repeats = [field.type == pyarrow.string() and field.name not in LONG for field in fields]
+    return pyarrow.schema([
+        field.with_type(few) if repeated else field for field, repeated in zip(fields, repeats, strict=True)
+    ])  # fmt: skip
+
+
+def is_dictionary(field: Any) -> bool:
+    import pyarrow
+
+    return bool(pyarrow.types.is_dictionary(field.type))
 
 
 class TableWriter:

@@ -34,8 +34,8 @@ class Owner(Source):
     def layout(self, _key: int, _version: int) -> None:
         return None
 
-    def has_ids(self, _key: int) -> bool:
-        return True
+    def has_ids(self, _key: int, _version: int) -> int:
+        return 3
 
     def voice(self, _link: bytes) -> int:
         return 0
@@ -61,8 +61,8 @@ def ran(wire: Wire, tmp_path: Path) -> tuple[Owner, dict[str, Any]]:
     return owner, owner.sink.take_columns()
 
 
-def texts(data: bytes, ends: Any) -> list[str]:
-    return [data[start:end].decode() for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+def texts(data: Any, ends: Any) -> list[str]:
+    return [bytes(data[start:end]).decode() for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
 def test_rows_have_the_text_of_lines(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from kcli.capture.audit import Talk
 from kcli.pipeline.columns import DAY_NS, Columns, Uses
-from kcli.pipeline.tables import arrow_schema
+from kcli.pipeline.writing import stored_schema
 
 LINKS = ["a:1-b:2", "[::1]:1-[::2]:3"]
 NAMES = {3: "METADATA", 0: "PRODUCE"}
@@ -28,7 +28,7 @@ def test_a_batch_for_each_day() -> None:
     columns = made(row(0, 3, 100, 0, 1) + row(1000, 0, -1, 1, 0) + row(DAY_NS, 3, 100, 0, 1), 3)
     batches = list(columns.batches())
     assert [(table, day, batch.num_rows) for table, day, batch in batches] == [("exchanges", 0, 2), ("exchanges", 1, 1)]
-    assert batches[0][2].schema.equals(arrow_schema("exchanges"))
+    assert batches[0][2].schema.equals(stored_schema("exchanges"))
     first, second = batches[0][2].to_pylist()
     assert (first["server"], first["client"], first["client_id"]) == ("a:1", "b:2", "c")
     assert (first["errors"], first["latency_ms"]) == (["NOT_LEADER_OR_FOLLOWER", "LEADER_NOT_AVAILABLE"], 1.5)
@@ -42,7 +42,7 @@ def test_uses_are_counted() -> None:
     numbers = row(0, 3, 1, 0, 1) + row(1, 3, 1, 0, 1, 1) + row(2, 3, 1, 0, 1, 1) + row(3, 0, 1, 1, 0, 1)
     voices = [Talk(), Talk("soft", "9", negotiates=True, offered={0: 12, 3: 13, 900: 1})]
     found = Uses(made(numbers, 4), voices).batch()
-    assert found.schema.equals(arrow_schema("client_uses"))
+    assert found.schema.equals(stored_schema("client_uses"))
     rows = {tuple(each.values()) for each in found.to_pylist()}
     assert rows == {
         (LINKS[0], "c", "b", None, None, False, 3, 12, 1, True),
