@@ -10,9 +10,12 @@ kcli.snapshots   KRaft snapshots, a row each record a task each file
 
 Paths are files, folders or URIs. Options: `port` (several with commas), `schema` (a dialect), `columns` (those to make:
 the API tells a source nothing about what a query selects), `damage` = "fail" to raise where a file is damaged.
-Filters on columns are judged before a row becomes Arrow where spark.sql.python.filterPushdown.enabled is set. It is
-not by default, and Spark 4.3 has a reason: it keeps the filters of a DataFrame's first query for all its later ones.
-Load anew for each.
+
+Of `kcli.exchanges` with several shares, a topic's name stands where the connections of that share told it.
+
+`pushdown` = "true": filters on columns are judged before a row becomes Arrow; spark.sql.python.filterPushdown.enabled
+has to be set as well. It is for a load that is asked once: Spark (to 4.3) keeps what the first filtered query of a
+DataFrame has pushed, and a later one without a filter gets the same rows. A source cannot tell the two apart.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from kcli.pipeline.storage import CAPTURES, StoredFile, gather
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["ROWS", "FileReader", "Input", "KcliSource", "register"]
+__all__ = ["ROWS", "FileReader", "FilteringReader", "Input", "KcliSource", "register"]
 
 ROWS = 5_000  # in an Arrow batch
 ARROW = {"timestamp": ("us", "UTC")}
@@ -72,7 +75,8 @@ class KcliSource(DataSource):
         return gather(paths.split(","), self.suffixes)
 
     def reader(self, schema: Any) -> FileReader:
-        return FileReader(self, [field.name for field in schema.fields])
+        names = [field.name for field in schema.fields]
+        return (FilteringReader if self.options.get("pushdown") == "true" else FileReader)(self, names)
 
     # For subclasses
 
@@ -92,12 +96,6 @@ class FileReader(DataSourceReader):
         self.source, self.wanted = source, list(wanted)
         self.tests: list[Test] = []
         self.filtered: set[str] = set()
-
-    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - the API's name
-        names = [name for name, _ in self.source.columns]
-        self.tests, rest = split(filters, names)
-        self.filtered = {names[test.index] for test in self.tests if hasattr(test, "index")}
-        return rest
 
     def partitions(self) -> Sequence[InputPartition]:
         return [Input(each) for each in self.source.inputs()] or [Input(None)]
@@ -124,6 +122,16 @@ class FileReader(DataSourceReader):
         by_name = dict(zip(names, zip(*rows, strict=True), strict=True))
         arrays = [pyarrow.array(by_name[name], arrow_type(kinds[name])) for name in self.wanted]
         return pyarrow.record_batch(arrays, names=self.wanted)
+
+
+class FilteringReader(FileReader):
+    """One that takes filters. Spark refuses a reader with this method where its own setting is off."""
+
+    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - the API's name
+        names = [name for name, _ in self.source.columns]
+        self.tests, rest = split(filters, names)
+        self.filtered = {names[test.index] for test in self.tests if hasattr(test, "index")}
+        return rest
 
 
 def arrow_type(kind: str) -> Any:
