@@ -139,6 +139,7 @@ BROKER: Mapping[str, Config] = table(
     Config("log.roll.ms", str(WEEK_MS), LONG),
     Config("log.segment.bytes", str(1 << 30), Kind(3, "int", whole(14, 2**31 - 1))),
     Config("max.incremental.fetch.session.cache.slots", "1000", INT),
+    Config("message.downconversion.chunk.bytes", "131072", COUNT),
     Config("message.max.bytes", "1048588", INT),
     Config("metadata.log.max.record.bytes.between.snapshots", "20971520", COUNT),
     Config("metadata.log.max.snapshot.interval.ms", "3600000", LONG),

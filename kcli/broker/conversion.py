@@ -1,9 +1,9 @@
 """Records in an older magic for fetches that know no newer one (KIP-283), made while they are sent.
 
 Fetch v0 and v1 know magic 0, v2 and v3 magic 0 and 1. What is stored in such a magic goes out as it is. The rest is
-converted in chunks (`kcli.records.fetching`), its size named before: so many bytes are sent, filled up where the
-converted records are fewer. A topic's message.downconversion.enable=false refuses it: UNSUPPORTED_VERSION. zstd has
-no older form.
+converted in chunks (`kcli.records.fetching`) of message.downconversion.chunk.bytes, a config of kcli's own. Its size is
+named before: so many bytes are sent, filled up where the converted records are fewer. A topic's
+message.downconversion.enable=false refuses it: UNSUPPORTED_VERSION. zstd has no older form.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def newest_magic(version: int) -> int:
     return 0 if version < 2 else 1 if version < 4 else 2
 
 
-def convert(found: Slice, version: int, offset: int, allowed: bool) -> Lazy | int:
+def convert(found: Slice, version: int, offset: int, allowed: bool, chunk_bytes: int) -> Lazy | int:
     """The slice itself where its records are old enough, else what they are converted to; an error code if neither.
 
-    offset: where the fetch begins; records before it may be left out.
+    offset: where the fetch begins; records before it may be left out. chunk_bytes: how much is converted at once.
     """
     most = newest_magic(version)
     if not newer_than(found, most):
@@ -41,7 +41,7 @@ def convert(found: Slice, version: int, offset: int, allowed: bool) -> Lazy | in
     if not allowed:
         return UNSUPPORTED_VERSION
     try:
-        return FetchSend(Source(reader(found), found.position, found.size), most, offset)
+        return FetchSend(Source(reader(found), found.position, found.size), most, offset, chunk_bytes)
     except UnsupportedCompressionError:
         return UNSUPPORTED_COMPRESSION
     except InputError:

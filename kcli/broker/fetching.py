@@ -165,13 +165,14 @@ class Records:
         self.call = call
         self.spliced: list[Lazy] = []
         self.newest = newest_magic(call.version)
+        self.chunk_bytes = call.broker.configs.int("message.downconversion.chunk.bytes")
 
     def older(self, read: Read, offset: int) -> Read:
         """What a fetch of this version may be told: records in a magic that it knows, or an error."""
         if read.records is None or self.newest >= NEWEST_MAGIC or not isinstance(read.records, Slice):
             return read
         allowed = read.partition is None or read.partition.topic.configs.down_converts
-        made = convert(read.records, self.call.version, offset, allowed)
+        made = convert(read.records, self.call.version, offset, allowed, self.chunk_bytes)
         if isinstance(made, int):
             return Read(Result(error=made), partition=read.partition)
         return read._replace(records=made)

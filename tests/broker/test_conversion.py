@@ -55,6 +55,23 @@ def test_the_size_is_kept_to() -> None:
     run(work())
 
 
+@pytest.mark.parametrize("chunk", ["1", "1000", "1048576"])
+def test_the_chunk_size_changes_no_byte(chunk: str) -> None:
+    """KIP-283: how much is converted at once is the broker's own business."""
+
+    async def work(config: dict[str, str]) -> bytes:
+        async with talking(topic="t", config=config) as talk:
+            for at in range(20):
+                await talk.produce("t", batch(*[f"{at}" * 20] * 50, time=at))
+            records: bytes = parts(await talk.fetch(3, ("t", 0, 0)))["t", 0]["records"]
+            return records
+
+    async def both() -> None:
+        assert await work({"message.downconversion.chunk.bytes": chunk}) == await work({})
+
+    run(both())
+
+
 @pytest.mark.parametrize("where", ["broker", "topic"])
 def test_it_can_be_disabled(where: str) -> None:
     """KIP-283: message.downconversion.enable, log.message.downconversion.enable: UNSUPPORTED_VERSION."""

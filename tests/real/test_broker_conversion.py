@@ -26,7 +26,7 @@ def old_java(*arguments: str, **settings: str) -> tuple[int, str]:
 def test_250_partitions_in_one_fetch_under_200_megabytes() -> None:
     """KIP-283's case: 250 partitions, 1 MB each a fetch, 250 MB a response, and a broker that may have 200 MB."""
     confluent_kafka = pytest.importorskip("confluent_kafka")
-    with served("--topic", f"t:{PARTITIONS}") as broker:
+    with served("--topic", f"t:{PARTITIONS}", "--config", f"fetch.max.bytes={250 << 20}") as broker:
         producer = confluent_kafka.Producer(
             {"bootstrap.servers": broker.bootstrap, "linger.ms": 50, "queue.buffering.max.messages": 300_000}
         )

@@ -20,6 +20,7 @@ import org.apache.kafka.clients.producer.RecordMetadata;
  * produce TOPIC FROM TO [key=value...]     records FROM..TO-1, value "n" and 20 x; prints "partition offset n" once acknowledged
  * consume TOPIC COUNT SECONDS [key=value...]   subscribes; prints "partition offset value" until COUNT or SECONDS
  * count TOPIC COUNT SECONDS [key=value...]     the same, but prints only "records bytes" at the end
+ * time TOPIC COUNT SECONDS [key=value...]      the same, and the ms since the first of them came
  * </pre>
  */
 public final class JavaClient {
@@ -38,8 +39,7 @@ public final class JavaClient {
         if (args[0].equals("produce")) {
             produce(args[1], Integer.parseInt(args[2]), Integer.parseInt(args[3]), properties);
         } else {
-            boolean quiet = args[0].equals("count");
-            consume(args[1], Integer.parseInt(args[2]), Integer.parseInt(args[3]), properties, quiet);
+            consume(args[0], args[1], Integer.parseInt(args[2]), Integer.parseInt(args[3]), properties);
         }
     }
 
@@ -61,7 +61,9 @@ public final class JavaClient {
         }
     }
 
-    static void consume(String topic, int count, int seconds, Properties properties, boolean quiet) throws Exception {
+    static void consume(String how, String topic, int count, int seconds, Properties properties) throws Exception {
+        boolean quiet = !how.equals("consume");
+        long first = 0;
         long until = System.currentTimeMillis() + seconds * 1000L;
         int got = 0;
         long bytes = 0;
@@ -72,14 +74,16 @@ public final class JavaClient {
                     if (!quiet) {
                         System.out.println(each.partition() + " " + each.offset() + " " + each.value());
                     }
+                    first = got == 0 ? System.currentTimeMillis() : first;
                     bytes += each.value().length();
                     got++;
                 }
             }
+            String elapsed = how.equals("time") ? " " + (System.currentTimeMillis() - first) : "";
+            if (quiet) {
+                System.out.println(got + " " + bytes + elapsed);
+            }
             consumer.commitSync();
-        }
-        if (quiet) {
-            System.out.println(got + " " + bytes);
         }
     }
 

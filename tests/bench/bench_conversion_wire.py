@@ -1,0 +1,139 @@
+"""KIP-283 through the wire: what an old client reads a second, by the size of the chunks that are converted.
+
+    python tests/bench/bench_conversion_wire.py [--megabytes N] [--rounds N]
+
+12 partitions with records of 1 kB in batches of 16 kB, on the embedded broker. Fetch v3 (magic 1), 1 MB a partition and
+50 MB a fetch, reads all of it over and over, each time in chunks of another size; beside it Fetch v12, which needs no
+conversion, and Kafka's consumer of 0.10.2.2. Medians of the rounds, which are interleaved.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from kcli.client.address import parse_bootstrap
+from kcli.client.calls import call
+from kcli.client.connection import Connection
+from kcli.client.properties import ClientConfig
+from kcli.records import build_batch
+from tests.broker.processes import Served, served
+from tests.broker.talk import fetch_body, parts
+from tests.real.jvm import run_java
+from tests.real.maven import compiled, jars
+
+PARTITIONS, IN_BATCH, SIZE = 12, 16, 1000
+CHUNKS = [16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20]
+CHUNK_CONFIG = "message.downconversion.chunk.bytes"
+PRODUCE, FETCH, ALTER_CONFIGS = 0, 1, 44
+OLD, NEW = 3, 12
+
+
+async def connect(bootstrap: str) -> Connection:
+    config = ClientConfig({"bootstrap.servers": bootstrap, "request.timeout.ms": "60000"})
+    return await Connection.open(parse_bootstrap([bootstrap])[0], config)
+
+
+async def fill(connection: Connection, megabytes: int) -> int:
+    """So many MB in the topic, in all; how many records."""
+    value = bytes(32 + at % 64 for at in range(SIZE))
+    records = build_batch([(1_700_000_000_000, None, value, ())] * IN_BATCH)
+    data = [{"index": index, "records": records} for index in range(PARTITIONS)]
+    body = {"acks": 1, "timeoutMs": 1000, "topicData": [{"name": "t", "partitionData": data}]}
+    turns = megabytes * 1_000_000 // (PARTITIONS * IN_BATCH * SIZE)
+    for _ in range(turns):
+        answer = await call(connection, PRODUCE, 8, body)
+        assert not any(each["errorCode"] for each in answer["responses"][0]["partitionResponses"])
+    return turns * PARTITIONS * IN_BATCH
+
+
+async def set_chunk(connection: Connection, size: int) -> None:
+    change = {"name": CHUNK_CONFIG, "configOperation": 0, "value": str(size)}
+    wanted = {"resourceType": 4, "resourceName": "", "configs": [change]}
+    answer = await call(connection, ALTER_CONFIGS, 0, {"resources": [wanted], "validateOnly": False})
+    assert answer["responses"][0]["errorCode"] == 0, answer
+
+
+async def read_all(connection: Connection, version: int, until: int) -> tuple[int, float]:
+    """(bytes, seconds) to read each partition up to an offset."""
+    offsets = dict.fromkeys(range(PARTITIONS), 0)
+    size = 0
+    start = time.perf_counter()
+    while offsets:
+        body = fetch_body(version, *(("t", index, at) for index, at in offsets.items()), max_bytes=50 << 20)
+        answer: dict[str, Any] = await call(connection, FETCH, version, body)
+        for (_, index), row in parts(answer).items():
+            assert row["errorCode"] == 0, row["errorCode"]
+            size += len(row["records"])
+            # Who was served goes to the back, as clients do it, so that all are read alike.
+            at = max(offsets.pop(index), next_offset(row["records"], 1 if version == OLD else IN_BATCH))
+            if at < until:
+                offsets[index] = at
+    return size, time.perf_counter() - start
+
+
+def next_offset(records: bytes, each: int) -> int:
+    """Behind the last whole batch or message of a field; all have the same size and `each` records."""
+    if not records:
+        return 0
+    size = int.from_bytes(records[8:12], "big") + 12
+    return int.from_bytes(records[:8], "big") + len(records) // size * each
+
+
+async def bench(bootstrap: str, megabytes: int, rounds: int) -> int:
+    connection = await connect(bootstrap)
+    count = await fill(connection, megabytes)
+    until = count // PARTITIONS
+    figures: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        for chunk in CHUNKS:
+            await set_chunk(connection, chunk)
+            size, seconds = await read_all(connection, OLD, until)
+            figures.setdefault(f"{chunk >> 10} kB", []).append(size / 1e6 / seconds)
+        size, seconds = await read_all(connection, NEW, until)
+        figures.setdefault("not converted", []).append(size / 1e6 / seconds)
+    await set_chunk(connection, 128 << 10)
+    await connection.close()
+    print(f"   {count:,} records of {SIZE} bytes in {PARTITIONS} partitions, magic 2 to 1 through the wire")
+    best = max(statistics.median(rates) for name, rates in figures.items() if name.endswith("kB"))
+    for name, rates in figures.items():
+        rate = statistics.median(rates)
+        print(f"   {name:>14} {rate:8.0f} MB/s  {rate / best:5.2f} of the best chunk")
+    return count
+
+
+def bench_java(broker: Served, count: int) -> None:
+    path = jars("kafka-clients", "0.10.2.2")
+    settings = [f"bootstrap.servers={broker.bootstrap}", "group.id=g", "auto.offset.reset=earliest"]
+    classes = [compiled("JavaClient.java", path), *path]
+    done = run_java(classes, "JavaClient", "time", "t", str(count), "120", *settings)
+    records, size, milliseconds = map(int, done.stdout.split())
+    assert (records, size) == (count, count * SIZE), done.stderr[-1000:]
+    print(f"   Java 0.10.2.2 reads it in chunks of 128 kB at {size / 1e3 / milliseconds:.0f} MB/s")
+
+
+def memory(pid: int) -> int:
+    """MiB, the most it ever had."""
+    return int(Path(f"/proc/{pid}/status").read_text().partition("VmHWM:")[2].split()[0]) >> 10
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--megabytes", type=int, default=512)
+    options.add_argument("--rounds", type=int, default=3)
+    given = options.parse_args()
+    with served("--topic", f"t:{PARTITIONS}") as broker:
+        count = asyncio.run(bench(broker.bootstrap, given.megabytes, given.rounds))
+        bench_java(broker, count)
+        print(f"   the broker had {memory(broker.process.pid)} MiB at most")
+
+
+if __name__ == "__main__":
+    main()
