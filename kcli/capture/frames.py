@@ -9,6 +9,7 @@ end behind it; a response by the correlation id of a request that waits for one,
 from __future__ import annotations
 
 import re
+from bisect import insort
 from collections.abc import Iterable
 
 from kcli.capture.bodies import Bodies
@@ -40,6 +41,7 @@ class Stream:
         self.skip = 0
         self.searched = 0
         self.candidates: list[int] = []
+        self.tried: dict[int, int] = {}  # correlation id -> where its search goes on
         self.damaged = 0  # bytes of such a frame that came behind what is missing
         self.seen = 0  # bytes that came while no frame was found
         self.foreign = 0  # bytes of a connection that is not Kafka
@@ -61,6 +63,7 @@ class Stream:
         self.synced = False
         self.searched = self.skip = self.seen = 0
         self.candidates = []
+        self.tried = {}
 
     def frame_size(self) -> int | None:
         """What the length in front says; None where it is not whole."""
@@ -74,6 +77,7 @@ class Stream:
         """Keep the search's places right after `take`."""
         self.searched = max(0, self.searched - count)
         self.candidates = [at - count for at in self.candidates if at >= count]
+        self.tried = {number: max(PREFIX, at - count) for number, at in self.tried.items()}
 
 
 def plausible_request(data: bytes | bytearray, at: int, bodies: Bodies, *, found: bool = False) -> bool | None:
@@ -105,16 +109,21 @@ def plausible_client_id(data: bytes | bytearray, at: int, room: int) -> bool:
 def find_request(stream: Stream, bodies: Bodies) -> int | None:
     """Where in the buffer a request begins for sure."""
     data = stream.buffer
-    for match in REQUEST.finditer(data, max(0, stream.searched)):
-        if len(stream.candidates) < TRIED and plausible_request(data, match.start(), bodies, found=True):
-            stream.candidates.append(match.start())
-    stream.searched = max(0, len(data) - PREFIX - HEADER + 1)
     for at in list(stream.candidates):
         verdict = confirmed(data, at, bodies)
         if verdict:
             return at
         if verdict is False:
             stream.candidates.remove(at)
+    for match in REQUEST.finditer(data, max(0, stream.searched)):
+        at = match.start()
+        if len(stream.candidates) < TRIED and plausible_request(data, at, bodies, found=True):
+            verdict = confirmed(data, at, bodies)
+            if verdict:
+                return at
+            if verdict is None:
+                stream.candidates.append(at)
+    stream.searched = max(0, len(data) - PREFIX - HEADER + 1)
     return None
 
 
@@ -131,22 +140,24 @@ def confirmed(data: bytearray, at: int, bodies: Bodies) -> bool | None:
 def find_response(stream: Stream, waiting: Iterable[tuple[int, int, int]], bodies: Bodies) -> int | None:
     """Where in the buffer an answer to one of these (correlation id, api key, version) begins; the first of them."""
     data = stream.buffer
-    best: int | None = None
-    partial = False
-    for correlation_id, key, version in waiting:
+    asked = {correlation_id: (key, version) for correlation_id, key, version in waiting}
+    for correlation_id in asked:
         needle = correlation_id.to_bytes(4, "big", signed=True)
-        at = data.find(needle, PREFIX)
-        while at >= 0 and (best is None or at - PREFIX < best):
-            size = int.from_bytes(data[at - PREFIX : at], "big", signed=True)
-            if 4 <= size < LARGEST_FOUND:
-                if at + size > len(data):
-                    partial = True
-                elif bodies.response_fits(bytes(data[at : at + size]), key, version):
-                    best = at - PREFIX
-                    break
+        at = data.find(needle, stream.tried.get(correlation_id, PREFIX))
+        while at >= 0:
+            if 4 <= int.from_bytes(data[at - PREFIX : at], "big", signed=True) < LARGEST_FOUND:
+                insort(stream.candidates, at - PREFIX)
             at = data.find(needle, at + 1)
-    stream.candidates = [0] if partial and best is None else []
-    return best
+        stream.tried[correlation_id] = max(PREFIX, len(data) - 3)
+    for at in list(stream.candidates):
+        end = at + PREFIX + int.from_bytes(data[at : at + PREFIX], "big")
+        if end <= len(data):
+            body = bytes(data[at + PREFIX : end])
+            known = asked.get(int.from_bytes(body[:4], "big", signed=True))
+            if known is not None and bodies.response_fits(body, *known):
+                return at
+            stream.candidates.remove(at)
+    return None
 
 
 def acks_of(frame: bytes) -> int | None:

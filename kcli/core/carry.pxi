@@ -2,9 +2,10 @@
 
 
 def carry(Engine engine not None):
-    """What is under way, in order: (ends, client, last, reset, sides, talk) of each connection.
+    """What is under way, in order: (ends, client, last, reset, waits, sides, talk) of each connection.
 
-    ends: bytes that tell a connection from others. talk: None where no bytes were passed on yet; else (ignored, foreign,
+    ends: bytes that tell a connection from others. waits: for packets that are missing, as (since, deadline, packets of
+    the capture and of the connection since then), or None. talk: None where no bytes were passed on yet; else (ignored, foreign,
     passed, client, connection), connection a kcli.capture.connection.Connection or None. The engine can go on, slower.
     """
     cdef Flow* flow = engine.first
@@ -25,7 +26,8 @@ cdef tuple carried(Engine engine, Flow* flow):
         connection = <object>talk.connection if talk.connection != NULL else None
         told = (bool(talk.ignored), bool(talk.foreign), (talk.passed[0], talk.passed[1]), talk.client, connection)
     sides = (carried_side(&flow.side[0]), carried_side(&flow.side[1]))
-    return (<const char*>&flow.ends)[: sizeof(Ends)], flow.client, flow.last, bool(flow.reset), sides, told
+    waits = (flow.since, flow.deadline, engine.segments - flow.mark, flow.packets) if flow.waiting else None
+    return (<const char*>&flow.ends)[: sizeof(Ends)], flow.client, flow.last, bool(flow.reset), waits, sides, told
 
 
 cdef tuple carried_side(Side* side):
@@ -50,7 +52,8 @@ cdef int resume_one(Engine engine, tuple each) except -1:
     cdef Segment s
     cdef Flow* flow
     cdef int d
-    ends, client, last, reset, sides, told = each
+    cdef uint64_t passed
+    ends, client, last, reset, waits, sides, told = each
     if len(ends) != sizeof(Ends):
         raise ValueError("no connection of this machine's core")
     memcpy(&s.ends, PyBytes_AS_STRING(ends), sizeof(Ends))
@@ -60,8 +63,11 @@ cdef int resume_one(Engine engine, tuple each) except -1:
         resume_side(&flow.side[d], sides[d])
     if told is not None:
         resume_talk(engine, flow, told)
-    if flow.reset or engine.blocked(flow):
-        engine.wait(flow, 1000000000)
+    if waits is not None:
+        engine.wait(flow, 0)
+        flow.since, flow.deadline, passed, flow.packets = waits
+        flow.mark = engine.segments - passed
+        engine.alarm = min(engine.alarm, flow.deadline)
     return 0
 
 

@@ -18,7 +18,8 @@ from kcli.errors import InputError
 
 __all__ = ["Carried", "pack", "take_up", "under_way", "unpack"]
 
-# (ends, client, last, reset, sides, talk) of kcli.core.capture.carry, the connection in it as a dict
+# (ends, client, last, reset, waits, sides, talk) of kcli.core.capture.carry, the connection in it as a dict, and what
+# ApiVersions said
 Carried = tuple[Any, ...]
 
 STREAM = ("offset", "synced", "skip", "searched", "candidates", "damaged", "seen", "foreign", "ns")

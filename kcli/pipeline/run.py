@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.events import Event
 from kcli.pipeline.carrying import pack, unpack
-from kcli.pipeline.decoding import Decoded, decode, events_only
+from kcli.pipeline.decoding import Decoded, events_only
 from kcli.pipeline.derived import Gathered, derive
 from kcli.pipeline.journal import Entry, Journal, published
 from kcli.pipeline.naming import name_topics
 from kcli.pipeline.ranges import RANGE_BYTES, Ends, Range, cut, misread
 from kcli.pipeline.scattering import Scattered, scatter
+from kcli.pipeline.shares import Share, deal, split
 from kcli.pipeline.spark import hand_out
+from kcli.pipeline.standing import agrees, aim, find, place
 from kcli.pipeline.storage import Place, StoredFile, gather
+from kcli.pipeline.windows import Heavy, Window
 from kcli.pipeline.writing import TableWriter, Written
 
 if TYPE_CHECKING:
@@ -25,19 +29,23 @@ if TYPE_CHECKING:
 __all__ = ["Options", "Summary", "run_files", "run_pipeline"]
 
 SHARE_BYTES = 256 << 20  # of packets that one task decodes
+WINDOW_BYTES = 16 << 20  # of one connection's packets, at least, that are worth a task of their own
 SMALL = 4 << 20  # bytes of captures below which one task is enough
 NAMED = ("exchanges", "fetch_partitions", "record_batches", "down_conversions", "remote_fetches")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """ports, dialect: as `kcli decode pcap`. shares: how many tasks share the connections; 0: by size and cores."""
+    """ports, dialect: as `kcli decode pcap`. shares: how many tasks share the connections. window_bytes: of the packets
+    of a task that decodes a part of one connection. 0: by size and cores.
+    """
 
     output: str
     ports: tuple[int, ...] = ()
     dialect: str | None = None
     shares: int = 0
     range_bytes: int = RANGE_BYTES
+    window_bytes: int = 0
 
 
 @dataclass(slots=True)
@@ -146,31 +154,63 @@ class Work:
         return max(2 * self.spark.sparkContext.defaultParallelism, -(-size // SHARE_BYTES))
 
     def decode(self, scattered: Sequence[Scattered]) -> list[Decoded]:
-        from kcli.core.scatter import share_of
-
         carried, clock = self.carried()
-        tasks = []
-        for share in range(self.shares):
-            staged = [each for result in scattered for each in result.staged if each.share == share]
-            kept = [each for each in carried if share_of(each[0], self.shares) == share]
-            if staged or kept:
-                tasks.append((sum(each.bytes for each in staged), share, [each.uri for each in staged], kept))
-        tasks.sort(key=lambda task: task[:2], reverse=True)
         end = max((each.last_ns for each in scattered), default=0)
         options: dict[str, Any] = {"ports": self.options.ports, "dialect": self.options.dialect}
         options |= {"end_ns": max(end, clock), "clock": clock}
         options["names"] = [(topic_id, name) for topic_id, (name, _) in self.read_names().items()]
-        folder = self.folder
-
-        def work(task: tuple[int, int, list[str], list[Any]]) -> Decoded:
-            return decode(task[1], task[2], folder, carried=task[3], **options)
-
-        decoded = self.hand_out("decoding", tasks, work)
+        shares, windows = self.cut(deal(scattered, carried, self.shares), options)
+        decoded = self.decode_tasks("decoding", [*chain(*windows), *shares], options)
+        parts = [decoded.pop(0) for connection in windows for _ in connection]
+        for connection in windows:
+            made, parts = parts[: len(connection)], parts[len(connection) :]
+            decoded += self.join(connection, made, options)
         for each in decoded:
             self.entry.add(each.files)
             self.entry.add(each.passing, passing=True)
         self.keep([flow for each in decoded for flow in each.under_way], options["end_ns"])
         return decoded
+
+    def decode_tasks(self, what: str, tasks: Sequence[Share | Window], options: dict[str, Any]) -> list[Decoded]:
+        folder = self.folder
+
+        def work(task: Share | Window) -> Decoded:
+            return task.decode(folder, options)
+
+        return self.hand_out(what, tasks, work)
+
+    def cut(self, shares: Sequence[Share], options: dict[str, Any]) -> tuple[list[Share], list[list[Window]]]:
+        """The shares as they are decoded, and the windows of each connection that is too big for a task."""
+        size = self.window_bytes(sum(share.size for share in shares))
+        kept, windows = [], []
+        for share in shares:
+            rest, heavy = split(share, size, options["clock"])
+            found = self.place(heavy, aim(heavy, size), options) if heavy is not None else []
+            kept.append(rest if len(found) > 1 else share)
+            windows += [found] if len(found) > 1 else []
+        return kept, windows
+
+    def window_bytes(self, size: int) -> int:
+        if self.options.window_bytes or size <= WINDOW_BYTES:
+            return self.options.window_bytes or WINDOW_BYTES
+        return max(WINDOW_BYTES, min(SHARE_BYTES, size // (4 * self.spark.sparkContext.defaultParallelism)))
+
+    def place(self, heavy: Heavy, aimed: Sequence[Window], options: dict[str, Any]) -> list[Window]:
+        """The windows of a connection, as they can be decoded; none where it is nowhere in step."""
+        first = find(aimed[0], None, options) if len(aimed) > 1 else None
+        if first is None:
+            return []
+        found = self.hand_out("cutting a big connection", aimed[1:], partial(find, first=first, options=options))
+        return place(heavy, first, found)
+
+    def join(self, windows: Sequence[Window], made: list[Decoded], options: dict[str, Any]) -> list[Decoded]:
+        """Decode again what did not begin as the window before it ended."""
+        for number, window in enumerate(windows[1:], start=1):
+            before = made[number - 1]
+            if not agrees(before, window):
+                made[number : number + 1] = self.decode_tasks("decoding again", [window.behind(before)], options)
+            before.under_way = []
+        return made
 
     def carried(self) -> tuple[list[Any], int]:
         """Connections under way since the last run, and the time of its end."""
@@ -269,7 +309,7 @@ def share_row(run: int, each: Decoded) -> tuple[Any, ...]:
     return (
         run,
         "share",
-        str(each.share),
+        str(each.share) if each.window is None else f"{each.share}, window {each.window}",
         None,
         *counts,
         *bytes_,

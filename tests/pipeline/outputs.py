@@ -6,7 +6,7 @@ import contextlib
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,15 @@ import pyarrow.dataset
 import pytest
 
 from kcli.capture.exchanges import Source
+from kcli.capture.files import FOREVER
 from kcli.errors import InputError
 from kcli.pipeline import run
 from kcli.pipeline.tables import FACTS
+from kcli.pipeline.windows import START, Heavy, Window
 
 __all__ = [
     "assert_decoded",
+    "cut_at",
     "decoded_lines",
     "events_of",
     "exchange_lines",
@@ -27,6 +30,7 @@ __all__ = [
     "rows_of",
     "run_here",
     "unaccounted",
+    "window_count",
 ]
 
 
@@ -106,3 +110,18 @@ def unaccounted(output: Path) -> int:
     assert sum(row["events"] for row in rows) == len(rows_of(output, "undecodable"))
     known = ("exchange_bytes", "event_bytes", "duplicate_bytes", "stray_bytes", "carried_bytes")
     return int(sum(row["payload_bytes"] - sum(row[name] for name in known) for row in shares))
+
+
+def cut_at(monkeypatch: pytest.MonkeyPatch, edges: Iterable[int]) -> None:
+    """Let connections be cut at these moments (ns), as far as they are in step behind them."""
+
+    def aim(heavy: Heavy, _window_bytes: int) -> list[Window]:
+        moments = [START, *sorted(set(edges))]
+        return [heavy.window(number, after, FOREVER) for number, after in enumerate(moments)]
+
+    monkeypatch.setattr(run, "aim", aim)
+
+
+def window_count(output: Path) -> int:
+    """How many windows connections were cut into."""
+    return sum(row["scope"] == "share" and "window" in row["name"] for row in rows_of(output, "lineage"))

@@ -1,0 +1,72 @@
+"""What the tasks of the second stage decode: shares of the connections, and windows of a connection that is too big."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kcli.pipeline.carrying import Carried
+from kcli.pipeline.decoding import Decoded, decode
+from kcli.pipeline.scattering import Scattered, Staged
+from kcli.pipeline.windows import Heavy
+
+__all__ = ["Share", "deal", "heaviest", "split"]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The connections of one bucket: their packets, and what an earlier run left of them. without: the hash of one that
+    is left out."""
+
+    number: int
+    staged: tuple[Staged, ...]
+    carried: tuple[Carried, ...]
+    without: int | None = None
+
+    @property
+    def size(self) -> int:
+        return sum(each.bytes for each in self.staged)
+
+    def decode(self, folder: str, options: dict[str, Any]) -> Decoded:
+        uris = [each.uri for each in self.staged]
+        return decode(self.number, uris, folder, carried=self.carried, without=self.without, **options)
+
+
+def deal(scattered: Sequence[Scattered], carried: Sequence[Carried], count: int) -> list[Share]:
+    """The shares that have anything, the biggest first. carried: of all shares."""
+    from kcli.core.scatter import share_of
+
+    made = []
+    for number in range(count):
+        staged = tuple(each for result in scattered for each in result.staged if each.share == number)
+        kept = tuple(each for each in carried if share_of(each[0], count) == number)
+        if staged or kept:
+            made.append(Share(number, staged, kept))
+    return sorted(made, key=lambda share: share.size, reverse=True)
+
+
+def split(share: Share, window_bytes: int, clock: int) -> tuple[Share, Heavy | None]:
+    """A share without the one connection that is bigger than a task should be, and that one; None where there is none.
+    clock: ns, of the end of the run before."""
+    from kcli.core.scatter import hash_of
+
+    heavy, size = heaviest(share.staged)
+    if size <= window_bytes * 3 // 2:
+        return share, None
+    own = tuple(each for each in share.carried if hash_of(each[0]) == heavy)
+    rest = tuple(each for each in share.carried if hash_of(each[0]) != heavy)
+    return replace(share, carried=rest, without=heavy), Heavy(share.number, heavy, share.staged, own, clock)
+
+
+def heaviest(staged: Sequence[Staged]) -> tuple[int, int]:
+    """(hash of the connection that may have more bytes than all others, how many more it has at least)."""
+    heavy = votes = 0
+    for each in staged:
+        if each.heavy == heavy:
+            votes += each.votes
+        elif each.votes > votes:
+            heavy, votes = each.heavy, each.votes - votes
+        else:
+            votes -= each.votes
+    return heavy, votes

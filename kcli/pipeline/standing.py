@@ -1,0 +1,175 @@
+"""How a connection stands at a moment in mid-stream, found out from the packets that come behind it.
+
+Its frames are looked for as in any capture that begins in mid-stream. Once requests are answered in turn, nothing
+waits for what came before: from there on the connection stands as it does for somebody who has read it from its start.
+What only its start tells (who connected, how far the streams are, what ApiVersions said) is taken from there, and is
+carried along: sequence numbers count the bytes between two moments, if those are fewer than 4 GB.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kcli.capture.connection import Connection
+from kcli.capture.events import Exchange
+from kcli.capture.exchanges import Item
+from kcli.capture.files import FOREVER
+from kcli.pipeline.carrying import Carried, take_up, under_way
+from kcli.pipeline.decoding import Decoded, RowSource
+from kcli.pipeline.windows import START, Heavy, Reading, Window, moments
+
+__all__ = ["Standing", "agrees", "aim", "find", "place"]
+
+EXCHANGES = 20  # of the connection's start, after which all that it tells is known
+ANSWERED = 2  # exchanges in mid-stream, before which it is not believed to be in step
+PACKETS = 2000  # after which no more exchanges are waited for
+MOST_PACKETS = 100_000  # in which it is looked for
+REACH = 3  # windows, too
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """ns: the moment; clock: the time that it was then (moments are not always in order). flow: the connection.
+    names: (id, name) of the topics that it named on the way here."""
+
+    ns: int
+    clock: int
+    flow: Carried
+    names: tuple[tuple[str, str], ...]
+
+
+class Scout(RowSource):
+    """Reads until it knows; makes no rows. client: which end is known to have connected, None: neither."""
+
+    def __init__(self, heavy: int, client: int | None, **options: Any) -> None:
+        self.client = client
+        self.names: dict[str, str] = {}
+        self.made: list[Connection] = []
+        self.asked = 0  # when the request came that was answered last
+        super().__init__([], self.note, frozenset(), **options)
+        self.engine.choose(heavy, True)
+
+    def note(self, table: str, row: tuple[Any, ...]) -> None:
+        if table == "topic_names":
+            self.names[row[0]] = row[1]
+
+    def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> Connection:
+        made = super().connect(ends, client, started)
+        if client is None and self.client is not None:
+            made.client, made.spoke = self.client, True
+        self.made.append(made)
+        return made
+
+    def emit(self, item: Item) -> None:
+        if isinstance(item, Exchange):
+            self.asked = item.request_ns
+        super().emit(item)
+
+    @property
+    def hopeless(self) -> bool:
+        return self.engine.packets > MOST_PACKETS or any(each.foreign is not None for each in self.made)
+
+
+def aim(heavy: Heavy, window_bytes: int) -> list[Window]:
+    """For each window of about so many bytes what may be read to find out how the connection stands there."""
+    size = sum(each.bytes for each in heavy.staged)
+    edges = [START, *moments(heavy.staged, max(1, -(-size // window_bytes)))]
+    ends = [*edges[REACH:], *[FOREVER] * REACH]
+    return [heavy.window(number, *pair) for number, pair in enumerate(zip(edges, ends, strict=False))]
+
+
+def find(window: Window, first: Standing | None, options: dict[str, Any]) -> Standing | None:
+    """An early moment of a window at which its connection is in step, and how it stands then; None: there is none.
+
+    first: as found in the first window; None: this is that one.
+    """
+    client = None if first is None else talk_of(first.flow)[3]
+    scout = Scout(window.heavy, client, **{name: options[name] for name in ("ports", "dialect")})
+    take_up(scout, window.carried, window.clock, scout.rows.uses.talks)
+    least, enough = (1, EXCHANGES) if first is None else (ANSWERED, ANSWERED)
+    best: Standing | None = None
+    seen = 0
+    with contextlib.closing(Reading(window, scout.engine, scout.new_reader)) as reading:
+        while seen < enough and (moment := reading.next_ns) < window.until and not scout.hopeless:
+            reading.run(moment)
+            if scout.rows.exchanges >= max(least, seen + 1) and scout.engine.in_step:
+                best, seen = standing(scout, moment) or best, scout.rows.exchanges
+                enough = least if scout.engine.packets > PACKETS else enough
+    return best
+
+
+def standing(scout: Scout, moment: int) -> Standing | None:
+    """None where a request waits that came before one that was answered: its answer was missed."""
+    flows = under_way(scout.engine, scout.rows.uses.talks)
+    if any(request[3] < scout.asked for request in talk_of(flows[0])[4]["pending"]):
+        return None
+    return Standing(moment, scout.engine.last_ns, plainest(flows[0]), tuple(scout.names.items()))
+
+
+def place(heavy: Heavy, first: Standing, found: Sequence[Standing | None]) -> list[Window]:
+    """The windows, as they can be decoded. found: of each but the first as it was aimed at."""
+    stands = [first]
+    for each in found:
+        if each is not None and each.ns > stands[-1].ns and is_same(first.flow, each.flow):
+            stands.append(continued(stands[-1], each))
+    windows = heavy.windows([each.ns for each in stands[1:]])
+    names = dict(first.names)
+    for number, each in enumerate(stands[1:], start=1):
+        names |= dict(each.names)
+        windows[number] = replace(windows[number], carried=(each.flow,), clock=each.clock, names=tuple(names.items()))
+    return windows
+
+
+def agrees(before: Decoded, window: Window) -> bool:
+    """Whether a window began as the one before it ended."""
+    ended = [plainest(each) for each in before.under_way]
+    return ended == list(window.carried) and before.last_ns == window.clock
+
+
+# What `kcli.pipeline.carrying` keeps of a connection: (ends, client, last, reset, waits, sides, talk, said), each side
+# (flags, numbers, waiting), talk (ignored, foreign, passed, client, connection)
+
+
+def talk_of(flow: Carried) -> tuple[Any, ...]:
+    talk: tuple[Any, ...] = flow[6]
+    return talk
+
+
+def is_same(first: Carried, found: Carried) -> bool:
+    return bool(first[0] == found[0] and talk_of(first)[3] == talk_of(found)[3])
+
+
+def plainest(flow: Carried) -> Carried:
+    """Without traces of a search for frames that is over."""
+    *head, talk, said = flow
+    if talk is None or talk[4] is None:
+        return flow
+    streams = [
+        stream | {"searched": 0, "seen": 0, "candidates": []} if stream["synced"] else stream
+        for stream in talk[4]["streams"]
+    ]
+    return (*head, (*talk[:4], talk[4] | {"streams": streams}), said)
+
+
+def continued(before: Standing, found: Standing) -> Standing:
+    """A standing with what only the connection's start tells, as it was known at the one before."""
+    ends, client, _, _, _, old_sides, old_talk, said = before.flow
+    _, _, last, reset, waits, sides, talk, _ = found.flow
+    sides = tuple(continued_side(old, side) for old, side in zip(old_sides, sides, strict=True))
+    streams = [
+        stream | {"offset": side[1][3] - len(stream["buffer"])}
+        for stream, side in zip(talk[4]["streams"], sides, strict=True)
+    ]
+    connection = talk[4] | {"began": old_talk[4]["began"], "streams": streams}
+    flow = (ends, client, last, reset, waits, sides, (*talk[:4], connection), said)
+    return replace(found, flow=flow)
+
+
+def continued_side(before: tuple[Any, ...], found: tuple[Any, ...]) -> tuple[Any, ...]:
+    (_, _, syn, _, _), (first, old, _, offset, _), _ = before
+    (seen, known, _, closed, answered), (_, following, acked, _, below), waiting = found
+    offset += (following - old) % 2**32
+    return (seen, known, syn, closed, answered), (first, following, acked, offset, below), waiting
