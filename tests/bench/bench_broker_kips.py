@@ -1,6 +1,7 @@
 """What KIP-1018 and KIP-630 gain, on the embedded broker.
 
-KIP-1018: 1 GiB read back from the remote tier of one partition, 20 ms a remote read, 1 MB and 4 MB a partition.
+KIP-1018: 1 GiB read back from the remote tier of one partition, 20 ms a remote read, 1 MB and 4 MB a partition; and the
+largest share of a local partition in such a fetch, beside what raising max.partition.fetch.bytes makes of it.
 KIP-630: a snapshot of a million partitions fetched by `kcli snapshot fetch`: MB/s, and memory on both sides.
 
     python tests/bench/bench_broker_kips.py [--megabytes N] [--partitions N]
@@ -29,6 +30,8 @@ from tests.broker.processes import served
 CREATE_TOPICS, PRODUCE, FETCH, METADATA = 19, 0, 1, 3
 DIALECT = "kip-1018"
 LATENCY_MS = 20
+# The KIP's consumer: 64 partitions, 16 of them led by one broker.
+LOCAL = 15
 CONFIGS = {"remote.storage.enable": "true", "local.retention.bytes": "1000000", "segment.bytes": str(64 << 20)}
 
 
@@ -37,19 +40,20 @@ async def connect(bootstrap: str) -> Connection:
     return await Connection.open(parse_bootstrap([bootstrap])[0], config)
 
 
-async def fill(connection: Connection, megabytes: int) -> str:
-    """A tiered topic with so much in its one partition; its id."""
-    rows = [{"name": name, "value": value} for name, value in CONFIGS.items()]
-    topic = {"name": "t", "numPartitions": 1, "replicationFactor": 1, "configs": rows}
+async def make(connection: Connection, name: str, partitions: int, configs: dict[str, str]) -> str:
+    """The id of a new topic."""
+    rows = [{"name": name, "value": value} for name, value in configs.items()]
+    topic = {"name": name, "numPartitions": partitions, "replicationFactor": 1, "configs": rows}
     made = await call(connection, CREATE_TOPICS, 7, {"topics": [topic], "timeoutMs": 1000})
-    value = os.urandom(1000)
-    records = build_batch([(1, None, value, ())] * 250)
-    body = {"acks": 1, "timeoutMs": 1000}
-    for _ in range((megabytes + 64) * 4):
-        data = [{"name": "t", "partitionData": [{"index": 0, "records": records}]}]
-        answer = await call(connection, PRODUCE, 9, body | {"topicData": data})
-        assert answer["responses"][0]["partitionResponses"][0]["errorCode"] == 0
     return str(made["topics"][0]["topicId"])
+
+
+async def fill(connection: Connection, name: str, partition: int, megabytes: int) -> None:
+    records = build_batch([(1, None, os.urandom(1000), ())] * 250)
+    data = [{"name": name, "partitionData": [{"index": partition, "records": records}]}]
+    for _ in range(megabytes * 4):
+        answer = await call(connection, PRODUCE, 9, {"acks": 1, "timeoutMs": 1000, "topicData": data})
+        assert answer["responses"][0]["partitionResponses"][0]["errorCode"] == 0
 
 
 async def local_start(connection: Connection) -> int:
@@ -59,8 +63,8 @@ async def local_start(connection: Connection) -> int:
     return int(answer["topics"][0]["partitions"][0]["offset"])
 
 
-async def read_back(connection: Connection, topic_id: str, until: int, remote: int) -> tuple[int, int, int, float]:
-    """(requests, bytes, bytes of a fetch of the local part, seconds) to read up to an offset."""
+async def read_back(connection: Connection, topic_id: str, until: int, remote: int) -> tuple[int, int, float]:
+    """(requests, bytes, seconds) to read up to an offset."""
     made = call_of(FETCH, 18, DIALECT)
     offset = requests = size = 0
     start = time.perf_counter()
@@ -74,29 +78,47 @@ async def read_back(connection: Connection, topic_id: str, until: int, remote: i
         offset = next_offset(records, offset)
         requests += 1
         size += len(records)
-    seconds = time.perf_counter() - start
-    row = {"partition": 0, "fetchOffset": until, "partitionMaxBytes": 1 << 20, "remotePartitionMaxBytes": remote}
-    body = {"maxWaitMs": 0, "minBytes": 1, "topics": [{"topicId": topic_id, "partitions": [row]}]}
+    return requests, size, time.perf_counter() - start
+
+
+async def shares(connection: Connection, tiered: str, local: str, most: int, remote: int) -> tuple[int, int]:
+    """(bytes of the remote partition, the largest share of a local one) in one fetch of both."""
+
+    def topic(topic_id: str, partitions: int) -> dict[str, Any]:
+        limits = {"fetchOffset": 0, "partitionMaxBytes": most, "remotePartitionMaxBytes": remote}
+        return {"topicId": topic_id, "partitions": [{"partition": index, **limits} for index in range(partitions)]}
+
+    body = {"maxWaitMs": 0, "minBytes": 1, "maxBytes": 50 << 20, "topics": [topic(tiered, 1), topic(local, LOCAL)]}
     answer = await call(connection, FETCH, 18, body, dialect=DIALECT)
-    local = len(answer["responses"][0]["partitions"][0]["records"])
-    return requests, size, local, seconds
+    sizes = [[len(each["records"]) for each in one["partitions"]] for one in answer["responses"]]
+    return sizes[0][0], max(sizes[1])
 
 
 async def bench_remote(bootstrap: str, megabytes: int) -> None:
     connection = await connect(bootstrap)
-    topic_id = await fill(connection, megabytes)
+    topic_id = await make(connection, "t", 1, CONFIGS)
+    await fill(connection, "t", 0, megabytes + 64)
+    local_id = await make(connection, "local", LOCAL, {})
+    for index in range(LOCAL):
+        await fill(connection, "local", index, 5)
     print(f"   KIP-1018: {megabytes} MB back from remote storage, {LATENCY_MS} ms a remote read")
     figures = {}
     until = await local_start(connection)
     for remote in (1 << 20, 4 << 20):
-        requests, size, local, seconds = await read_back(connection, topic_id, until, remote)
+        requests, size, seconds = await read_back(connection, topic_id, until, remote)
         figures[remote] = requests, seconds
         print(
             f"   {remote >> 20} MB a partition: {requests:6} requests {seconds:7.2f} s {size / 1e6 / seconds:7.0f} MB/s"
-            f"   (local reads: {local / 1e6:.2f} MB)"
         )
     one, four = figures.values()
     print(f"   1 MB / 4 MB: {one[0] / four[0]:.2f} times the requests, {one[1] / four[1]:.2f} times as long")
+    print(f"   a fetch of 50 MB, one partition remote and {LOCAL} local:")
+    for what, most, remote in (
+        ("max.partition.fetch.bytes=1 MB, remote.max.partition.fetch.bytes=4 MB", 1 << 20, 4 << 20),
+        ("max.partition.fetch.bytes=4 MB", 4 << 20, 4 << 20),
+    ):
+        far, near = await shares(connection, topic_id, local_id, most, remote)
+        print(f"   {what}: remote {far / (1 << 20):.2f} MB, largest local share {near / (1 << 20):.2f} MB")
     await connection.close()
 
 
