@@ -8,8 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from kcli.cli.console import console
-from kcli.schemas.errors import error_name
-from kcli.sessions.explain import when
+from kcli.sessions.explain import error_name, when
 from kcli.sessions.findings import name_of
 from kcli.sessions.ledger import Ledger, Loose
 from kcli.sessions.state import Strip

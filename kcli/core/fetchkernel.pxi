@@ -10,20 +10,23 @@ MAX_EPOCH = 2**31 - 1
 cdef class Kernel(Openings):
     """Takes the steady exchanges of the sessions attached to it; all others are for the ledger.
 
-    layout: see Tables. heard: keys of other APIs that the ledger wants.
+    layout: see Tables. heard: keys of other APIs that the ledger wants; those beyond the bits of a word are `rare`.
     """
 
     cdef Map sessions
     cdef dict attached
     cdef uint64_t heard
+    cdef object rare
     cdef uint32_t serial
 
     def __init__(self, layout, heard=()):
         Openings.__init__(self, layout)
         self.attached = {}
         self.marks = Marks(self)
+        self.rare = frozenset(key for key in heard if key > 63)
         for key in heard:
-            self.heard |= <uint64_t>1 << <int>key
+            if key <= 63:
+                self.heard |= <uint64_t>1 << <int>key
 
     def __dealloc__(self):
         map_free(&self.sessions)
@@ -64,7 +67,9 @@ cdef class Kernel(Openings):
         cdef Reader r, told
         cdef int topics
         if key != FETCH:
-            return key < 0 or key > 63 or not self.heard >> key & 1
+            if key < 0 or key > 63:
+                return key not in self.rare
+            return not self.heard >> key & 1
         if response == NULL or answered < ts or not 0 <= version < VERSIONS or not self.knows(version):
             return False
         memset(&found, 0, sizeof(Found))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kcli.sessions.ledger import Ledger
 
 __all__ = [
+    "asked_twice",
     "closed_used",
     "dropped",
     "epoch",
@@ -30,7 +31,12 @@ __all__ = [
     "tell",
 ]
 
-ERROR_NAMES = {70: "FETCH_SESSION_ID_NOT_FOUND", 71: "INVALID_FETCH_SESSION_EPOCH", 106: "FETCH_SESSION_TOPIC_ID_ERROR"}
+ERROR_NAMES = {
+    70: "FETCH_SESSION_ID_NOT_FOUND",
+    71: "INVALID_FETCH_SESSION_EPOCH",
+    106: "FETCH_SESSION_TOPIC_ID_ERROR",
+    30227: "INCREMENTAL_FETCH_UUID_MISMATCH",
+}
 PATIENCE = 3  # answers without records that are to come, until that is worth a finding
 BIG_BATCH = 1 << 20  # no batch is bigger than this unless a topic is configured so
 
@@ -105,7 +111,7 @@ def closed_used(ledger: Ledger, ended: Watched, x: FetchExchange) -> None:
     if ended.end in ("not used any more", "left behind") or not ended.since_start:
         return
     why = f"was {ended.end}" if ended.end != "error" else f"ended with {error_name(ended.end_error)}"
-    text = f"epoch {x.session_epoch} of a session that {why}"
+    text = f"{'the uuid' if x.draft else f'epoch {x.session_epoch}'} of a session that {why}"
     ledger.find(x, "closed-session-used", x.session_id, text)
     if x.answered and not x.error and ended.end != "error":
         ledger.find(x, "closed-session-answered", x.session_id, f"{text} is answered without an error")

@@ -44,6 +44,8 @@ def layout(version: int, dialect: str | None = None) -> Layout | None:
     request, response = known.message("FetchRequest"), known.message("FetchResponse")
     if version < SESSIONS_SINCE or version not in request.versions or version not in response.versions:
         return None
+    if not any(field.name == "sessionId" and version in field.versions for field in request.fields):
+        return None
     sides = side(request, version, "topics", (REQUEST, ASKED)), side(response, version, "responses", (RESPONSE, TOLD))
     if sides[0] is None or sides[1] is None:
         return None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.capture.clock import parse_instant
 from kcli.errors import InputError, UsageError
 from kcli.grammar.codec import TRAILING
+from kcli.sessions.draft_trace import INCREMENTAL_FETCH, is_full, read_full, read_incremental
 from kcli.sessions.ledger import Ledger
 from kcli.sessions.trace import FETCH, FetchExchange
 
@@ -37,6 +38,8 @@ class Feeder:
         key = item.api_key
         if key == FETCH:
             self._fetch(item)
+        elif key == INCREMENTAL_FETCH:
+            self._fetch_plainly(item)
         elif key in HEARD and item.response_frame is not None:
             request, response = item.request, item.response
             if request is not None and response is not None:
@@ -53,12 +56,15 @@ class Feeder:
                 x = self._exchange_of(item, item.header)
                 self.ledger.feed(x.take(columns[0], columns[1], item.response_frame is not None))
                 return
+        self._fetch_plainly(item)
+
+    def _fetch_plainly(self, item: Exchange) -> None:
         header, request, response = item.header, understood(item.request), understood(item.response)
         if request is None or (response is None and item.response_frame is not None):
             self.skipped += 1
             self.ledger.blur(item.connection, item.request_ns)
             return
-        self.ledger.feed(self._exchange_of(item, header).read(request, response))
+        self.ledger.feed(filled(self._exchange_of(item, header), item.api_key, request, response))
 
     def _exchange_of(self, item: Exchange, header: Mapping[str, Any]) -> FetchExchange:
         x = FetchExchange(item.link.server, item.connection, header, item.request_ns, item.response_ns)
@@ -90,7 +96,7 @@ class Feeder:
             if request is not None and response is not None:
                 self.ledger.offsets.hear(key, request, response)
             return
-        if key != FETCH:
+        if key not in (FETCH, INCREMENTAL_FETCH):
             return
         ends = ENDS.match(row["connection"])
         if ends is None:
@@ -105,20 +111,31 @@ class Feeder:
         x = FetchExchange(server, connection, header, ns, response_ns)
         x.request_bytes = row.get("requestBytes") or 0
         x.response_bytes = row.get("responseBytes") or 0
-        require_types(x.read(request, response))
+        require_types(filled(x, key, request, response))
         self._learn_names(request, response)
         self.ledger.feed(x)
 
     def _learn_names(self, request: Mapping[str, Any], response: Mapping[str, Any] | None) -> None:
         names = self.ledger.offsets.names
         for topic in [*request["topics"], *(response or {}).get("responses", ())]:
-            if isinstance(topic.get("_topicName"), str):
+            if "topicId" in topic and isinstance(topic.get("_topicName"), str):
                 names[topic["topicId"]] = topic["_topicName"]
 
     def _miss(self, kind: str, connection: str | None, ns: int) -> None:
         if kind not in HARMLESS:
             ends = ENDS.match(connection or "")
             self.ledger.blur(ends[0] if ends else None, ns)
+
+
+def filled(
+    x: FetchExchange, api_key: int, request: Mapping[str, Any], response: Mapping[str, Any] | None
+) -> FetchExchange:
+    """The columns of a Fetch, or of the draft's two kinds."""
+    if api_key == INCREMENTAL_FETCH:
+        return read_incremental(x, request, response)
+    if is_full(x.version, request):
+        return read_full(x, request, response)
+    return x.read(request, response)
 
 
 def understood(body: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

@@ -32,6 +32,10 @@ RULES: Mapping[str, Verdict] = {
     "asked-and-forgotten": Verdict(CLIENT, ERROR, "a partition is not asked for and forgotten in one request"),
     "forgotten-unknown": Verdict(CLIENT, ERROR, "only partitions of the session are forgotten"),
     "forgotten-in-full": Verdict(CLIENT, ERROR, "a full fetch has nothing to forget"),
+    "set-changed": Verdict(
+        CLIENT, ERROR, "in the draft a full fetch brings another set of partitions, and nothing else"
+    ),
+    "not-begun-anew": Verdict(CLIENT, ERROR, "in the draft a full fetch follows a fetch that nobody answered"),
     "asked-again": Verdict(CLIENT, NOTE, "an incremental fetch names only what changed"),
     "position-jump": Verdict(CLIENT, ERROR, "a position moves over records that were delivered"),
     "epoch-accepted": Verdict(BROKER, ERROR, "a wrong epoch is refused with INVALID_FETCH_SESSION_EPOCH"),
@@ -56,6 +60,7 @@ RULES: Mapping[str, Verdict] = {
         BROKER, ERROR, "records below the high watermark are delivered; answers are not empty again and again"
     ),
     "change-untold": Verdict(BROKER, ERROR, "a high watermark that moved is told in the next answer"),
+    "set-accepted": Verdict(BROKER, ERROR, "in the draft a partition that the full fetch did not name is refused"),
     "error-with-partitions": Verdict(BROKER, ERROR, "an answer that is an error has no partitions"),
 }
 

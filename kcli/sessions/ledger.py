@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from kcli.sessions import checks
+from kcli.sessions.draft_ledger import Drafts
 from kcli.sessions.epochs import (
     EVICTION_MS,
     FINAL_EPOCH,
@@ -75,6 +76,7 @@ class Ledger:
         self._holds: dict[tuple[str, str], int] = {}
         self._on: dict[str, set[Watched]] = {}
         self._last_ns = 0
+        self.drafts = Drafts(self)
 
     @property
     def fetches(self) -> int:
@@ -89,7 +91,9 @@ class Ledger:
         """Take in one exchange, in the order of the capture."""
         self.fed += 1
         self._last_ns = max(self._last_ns, x.ns)
-        if x.session_epoch > FULL_EPOCH and x.version >= SESSIONS_SINCE:
+        if x.draft:
+            self.drafts.feed(x)
+        elif x.session_epoch > FULL_EPOCH and x.version >= SESSIONS_SINCE:
             self._incremental(x)
         else:
             self._full(x)
@@ -112,7 +116,9 @@ class Ledger:
         """The capture ends here, and with it all sessions that are still there."""
         for session in [*self.sessions.values()]:
             quiet = self._now - session.last_ns > QUIET_NS
-            self._end(session, "not used any more" if quiet else "capture end", session.last_ns if quiet else self._now)
+            self.end_session(
+                session, "not used any more" if quiet else "capture end", session.last_ns if quiet else self._now
+            )
 
     def find(self, x: FetchExchange, rule: str, session_id: int, text: str, partitions: Iterable[Key] = ()) -> None:
         finding = Finding.at(x, rule, session_id, text, tuple(partitions))
@@ -133,14 +139,14 @@ class Ledger:
             self._end_held(x, held)
         if not x.answered or x.error:
             checks.error_response(self, x)
-            self._loose(x)
+            self.count_loose(x)
             return
         checks.full_response(self, x)
         self.offsets.learn(x)
         if x.granted and x.session_epoch == FULL_EPOCH:
             self._open(x)
         else:
-            self._loose(x)
+            self.count_loose(x)
 
     def _close_named(self, x: FetchExchange) -> None:
         session = self.sessions.get((x.server, x.session_id)) if x.session_id else None
@@ -148,26 +154,31 @@ class Ledger:
             return
         session.last_ns = x.ns
         if x.session_epoch == FINAL_EPOCH:
-            self._end(session, "closed", x.ns)
+            self.end_session(session, "closed", x.ns)
         else:
             moved = session.connection != x.connection
-            self._end(session, "connection lost" if moved else "replaced", x.ns, follows=x)
+            self.end_session(session, "connection lost" if moved else "replaced", x.ns, follows=x)
 
     def _end_held(self, x: FetchExchange, held: int) -> None:
         session = self.sessions.get((x.server, held))
         if session is not None:
-            self._end(session, "left behind", x.ns, follows=x)
+            self.end_session(session, "left behind", x.ns, follows=x)
 
     def _open(self, x: FetchExchange) -> None:
         key = (x.server, x.granted)
         former = self.sessions.get(key)
         if former is not None:
             checks.id_taken(self, x, former)
-            self._end(former, "id taken over", x.ns)
-        self.ended.pop(key, None)
+            self.end_session(former, "id taken over", x.ns)
         if x.replica_id >= 0:
             self._end_former(x)
-        session = self.sessions[key] = Watched(x, x.granted, True, self.kernel)
+        self.begin_session(x)
+
+    def begin_session(self, x: FetchExchange) -> None:
+        """A full fetch was granted a session."""
+        key = (x.server, x.granted)
+        self.ended.pop(key, None)
+        session = self.sessions[key] = Watched(x, x.granted, True, None if x.draft else self.kernel)
         session.next_epoch = next_epoch(FULL_EPOCH)
         session.answered_ns = session.granted_ns = x.response_ns or x.ns
         session.used_ns = x.ns
@@ -210,9 +221,9 @@ class Ledger:
         who = (x.server, x.client_id, x.replica_id)
         for former in [*self.sessions.values()]:
             if (former.server, former.client_id, former.replica_id) == who and former.connection != x.connection:
-                self._end(former, "connection lost", former.last_ns)
+                self.end_session(former, "connection lost", former.last_ns)
 
-    def _loose(self, x: FetchExchange) -> None:
+    def count_loose(self, x: FetchExchange) -> None:
         if x.session_epoch == FINAL_EPOCH and x.session_id and not x.asked:
             ended = self.ended.get((x.server, x.session_id))
             if ended is not None:
@@ -253,7 +264,7 @@ class Ledger:
         session.used_ns = x.ns
         if x.granted == NO_SESSION:
             checks.dropped(self, session, x)
-            self._end(session, "emptied", x.response_ns or x.ns)
+            self.end_session(session, "emptied", x.response_ns or x.ns)
 
     def _session_of(self, x: FetchExchange) -> Watched | None:
         key = (x.server, x.session_id)
@@ -272,7 +283,12 @@ class Ledger:
         if x.session_id == NO_SESSION:
             checks.no_session(self, x)
             return None
-        session = self.sessions[key] = Watched(x, x.session_id, False, self.kernel)
+        return self.begin_unseen(x)
+
+    def begin_unseen(self, x: FetchExchange) -> Watched:
+        """A session that was there before, whose partitions are not known."""
+        session = Watched(x, x.session_id, False, None if x.draft else self.kernel)
+        self.sessions[x.server, x.session_id] = session
         self.opened += 1
         self._on.setdefault(x.connection, set()).add(session)
         self._holds[x.connection, x.client_id] = x.session_id
@@ -296,7 +312,7 @@ class Ledger:
         session.end_error = x.error
         if x.error == ID_NOT_FOUND:
             self._blame_evictor(session)
-        self._end(session, "evicted" if x.error == ID_NOT_FOUND else "error", x.response_ns or x.ns)
+        self.end_session(session, "evicted" if x.error == ID_NOT_FOUND else "error", x.response_ns or x.ns)
 
     def _blame_evictor(self, session: Watched) -> None:
         """The session that took the slot: opened since the last good fetch was sent, with an id of the same shard."""
@@ -311,7 +327,7 @@ class Ledger:
 
     # Ends.
 
-    def _end(self, session: Watched, why: str, ns: int, follows: FetchExchange | None = None) -> None:
+    def end_session(self, session: Watched, why: str, ns: int, follows: FetchExchange | None = None) -> None:
         session.detach()
         session.finish(why, ns, self.on_end is not None)
         self.sessions.pop((session.server, session.session_id), None)
@@ -348,7 +364,7 @@ class Ledger:
     def _sweep(self) -> None:
         """Sessions that nobody has used for long are gone, whether or not the capture says so."""
         for session in [s for s in self.sessions.values() if self._now - s.last_ns > IDLE_NS]:
-            self._end(session, "not used any more", session.last_ns)
+            self.end_session(session, "not used any more", session.last_ns)
 
 
 def server_of(connection: str) -> str:

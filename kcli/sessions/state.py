@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcli.core import COMPILED
+from kcli.sessions.draft_trace import INCREMENTAL_FETCH
 from kcli.sessions.plain import Marks
 
 if TYPE_CHECKING or not COMPILED:
@@ -14,7 +15,8 @@ else:
 
 __all__ = ["Counts", "Histogram", "Marks", "Seat", "Strip", "new_kernel", "new_marks"]
 
-HEARD = (2, 3, 9)  # ListOffsets, Metadata, OffsetFetch: they tell of offsets and names
+# ListOffsets, Metadata, OffsetFetch: they tell of offsets and names; and what only the draft has.
+HEARD = (2, 3, 9, INCREMENTAL_FETCH)
 
 
 def new_kernel(dialect: str | None = None) -> Any:

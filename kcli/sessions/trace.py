@@ -31,6 +31,7 @@ class FetchExchange:
     server, connection: as in the capture ("address:port", "server-client"). Times in ns since 1970 (0: unknown),
     response_ns None without a response. bytes: on the wire with header and length; 0 where unknown.
     asked, forgotten: the request's partitions. told: the response's. Topics in the order of the message.
+    draft: it is of KIP-227's third draft (see `draft_trace`)
     seated: where the kernel has taken the partitions in already, how many of each topic, and their bytes of records
     """
 
@@ -40,6 +41,7 @@ class FetchExchange:
         "client_id",
         "connection",
         "correlation_id",
+        "draft",
         "error",
         "forgotten",
         "granted",
@@ -75,7 +77,7 @@ class FetchExchange:
         self.asked: list[tuple[Key, Asked]] = []
         self.forgotten: list[Key] = []
         self.told: list[tuple[Key, Told]] = []
-        self.answered = False
+        self.answered = self.draft = False
         self.error = self.granted = self.throttle_ms = 0
         self.seated: list[tuple[str, int]] | None = None
         self.seated_records = 0

@@ -138,3 +138,20 @@ def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(LINT) == 2
     assert main([*EXPLAIN, "--format", "xml", EVICTION]) == 2
     capsys.readouterr()
+
+
+@pytest.mark.parametrize("as_lines", [False, True])
+def test_sessions_of_the_draft(as_lines: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capture, dialect = str(DATA / "draft/one.pcap.gz"), ["--schema", "kip-227-draft"]
+    if as_lines:
+        assert main(["decode", "pcap", "--format", "jsonl", "--quiet", *dialect, capture]) == 0
+        capture = str(tmp_path / "lines.jsonl")
+        Path(capture).write_text(capsys.readouterr().out)
+        dialect = []
+    assert main([*LINT, *dialect, capture]) == 0
+    assert "11 fetches, 2 sessions: nothing to find fault with" in capsys.readouterr().err
+    assert main([*EXPLAIN, "--format", "jsonl", "--quiet", *dialect, capture]) == 0
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (first["end"], first["fetches"], first["full"], first["apiVersion"]) == ("replaced", 7, 1, 7)
+    assert first["next"]["sessionId"] == second["sessionId"]
+    assert second["partitions"]["last"] == 2

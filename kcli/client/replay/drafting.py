@@ -18,14 +18,11 @@ from kcli.client.replay.fetching import Fetching
 from kcli.client.replay.plan import Captured, Step
 from kcli.errors import NetworkError
 from kcli.sessions.draft import NO_UUID, DraftClient, DraftRequest, DraftResponse
+from kcli.sessions.draft_trace import DIALECT, FULL_VERSION, INCREMENTAL_FETCH, plain_response
 from kcli.sessions.trace import FETCH, Key
 from kcli.sessions.values import Position
 
 __all__ = ["DIALECT", "DraftFetching"]
-
-DIALECT = "kip-227-draft"
-FULL_VERSION = 7
-INCREMENTAL_FETCH = 30227
 
 
 class DraftFetching(Fetching):
@@ -151,18 +148,3 @@ def in_final_terms(request: DraftRequest, body: Mapping[str, Any]) -> dict[str, 
         "sessionEpoch": 0 if request.uuid is None else 1,
         "topics": rows(request, "topic", full_row),
     }
-
-
-def plain_response(response: Mapping[str, Any]) -> dict[str, Any]:
-    """An IncrementalFetch response in the form of a Fetch response."""
-    topics = [
-        {
-            "topic": topic["topicName"],
-            "partitions": [
-                {**part["header"], "partitionIndex": part["header"]["partitionId"], "records": part["records"]}
-                for part in topic["partitions"]
-            ],
-        }
-        for topic in response["topics"]
-    ]
-    return {"throttleTimeMs": response["throttleTimeMs"], "responses": topics}

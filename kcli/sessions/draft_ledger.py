@@ -1,0 +1,136 @@
+"""Sessions of KIP-227's third draft, followed fetch by fetch for a `ledger.Ledger`.
+
+What differs from the final design (`kcli.sessions.draft` has why): only the uuid of a fetcher's latest full fetch is
+good, no epoch counts, a set of partitions that changes takes a full fetch, and so does a fetch that nobody answered.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcli.sessions import checks
+from kcli.sessions.epochs import NO_SESSION
+from kcli.sessions.trace import FetchExchange
+from kcli.sessions.watched import Watched
+
+if TYPE_CHECKING:
+    from kcli.sessions.ledger import Ledger
+
+__all__ = ["Drafts"]
+
+# A server, and whose uuid counts there: a follower's replica id, a consumer's client id.
+Fetcher = tuple[str, int | str]
+
+
+class Drafts:
+    """latest: the uuid that each fetcher's last full fetch brought; lost: sessions with a fetch that had no answer."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.latest: dict[Fetcher, int] = {}
+        self.lost: set[tuple[str, int]] = set()
+
+    def feed(self, x: FetchExchange) -> None:
+        if x.session_epoch:
+            self._incremental(x)
+        else:
+            self._full(x)
+
+    # Full fetches.
+
+    def _full(self, x: FetchExchange) -> None:
+        ledger = self.ledger
+        if len(x.asked) > 1:
+            checks.asked_twice(ledger, x)
+        self._end_latest(x)
+        if not x.answered:
+            ledger.count_loose(x)
+            return
+        checks.full_response(ledger, x)
+        ledger.offsets.learn(x)
+        if x.granted == NO_SESSION:
+            ledger.count_loose(x)
+            return
+        self._check_new(x)
+        ledger.begin_session(x)
+        self.latest[fetcher_of(x)] = x.granted
+
+    def _end_latest(self, x: FetchExchange) -> None:
+        """A full fetch makes the fetcher's former uuid bad, whoever sent it."""
+        uuid = self.latest.pop(fetcher_of(x), NO_SESSION)
+        session = self.ledger.sessions.get((x.server, uuid))
+        if session is not None:
+            self._over(session, "replaced", x.ns, x)
+
+    def _check_new(self, x: FetchExchange) -> None:
+        key = (x.server, x.granted)
+        former = self.ledger.sessions.get(key) or self.ledger.ended.get(key)
+        if former is not None:
+            text = f"uuid {x.granted} granted again: {former.client_id} on {former.connection} was given it before"
+            self.ledger.find(x, "session-id-taken", x.granted, text)
+
+    # Incremental fetches.
+
+    def _incremental(self, x: FetchExchange) -> None:
+        ledger = self.ledger
+        session = self._session_of(x)
+        if session is None:
+            return
+        session.count(x, full=False)
+        self._check_request(session, x)
+        session.connection = x.connection
+        if not x.answered:
+            self.lost.add((x.server, x.session_id))
+            return
+        if x.error:
+            checks.error_response(ledger, x)
+            session.end_error = x.error
+            self._over(session, "error", x.response_ns or x.ns)
+            return
+        checks.take_in(ledger, session, x)
+        checks.tell(ledger, session, x)
+        session.charge(x)
+        ledger.offsets.learn(x)
+        session.answered_ns = x.response_ns or x.ns
+        session.used_ns = x.ns
+
+    def _session_of(self, x: FetchExchange) -> Watched | None:
+        key = (x.server, x.session_id)
+        session = self.ledger.sessions.get(key)
+        if session is not None:
+            return session
+        ended = self.ledger.ended.get(key)
+        if ended is not None:
+            checks.closed_used(self.ledger, ended, x)
+            ended.count(x, full=False)
+            return None
+        # Older than the capture, or from a gap in it.
+        self._end_latest(x)
+        self.latest[fetcher_of(x)] = x.session_id
+        return self.ledger.begin_unseen(x)
+
+    def _check_request(self, session: Watched, x: FetchExchange) -> None:
+        ledger = self.ledger
+        checks.same_client(ledger, session, x)
+        if x.ns and x.ns < session.answered_ns:
+            ms = (session.answered_ns - x.ns) / 1e6
+            ledger.find(x, "two-in-flight", x.session_id, f"sent {ms:.3f} ms before the fetch before it was answered")
+        if (x.server, x.session_id) in self.lost:
+            text = "goes on after a fetch without an answer: nobody knows what the broker has taken in"
+            ledger.find(x, "not-begun-anew", x.session_id, text)
+            self.lost.discard((x.server, x.session_id))
+            session.blur()
+        new = [key for key, _ in x.asked if key not in session.seats] if session.complete else []
+        if new:
+            text = f"names {len(new)} partitions that the full fetch did not"
+            ledger.find(x, "set-changed", x.session_id, text, new)
+            if x.answered and not x.error:
+                ledger.find(x, "set-accepted", x.session_id, f"{text}, and is answered without an error", new)
+
+    def _over(self, session: Watched, why: str, ns: int, follows: FetchExchange | None = None) -> None:
+        self.lost.discard((session.server, session.session_id))
+        self.ledger.end_session(session, why, ns, follows)
+
+
+def fetcher_of(x: FetchExchange) -> Fetcher:
+    return x.server, x.replica_id if x.replica_id >= 0 else x.client_id

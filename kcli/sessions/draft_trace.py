@@ -1,0 +1,72 @@
+"""Exchanges of KIP-227's third draft (dialect kip-227-draft) as the columns of `trace.FetchExchange`.
+
+A session of the draft is known by its uuid: that is its session id here. Epochs it has none: a full fetch has 0 here,
+any other 1. Partitions go by topic names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kcli.sessions.trace import FetchExchange
+
+__all__ = ["DIALECT", "FULL_VERSION", "INCREMENTAL_FETCH", "is_full", "plain_response", "read_full", "read_incremental"]
+
+DIALECT = "kip-227-draft"
+INCREMENTAL_FETCH = 30227
+FULL_VERSION = 7
+
+
+def is_full(version: int, request: Mapping[str, Any]) -> bool:
+    """Is a Fetch request the draft's full fetch? Apache's of that version names a session."""
+    return version == FULL_VERSION and "sessionId" not in request
+
+
+def read_full(x: FetchExchange, request: Mapping[str, Any], response: Mapping[str, Any] | None) -> FetchExchange:
+    """Fill in the columns. KeyError, TypeError, ValueError: these are no messages of the draft."""
+    answer = None if response is None else {**response, "sessionId": response["uuid"]}
+    x.read({**request, "sessionId": 0, "sessionEpoch": 0}, answer)
+    x.draft = True
+    return x
+
+
+def read_incremental(x: FetchExchange, request: Mapping[str, Any], response: Mapping[str, Any] | None) -> FetchExchange:
+    answer = None if response is None else {**plain_response(response), "sessionId": response["uuid"]}
+    x.version = FULL_VERSION
+    x.read({**request, "sessionId": request["uuid"], "sessionEpoch": 1, "topics": plain_topics(request)}, answer)
+    x.draft = True
+    return x
+
+
+def plain_topics(request: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The topics of an IncrementalFetch request in the form of a Fetch request; the draft writes numbers as digits."""
+    return [
+        {
+            "topic": topic["topicName"],
+            "partitions": [
+                {
+                    "partition": int(part["partitionId"]),
+                    "fetchOffset": part["fetchOffset"],
+                    "logStartOffset": part["startOffset"],
+                    "partitionMaxBytes": part["maxBytes"],
+                }
+                for part in topic["partitions"]
+            ],
+        }
+        for topic in request["topics"]
+    ]
+
+
+def plain_response(response: Mapping[str, Any]) -> dict[str, Any]:
+    """An IncrementalFetch response in the form of a Fetch response."""
+    topics = [
+        {"topic": topic["topicName"], "partitions": [plain_partition(part) for part in topic["partitions"]]}
+        for topic in response["topics"]
+    ]
+    return {"throttleTimeMs": response["throttleTimeMs"], "errorCode": response["errorCode"], "responses": topics}
+
+
+def plain_partition(part: Mapping[str, Any]) -> dict[str, Any]:
+    rest = {name: value for name, value in part.items() if name != "header"}
+    return {**part["header"], "partitionIndex": part["header"]["partitionId"], **rest}
