@@ -25,6 +25,8 @@ class Scatter:
     done: int
     next_ns: int
     shift: int
+    known: bytes
+    described: bytes
     def __init__(
         self,
         count: int,

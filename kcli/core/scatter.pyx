@@ -11,7 +11,7 @@ from libc.string cimport memcpy
 
 from kcli.core.codec cimport Out, out_free, out_reserve
 from kcli.core.packets cimport (
-    FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_CUT, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends, Packet, Reader,
+    FOUND_DAMAGE, FOUND_END, FOUND_OTHER, FOUND_PACKET, KC_CUT, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends, Packet, Reader,
     Segment, dissect, hash_ends,
 )
 
@@ -22,6 +22,8 @@ cdef enum:
     NANO = 1000000000
     RECORD = 16           # bytes of a pcap record's header
     CHUNK = 1 << 20       # bytes of a bucket after which they are handed on
+    SECTION = 0x0A0D0D0A  # kinds of pcapng's blocks
+    INTERFACE = 1
 
 PCAP_MAGIC = 0xA1B23C4D
 
@@ -39,6 +41,8 @@ cdef class Scatter:
 
     only: keep the packets of this bucket alone.
     end: bytes of the file after which no packet begins any more that is to be read, counted from the first `run`.
+    known, described: the blocks of a pcapng file that say what its packets are of, as they were before the first packet
+    read here, and those that came since (if they begin with a section's, it replaces what was known).
     write(bucket, link, first_ns, last_ns, packets, bytes, heavy, votes, memoryview of records) takes what is full.
     """
 
@@ -53,6 +57,7 @@ cdef class Scatter:
     cdef readonly uint64_t done
     cdef readonly object next_ns
     cdef public int64_t shift
+    cdef readonly bytes known, described
 
     def __cinit__(self, int count, write, *, int only=-1):
         self.count, self.only, self.emit = count, only, write
@@ -60,6 +65,7 @@ cdef class Scatter:
         if self.buckets == NULL:
             raise MemoryError
         self.end = None
+        self.known = self.described = b""
 
     def __dealloc__(self):
         cdef int i
@@ -93,6 +99,8 @@ cdef class Scatter:
             elif found == FOUND_DAMAGE:
                 self.done += at
                 return at, "damage"
+            elif reader.blocks:
+                self.described = described(reader, p + at, used, self.described)
             at += used
         self.done += at
         return at, "end"
@@ -102,8 +110,11 @@ cdef class Scatter:
         cdef Packet packet
         cdef size_t at = 0, used = 0, n = data.shape[0]
         while at < n:
-            if reader.take(&data[at], n - at, &used, &packet) <= 0:
+            found = reader.take(&data[at], n - at, &used, &packet)
+            if found <= 0:
                 break
+            if found == FOUND_OTHER and reader.blocks:
+                self.known = described(reader, &data[at], used, self.known)
             at += used
         return at
 
@@ -199,6 +210,16 @@ cdef class Scatter:
         b.out.size = 0
         b.packets = b.bytes = b.first_ns = b.last_ns = b.votes = b.heavy = 0
         return 0
+
+
+cdef bytes described(Reader reader, const uint8_t* p, size_t n, bytes before):
+    """What describes packets once this block was read."""
+    cdef uint32_t kind
+    if n < 12:
+        return before
+    kind = reader.u32(p)
+    block = (<const char*>p)[:n] if kind == SECTION or kind == INTERFACE else b""
+    return block if kind == SECTION else before + block
 
 
 def hash_of(bytes ends not None):

@@ -2,7 +2,9 @@
 
 A range reads the packets that begin in it. Where the first one begins is guessed from a chain of plausible headers; the
 range before says where its last packet ended, so that a wrong guess shows (`Ends`), and the range is read again from
-there. Compressed files, and those below the size of a range, are read whole.
+there. So it is with the interfaces of pcapng: those that the file begins with are taken for all there are, and where a
+range before has others, those behind it are read again with them. Compressed files, and those below the size of a
+range, are read whole.
 """
 
 from __future__ import annotations
@@ -26,17 +28,20 @@ HEAD = 1 << 16  # bytes of a file's start, with its header or its interfaces
 WINDOW = 4 << 20  # bytes that are searched for a packet, at first
 CHAIN = 6  # packets that must follow each other
 PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+SECTION = b"\x0a\x0d\x0d\x0a"  # what begins a part of a pcapng file
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Bytes [start, end) of a file; end None: all of it. began: where its first packet is, when that is known."""
+    """Bytes [start, end) of a file; end None: all of it. began: where its first packet is, head: what comes before that
+    describes packets, when those are known."""
 
     uri: str
     size: int
     start: int = 0
     end: int | None = None
     began: int | None = None
+    head: bytes | None = None
 
 
 def cut(file: StoredFile, range_bytes: int = RANGE_BYTES) -> list[Range]:
@@ -106,7 +111,7 @@ class RangeSource:
         self.reader = Reader()
         self.began = taken.start
         if taken.start:
-            head = read_at(taken.uri, 0, min(HEAD, taken.size))
+            head = taken.head or read_at(taken.uri, 0, min(HEAD, taken.size))
             self.began = find_begin(taken, head) if taken.began is None else taken.began
             self.prime(scatter, head)
         self.file = RangeFile(taken.uri, self.began)
@@ -169,19 +174,25 @@ def find_begin(taken: Range, head: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Where a range's first packet began, and the one behind its last would begin."""
+    """Where a range's first packet began, and the one behind its last would begin; known, described: see
+    `kcli.core.scatter.Scatter`."""
 
     taken: Range
     began: int
     stopped: int
+    known: bytes = b""
+    described: bytes = b""
 
 
 def misread(ends: Iterable[Ends]) -> Iterator[Range]:
-    """Ranges that did not begin where the one before them stopped, with where they should have."""
-    known: dict[str, int] = {}
+    """Ranges that did not begin where the one before them stopped, or with other interfaces, with what they should
+    have."""
+    uri, stopped, described = None, 0, b""
     for each in sorted(ends, key=lambda each: (each.taken.uri, each.taken.start)):
-        before = known.get(each.taken.uri)
-        if before is not None and each.began != before:
-            taken = each.taken
-            yield Range(taken.uri, taken.size, taken.start, taken.end, before)
-        known[each.taken.uri] = each.stopped
+        taken = each.taken
+        if taken.uri != uri:
+            uri, described = taken.uri, b""
+        elif each.began != stopped or each.known != described:
+            yield Range(taken.uri, taken.size, taken.start, taken.end, stopped, described or None)
+        stopped = each.stopped
+        described = each.described if each.described.startswith(SECTION) else described + each.described

@@ -14,7 +14,7 @@ from kcli.pipeline.decoding import Decoded, events_only
 from kcli.pipeline.derived import Gathered, derive
 from kcli.pipeline.journal import Entry, Journal, published
 from kcli.pipeline.naming import name_topics
-from kcli.pipeline.ranges import RANGE_BYTES, Ends, Range, cut, misread
+from kcli.pipeline.ranges import RANGE_BYTES, Range, cut, misread
 from kcli.pipeline.scattering import Scattered, scatter
 from kcli.pipeline.shares import Share, deal, split
 from kcli.pipeline.spark import hand_out
@@ -134,7 +134,7 @@ class Work:
         ranges = [part for file in files for part in cut(file, self.options.range_bytes)]
         self.shares = self.options.shares or self.count_shares(sum(file.size for file in files))
         results = self.scatter_ranges(list(enumerate(ranges)))
-        while wrong := list(misread(Ends(each.taken, each.began, each.stopped) for each in results)):
+        while wrong := list(misread(each.ends for each in results)):
             again = {(each.uri, each.start) for each in wrong}
             results = [each for each in results if (each.taken.uri, each.taken.start) not in again]
             results += self.scatter_ranges([(len(ranges) + number, each) for number, each in enumerate(wrong)])

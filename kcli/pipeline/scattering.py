@@ -16,12 +16,16 @@ from typing import IO, Any
 from kcli.capture.events import Event
 from kcli.capture.files import run_source
 from kcli.errors import InputError
-from kcli.pipeline.ranges import Range, RangeEngine, RangeSource
+from kcli.pipeline.ranges import Ends, Range, RangeEngine, RangeSource
 from kcli.pipeline.storage import Place
 
 __all__ = ["Part", "Scattered", "Staged", "gather_share", "scatter"]
 
 FOREVER = (1 << 63) - 1
+COUNTS = (
+    "packets", "tcp", "others", "cuts", "fragments", "unknown_links", "payload", "first_ns", "last_ns", "known",
+    "described",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,12 @@ class Scattered:
     payload: int = 0
     first_ns: int = 0
     last_ns: int = 0
+    known: bytes = b""
+    described: bytes = b""
+
+    @property
+    def ends(self) -> Ends:
+        return Ends(self.taken, self.began, self.stopped, self.known, self.described)
 
 
 class Writer:
@@ -138,7 +148,7 @@ def scatter(taken: Range, number: int, shares: int, folder: str, shift: int = 0,
     engine.finish()
     staged = writer.close()
     made = Scattered(taken, began, stopped, staged, events, "; ".join(problems) or None)
-    for name in ("packets", "tcp", "others", "cuts", "fragments", "unknown_links", "payload", "first_ns", "last_ns"):
+    for name in COUNTS:
         setattr(made, name, getattr(engine, name))
     return made
 
