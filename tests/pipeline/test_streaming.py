@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kcli.pipeline.journal import Journal
-from kcli.pipeline.run import Options, Work
+from kcli.pipeline.run import Options, Work, run_pipeline
 from kcli.pipeline.storage import StoredFile
 from kcli.pipeline.streaming import settled, stream
-from tests.pipeline.outputs import assert_decoded, unaccounted
+from kcli.pipeline.tables import TABLES
+from tests.pipeline.conftest import need_java
+from tests.pipeline.outputs import assert_decoded, rows_of, unaccounted
 from tests.pipeline.test_run import rotated
 
 
@@ -59,3 +65,81 @@ def test_a_stream_that_dies_and_starts_again_is_the_batch_run(
     assert made.files == 2
     assert_decoded(output, [samples / "java44-txn.pcap"])
     assert unaccounted(output) == 0
+
+
+# kcli with a driver that is killed (SIGKILL, by itself, so that it is at that very moment).
+MORTAL = """
+import os, pathlib, signal, sys
+from kcli.cli.main import main
+from kcli.pipeline.journal import Journal
+from kcli.pipeline.storage import Place
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+commit, publish, move = Journal.commit, Journal.publish, Place.move
+
+def die_before_the_entry_has_its_name(journal, entry):
+    pathlib.Path.replace = die
+    commit(journal, entry)
+
+def die_with_some_files_moved(journal, entry):
+    left = iter(range(3))
+    Place.move = lambda place, target: move(place, target) if next(left, None) is not None else die()
+    publish(journal, entry)
+
+def die_behind_the_commit(journal, entry):
+    commit(journal, entry)
+    die()
+
+moment = sys.argv[1]
+if moment == "before":
+    Journal.commit = die_before_the_entry_has_its_name
+elif moment == "during":
+    Journal.publish = die_with_some_files_moved
+elif moment == "after":
+    Journal.commit = die_behind_the_commit
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.timeout(900)
+def test_a_driver_killed_before_during_and_after_a_commit(
+    spark: Any, samples: Path, tmp_path: Path, output: Path
+) -> None:
+    """Four drivers, each going on with what the one before left; the tables are those of one batch run."""
+    need_java()
+    paths = rotated(samples, tmp_path, 3, "java44-consume-classic.pcap")
+    source = tmp_path / "in"
+    source.mkdir()
+
+    def drive(moment: str, number: int) -> int:
+        for at, path in enumerate(paths[:number]):
+            if path.exists():
+                path.rename(source / path.name)
+                os.utime(source / path.name, (100 + at, 100 + at))
+        words = ["pipeline", "run", "--input", str(source), "--output", str(output), "--stream", "--every", "1"]
+        words += ["--settle", "0", "--idle", "3", "--master", "local[2]", "--quiet"]
+        words += ["--conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1"]
+        command = [sys.executable, "-c", MORTAL, moment, *words]
+        return subprocess.run(command, timeout=150, check=False).returncode
+
+    killed = -signal.SIGKILL
+    assert (drive("before", 1), Journal(str(output)).last) == (killed, 0)
+    assert list((output / "_kcli" / "journal").glob("*.part*"))
+    assert (drive("during", 1), Journal(str(output)).last) == (killed, 1)
+    assert list((output / "_kcli" / "runs").iterdir())
+    assert (drive("after", 2), Journal(str(output)).last) == (killed, 2)
+    assert (drive("never", 3), Journal(str(output)).last) == (0, 3)
+    batch = tmp_path / "batch"
+    run_pipeline(spark, [str(source)], Options(str(batch)))
+    for table in TABLES.keys() - {"lineage"}:
+        assert counted(output, table) == counted(batch, table), table
+    assert counted(output, "exchanges")
+    assert counted(output, "fetch_sessions")
+    assert unaccounted(output) == 0
+    assert not list((output / "_kcli" / "runs").glob("*"))
+
+
+def counted(output: Path, table: str) -> Counter[str]:
+    return Counter(str(sorted(row.items())) for row in rows_of(output, table))
