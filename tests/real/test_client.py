@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from kcli.client.replay.plan import make_plan
 from tests.real import keys
 from tests.real.fill import fill, needed
 from tests.real.lab import USERS, Cluster
+from tests.real.ports import free_ports
 
 Result = tuple[int, str, str]
 
@@ -193,14 +195,34 @@ def test_raw_bytes(kafka: Cluster) -> None:
 def test_replay(kafka: Cluster, protocol: str, mechanism: str) -> None:
     ports = {"SSL": kafka.tls_bootstrap, "SASL_PLAINTEXT": kafka.sasl_bootstrap, "SASL_SSL": kafka.sasl_tls_bootstrap}
     config = {**login(mechanism), **trust(kafka), "security.protocol": protocol}
-    settings = [part for name, value in config.items() for part in ("--config", f"{name}={value}")]
-    command = [sys.executable, "-m", "kcli.cli", "fetch-session", "replay", str(CAPTURE), "--speed", "max"]
-    command += ["--bootstrap", ports[protocol], "--format", "jsonl", *settings]
     names = TopicNames()
     fill(kafka.bootstrap, needed(make_plan(read_fetches([str(CAPTURE)], names, None, [])), names))
+    code, out, err = replay(ports[protocol], config)
+    assert code == 0, err
+    assert [json.loads(line)["differences"] for line in out.splitlines()] == [[]]
+
+
+def replay(bootstrap: str, config: dict[str, str]) -> Result:
+    settings = [part for name, value in config.items() for part in ("--config", f"{name}={value}")]
+    command = [sys.executable, "-m", "kcli.cli", "fetch-session", "replay", str(CAPTURE), "--speed", "max"]
+    command += ["--bootstrap", bootstrap, "--format", "jsonl", *settings]
     done = subprocess.run(command, capture_output=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    assert [json.loads(line)["differences"] for line in done.stdout.splitlines()] == [[]]
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def test_replay_says_why_it_can_not(kafka: Cluster) -> None:
+    for mechanism in ("PLAIN", "SCRAM-SHA-512"):
+        result = replay(kafka.sasl_bootstrap, login(mechanism, password="guessed"))
+        check_refused(result, f"refused the {mechanism} login", "SASL_AUTHENTICATION_FAILED (58)")
+    check_refused(replay(kafka.tls_bootstrap, {"security.protocol": "SSL"}), "its certificate is not trusted")
+    (port,) = islice(free_ports(1), 1)
+    check_refused(replay(f"127.0.0.1:{port}", {}), "refused the connection", "is it running?")
+    kafka.pause(1)
+    try:
+        result = replay(kafka.bootstrap, {"request.timeout.ms": "500"})
+    finally:
+        kafka.resume(1)
+    check_refused(result, "no answer to ApiVersions", "within 0.5 s (request.timeout.ms)")
 
 
 @pytest.mark.parametrize("dialect", ["kip-1018", "kip-630-draft"])
