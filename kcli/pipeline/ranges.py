@@ -93,7 +93,8 @@ class RangeEngine:
         return self.scatter.next_ns
 
     def run(self, reader: Any, data: memoryview, limit: int) -> tuple[int, str]:
-        self.scatter.end = None if self.end is None else max(0, self.end - self.file.offset)
+        if self.end is not None:  # the engine counts from the first byte that it was given
+            self.scatter.end = self.scatter.done + max(0, self.end - self.file.offset)
         return self.scatter.run(reader, data, limit)
 
     def finish(self) -> None:

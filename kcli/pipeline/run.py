@@ -29,22 +29,22 @@ if TYPE_CHECKING:
 __all__ = ["Options", "Summary", "run_files", "run_pipeline"]
 
 SHARE_BYTES = 256 << 20  # of packets that one task decodes
-WINDOW_BYTES = 16 << 20  # of one connection's packets, at least, that are worth a task of their own
+TASK_BYTES = 16 << 20  # of a file, or of one connection's packets, at least, that are worth a task of their own
 SMALL = 4 << 20  # bytes of captures below which one task is enough
 NAMED = ("exchanges", "fetch_partitions", "record_batches", "down_conversions", "remote_fetches")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """ports, dialect: as `kcli decode pcap`. shares: how many tasks share the connections. window_bytes: of the packets
-    of a task that decodes a part of one connection. 0: by size and cores.
+    """ports, dialect: as `kcli decode pcap`. shares: how many tasks share the connections. range_bytes: of a file that
+    one task reads; window_bytes: of the packets of a task that decodes a part of one connection. 0: by size and cores.
     """
 
     output: str
     ports: tuple[int, ...] = ()
     dialect: str | None = None
     shares: int = 0
-    range_bytes: int = RANGE_BYTES
+    range_bytes: int = 0
     window_bytes: int = 0
 
 
@@ -131,8 +131,10 @@ class Work:
     # The two stages
 
     def scatter(self, files: Sequence[StoredFile]) -> list[Scattered]:
-        ranges = [part for file in files for part in cut(file, self.options.range_bytes)]
-        self.shares = self.options.shares or self.count_shares(sum(file.size for file in files))
+        size = sum(file.size for file in files)
+        range_bytes = self.options.range_bytes or self.task_bytes(size, RANGE_BYTES)
+        ranges = [part for file in files for part in cut(file, range_bytes)]
+        self.shares = self.options.shares or self.count_shares(size)
         results = self.scatter_ranges(list(enumerate(ranges)))
         while wrong := list(misread(each.ends for each in results)):
             again = {(each.uri, each.start) for each in wrong}
@@ -151,7 +153,7 @@ class Work:
     def count_shares(self, size: int) -> int:
         if size < SMALL:
             return 1
-        return max(2 * self.spark.sparkContext.defaultParallelism, -(-size // SHARE_BYTES))
+        return max(2 * self.cores, -(-size // SHARE_BYTES))
 
     def decode(self, scattered: Sequence[Scattered]) -> list[Decoded]:
         carried, clock = self.carried()
@@ -181,7 +183,7 @@ class Work:
 
     def cut(self, shares: Sequence[Share], options: dict[str, Any]) -> tuple[list[Share], list[list[Window]]]:
         """The shares as they are decoded, and the windows of each connection that is too big for a task."""
-        size = self.window_bytes(sum(share.size for share in shares))
+        size = self.options.window_bytes or self.task_bytes(sum(share.size for share in shares), SHARE_BYTES)
         kept, windows = [], []
         for share in shares:
             rest, heavy = split(share, size, options["clock"])
@@ -190,10 +192,13 @@ class Work:
             windows += [found] if len(found) > 1 else []
         return kept, windows
 
-    def window_bytes(self, size: int) -> int:
-        if self.options.window_bytes or size <= WINDOW_BYTES:
-            return self.options.window_bytes or WINDOW_BYTES
-        return max(WINDOW_BYTES, min(SHARE_BYTES, size // (4 * self.spark.sparkContext.defaultParallelism)))
+    def task_bytes(self, size: int, most: int) -> int:
+        """Of `size` bytes how many are for one task, where tasks can be of any size."""
+        return TASK_BYTES if size <= TASK_BYTES else max(TASK_BYTES, min(most, size // (4 * self.cores)))
+
+    @property
+    def cores(self) -> int:
+        return int(self.spark.sparkContext.defaultParallelism)
 
     def place(self, heavy: Heavy, aimed: Sequence[Window], options: dict[str, Any]) -> list[Window]:
         """The windows of a connection, as they can be decoded; none where it is nowhere in step."""

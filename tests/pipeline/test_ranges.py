@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kcli.capture import files
 from kcli.pipeline import ranges
 from kcli.pipeline.ranges import Range, cut, misread
 from kcli.pipeline.scattering import Scattered, scatter
@@ -20,7 +21,12 @@ def stored(path: Path) -> StoredFile:
 
 @pytest.mark.parametrize("name", ["kcat-codecs.pcap", "ipv6.pcapng"])
 @pytest.mark.parametrize("size", [1_000, 7_777, 20_000])
-def test_every_packet_is_in_one_range(name: str, size: int, samples: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("piece", [1 << 20, 1_500])
+def test_every_packet_is_in_one_range(
+    name: str, size: int, piece: int, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """piece: bytes that are read at a time; a range is many of them."""
+    monkeypatch.setattr(files, "PIECE", piece)
     whole = scatter(Range(str(samples / name), 0), 0, 1, str(tmp_path / "whole"))
     ranges = cut(stored(samples / name), size)
     assert len(ranges) > 1
