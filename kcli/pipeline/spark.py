@@ -39,6 +39,7 @@ SETTINGS = {
 }
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+NO_KCLI = "the workers' Python has no kcli: install it there, or send it along (docs/pipeline.md, On a cluster)"
 BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # halve the CPU time of a run over samples/
 
 
@@ -178,6 +179,10 @@ def collected(spark: SparkSession, frame: Any, done: Callable[[int], None]) -> A
     thread.start()
     try:
         return frame.collect()
+    except Exception as error:
+        if "No module named 'kcli'" in str(error):
+            raise UsageError(NO_KCLI) from None
+        raise
     finally:
         over.set()
         thread.join()

@@ -1,20 +1,26 @@
-"""A standalone cluster out of PySpark's own jars: a master and two workers, each a process; one of them is killed."""
+"""A standalone cluster out of PySpark's own jars: a master and two workers, each a process. One of them is killed; and
+one has to be sent kcli, since its Python has none."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
+import tarfile
 import time
+import venv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import kcli
 from tests.capture.wires import Wire, pcap
 from tests.pipeline.conftest import need_java
 from tests.pipeline.outputs import assert_decoded, rows_of, unaccounted
@@ -28,13 +34,13 @@ KCLI = [sys.executable, "-m", "kcli.cli"]
 class Process:
     """One of the cluster's, with its output in a file."""
 
-    def __init__(self, folder: Path, name: str, *words: str) -> None:
+    def __init__(self, folder: Path, name: str, *words: str, environment: dict[str, str]) -> None:
         self.log = folder / f"{name}.log"
         java = str(Path(os.environ["JAVA_HOME"]) / "bin" / "java") if os.environ.get("JAVA_HOME") else "java"
         options = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{JARS}/*"]
         with self.log.open("wb") as out:
             self.process = subprocess.Popen(
-                [java, *options, *words], stdout=out, stderr=out, cwd=folder, env=ENVIRONMENT
+                [java, *options, *words], stdout=out, stderr=out, cwd=folder, env=environment
             )
 
     def says(self, pattern: str) -> re.Match[str]:
@@ -63,28 +69,18 @@ MASTER, WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.depl
 
 
 @contextlib.contextmanager
-def cluster(folder: Path) -> Iterator[tuple[str, list[Process]]]:
-    """The master's URL, and two workers with a core each."""
+def cluster(
+    folder: Path, workers: int = 2, environment: dict[str, str] = ENVIRONMENT
+) -> Iterator[tuple[str, list[Process]]]:
+    """The master's URL, and workers with a core each."""
     folder.mkdir()
-    started = [Process(folder, "master", MASTER, "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")]
+    here = ("--host", "127.0.0.1", "--webui-port", "0")
+    started = [Process(folder, "master", MASTER, *here, "--port", "0", environment=environment)]
     try:
         url = started[0].says(r"spark://127.0.0.1:\d+")[0]
-        for number in range(2):
-            words = (
-                WORKER,
-                "-c",
-                "1",
-                "-m",
-                "700m",
-                "--host",
-                "127.0.0.1",
-                "--webui-port",
-                "0",
-                "-d",
-                str(folder / "work"),
-                url,
-            )
-            started.append(Process(folder, f"worker-{number}", *words))
+        for number in range(workers):
+            words = (WORKER, "-c", "1", "-m", "700m", *here, "-d", str(folder / "work"), url)
+            started.append(Process(folder, f"worker-{number}", *words, environment=environment))
         for worker in started[1:]:
             worker.says("Successfully registered")
         yield url, started[1:]
@@ -143,3 +139,75 @@ def wait_for_rows(output: Path, run: subprocess.Popen[str]) -> None:
         assert run.poll() is None, run.stderr and run.stderr.read()
         assert time.monotonic() < until
         time.sleep(0.02)
+
+
+KCLI_FOLDER = Path(kcli.__file__).parent
+
+
+def python_without_kcli(folder: Path) -> Path:
+    """A virtual environment that has all that this one has, but what is installed as a link: kcli."""
+    venv.create(folder, with_pip=False)
+    others = "\n".join({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+    (site_of(folder) / "others.pth").write_text(others)
+    return folder / "bin" / "python"
+
+
+def site_of(folder: Path) -> Path:
+    (found,) = folder.glob("lib/python*/site-packages")
+    return found
+
+
+def environment_with_kcli(folder: Path) -> Path:
+    """What venv-pack would make, save that the dependencies are where they are."""
+    python_without_kcli(folder / "env")
+    copy_kcli(site_of(folder / "env"))
+    with tarfile.open(folder / "env.tar.gz", "w:gz", compresslevel=1) as archive:
+        archive.add(folder / "env", ".")
+    return folder / "env.tar.gz"
+
+
+def package_of_kcli(folder: Path) -> Path:
+    """The package alone, its compiled core with it."""
+    copy_kcli(folder / "package")
+    return Path(shutil.make_archive(str(folder / "kcli"), "zip", folder / "package"))
+
+
+def copy_kcli(target: Path) -> None:
+    shutil.copytree(KCLI_FOLDER, target / "kcli", ignore=shutil.ignore_patterns("__pycache__", "*.pyx", "*.c"))
+
+
+@pytest.mark.timeout(600)
+def test_workers_without_kcli_are_sent_it(samples: Path, tmp_path: Path) -> None:
+    """Both ways of docs/pipeline.md; and without either it is one line that says so."""
+    need_java()
+    bare = python_without_kcli(tmp_path / "bare")
+    surroundings = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONPATH"}
+    asked = subprocess.run([bare, "-c", "import pyarrow, kcli"], env=surroundings, cwd=tmp_path, capture_output=True)
+    if asked.returncode == 0:
+        pytest.skip("kcli is installed here as a copy: no Python without it can be made")
+    assert b"No module named 'kcli'" in asked.stderr
+    name = samples / "java44-txn.pcap"
+    package, whole = package_of_kcli(tmp_path), environment_with_kcli(tmp_path)
+    with cluster(tmp_path / "cluster", 1, surroundings) as (url, _):
+
+        def run(output: Path, python: str, *confs: str) -> tuple[int, str]:
+            words = [*KCLI, "pipeline", "run", "--input", str(name), "--output", str(output), "--master", url]
+            for conf in ("spark.executor.memory=600m", *confs):
+                words += ["--conf", conf]
+            done = subprocess.run(
+                words, env={**ENVIRONMENT, "PYSPARK_PYTHON": python}, stderr=subprocess.PIPE, text=True, check=False
+            )
+            return done.returncode, done.stderr
+
+        code, said = run(tmp_path / "none", str(bare))
+        assert (code, said.count("\n")) == (2, 1), said
+        assert said.startswith("kcli: the workers' Python has no kcli")
+        assert_run(tmp_path / "one", name, run(tmp_path / "one", "./env/bin/python", f"spark.archives={whole}#env"))
+        confs = (f"spark.archives={package}#kcli", "spark.executorEnv.PYTHONPATH=kcli")
+        assert_run(tmp_path / "two", name, run(tmp_path / "two", str(bare), *confs))
+
+
+def assert_run(output: Path, name: Path, ended: tuple[int, str]) -> None:
+    assert ended[0] == 0, ended[1]
+    assert_decoded(output, [name])
+    assert rows_of(output, "clients")
