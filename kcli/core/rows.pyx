@@ -52,11 +52,12 @@ cdef extern from *:
     }
     /* The next topic id that stands without a name; NULL: there is none. */
     static const char *kc_find_unnamed(const char *p, const char *end) {
-        static const char before[] = "\\"topicId\\":\\"", after[] = "\\",\\"_topicName\\"";
-        while ((p = (const char *)memmem(p, (size_t)(end - p), before, 11))) {
-            p += 11;
-            if (end - p < 23) return NULL;
-            if (end - p < 36 || memcmp(p + 22, after, 14)) return p;
+        for (p += 6; end - p > 27; p++) {
+            p = (const char *)memchr(p, 'I', (size_t)(end - p - 27));
+            if (p == NULL) return NULL;
+            if (memcmp(p - 6, "\\"topicId\\":\\"", 11)) continue;
+            p += 5;
+            if (end - p < 36 || memcmp(p + 22, "\\",\\"_topicName\\"", 14)) return p;
         }
         return NULL;
     }
@@ -93,6 +94,7 @@ cdef class ExchangeRows(Sink):
     cdef Texts links, clients, unnamed, heards
     cdef int64_t* voices
     cdef size_t voice_room
+    cdef uint32_t last_link
     cdef object owner
     cdef public Streams engine             # whose clock tells when an exchange came out
     cdef bint[KEYS] told
@@ -294,7 +296,10 @@ cdef class ExchangeRows(Sink):
 
     cdef uint32_t link(self, const char* text, size_t size) except 0:
         cdef size_t before = self.links.count
-        cdef uint32_t number = text_number(&self.links, <const uint8_t*>text, size, 0)
+        cdef uint32_t number = self.last_link
+        if number and self.links.texts[number - 1].size == size and memcmp(self.links.texts[number - 1].data, text, size) == 0:
+            return number
+        self.last_link = number = text_number(&self.links, <const uint8_t*>text, size, 0)
         cdef int64_t* grown
         if number == 0:
             raise MemoryError
@@ -379,6 +384,7 @@ cdef class ExchangeRows(Sink):
             parts.forget()
             texts_free(&self.links)
             texts_free(&self.clients)
+            self.last_link = 0
             self.link_texts, self.client_texts, self.topic_texts = [], [], []
         return made
 

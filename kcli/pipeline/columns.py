@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy
@@ -135,11 +135,17 @@ def errors(count: int, found: list[tuple[int, list[int]]]) -> Any:
     """The names of each row's codes, each once."""
     import pyarrow
 
-    names = [[error_name(code) for code in dict.fromkeys(codes)] for _, codes in found]
+    names = [names_of(tuple(codes)) for _, codes in found]
     sizes = numpy.zeros(count + 1, numpy.int32)
     sizes[[row + 1 for row, _ in found]] = [len(each) for each in names]
     values = pyarrow.array([name for each in names for name in each], pyarrow.string())
     return pyarrow.ListArray.from_arrays(pyarrow.array(numpy.cumsum(sizes, dtype=numpy.int32)), values)
+
+
+@lru_cache(1 << 12)
+def names_of(codes: tuple[int, ...]) -> list[str]:
+    """Each once."""
+    return [error_name(code) for code in dict.fromkeys(codes)]
 
 
 class Uses:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import shutil
 import tempfile
@@ -219,6 +220,8 @@ def decode(
             source.engine.choose(without, False)
         made = run_share(share, source, end_ns, names, carried, clock, passing)
     made.files, made.passing = writer.close(), passing.close()
+    if not gc.get_freeze_count():
+        gc.freeze()  # by now all modules are loaded: no need to look through them again and again
     return made
 
 
