@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.clock import parse_instant
@@ -12,7 +11,7 @@ from kcli.errors import InputError, UsageError
 from kcli.grammar.codec import TRAILING
 from kcli.sessions.draft_trace import INCREMENTAL_FETCH, is_full, read_full, read_incremental
 from kcli.sessions.ledger import Ledger
-from kcli.sessions.trace import FETCH, FetchExchange
+from kcli.sessions.trace import FETCH, FetchExchange, require_types
 
 if TYPE_CHECKING:
     from kcli.capture.events import Event, Exchange
@@ -141,18 +140,6 @@ def filled(
 def understood(body: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """A body; None for one of a version that nobody knows, all of which is "_trailing"."""
     return None if body is not None and body.keys() == {TRAILING} else body
-
-
-def require_types(x: FetchExchange) -> None:
-    """TypeError where a line of JSON has something else than the numbers and names that the ledger counts on."""
-    head = (x.version, x.correlation_id, x.session_id, x.session_epoch, x.max_bytes, x.isolation, x.replica_id)
-    tail = (x.error, x.granted, x.throttle_ms, x.request_bytes, x.response_bytes)
-    keys = [*(key for key, _ in x.asked), *x.forgotten, *(key for key, _ in x.told)]
-    values = chain.from_iterable(values for _, values in chain(x.asked, x.told))
-    for stray in set(map(type, chain(head, tail, values, (index for _, index in keys)))) - {int, bool}:
-        raise TypeError(f"a {stray.__name__} where a number is expected")
-    for stray in {type(x.client_id), *(type(topic) for topic, _ in keys)} - {str}:
-        raise TypeError(f"a {stray.__name__} where a name is expected")
 
 
 def times(row: Mapping[str, Any]) -> tuple[int, int | None]:

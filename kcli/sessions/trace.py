@@ -7,9 +7,21 @@ request log prints it: they differ only in how they say the size of records.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
-__all__ = ["FETCH", "SESSIONS_SINCE", "TOPIC_IDS_SINCE", "Asked", "FetchExchange", "Key", "Told", "keys_of", "topic_of"]
+__all__ = [
+    "FETCH",
+    "SESSIONS_SINCE",
+    "TOPIC_IDS_SINCE",
+    "Asked",
+    "FetchExchange",
+    "Key",
+    "Told",
+    "keys_of",
+    "require_types",
+    "topic_of",
+]
 
 FETCH = 1
 SESSIONS_SINCE = 7
@@ -109,6 +121,18 @@ class FetchExchange:
         if answered:
             self.throttle_ms, self.error, self.granted, self.told = tells
         return self
+
+
+def require_types(x: FetchExchange) -> None:
+    """TypeError where a line of JSON has something else than the numbers and names that everybody counts on."""
+    head = (x.version, x.correlation_id, x.session_id, x.session_epoch, x.max_bytes, x.isolation, x.replica_id)
+    tail = (x.error, x.granted, x.throttle_ms, x.request_bytes, x.response_bytes)
+    keys = [*(key for key, _ in x.asked), *x.forgotten, *(key for key, _ in x.told)]
+    values = chain.from_iterable(values for _, values in chain(x.asked, x.told))
+    for stray in set(map(type, chain(head, tail, values, (index for _, index in keys)))) - {int, bool}:
+        raise TypeError(f"a {stray.__name__} where a number is expected")
+    for stray in {type(x.client_id), *(type(topic) for topic, _ in keys)} - {str}:
+        raise TypeError(f"a {stray.__name__} where a name is expected")
 
 
 def topic_of(topic: Mapping[str, Any]) -> str:

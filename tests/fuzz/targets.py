@@ -14,6 +14,7 @@ from kcli.grammar.codec import MessageCodec
 from tests import messages as made
 from tests.fuzz.commands import COMMANDS, command
 from tests.fuzz.damage import damaged
+from tests.fuzz.lines import LINES, lines
 
 __all__ = ["TARGETS", "Target"]
 
@@ -77,4 +78,5 @@ TARGETS = [
     Target("message", message),
     Target("request", request),
     *(Target(name, command(name)) for name in COMMANDS),
+    *(Target(name, lines(name)) for name in LINES),
 ]

@@ -10,7 +10,7 @@ from kcli.capture.events import Exchange
 from kcli.client.replay.names import TOPIC_LISTS, TopicNames
 from kcli.client.replay.plan import Captured
 from kcli.errors import InputError, UsageError
-from kcli.sessions.trace import FETCH
+from kcli.sessions.trace import FETCH, require_types
 
 __all__ = ["fetch_of_exchange", "fetch_of_row"]
 
@@ -32,7 +32,7 @@ def fetch_of_row(row: Mapping[str, Any], names: TopicNames) -> Captured | None:
     """The same for a line of `decode pcap --format jsonl`; InputError when it is none."""
     try:
         return None if "event" in row else read_row(row, names)
-    except (KeyError, TypeError, ValueError, AttributeError, UsageError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, UsageError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise InputError(f"no exchange as `kcli decode pcap --format jsonl` prints it: {reason}") from None
 
@@ -48,7 +48,11 @@ def read_row(row: Mapping[str, Any], names: TopicNames) -> Captured | None:
     connection = row["connection"]
     made = Captured(server_of(connection), connection, header, ns, answered)
     made.request_bytes, made.response_bytes = row.get("requestBytes") or 0, row.get("responseBytes") or 0
-    return made.read(request, response)
+    made.read(request, response)
+    require_types(made)
+    for stray in {type(made.max_wait_ms), type(made.min_bytes)} - {int}:
+        raise TypeError(f"a {stray.__name__} where a number is expected")
+    return made
 
 
 def server_of(connection: str) -> str:
