@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import resource
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from kcli.broker import embedded
 from tests.broker.processes import served
-from tests.real.jvm import run_java
+from tests.real.jvm import java
 from tests.real.maven import compiled, jars
 
 PARTITIONS, RECORDS, VALUE = 250, 250_000, b"v" * 1000
@@ -19,8 +20,10 @@ LIMIT = 200 << 20
 def old_java(*arguments: str, **settings: str) -> tuple[int, str]:
     path = jars("kafka-clients", "0.10.2.2")
     options = [f"{name.replace('_', '.')}={value}" for name, value in settings.items()]
-    done = run_java([compiled("JavaClient.java", path), *path], "JavaClient", *arguments, *options, timeout=120)
-    return done.returncode, (done.stdout + done.stderr).decode()
+    # The client has to hold a response of 250 MB, and its records.
+    command = java([compiled("JavaClient.java", path), *path], "JavaClient", *arguments, *options, heap="2g")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return done.returncode, done.stdout + done.stderr
 
 
 def test_250_partitions_in_one_fetch_under_200_megabytes() -> None:
