@@ -141,6 +141,8 @@ def find_response(stream: Stream, waiting: Iterable[tuple[int, int, int]], bodie
     """Where in the buffer an answer to one of these (correlation id, api key, version) begins; the first of them."""
     data = stream.buffer
     asked = {correlation_id: (key, version) for correlation_id, key, version in waiting}
+    if answers(data, 0, asked, bodies):
+        return 0  # none can begin before it: no need to look for others
     for correlation_id in asked:
         needle = correlation_id.to_bytes(4, "big", signed=True)
         at = data.find(needle, stream.tried.get(correlation_id, PREFIX))
@@ -150,14 +152,23 @@ def find_response(stream: Stream, waiting: Iterable[tuple[int, int, int]], bodie
             at = data.find(needle, at + 1)
         stream.tried[correlation_id] = max(PREFIX, len(data) - 3)
     for at in list(stream.candidates):
-        end = at + PREFIX + int.from_bytes(data[at : at + PREFIX], "big")
-        if end <= len(data):
-            body = bytes(data[at + PREFIX : end])
-            known = asked.get(int.from_bytes(body[:4], "big", signed=True))
-            if known is not None and bodies.response_fits(body, *known):
-                return at
+        verdict = answers(data, at, asked, bodies)
+        if verdict:
+            return at
+        if verdict is False:
             stream.candidates.remove(at)
     return None
+
+
+def answers(data: bytearray, at: int, asked: dict[int, tuple[int, int]], bodies: Bodies) -> bool | None:
+    """Whether the frame here answers one of these (api key, version) by correlation id; None: it is not whole yet."""
+    size = int.from_bytes(data[at : at + PREFIX], "big", signed=True)
+    if not 4 <= size < LARGEST_FOUND:
+        return False
+    if at + PREFIX + size > len(data):
+        return None
+    known = asked.get(int.from_bytes(data[at + PREFIX : at + 2 * PREFIX], "big", signed=True))
+    return known is not None and bodies.response_fits(bytes(data[at + PREFIX : at + PREFIX + size]), *known)
 
 
 def acks_of(frame: bytes) -> int | None:
