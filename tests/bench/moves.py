@@ -6,13 +6,13 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kcli.client.cluster import Client
 
-__all__ = ["make_topic", "move_leaders", "replicas", "waits_in"]
+__all__ = ["make_topic", "move_leaders", "replicas", "waits_in", "waits_of"]
 
 ALTER_REASSIGNMENTS, ELECT_LEADERS, CREATE_TOPICS = 45, 43, 19
 NODES = (1, 2, 3)
@@ -53,14 +53,18 @@ class Step(NamedTuple):
 
 
 def waits_in(capture: Path) -> list[float]:
-    """For each partition that a leader refused: ms from that answer, when nothing else of the partition was under way
-    any more, to the first request that takes it to another broker. Rising."""
+    """What each partition that a leader refused waited for, in ms, in a capture of a producer; rising."""
+    return waits_of(sorted(steps(capture), key=lambda each: each.at))
+
+
+def waits_of(ordered: Iterable[Step]) -> list[float]:
+    """From a refusal, once nothing else of the partition was under way any more, to the first request that takes it to
+    another broker."""
     refused: dict[int, str] = {}
     since: dict[int, float] = {}
     under_way: dict[int, int] = defaultdict(int)
     waits = []
-    for step in sorted(steps(capture)):
-        at, broker, partition, code = step
+    for at, broker, partition, code in ordered:
         if code is None:
             under_way[partition] += 1
             if partition in since and broker != refused[partition]:
