@@ -6,6 +6,7 @@ good, no epoch counts, a set of partitions that changes takes a full fetch, and 
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from kcli.sessions import checks
@@ -18,17 +19,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Drafts"]
 
+REMEMBERED = 512
 # A server, and whose uuid counts there: a follower's replica id, a consumer's client id.
 Fetcher = tuple[str, int | str]
 
 
 class Drafts:
-    """latest: the uuid that each fetcher's last full fetch brought; lost: sessions with a fetch that had no answer."""
+    """latest: the uuid that each fetcher's last full fetch brought; lost: sessions with a fetch that had no answer;
+    full: of each session that a full fetch has ended, that fetch's connection, and when it was answered."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self.latest: dict[Fetcher, int] = {}
         self.lost: set[tuple[str, int]] = set()
+        self.full: OrderedDict[tuple[str, int], tuple[str, int | None]] = OrderedDict()
 
     def feed(self, x: FetchExchange) -> None:
         if x.session_epoch:
@@ -60,7 +64,10 @@ class Drafts:
         uuid = self.latest.pop(fetcher_of(x), NO_SESSION)
         session = self.ledger.sessions.get((x.server, uuid))
         if session is not None:
-            self._over(session, "replaced", x.ns, x)
+            self._over(session, "replaced", x.response_ns or x.ns, x)
+            self.full[x.server, uuid] = x.connection, x.response_ns
+            if len(self.full) > REMEMBERED:
+                self.full.popitem(last=False)
 
     def _check_new(self, x: FetchExchange) -> None:
         key = (x.server, x.granted)
@@ -101,13 +108,26 @@ class Drafts:
             return session
         ended = self.ledger.ended.get(key)
         if ended is not None:
-            checks.closed_used(self.ledger, ended, x)
+            self._check_ended(ended, x)
             ended.count(x, full=False)
             return None
         # Older than the capture, or from a gap in it.
         self._end_latest(x)
         self.latest[fetcher_of(x)] = x.session_id
         return self.ledger.begin_unseen(x)
+
+    def _check_ended(self, ended: Watched, x: FetchExchange) -> None:
+        """A uuid that is not good any more. Until the full fetch was answered, the broker took the one before."""
+        connection, answered_ns = self.full.get((x.server, x.session_id), (x.connection, None))
+        if answered_ns is not None and x.ns < answered_ns:
+            return
+        if connection == x.connection or not ended.since_start:
+            checks.closed_used(self.ledger, ended, x)
+            return
+        text = f"a full fetch of the same fetcher, on {connection}, has made the uuid bad"
+        self.ledger.find(x, "session-shared", x.session_id, text)
+        if x.answered and not x.error:
+            self.ledger.find(x, "closed-session-answered", x.session_id, f"{text}; it is answered without an error")
 
     def _check_request(self, session: Watched, x: FetchExchange) -> None:
         ledger = self.ledger
