@@ -1,4 +1,4 @@
-"""Which partition a record goes to: by its key's hash as in Kafka, else by turns, batch by batch (KIP-480)."""
+"""Which partition a record goes to: by its key's hash as in Kafka, else by turns, batch by batch (KIP-480, KIP-794)."""
 
 from __future__ import annotations
 
@@ -25,16 +25,24 @@ def murmur2(data: bytes) -> int:
 
 
 class Partitioner:
-    """partitions: of the topic; the partition without a key stays until `turn` is called, when a batch is full."""
+    """partitions: of the topic. Without a key the partition stays until `stay` bytes went there, whatever batches they
+    were sent in, or until `turn` is called, when a batch is full."""
 
-    def __init__(self, partitions: int) -> None:
-        self.partitions = partitions
-        self.sticky = 0
+    def __init__(self, partitions: int, stay: int) -> None:
+        self.partitions, self.stay = partitions, stay
+        self.sticky = self.bytes = 0
 
     def choose(self, key: bytes | None) -> int:
         if key is None:
             return self.sticky
         return (murmur2(key) & 0x7FFFFFFF) % self.partitions
 
+    def given(self, size: int) -> None:
+        """The partition of the keyless got a record of so many bytes."""
+        self.bytes += size
+        if self.bytes >= self.stay:
+            self.turn()
+
     def turn(self) -> None:
+        self.bytes = 0
         self.sticky = (self.sticky + 1) % self.partitions

@@ -49,7 +49,7 @@ class Producer:
         self.acks = ACKS[config["acks"]]
         self.idempotent = is_idempotent(client)
         self.statistics = Statistics()
-        self.partitioner = Partitioner(1)
+        self.partitioner = Partitioner(1, config["batch.size"])
         in_flight = config["max.in.flight.requests.per.connection"]
         self.accumulator = Accumulator(
             config["batch.size"], config.seconds("linger.ms"), in_flight, idempotent=self.idempotent
@@ -69,7 +69,9 @@ class Producer:
 
     async def __aenter__(self) -> Self:
         await self.client.describe_topic(self.topic, create=True)
-        self.partitioner = Partitioner(self.client.metadata.topics[self.topic].partitions)
+        self.partitioner = Partitioner(
+            self.client.metadata.topics[self.topic].partitions, self.client.config["batch.size"]
+        )
         if self.idempotent:
             await self.client.retrying(self._init_producer_id)
         self._sender = asyncio.create_task(self._run())
@@ -108,8 +110,8 @@ class Producer:
         ns = time.perf_counter_ns()
         row = (time.time_ns() // 1_000_000, key, value, ())
         began, full = self.accumulator.append((self.topic, index), row, ns, self._loop.time())
-        if full and key is None and partition is None:
-            self.partitioner.turn()
+        if key is None and partition is None:
+            self.partitioner.turn() if full else self.partitioner.given(len(value or b""))
         if began or full:
             self._wake.set()
         if full:

@@ -19,7 +19,7 @@ def test_the_hash_is_kafkas(data: bytes, expected: int) -> None:
 
 
 def test_a_key_stays_where_it_is_and_the_keyless_take_turns() -> None:
-    partitioner = Partitioner(7)
+    partitioner = Partitioner(7, 1000)
     assert {partitioner.choose(b"foobar") for _ in range(5)} == {(-790332482 & 0x7FFFFFFF) % 7}
     seen = []
     for _ in range(8):
@@ -27,3 +27,12 @@ def test_a_key_stays_where_it_is_and_the_keyless_take_turns() -> None:
         seen.append(partitioner.choose(None))
         partitioner.turn()
     assert seen == [0, 1, 2, 3, 4, 5, 6, 0]
+
+
+def test_the_keyless_move_on_after_so_many_bytes_however_they_are_sent() -> None:
+    partitioner = Partitioner(3, 1000)
+    seen = []
+    for _ in range(9):
+        seen.append(partitioner.choose(None))
+        partitioner.given(400)
+    assert seen == [0, 0, 0, 1, 1, 1, 2, 2, 2]

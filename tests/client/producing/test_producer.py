@@ -73,6 +73,19 @@ def test_keyless_records_take_turns_by_batch() -> None:
     assert all(len(values) > 100 for values in cluster.values.values())
 
 
+def test_keyless_records_take_turns_when_each_is_a_batch_of_its_own() -> None:
+    """KIP-794: a slow producer fills no batch, and still writes to all partitions."""
+    cluster = Cluster("t", 3)
+
+    async def work(producer: Producer) -> None:
+        for number in range(30):
+            await producer.send(None, str(number).encode() * 60)
+            await producer.flush()
+
+    produce(cluster, work, batch_size="500", linger_ms="0")
+    assert all(len(values) > 5 for values in cluster.values.values())
+
+
 def test_without_idempotence() -> None:
     cluster = Cluster("t", 1)
     produce(cluster, numbers(100), enable_idempotence="false")
