@@ -51,6 +51,7 @@ def is_the_leader_s(cluster: Cluster, file: Path) -> bool:
 
 
 def test_the_latest_snapshot_of_a_quorum_from_any_of_its_nodes(quorum: Cluster, tmp_path: Path) -> None:
+    """KIP-630: `kcli snapshot fetch` from Kafka 4.4, asked at each controller and broker."""
     bootstraps = [quorum.address(node, "CONTROLLER") for node in quorum.node_ids] + [quorum.bootstrap]
     for number, bootstrap in enumerate(bootstraps):
         done = kcli("snapshot", "fetch", "--bootstrap", bootstrap, "-o", str(tmp_path / str(number)))
