@@ -70,6 +70,9 @@ def find_offset(source: Slice, offset: int) -> int | None:
 class FetchSend:
     """The answer for one partition: `size` is known at once, iterating gives exactly that many bytes.
 
+    The first batch has to be converted to know it. Of a fetch of many partitions all wait for the socket together, so
+    only a small one is kept till then; a long one (more than a chunk) is converted again when its turn comes.
+
     source: what `cut_slice` gave. UnsupportedCompressionError, DecodeError: the first batch can't be converted:
     there is nothing to send. DecodeError while iterating: a damaged batch behind the first.
     """
@@ -80,18 +83,27 @@ class FetchSend:
     chunk_bytes: int = CHUNK_BYTES
     tail: str = "kafka"
     size: int = field(init=False)
-    conversion: Conversion = field(init=False)
     first: bytes = field(init=False)
+    begin: int = field(init=False)
+    empty: bool = field(init=False)
 
     def __post_init__(self) -> None:
         if self.tail not in ("kafka", "kip"):
             raise UsageError(f"tail {self.tail!r}: kafka or kip expected")
-        self.conversion = Conversion(self.source, self.magic, max(self.first_offset, 0), self.chunk_bytes)
-        self.first = bytes(next(self.conversion.chunks(0), b""))
-        if self.first:
-            self.size = max(self.source.size, len(self.first))
+        conversion = self.convert_from(self.source.start)
+        first = next(conversion.chunks(0), b"")
+        self.empty = not first
+        if first:
+            self.size = max(self.source.size, len(first))
         else:
-            self.size = LEAST_OVERFLOW if self.conversion.position > self.source.start else 0
+            self.size = LEAST_OVERFLOW if conversion.position > self.source.start else 0
+        kept = len(first) <= self.chunk_bytes
+        self.first = bytes(first) if kept else b""
+        self.begin = conversion.position if kept else self.source.start
+
+    def convert_from(self, position: int) -> Conversion:
+        rest = Slice(self.source.read, position, self.source.start + self.source.size - position)
+        return Conversion(rest, self.magic, max(self.first_offset, 0), self.chunk_bytes)
 
     def __iter__(self) -> Iterator[bytes]:
         left = self.size
@@ -105,11 +117,12 @@ class FetchSend:
         yield from self.overflow(left)
 
     def parts(self) -> Iterator[bytes | memoryview]:
-        if not self.first:
+        if self.empty:
             return
-        yield self.first
+        conversion = self.convert_from(self.begin)
+        yield self.first or next(conversion.chunks(0))
         try:
-            yield from self.conversion.chunks()
+            yield from conversion.chunks()
         except UnsupportedCompressionError:
             return
 

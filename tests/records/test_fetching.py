@@ -107,6 +107,24 @@ def test_nothing_but_the_first_batch_is_read_before_it_is_sent() -> None:
     assert reached == len(data)
 
 
+def test_what_waits_for_the_socket_holds_no_more_than_a_chunk() -> None:
+    """KIP-283: memory does not follow the response: 100 partitions whose first batches have 1 MB each."""
+    import tracemalloc
+
+    from kcli.records.builder import build_batch
+
+    data = build_batch([(0, None, b"x" * 1000, ())] * 1000) + build_batch([(0, None, b"y", ())], 1000)
+    tracemalloc.start()
+    try:
+        waiting = [FetchSend(Slice.of(data), 1) for _ in range(100)]
+        assert tracemalloc.get_traced_memory()[0] < 2 << 20
+    finally:
+        tracemalloc.stop()
+    plain = b"".join(down_convert(data, 1))
+    for made in (waiting[0], waiting[0], waiting[-1]):
+        assert b"".join(made) == plain[: made.size]
+
+
 def test_the_first_batch_fits_even_when_it_grows() -> None:
     """KIP-283: S_pre is the larger of the size before and of the first batch converted, so a consumer gets on."""
     from kcli.records.builder import build_batch
