@@ -30,6 +30,7 @@ __all__ = ["Options", "Summary", "run_files", "run_pipeline"]
 
 SHARE_BYTES = 256 << 20  # of packets that one task decodes
 TASK_BYTES = 16 << 20  # of a file, or of one connection's packets, at least, that are worth a task of their own
+FEW = 16  # windows that are placed without the help of others
 SMALL = 4 << 20  # bytes of captures below which one task is enough
 NAMED = ("exchanges", "fetch_partitions", "record_batches", "down_conversions", "remote_fetches")
 
@@ -194,7 +195,7 @@ class Work:
 
     def task_bytes(self, size: int, most: int) -> int:
         """Of `size` bytes how many are for one task, where tasks can be of any size."""
-        return TASK_BYTES if size <= TASK_BYTES else max(TASK_BYTES, min(most, size // (4 * self.cores)))
+        return TASK_BYTES if size <= TASK_BYTES else max(TASK_BYTES, min(most, -(-size // (2 * self.cores))))
 
     @property
     def cores(self) -> int:
@@ -205,8 +206,10 @@ class Work:
         first = find(aimed[0], None, options) if len(aimed) > 1 else None
         if first is None:
             return []
-        found = self.hand_out("cutting a big connection", aimed[1:], partial(find, first=first, options=options))
-        return place(heavy, first, found)
+        work = partial(find, first=first, options=options)
+        if len(aimed) <= FEW:  # a few packets of each are enough: that is less than handing them out
+            return place(heavy, first, [work(window) for window in aimed[1:]])
+        return place(heavy, first, self.hand_out("cutting a big connection", aimed[1:], work))
 
     def join(self, windows: Sequence[Window], made: list[Decoded], options: dict[str, Any]) -> list[Decoded]:
         """Decode again what did not begin as the window before it ended."""
@@ -242,7 +245,9 @@ class Work:
         files = [(self.uri(where["path"]), where["table"]) for where in self.entry.files if where["path"] in missing]
         known = {topic: self.known[topic] for each in decoded for topic in each.unnamed & self.known.keys()}
         tasks = [task for task in files if task[1] in NAMED]
-        self.hand_out("naming topics", tasks, partial(rename, known))
+        count = 2 * self.cores if len(tasks) > 1 else 1
+        groups = [group for number in range(count) if (group := tasks[number::count])]
+        self.hand_out("naming topics", groups, partial(rename, known))
 
     def uri(self, path: str) -> str:
         return (Place(self.folder) / path).uri
@@ -287,8 +292,9 @@ class Work:
         self.entry.add(ends.close(), passing=True)
 
 
-def rename(known: dict[str, tuple[str, int]], task: tuple[str, str]) -> None:
-    name_topics(*task, known)
+def rename(known: dict[str, tuple[str, int]], files: Sequence[tuple[str, str]]) -> None:
+    for uri, table in files:
+        name_topics(uri, table, known)
 
 
 def lineage_rows(run: int, scattered: Sequence[Scattered], decoded: Sequence[Decoded]) -> list[tuple[Any, ...]]:

@@ -43,6 +43,7 @@ def run_here(monkeypatch: pytest.MonkeyPatch, inputs: Sequence[Path], output: Pa
     """A run in this process; the tables that only Spark makes are left out."""
     monkeypatch.setattr(run, "hand_out", in_process)
     monkeypatch.setattr(run.Work, "derive", lambda self: None)
+    monkeypatch.setattr(run.Work, "cores", 2)
     return run.run_pipeline(None, [str(path) for path in inputs], run.Options(str(output), **options))  # type: ignore[arg-type]
 
 

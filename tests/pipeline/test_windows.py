@@ -164,7 +164,7 @@ def test_windows_are_tasks_of_spark(spark: Any, output: Path) -> None:
     told: list[tuple[str, int]] = []
     options = run.Options(str(output), shares=8, window_bytes=8_000)
     run.run_pipeline(spark, [str(name)], options, lambda what, done, total: told.append((what, total)))
-    assert {"cutting a big connection", "decoding"} <= {what for what, _ in told}
+    assert "decoding again" not in {what for what, _ in told}
     assert max(total for what, total in told if what == "decoding") > 8
     assert_decoded(output, [name])
     assert unaccounted(output) == 0
