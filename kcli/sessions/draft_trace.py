@@ -11,11 +11,31 @@ from typing import Any
 
 from kcli.sessions.trace import FetchExchange
 
-__all__ = ["DIALECT", "FULL_VERSION", "INCREMENTAL_FETCH", "is_full", "plain_response", "read_full", "read_incremental"]
+__all__ = [
+    "DIALECT",
+    "FULL_VERSION",
+    "INCREMENTAL_FETCH",
+    "is_full",
+    "plain_response",
+    "read_fetch",
+    "read_full",
+    "read_incremental",
+]
 
 DIALECT = "kip-227-draft"
 INCREMENTAL_FETCH = 30227
 FULL_VERSION = 7
+
+
+def read_fetch(
+    x: FetchExchange, api_key: int, request: Mapping[str, Any], response: Mapping[str, Any] | None
+) -> FetchExchange:
+    """Fill in the columns of a Fetch of Apache's, or of either kind of the draft's."""
+    if api_key == INCREMENTAL_FETCH:
+        return read_incremental(x, request, response)
+    if is_full(x.version, request):
+        return read_full(x, request, response)
+    return x.read(request, response)
 
 
 def is_full(version: int, request: Mapping[str, Any]) -> bool:
@@ -34,7 +54,8 @@ def read_full(x: FetchExchange, request: Mapping[str, Any], response: Mapping[st
 def read_incremental(x: FetchExchange, request: Mapping[str, Any], response: Mapping[str, Any] | None) -> FetchExchange:
     answer = None if response is None else {**plain_response(response), "sessionId": response["uuid"]}
     x.version = FULL_VERSION
-    x.read({**request, "sessionId": request["uuid"], "sessionEpoch": 1, "topics": plain_topics(request)}, answer)
+    asks = {"sessionId": request["uuid"], "sessionEpoch": 1, "maxWaitMs": request["maxWaitTime"]}
+    x.read({**request, **asks, "topics": plain_topics(request)}, answer)
     x.draft = True
     return x
 

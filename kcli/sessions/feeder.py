@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.capture.clock import parse_instant
 from kcli.errors import InputError, UsageError
 from kcli.grammar.codec import TRAILING
-from kcli.sessions.draft_trace import INCREMENTAL_FETCH, is_full, read_full, read_incremental
+from kcli.sessions.draft_trace import INCREMENTAL_FETCH, read_fetch
 from kcli.sessions.ledger import Ledger
 from kcli.sessions.trace import FETCH, FetchExchange, require_types
 
@@ -63,7 +63,7 @@ class Feeder:
             self.skipped += 1
             self.ledger.blur(item.connection, item.request_ns)
             return
-        self.ledger.feed(filled(self._exchange_of(item, header), item.api_key, request, response))
+        self.ledger.feed(read_fetch(self._exchange_of(item, header), item.api_key, request, response))
 
     def _exchange_of(self, item: Exchange, header: Mapping[str, Any]) -> FetchExchange:
         x = FetchExchange(item.link.server, item.connection, header, item.request_ns, item.response_ns)
@@ -110,7 +110,7 @@ class Feeder:
         x = FetchExchange(server, connection, header, ns, response_ns)
         x.request_bytes = row.get("requestBytes") or 0
         x.response_bytes = row.get("responseBytes") or 0
-        require_types(filled(x, key, request, response))
+        require_types(read_fetch(x, key, request, response))
         self._learn_names(request, response)
         self.ledger.feed(x)
 
@@ -124,17 +124,6 @@ class Feeder:
         if kind not in HARMLESS:
             ends = ENDS.match(connection or "")
             self.ledger.blur(ends[0] if ends else None, ns)
-
-
-def filled(
-    x: FetchExchange, api_key: int, request: Mapping[str, Any], response: Mapping[str, Any] | None
-) -> FetchExchange:
-    """The columns of a Fetch, or of the draft's two kinds."""
-    if api_key == INCREMENTAL_FETCH:
-        return read_incremental(x, request, response)
-    if is_full(x.version, request):
-        return read_full(x, request, response)
-    return x.read(request, response)
 
 
 def understood(body: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

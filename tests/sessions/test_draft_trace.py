@@ -25,7 +25,13 @@ def test_a_full_fetch() -> None:
 
 def test_an_incremental_fetch_writes_partitions_as_digits() -> None:
     asked = {"partitionId": "12", "fetchOffset": 7, "startOffset": 3, "maxBytes": 99}
-    request = {"uuid": 8, "replicaId": 4, "isolationLevel": 1, "topics": [{"topicName": "t", "partitions": [asked]}]}
+    request = {
+        "uuid": 8,
+        "replicaId": 4,
+        "isolationLevel": 1,
+        "maxWaitTime": 9,
+        "topics": [{"topicName": "t", "partitions": [asked]}],
+    }
     header = {"partitionId": 12, "errorCode": 1, "highWatermark": 9, "lastStableOffset": 8, "logStartOffset": 1}
     topics = [{"topicName": "t", "partitions": [{"header": header, "recordsSizeInBytes": 70}]}]
     response = {"throttleTimeMs": 4, "errorCode": 0, "uuid": 8, "topics": topics}

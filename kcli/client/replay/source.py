@@ -10,14 +10,17 @@ from kcli.capture.events import Exchange
 from kcli.client.replay.names import TOPIC_LISTS, TopicNames
 from kcli.client.replay.plan import Captured
 from kcli.errors import InputError, UsageError
+from kcli.sessions.draft_trace import INCREMENTAL_FETCH, read_fetch
 from kcli.sessions.trace import FETCH, require_types
 
 __all__ = ["fetch_of_exchange", "fetch_of_row"]
 
+FETCHES = (FETCH, INCREMENTAL_FETCH)
+
 
 def fetch_of_exchange(item: Exchange, names: TopicNames) -> Captured | None:
     """The fetch that an exchange is, None for any other; `names` learns what it says of topics."""
-    if item.api_key != FETCH:
+    if item.api_key not in FETCHES:
         if item.api_key in TOPIC_LISTS:
             names.learn(item.api_key, item.request, item.response)
         return None
@@ -25,7 +28,8 @@ def fetch_of_exchange(item: Exchange, names: TopicNames) -> Captured | None:
         return None
     made = Captured(item.link.server, item.connection, item.header, item.request_ns, item.response_ns)
     made.request_bytes, made.response_bytes = item.request_bytes, item.response_bytes or 0
-    return made.read(item.request, item.response)
+    read_fetch(made, item.api_key, item.request, item.response)
+    return made
 
 
 def fetch_of_row(row: Mapping[str, Any], names: TopicNames) -> Captured | None:
@@ -40,7 +44,7 @@ def fetch_of_row(row: Mapping[str, Any], names: TopicNames) -> Captured | None:
 def read_row(row: Mapping[str, Any], names: TopicNames) -> Captured | None:
     header, request, response = row["requestHeader"], row["request"], row["response"]
     names.learn(header["requestApiKey"], request, response)
-    if header["requestApiKey"] != FETCH or request is None:
+    if header["requestApiKey"] not in FETCHES or request is None:
         return None
     ns = parse_instant(row["timestamp"])
     latency = row.get("latencyMs")
@@ -48,7 +52,7 @@ def read_row(row: Mapping[str, Any], names: TopicNames) -> Captured | None:
     connection = row["connection"]
     made = Captured(server_of(connection), connection, header, ns, answered)
     made.request_bytes, made.response_bytes = row.get("requestBytes") or 0, row.get("responseBytes") or 0
-    made.read(request, response)
+    read_fetch(made, header["requestApiKey"], request, response)
     require_types(made)
     for stray in {type(made.max_wait_ms), type(made.min_bytes)} - {int}:
         raise TypeError(f"a {stray.__name__} where a number is expected")

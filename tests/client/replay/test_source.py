@@ -5,9 +5,11 @@ import pytest
 
 from kcli.capture.exchanges import Exchange, read
 from kcli.client.replay.names import TopicNames
+from kcli.client.replay.plan import make_plan
 from kcli.client.replay.source import fetch_of_exchange, fetch_of_row
 from kcli.errors import InputError
 from kcli.jsontext import loads
+from tests.sessions.test_draft_ledger import rows as draft_rows
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 
@@ -76,3 +78,15 @@ def test_a_capture_and_its_lines_say_the_same() -> None:
         assert abs(one.ns - other.ns) < 1000
     topics = {topic for fetch in fetches for (topic, _), _ in fetch.asked}
     assert {names.names[topic] for topic in topics} == {others.names[topic] for topic in topics} == {"pay-in"}
+
+
+def test_fetches_of_the_draft_are_sessions_too() -> None:
+    """Full fetches with a uuid and incremental ones, as a plan that any broker can be asked to follow."""
+    made = [fetch for row in draft_rows() if (fetch := fetch_of_row(row, TopicNames())) is not None]
+    plan = make_plan(made)
+    assert (plan.fetches, len(plan.fetchers)) == (36, 4)
+    kinds = [step.is_full for step in plan.fetchers[0].steps]
+    assert (kinds.count(True), kinds.count(False)) == (2, 9)
+    assert {step.captured.version for step in plan.fetchers[0].steps} == {7}
+    assert made[1].max_wait_ms == 50
+    assert made[1].session_id == made[0].granted != 0
