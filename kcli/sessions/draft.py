@@ -22,14 +22,13 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from kcli.sessions.draft_trace import UUID_MISMATCH
 from kcli.sessions.rules import RULES, Rules, Told
 from kcli.sessions.values import Partition, Position, Result
 
 __all__ = ["NO_UUID", "UUID_MISMATCH", "DraftBroker", "DraftClient", "DraftRequest", "DraftResponse", "new_uuid"]
 
 NO_UUID = 0
-# The draft names no number for its error: the dialect kip-227-draft has one outside Kafka's.
-UUID_MISMATCH = 30227
 
 
 @dataclass(slots=True, frozen=True)

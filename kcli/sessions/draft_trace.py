@@ -15,6 +15,7 @@ __all__ = [
     "DIALECT",
     "FULL_VERSION",
     "INCREMENTAL_FETCH",
+    "UUID_MISMATCH",
     "is_full",
     "plain_response",
     "read_fetch",
@@ -25,6 +26,8 @@ __all__ = [
 DIALECT = "kip-227-draft"
 INCREMENTAL_FETCH = 30227
 FULL_VERSION = 7
+# The draft names no number for its error: the dialect has one outside Kafka's.
+UUID_MISMATCH = 30227
 
 
 def read_fetch(

@@ -7,7 +7,7 @@ from typing import Any
 
 from kcli.capture.clock import instant
 from kcli.schemas import errors
-from kcli.sessions.draft import UUID_MISMATCH
+from kcli.sessions.draft_trace import UUID_MISMATCH
 from kcli.sessions.findings import name_of
 from kcli.sessions.ledger import Loose
 from kcli.sessions.watched import Tally, Watched
