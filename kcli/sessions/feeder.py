@@ -16,7 +16,7 @@ from kcli.sessions.trace import FETCH, FetchExchange, require_types
 if TYPE_CHECKING:
     from kcli.capture.events import Event, Exchange
 
-__all__ = ["Feeder"]
+__all__ = ["Feeder", "understood"]
 
 HEARD = (2, 3, 9)  # ListOffsets, Metadata, OffsetFetch: they tell of offsets and names
 ENDS = re.compile(r"^(.+?:\d+)-(.+?:\d+)")

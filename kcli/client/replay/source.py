@@ -11,6 +11,7 @@ from kcli.client.replay.names import TOPIC_LISTS, TopicNames
 from kcli.client.replay.plan import Captured
 from kcli.errors import InputError, UsageError
 from kcli.sessions.draft_trace import INCREMENTAL_FETCH, read_fetch
+from kcli.sessions.feeder import understood
 from kcli.sessions.trace import FETCH, require_types
 
 __all__ = ["fetch_of_exchange", "fetch_of_row"]
@@ -24,11 +25,12 @@ def fetch_of_exchange(item: Exchange, names: TopicNames) -> Captured | None:
         if item.api_key in TOPIC_LISTS:
             names.learn(item.api_key, item.request, item.response)
         return None
-    if item.request is None:
+    request, response = understood(item.request), understood(item.response)
+    if request is None or (response is None and item.response_frame is not None):
         return None
     made = Captured(item.link.server, item.connection, item.header, item.request_ns, item.response_ns)
     made.request_bytes, made.response_bytes = item.request_bytes, item.response_bytes or 0
-    read_fetch(made, item.api_key, item.request, item.response)
+    read_fetch(made, item.api_key, request, response)
     return made
 
 
@@ -44,7 +46,8 @@ def fetch_of_row(row: Mapping[str, Any], names: TopicNames) -> Captured | None:
 def read_row(row: Mapping[str, Any], names: TopicNames) -> Captured | None:
     header, request, response = row["requestHeader"], row["request"], row["response"]
     names.learn(header["requestApiKey"], request, response)
-    if header["requestApiKey"] not in FETCHES or request is None:
+    request, answer = understood(request), understood(response)
+    if header["requestApiKey"] not in FETCHES or request is None or (answer is None and response is not None):
         return None
     ns = parse_instant(row["timestamp"])
     latency = row.get("latencyMs")
@@ -52,7 +55,7 @@ def read_row(row: Mapping[str, Any], names: TopicNames) -> Captured | None:
     connection = row["connection"]
     made = Captured(server_of(connection), connection, header, ns, answered)
     made.request_bytes, made.response_bytes = row.get("requestBytes") or 0, row.get("responseBytes") or 0
-    read_fetch(made, header["requestApiKey"], request, response)
+    read_fetch(made, header["requestApiKey"], request, answer)
     require_types(made)
     for stray in {type(made.max_wait_ms), type(made.min_bytes)} - {int}:
         raise TypeError(f"a {stray.__name__} where a number is expected")

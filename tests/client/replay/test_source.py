@@ -9,6 +9,7 @@ from kcli.client.replay.plan import make_plan
 from kcli.client.replay.source import fetch_of_exchange, fetch_of_row
 from kcli.errors import InputError
 from kcli.jsontext import loads
+from tests.sessions.captured import DATA
 from tests.sessions.test_draft_ledger import rows as draft_rows
 
 SAMPLES = Path(__file__).parents[3] / "samples"
@@ -90,3 +91,14 @@ def test_fetches_of_the_draft_are_sessions_too() -> None:
     assert {step.captured.version for step in plan.fetchers[0].steps} == {7}
     assert made[1].max_wait_ms == 50
     assert made[1].session_id == made[0].granted != 0
+
+
+def test_a_version_that_nobody_knows_is_left_out() -> None:
+    """Its bytes are all that there is of it; so are those of the draft without its dialect."""
+    unread = {"_trailing": "AAAA"}
+    assert fetch_of_row(row(request=unread, response=unread), TopicNames()) is None
+    assert fetch_of_row(row(response=unread), TopicNames()) is None
+    assert fetch_of_row(row(30227, request=unread, response=unread), TopicNames()) is None
+    items = [item for item in read([str(DATA / "draft/one.pcap.gz")]) if isinstance(item, Exchange)]
+    assert any(item.api_key == 30227 for item in items)
+    assert [item for item in items if fetch_of_exchange(item, TopicNames()) is not None] == []
