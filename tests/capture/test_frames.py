@@ -119,3 +119,24 @@ def test_a_stream_moves_on() -> None:
     made.pass_damaged()
     assert (made.skip, made.damaged, bytes(made.buffer)) == (0, 3, b"f")
     assert made.frame_size() is None and stream(b"\0\0\0\5").frame_size() == 5
+
+
+def test_a_search_goes_on_where_it_stood() -> None:
+    """Bytes come a few at a time, old ones are given up: the answer is found where it is, by whoever began to wait."""
+    answer = metadata(77)[1]
+    other = metadata(5)[1]
+    data = random.Random(3).randbytes(300) + answer[:8] + bytes(20) + answer
+    made, given = Stream(False), 0
+    found = None
+    for at in range(0, len(data), 7):
+        made.buffer += data[at : at + 7]
+        waiting = [(5, 3, 12)] if at < 150 else [(5, 3, 12), (77, 3, 12)]
+        found = find_response(made, waiting, BODIES)
+        if found is None and at == 203:
+            given = len(made.take(200))
+            made.dropped(200)
+    assert found is not None
+    assert given + found == len(data) - len(answer)
+    made.unsync()
+    made.buffer[:] = other
+    assert find_response(made, [(5, 3, 12)], BODIES) == 0

@@ -131,3 +131,48 @@ def test_damaged_headers_reach_no_memory_outside(tmp_path: Path) -> None:
         wire = chat(2).client(struct.pack(">i", size) + bytes(6)).server(struct.pack(">i", size) + b"\0\0\0")
         lines, source = run(tmp_path, wire.close())
         assert len(lines) >= 2 and source.tally.unaccounted(source.engine) == 0
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_one_connection_alone_or_all_but_it(alone: bool, tmp_path: Path) -> None:
+    from kcli.core.capture import carry
+    from kcli.core.scatter import hash_of
+
+    wires = [chat(3), Wire(client=("10.0.0.7", 41000)).open().client(metadata(9)[0])]
+    path = tmp_path / "two.pcap"
+    path.write_bytes(pcap([packet for wire in wires for packet in wire.packets]))
+    source = Source([str(path)], text=True)
+    source.engine.choose(hash_of(ends_of(wires[0], tmp_path)), alone)
+    out = io.BytesIO()
+    source.lines(out.write)
+    exchanges = [line for line in out.getvalue().splitlines() if b'"event"' not in line]
+    assert len(exchanges) == (3 if alone else 1)
+    assert source.engine.packets == len(wires[0 if alone else 1].packets)
+    assert carry(source.engine) == []
+
+
+def ends_of(wire: Wire, tmp_path: Path) -> bytes:
+    """As the core tells a connection from others."""
+    from kcli.core.capture import carry
+    from kcli.core.packets import Reader
+
+    source = Source([], text=True)
+    source.engine.run(Reader(), pcap(wire.packets), (1 << 64) - 1)
+    ((ends, *_),) = carry(source.engine)
+    return bytes(ends)
+
+
+def test_a_connection_is_in_step_between_its_packets() -> None:
+    """Not before it has said anything, nor while bytes are missing, nor when it is over."""
+    from kcli.core.packets import Reader
+
+    wire = chat(3)
+    missing = wire.packets.pop(-2)
+    packets = [*wire.packets, missing, *Wire.close(wire).packets[-3:]]
+    source = Source([], text=True)
+    reader, steps = Reader(), []
+    source.engine.run(reader, pcap([]), 0)
+    for packet in packets:
+        source.engine.run(reader, pcap([packet])[24:], (1 << 64) - 1)
+        steps.append(source.engine.in_step)
+    assert steps == [False] * 3 + [True] * 4 + [False] + [True] + [False] * 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+from itertools import dropwhile
 from typing import Any
 
 import pytest
@@ -144,3 +145,14 @@ def test_both_directions_have_one_key() -> None:
     assert len({row[4] for row in rows}) == 1
     other = Reader().rows(pcap(Wire(client=("10.0.0.1", 40001)).open().packets))[1]
     assert rows[0][4] != other[0][4]
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("number", [0, 2, 4])
+def test_packets_up_to_a_moment_are_skipped(name: str, number: int) -> None:
+    reader, data = Reader(), FILES[name]
+    times = [row[1] for row in Reader().rows(data)[1]]
+    rest = list(dropwhile(lambda ns: ns <= times[number], times))
+    used, following = reader.skip(data, times[number])
+    assert following == (rest[0] if rest else None)
+    assert [row[1] for row in reader.rows(data[used:])[1]] == rest
