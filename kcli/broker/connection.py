@@ -13,11 +13,12 @@ import sys
 import traceback
 from collections import deque
 from collections.abc import Sequence
-from typing import IO, TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, cast
 
 from kcli.broker import apis
 from kcli.broker.calls import Answer, Call, HangUpError, Outcome, Piece, Spliced
 from kcli.broker.receiving import FrameReader, TooLongError
+from kcli.broker.sending import Outlet
 from kcli.broker.storage.segment import Slice
 from kcli.errors import DecodeError
 
@@ -56,6 +57,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self._writable = asyncio.Event()
         self._writable.set()
+        self._outlet: Outlet | None = None
 
     # --- called by the event loop
 
@@ -101,6 +103,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._transport = None
+        if self._outlet is not None:
+            self._outlet.close()
         self._wake()
         self._writable.set()
         self._waiting.clear()
@@ -164,7 +168,7 @@ class Connection(asyncio.BufferedProtocol):
                 call = self._read(self._take())
                 plan = self.node.broker.faults.plan(call)
                 outcome = call.route.handle(call) if plan is None else plan.handle(call)
-                if plan is None and not isinstance(outcome, Spliced) and not inspect.isawaitable(outcome):
+                if plan is None and not inspect.isawaitable(outcome) and is_plain(outcome):
                     self._send(call, outcome)
                     continue
             except Exception as error:
@@ -199,10 +203,8 @@ class Connection(asyncio.BufferedProtocol):
             answer = await outcome if inspect.isawaitable(outcome) else outcome
             if plan is not None:
                 await plan.send(self, self._pieces(call, answer))
-            elif isinstance(answer, Spliced):
+            elif answer is not None:
                 await self.send_pieces(self._pieces(call, answer))
-            else:
-                self._send(call, answer)
         except Exception as error:
             self._fail(error)
             return
@@ -220,47 +222,34 @@ class Connection(asyncio.BufferedProtocol):
         return [size.to_bytes(4, "big") + head, *body]
 
     def _send(self, call: Call, answer: Answer) -> None:
-        if answer is None or self._transport is None:
-            return
-        assert isinstance(answer, dict)
-        body = call.route.encode(answer)
-        head = call.route.header(call.correlation)
-        self._transport.write(b"".join(((len(head) + len(body)).to_bytes(4, "big"), head, body)))
+        """An answer that is all bytes."""
+        if answer is not None and self._transport is not None:
+            self._transport.write(b"".join(cast("list[bytes]", self._pieces(call, answer))))
 
     async def send_pieces(self, pieces: Sequence[Piece]) -> None:
         """Write them; slices are read only as fast as the client takes them."""
-        ready: list[bytes] = []
-        for each in pieces:
-            if isinstance(each, bytes):
-                ready.append(each)
-                continue
-            if isinstance(each, Slice) and each.size >= DIRECT:
-                await self.write(b"".join(ready))
-                ready = []
-                await self.send_file(each)
-                continue
-            for chunk in each:
-                ready.append(chunk)
-                await self.write(b"".join(ready) if len(ready) > 1 else chunk)
-                ready = []
-        await self.write(b"".join(ready))
-
-    async def send_file(self, piece: Slice) -> None:
-        """From the file to the socket, without a copy here."""
-        if self._transport is None or self._transport.is_closing():
-            raise asyncio.CancelledError
-        file = cast("IO[bytes]", piece.file)
+        if all(isinstance(each, bytes) for each in pieces):
+            await self.write(b"".join(cast("Sequence[bytes]", pieces)))
+            return
+        await self._flush()
+        assert self._transport is not None
+        self._outlet = outlet = Outlet(self.node.loop, self._transport.get_extra_info("socket").fileno())
         try:
-            sent = await self.node.loop.sendfile(self._transport, file, piece.position, piece.size, fallback=False)
+            await send_through(outlet, pieces)
         except ConnectionError:
             raise asyncio.CancelledError from None
-        except asyncio.SendfileNotAvailableError:
-            # No such call here, or the first one failed: a connection that is gone shows at the next write.
-            for chunk in piece:
-                await self.write(chunk)
-            return
-        if sent < piece.size:
-            raise HangUpError(f"a segment's file is {piece.size - sent} bytes shorter than it was")
+        finally:
+            outlet.close()
+            self._outlet = None
+
+    async def _flush(self) -> None:
+        """Wait until nothing is left of what was written before."""
+        if self._transport is not None and self._transport.get_write_buffer_size():
+            self._transport.set_write_buffer_limits(0)
+            await self._writable.wait()
+        if self._transport is None or self._transport.is_closing():
+            raise asyncio.CancelledError
+        self._transport.set_write_buffer_limits(HIGH_WATER)
 
     async def write(self, data: bytes) -> None:
         """Hand bytes to the socket, once it has room."""
@@ -276,3 +265,43 @@ class Connection(asyncio.BufferedProtocol):
             return
         traceback.print_exception(error, file=sys.stderr)
         self.hang_up("an error of this broker's own")
+
+
+def is_plain(answer: Answer) -> bool:
+    """Is it all bytes?"""
+    return not isinstance(answer, Spliced) or all(isinstance(each, bytes) for each in answer.pieces)
+
+
+async def send_through(outlet: Outlet, pieces: Sequence[Piece]) -> None:
+    """Bytes that follow one another in one go, long slices by the kernel, other ones a chunk at a time.
+
+    ConnectionError: the client is gone. HangUpError: a file is shorter than it was.
+    """
+    ready: list[bytes] = []
+    for each in pieces:
+        if isinstance(each, bytes):
+            ready.append(each)
+            continue
+        if isinstance(each, Slice) and each.size >= DIRECT:
+            await outlet.send(ready, more=True)
+            ready = []
+            if await send_file(outlet, each):
+                continue
+        for chunk in each:
+            ready.append(chunk)
+            await outlet.send(ready, more=True)
+            ready = []
+    await outlet.send(ready)
+
+
+async def send_file(outlet: Outlet, piece: Slice) -> bool:
+    """Whether the system can send from such a file; HangUpError where it is shorter than it was."""
+    try:
+        sent = await outlet.send_file(piece)
+    except ConnectionError:
+        raise
+    except OSError:
+        return False
+    if sent < piece.size:
+        raise HangUpError(f"a segment's file is {piece.size - sent} bytes shorter than it was")
+    return True

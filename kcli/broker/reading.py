@@ -143,21 +143,13 @@ class Reader:
         found = log.read(position.fetch_offset, max(0, most), self.whole_first, below)
         if found is None:
             return None
-        if self.limits.whole_first and not self.whole_first and not holds_batch(found):
+        if self.limits.whole_first and not self.whole_first and found.first > found.size:
             return None
         self.whole_first = False
         self.remote = self.remote or found.remote
         self.left -= found.size
         self.bytes += found.size
         return found
-
-
-def holds_batch(found: Slice) -> bool:
-    """Whether a slice has its first batch whole."""
-    if found.size < 12:
-        return False
-    head = found.file.read(found.position + 8, 4)
-    return int.from_bytes(head, "big", signed=True) + 12 <= found.size
 
 
 def divergence(log: Log, position: Position, current: int) -> tuple[int, int] | None:

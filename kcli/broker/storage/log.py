@@ -194,7 +194,7 @@ class Log:
         if limit is not None and limit < segment.next_offset:
             behind = segment.find(limit)
             size = min(size, (behind.position if behind else segment.size) - place.position)
-        return segment.slice(place.position, size) if size > 0 else None
+        return segment.slice(place.position, size, place.size) if size > 0 else None
 
     def first_batch_size(self, offset: int) -> int:
         found = self.find(offset)

@@ -17,14 +17,16 @@ CHUNK = 1 << 18
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Slice:
-    """Bytes of a segment's file: they may end in the middle of a batch. remote: of one in remote storage."""
+    """Bytes of a segment's file: they may end in the middle of a batch. remote: of one in remote storage; first: bytes
+    of the first batch, 0 where nobody looked."""
 
     file: LogFile
     position: int
     size: int
     remote: bool = False
+    first: int = 0
 
     def read(self) -> bytes:
         return self.file.read(self.position, self.size)
@@ -56,6 +58,8 @@ class Segment:
         self.first_timestamp = -1
         self._since_entry = 0
         self._indexed = True
+        # What was found last, for who reads on from there.
+        self._last: Place | None = None
 
     def path_of(self, suffix: str) -> Path:
         return self.folder / f"{self.base_offset:020d}{suffix}"
@@ -90,12 +94,18 @@ class Segment:
 
     def find(self, offset: int) -> Place | None:
         """The batch that holds `offset`, or the first one behind it."""
-        self.load_indexes()
-        start = self.offsets.position_of(max(0, offset - self.base_offset))
-        return first_from(self.file(), start, self.size, offset)
+        last = self._last
+        if last is not None and last.last_offset + 1 == offset:
+            start = last.position + last.size
+        else:
+            self.load_indexes()
+            start = self.offsets.position_of(max(0, offset - self.base_offset))
+        found = first_from(self.file(), start, self.size, offset)
+        self._last = found or last
+        return found
 
-    def slice(self, position: int, size: int) -> Slice:
-        return Slice(self.file(), position, min(size, self.size - position), self.remote)
+    def slice(self, position: int, size: int, first: int = 0) -> Slice:
+        return Slice(self.file(), position, min(size, self.size - position), self.remote, first)
 
     def first_at(self, timestamp: int, from_offset: int = 0) -> Place | None:
         """The first batch, from an offset on, whose largest timestamp is at least this."""
