@@ -263,7 +263,7 @@ class History:
         request, response = item.request, item.response
         assert request is not None and response is not None
         place = Place(item.connection, item.correlation_id, item.request_ns)
-        if item.api_version >= SESSIONS_SINCE:
+        if item.api_version >= SESSIONS_SINCE and "sessionId" in request:
             slots = self.sessions.setdefault(item.link.server, SessionSlots())
             slots.take(place, item.response_ns or item.request_ns, request, response)
         spans = {

@@ -184,3 +184,13 @@ def test_without_a_broker_one_is_rebuilt_from_the_capture_and_answers_the_same(
 def test_a_broker_can_not_be_rebuilt_from_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fetch-session", "replay", write(tmp_path / "a.jsonl", *LINES)]) == 2
     assert "rebuilt from capture files only: --bootstrap HOST:PORT" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("mode", ["incremental", "draft"])
+def test_a_capture_of_the_draft_is_replayed_in_either_design(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(Path(__file__).parents[1] / "sessions/data/draft/one.pcap.gz")
+    words = ["--schema", "kip-227-draft", "--mode", mode, "--compare", "shape", "--speed", "max", "--format", "jsonl"]
+    assert main(["fetch-session", "replay", *words, file]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    live = json.loads(line)["live"]
+    assert (live["full"], live["incremental"], live["granted"]) == (2, 9, 2)
