@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
 import subprocess
@@ -50,6 +51,27 @@ def test_it_tells_what_it_serves() -> None:
     assert "serving 1 node, 1 topic, 3 partitions; data in a temporary folder" in said
     assert "1 fault rule" in said
     assert "Traceback" not in said
+
+
+def test_it_begins_with_what_a_capture_shows(samples: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """And `kcli send` asks it as it would ask the captured one."""
+    with served("--from", str(samples / "kcat-codecs.pcap")) as broker:
+        topics = ask(broker.bootstrap, METADATA, 12, {"topics": None})["topics"]
+        assert {each["name"] for each in topics} >= {"kcat-gzip", "kcat-none", "kcat-zstd"}  # type: ignore[attr-defined]
+        wanted = {"topic": "kcat-gzip", "partitions": [{"partition": 0, "fetchOffset": 0, "partitionMaxBytes": 99999}]}
+        command = [sys.executable, "-m", "kcli.cli", "send", "--api", "Fetch", "--api-version", "11"]
+        text = json.dumps({"maxWaitMs": 0, "minBytes": 1, "topics": [wanted]})
+        done = subprocess.run(
+            [*command, "--records", "batches", "--bootstrap", broker.bootstrap],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        (row,) = json.loads(done.stdout)["response"]["responses"][0]["partitions"]
+        assert row["errorCode"] == 0
+        assert {each["compression"] for each in row["records"]["batches"]} == {"gzip"}
 
 
 def test_loopback_only() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -71,3 +72,24 @@ def test_where_it_is_disabled_the_old_client_is_told() -> None:
         consumer.subscribe(["t"])
         assert consumer.consume(1, 15)[0].value() == VALUE
         consumer.close()
+
+
+@pytest.mark.parametrize("release", ["0.8.2.2", "0.9.0"])
+def test_where_it_is_disabled_kcat_is_told_why(release: str) -> None:
+    """librdkafka, told that the broker is so old, fetches v0 or v1; it knows the error by Kafka's words."""
+    confluent_kafka = pytest.importorskip("confluent_kafka")
+    kcat = shutil.which("kcat") or pytest.skip("kcat is not installed")
+    pinned = ("-X", "api.version.request=false", "-X", f"broker.version.fallback={release}")
+    for enabled in ("true", "false"):
+        with embedded(config={"log.message.downconversion.enable": enabled}) as server:
+            producer = confluent_kafka.Producer({"bootstrap.servers": server.bootstrap, "log_level": 0})
+            producer.produce("t", VALUE, partition=0)
+            assert producer.flush(20) == 0
+            command = [kcat, "-b", server.bootstrap, "-C", "-t", "t", "-p", "0", "-o", "beginning", "-e", *pinned]
+            done = subprocess.run(command, capture_output=True, timeout=20, check=False)
+            del producer
+        if enabled == "true":
+            assert (done.returncode, done.stdout) == (0, VALUE + b"\n")
+        else:
+            assert (done.returncode, done.stdout) == (1, b"")
+            assert b"Broker: API version not supported" in done.stderr
