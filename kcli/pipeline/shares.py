@@ -51,8 +51,10 @@ def split(share: Share, window_bytes: int, clock: int) -> tuple[Share, Heavy | N
     clock: ns, of the end of the run before."""
     from kcli.core.scatter import hash_of
 
-    heavy, size = heaviest(share.staged)
-    if size <= window_bytes * 3 // 2:
+    heavy, votes = heaviest(share.staged)
+    if (
+        votes <= window_bytes // 2 or (share.size + votes) // 2 <= window_bytes * 3 // 2
+    ):  # the least, and the most it has
         return share, None
     own = tuple(each for each in share.carried if hash_of(each[0]) == heavy)
     rest = tuple(each for each in share.carried if hash_of(each[0]) != heavy)
@@ -60,7 +62,8 @@ def split(share: Share, window_bytes: int, clock: int) -> tuple[Share, Heavy | N
 
 
 def heaviest(staged: Sequence[Staged]) -> tuple[int, int]:
-    """(hash of the connection that may have more bytes than all others, how many more it has at least)."""
+    """(hash of the connection that may have more bytes than all others, votes for it): it has at least so many bytes,
+    and at most half of all and half of those."""
     heavy = votes = 0
     for each in staged:
         if each.heavy == heavy:

@@ -8,7 +8,7 @@ import pytest
 
 from kcli.pipeline.ranges import Range
 from kcli.pipeline.scattering import Part, Staged, scatter
-from kcli.pipeline.shares import deal, heaviest, split
+from kcli.pipeline.shares import Share, deal, heaviest, split
 from tests.capture.messages import metadata
 from tests.capture.wires import Wire, pcap
 
@@ -55,6 +55,15 @@ def test_one_connection_is_taken_out_of_its_share(tmp_path: Path) -> None:
     assert (rest.without, heavy.heavy, heavy.share, heavy.clock) == (heavy.heavy, rest.without, rest.number, 5)
     assert [split(share, 10_000, 5) for share in shares[1:]] == [(share, None) for share in shares[1:]]
     assert split(shares[0], 10_000_000, 5) == (shares[0], None)
+
+
+def test_a_connection_is_cut_that_others_nearly_outweigh() -> None:
+    """More than half of a share, which is far too big: by its votes alone it would be too small."""
+    heavy, other = staged(7, 600), staged(8, 400)
+    share = Share(0, (heavy, other), ())
+    assert heaviest(share.staged) == (7, 200)
+    assert split(share, 250, 0)[1] is not None
+    assert split(share, 500, 0)[1] is None
 
 
 def test_connections_of_about_the_same_size_are_not_cut(tmp_path: Path) -> None:
