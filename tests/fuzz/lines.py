@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gzip
 import json
 import random
 import tempfile
@@ -19,6 +20,7 @@ from tests.fuzz.damage import damaged
 
 __all__ = ["LINES", "lines"]
 
+DRAFT = SAMPLES.parent / "tests/sessions/data/draft/rebalance.jsonl.gz"
 CAPTURES = ("java44-consume-classic.pcap", "java44-txn.pcap", "kcat-codecs.pcap", "old-librdkafka-on-3.9.pcap")
 KEPT = (1, 2, 3, 9)  # Fetch, ListOffsets, Metadata, OffsetFetch: the others are passed over
 LINES: dict[str, str] = {
@@ -32,8 +34,8 @@ ODD: tuple[Any, ...] = (None, -1, 0, 1, 2**31 - 1, 2**31, -(2**63), 2**63, 2**70
 
 @functools.cache
 def seeds() -> list[list[str]]:
-    """Each capture's lines."""
-    found = []
+    """Each capture's lines, one of KIP-227's draft among them."""
+    found = [gzip.decompress(DRAFT.read_bytes()).decode().splitlines()]
     for name in CAPTURES:
         with tempfile.TemporaryDirectory() as folder:
             file = str(Path(folder) / "lines")
