@@ -288,9 +288,9 @@ async def send_through(outlet: Outlet, pieces: Sequence[Piece]) -> None:
             if await send_file(outlet, each):
                 continue
         for chunk in each:
-            ready.append(chunk)
+            # The last chunk waits for what may follow it: only its own send lets go of what the system holds back.
             await outlet.send(ready, more=True)
-            ready = []
+            ready = [chunk]
     await outlet.send(ready)
 
 

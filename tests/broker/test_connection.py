@@ -6,9 +6,14 @@ import asyncio
 import resource
 import socket
 import struct
+from collections.abc import Iterator, Sequence
+from typing import cast
 
 import pytest
 
+from kcli.broker.calls import Piece
+from kcli.broker.connection import send_through
+from kcli.broker.sending import Outlet
 from kcli.grammar import frames
 from tests.broker.talk import METADATA, batch, run, talking
 
@@ -179,3 +184,37 @@ def test_idle_connections_are_closed() -> None:
             assert len(node.connections) == 0
 
     run(work())
+
+
+class Recorder:
+    """An outlet that keeps what it is given: bytes, and whether more was said to follow."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[bytes, bool]] = []
+
+    async def send(self, parts: Sequence[bytes], *, more: bool = False) -> None:
+        if data := b"".join(parts):
+            self.sent.append((data, more))
+
+
+class Made:
+    """Bytes that are made while they are sent."""
+
+    def __init__(self, *chunks: bytes) -> None:
+        self.chunks = chunks
+        self.size = sum(map(len, chunks))
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self.chunks)
+
+
+@pytest.mark.parametrize(
+    "pieces", [(b"head", Made(b"a", b"b")), (b"head", Made(b"a"), b"tail"), (b"head", Made(b"a"), Made(b"b", b"c"))]
+)
+def test_nothing_follows_the_last_bytes_of_an_answer(pieces: tuple[Piece, ...]) -> None:
+    """Old responses end with records. The system holds back what is said to be followed by more, for 200 ms."""
+    outlet = Recorder()
+    run(send_through(cast("Outlet", outlet), pieces))
+    whole = b"".join(each if isinstance(each, bytes) else b"".join(each) for each in pieces)
+    assert b"".join(data for data, _ in outlet.sent) == whole
+    assert [more for _, more in outlet.sent] == [True] * (len(outlet.sent) - 1) + [False]
