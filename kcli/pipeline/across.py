@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from kcli.capture.audit import Client, merge, usages
@@ -18,24 +19,29 @@ NS_US = 1000
 
 
 def make_sessions(gathered: Gathered, table: str) -> list[Written]:
+    return fold(gathered, fetches, ["server"], ["completed_ns"], sessions, table)
+
+
+def fetches(gathered: Gathered) -> Any:
+    """Exchanges that tell of sessions, and the events among them."""
     from pyspark.sql import functions
 
     frame = gathered.frame("exchanges")
     if frame is None:
-        return []
+        return None
     wanted = ["server", "connection", "timestamp", "completed_ns", "latency_ms", "request_bytes", "response_bytes"]
     wanted += ["request_header", "request", "response"]
-    fetches = frame.where(functions.col("api_key").isin(*FETCH_APIS)).select(
+    made = frame.where(functions.col("api_key").isin(*FETCH_APIS)).select(
         *wanted, functions.lit(None).cast("string").alias("event")
     )
     events = gathered.frame("undecodable")
     if events is not None:
         lost = events.where("event != 'unanswered-at-end' and connection is not null")
         server = functions.expr("regexp_extract(connection, '^(.+?:[0-9]+)-', 1)").alias("server")
-        nothing = [functions.lit(None).cast(dict(fetches.dtypes)[name]).alias(name) for name in wanted[4:]]
+        nothing = [functions.lit(None).cast(dict(made.dtypes)[name]).alias(name) for name in wanted[4:]]
         when = (functions.unix_micros("timestamp") * NS_US).alias("completed_ns")
-        fetches = fetches.unionByName(lost.select(server, "connection", "timestamp", when, *nothing, "event"))
-    return fold(gathered, fetches, ["server"], ["completed_ns"], sessions, table)
+        made = made.unionByName(lost.select(server, "connection", "timestamp", when, *nothing, "event"))
+    return made
 
 
 def sessions(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
@@ -116,23 +122,35 @@ def errors_text(told: dict[str, Any]) -> str | None:
     return dumps(told["errors"]) if told["errors"] else None
 
 
+CHANGE_KEYS = ["client_id", "client_address", "api", "topic", "partition"]
+
+
 def make_changes(gathered: Gathered, table: str) -> list[Written]:
-    frame = gathered.frame("outcomes")
-    if frame is None:
-        return []
+    if gathered.renamed:  # what was known by its id may have a name now: another key
+        gathered = replace(gathered, fresh=None)
+    return fold(gathered, outcomes, CHANGE_KEYS, ["first_ns"], changes, table, narrow=troubled)
+
+
+def outcomes(gathered: Gathered) -> Any:
+    """Answers about partitions, by the topic's name where any run has heard it."""
     from pyspark.sql import functions
 
-    named = frame
-    if gathered.names:
-        pairs = [functions.lit(part) for pair in gathered.names.items() for part in pair]
-        named = frame.withColumn(
-            "topic", functions.coalesce(functions.create_map(*pairs)[functions.col("topic")], functions.col("topic"))
-        )
-    keys = ["client_id", "client_address", "api", "topic", "partition"]
-    troubled = named.where("error != 0").select(*keys).distinct()
-    same = [named[key].eqNullSafe(troubled[key]) for key in keys]
-    rows = named.join(functions.broadcast(troubled), same, "left_semi")
-    return fold(gathered, rows, keys, ["first_ns"], changes, table)
+    frame = gathered.frame("outcomes")
+    if frame is None or not gathered.names:
+        return frame
+    pairs = [functions.lit(part) for pair in gathered.names.items() for part in pair]
+    return frame.withColumn(
+        "topic", functions.coalesce(functions.create_map(*pairs)[functions.col("topic")], functions.col("topic"))
+    )
+
+
+def troubled(frame: Any) -> Any:
+    """The rows of keys that had an error."""
+    from pyspark.sql import functions
+
+    keys = frame.where("error != 0").select(*(frame[key].alias(f"troubled_{key}") for key in CHANGE_KEYS)).distinct()
+    same = [frame[key].eqNullSafe(keys[f"troubled_{key}"]) for key in CHANGE_KEYS]
+    return frame.join(functions.broadcast(keys), same, "left_semi")
 
 
 def changes(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
@@ -170,11 +188,8 @@ def change_row(first: Row, errors: int, hinted: Row | None, after: Row | None) -
 
 
 def make_snapshots(gathered: Gathered, table: str) -> list[Written]:
-    frame = gathered.frame("snapshot_parts")
-    if frame is None:
-        return []
     keys = ["server", "client", "topic", "partition", "end_offset", "epoch"]
-    return fold(gathered, frame, keys, ["answered_ns"], snapshots, table)
+    return fold(gathered, lambda files: files.frame("snapshot_parts"), keys, ["answered_ns"], snapshots, table)
 
 
 def snapshots(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
@@ -195,7 +210,7 @@ def snapshots(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
 
 
 def make_clients(gathered: Gathered, table: str) -> list[Written]:
-    """As `kcli audit` judges them, against the newest release."""
+    """As `kcli audit` judges them, against the newest release: all anew, for a client is all of its connections."""
     frame = gathered.frame("client_uses")
     if frame is None:
         return []

@@ -1,9 +1,15 @@
-"""The tables that look across connections, made anew from what all runs have left: by Spark, sorted, in bounded
-memory."""
+"""The tables that look across connections, made from what all runs have left: by Spark, sorted, in bounded memory.
+
+A table is made key by key (a server's sessions, a client's changes for a partition). Only keys of which a run has rows,
+or takes rows back, are made anew; the rows of all others are copied from the run before.
+"""
 
 from __future__ import annotations
 
+import os
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,17 +27,35 @@ Make = Callable[[Iterator[Row]], Iterable[tuple[Any, ...]]]
 FETCH_APIS = (1, 2, 3, 9)  # Fetch, and what tells of offsets and names: ListOffsets, Metadata, OffsetFetch
 
 
-class Gathered:
-    """The files of all runs, by table. names: topic id -> name."""
+Files = Callable[[str], list[str]]
+Narrow = Callable[["DataFrame"], "DataFrame"]
 
-    def __init__(
-        self, spark: SparkSession, files: Callable[[str], list[str]], folder: str, names: dict[str, str]
-    ) -> None:
-        self.spark, self.files, self.folder, self.names = spark, files, folder, names
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The files of all runs, by table, and where this run's go. names: topic id -> name.
+
+    fresh: files that this run has made, and those of the run before that it takes back; None: all is made anew. before:
+    a derived table's files, as the run before left them. renamed: topics have other names than for the run before.
+    """
+
+    spark: SparkSession
+    files: Files
+    folder: str
+    names: dict[str, str]
+    fresh: Files | None = None
+    before: Files = field(default=lambda _: [])
+    renamed: bool = False
 
     def frame(self, table: str) -> DataFrame | None:
-        paths = self.files(table)
+        return self.read(self.files(table))
+
+    def read(self, paths: Sequence[str]) -> DataFrame | None:
         return self.spark.read.parquet(*map(spark_path, paths)) if paths else None
+
+    def only_fresh(self) -> Gathered | None:
+        """The same of what is new; None where all is."""
+        return None if self.fresh is None else replace(self, files=self.fresh)
 
 
 def spark_path(uri: str) -> str:
@@ -52,29 +76,86 @@ def derive(gathered: Gathered) -> list[Written]:
 
 
 def fold(
-    gathered: Gathered, frame: DataFrame, keys: Sequence[str], order: Sequence[str], make: Make, table: str
+    gathered: Gathered,
+    build: Callable[[Gathered], DataFrame | None],
+    keys: Sequence[str],
+    order: Sequence[str],
+    make: Make,
+    table: str,
+    *,
+    narrow: Narrow = lambda frame: frame,
 ) -> list[Written]:
-    """make(rows of one key, in order) -> rows of the table; each key is in one task, which need not hold all its
-    rows."""
-    import pickle
+    """make(rows of one key, in order) -> rows of the table, which has the keys among its columns; each key is in one
+    task, which need not hold all its rows.
 
-    folder, keys = gathered.folder, list(keys)
+    build: the rows, out of files gathered. narrow: leaves out what does not matter, knowing all rows of a key.
+    """
+    frame = build(gathered)
+    if frame is None:
+        return []
+    kept: list[Written] = []
+    fresh = gathered.only_fresh()
+    if fresh is not None:
+        touched = touched_keys(build(fresh), keys)
+        frame = among(frame, touched, keys, "left_semi")
+        kept = keep(gathered, table, touched, keys)
+    count = max(1, min(gathered.spark.sparkContext.defaultParallelism, 64))
+    placed = narrow(frame).repartition(count, *keys).sortWithinPartitions(*keys, *order)
+    return kept + written_by(placed, folding(gathered.folder, list(keys), make, table))
 
+
+def touched_keys(frame: DataFrame | None, keys: Sequence[str]) -> DataFrame | None:
+    """The keys in a frame, each under another name."""
+    return None if frame is None else frame.select(*(frame[key].alias(f"touched_{key}") for key in keys)).distinct()
+
+
+def among(frame: DataFrame, touched: DataFrame | None, keys: Sequence[str], how: str) -> DataFrame:
+    """The rows of these keys ("left_semi"), or of all others ("left_anti"). Null is a key like any other."""
+    if touched is None:
+        return frame.limit(0) if how == "left_semi" else frame
+    return frame.join(touched, [frame[key].eqNullSafe(touched[f"touched_{key}"]) for key in keys], how)
+
+
+def keep(gathered: Gathered, table: str, touched: DataFrame | None, keys: Sequence[str]) -> list[Written]:
+    """Copy the rows of keys that are not touched."""
+    frame = gathered.read(gathered.before(table))
+    if frame is None:
+        return []
+    return written_by(among(frame, touched, keys, "left_anti").coalesce(1), copying(gathered.folder, table))
+
+
+Work = Callable[[Iterator[Any]], Iterator[Any]]
+
+
+def folding(folder: str, keys: list[str], make: Make, table: str) -> Work:
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        import os
-
-        import pyarrow
-
-        writer = TableWriter(folder, f"{os.urandom(6).hex()}")
+        writer = TableWriter(folder, os.urandom(6).hex())
         rows = (row for batch in batches for row in batch.to_pylist())
         for _, group in groupby(rows, key=lambda row: [row[name] for name in keys]):
             for row in make(group):
                 writer.put(table, row)
-        done = pickle.dumps(writer.close())
-        yield pyarrow.record_batch({"written": pyarrow.array([done], pyarrow.binary())})
+        yield packed(writer.close())
 
-    count = max(1, min(gathered.spark.sparkContext.defaultParallelism, 64))
-    placed = frame.repartition(count, *keys).sortWithinPartitions(*keys, *order)
-    return [
-        each for row in placed.mapInArrow(work, "written binary").collect() for each in pickle.loads(row["written"])
-    ]
+    return work
+
+
+def copying(folder: str, table: str) -> Work:
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        writer = TableWriter(folder, f"kept-{os.urandom(6).hex()}")
+        for batch in batches:
+            for row in batch.to_pylist():
+                writer.put(table, tuple(row.values()))
+        yield packed(writer.close())
+
+    return work
+
+
+def packed(written: list[Written]) -> Any:
+    import pyarrow
+
+    return pyarrow.record_batch({"written": pyarrow.array([pickle.dumps(written)], pyarrow.binary())})
+
+
+def written_by(frame: DataFrame, work: Work) -> list[Written]:
+    done = frame.mapInArrow(work, "written binary").collect()
+    return [each for row in done for each in pickle.loads(row["written"])]

@@ -135,6 +135,12 @@ class Journal:
         last = self.entries[-1:]
         return [published(entry.run, where) for entry in last for where in entry.files if where["passing"]]
 
+    def passed(self, table: str) -> list[str]:
+        """URIs of the published files of a table that the next run replaces."""
+        last = self.entries[-1:]
+        names = [published(e.run, each) for e in last for each in e.files if each["passing"] and each["table"] == table]
+        return [(self.output / name).uri for name in names]
+
     def standing(self, table: str) -> list[str]:
         """URIs of the published files of a table that stay, whatever the next run brings."""
         return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -254,27 +254,28 @@ class Work:
 
     def read_names(self) -> dict[str, tuple[str, int]]:
         """The first time each topic id had a name, over all runs."""
-        import pyarrow.parquet
-
-        known: dict[str, tuple[str, int]] = {}
-        for uri in self.files("topic_names"):
-            with Place(uri).open() as file:
-                rows = pyarrow.parquet.read_table(file).to_pylist()
-            for row in rows:
-                before = known.get(row["topic_id"])
-                if before is None or row["learnt_ns"] < before[1]:
-                    known[row["topic_id"]] = row["topic"], row["learnt_ns"]
-        return known
+        return named_in(self.files("topic_names"))
 
     def files(self, table: str) -> list[str]:
         """Of all runs and this one."""
-        own = [self.uri(where["path"]) for where in self.entry.files if where["table"] == table]
-        return self.journal.standing(table) + own
+        return self.journal.standing(table) + self.own_files(table)
+
+    def own_files(self, table: str) -> list[str]:
+        return [self.uri(where["path"]) for where in self.entry.files if where["table"] == table]
+
+    def fresh_files(self, table: str) -> list[str]:
+        """Of this run, and those that it replaces: what has another state now than for the run before."""
+        return self.journal.passed(table) + self.own_files(table)
 
     def derive(self) -> None:
         self.tell("sessions, leader changes, clients", 0, 1)
         names = {topic: name for topic, (name, _) in self.known.items()}
-        written = derive(Gathered(self.spark, self.files, self.folder, names))
+        gathered = Gathered(self.spark, self.files, self.folder, names)
+        if self.journal.entries:
+            known = named_in(self.journal.standing("topic_names") + self.journal.passed("topic_names"))
+            renamed = names != {topic: name for topic, (name, _) in known.items()}
+            gathered = replace(gathered, fresh=self.fresh_files, before=self.journal.passed, renamed=renamed)
+        written = derive(gathered)
         self.entry.add(written, passing=True)
         self.tell("sessions, leader changes, clients", 1, 1)
 
@@ -290,6 +291,21 @@ class Work:
         for row in open_rows(self.entry.run, decoded):
             ends.put("lineage", row)
         self.entry.add(ends.close(), passing=True)
+
+
+def named_in(uris: Sequence[str]) -> dict[str, tuple[str, int]]:
+    """The first time each topic id had a name, in files of `topic_names`."""
+    import pyarrow.parquet
+
+    known: dict[str, tuple[str, int]] = {}
+    for uri in uris:
+        with Place(uri).open() as file:
+            rows = pyarrow.parquet.read_table(file).to_pylist()
+        for row in rows:
+            before = known.get(row["topic_id"])
+            if before is None or row["learnt_ns"] < before[1]:
+                known[row["topic_id"]] = row["topic"], row["learnt_ns"]
+    return known
 
 
 def rename(known: dict[str, tuple[str, int]], files: Sequence[tuple[str, str]]) -> None:

@@ -143,7 +143,7 @@ table(
 )
 table(
     "fetch_sessions",
-    "Fetch sessions (KIP-227) as `kcli fetch-session explain` tells them; made anew from all exchanges by every run.",
+    "Fetch sessions (KIP-227) as `kcli fetch-session explain` tells them; brought up to date by every run.",
     """
 timestamp      instant  when the session was first seen
 server         string   the broker's end
@@ -216,8 +216,8 @@ lazy_bytes     int64    held at once in chunks of 128 KiB (KIP-283); a response 
 )
 table(
     "leader_changes",
-    "Requests that met a broker which no longer leads, and how long it took the client to go on (KIP-951); made "
-    "anew by every run.",
+    "Requests that met a broker which no longer leads, and how long it took the client to go on (KIP-951); "
+    "brought up to date by every run.",
     """
 timestamp      instant  when the error was answered
 client_id      string   of the request
@@ -256,7 +256,7 @@ requests_4mb   float64  requests of 4 MiB that these bytes take
 )
 table(
     "quorum",
-    "Snapshots of the metadata log fetched over the wire (KIP-630); made anew by every run.",
+    "Snapshots of the metadata log fetched over the wire (KIP-630); brought up to date by every run.",
     """
 timestamp      instant  of the first request
 server         string   who sent it

@@ -27,6 +27,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr("kcli.pipeline.spark.session", session)
     monkeypatch.setattr("kcli.pipeline.run.hand_out", in_process)
     monkeypatch.setattr("kcli.pipeline.run.Work.derive", lambda self: None)
+    monkeypatch.setattr("kcli.pipeline.run.Work.cores", 2)
     return asked
 
 
