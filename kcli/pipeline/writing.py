@@ -9,7 +9,7 @@ from typing import Any
 from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import TABLES, arrow_schema
 
-__all__ = ["TableWriter", "Written", "day_of", "stored_schema"]
+__all__ = ["TableWriter", "Written", "day_of", "parquet_writer", "stored_schema"]
 
 ROWS = 20_000  # in a row group, at most
 TEXT_BYTES = 16 << 20  # of values in a row group, at most
@@ -38,16 +38,10 @@ class Sink:
     """One file of one table and day."""
 
     def __init__(self, place: Place, path: str, table: str, day: str | None) -> None:
-        import pyarrow.parquet
-
         self.table, self.day, self.path = table, day, path
         self.schema = stored_schema(table)
         self.file = (place / path).create()
-        short = [name for name in self.schema.names if name not in LONG]
-        self.writer = pyarrow.parquet.ParquetWriter(
-            self.file, self.schema, compression="zstd", compression_level=1, store_schema=False,
-            use_dictionary=[field.name for field in self.schema if is_dictionary(field)], write_statistics=short,
-        )  # fmt: skip
+        self.writer = parquet_writer(self.file, self.schema)
         self.rows: list[tuple[Any, ...]] = []
         self.batches: list[Any] = []
         self.waiting = self.count = self.weight = 0
@@ -101,6 +95,17 @@ class Sink:
         return Written(self.table, self.day, self.path, self.count)
 
 
+def parquet_writer(file: Any, schema: Any) -> Any:
+    """Of a table's columns, texts that repeat as such or as dictionaries."""
+    import pyarrow.parquet
+
+    short = [name for name in schema.names if name not in LONG]
+    return pyarrow.parquet.ParquetWriter(
+        file, schema, compression="zstd", compression_level=1, store_schema=False, write_statistics=short,
+        use_dictionary=[field.name for field in schema if field.name in short and is_text(field.type)],
+    )  # fmt: skip
+
+
 def stored_schema(table: str) -> Any:
     """The table's columns as record batches have them: texts that repeat as dictionaries."""
     import pyarrow
@@ -113,10 +118,10 @@ def stored_schema(table: str) -> Any:
     ])  # fmt: skip
 
 
-def is_dictionary(field: Any) -> bool:
+def is_text(kind: Any) -> bool:
     import pyarrow
 
-    return bool(pyarrow.types.is_dictionary(field.type))
+    return bool(pyarrow.types.is_dictionary(kind) or pyarrow.types.is_string(kind))
 
 
 class TableWriter:

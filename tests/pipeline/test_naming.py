@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
 
 from kcli.core.values import uuid_bytes
-from kcli.pipeline.naming import NamesAt, named_text
+from kcli.pipeline.naming import NamesAt, name_topics, named_text
+from kcli.pipeline.tables import TABLES
+from kcli.pipeline.writing import TableWriter
 
 ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 
@@ -30,3 +36,38 @@ def test_nothing_is_learnt() -> None:
     names.learn(uuid_bytes(ID), "x")
     names.now = 5
     assert names.get(uuid_bytes(ID)) is None
+
+
+OTHER = "BBBBBBBBBBBBBBBBBBBBBQ"
+
+
+def rewritten(tmp_path: Path, table: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of a table, nothing else in them, after their topics were named."""
+    writer = TableWriter(str(tmp_path), "x")
+    for row in rows:
+        writer.put(table, tuple(({"timestamp": 0} | row).get(name) for name in TABLES[table].names))
+    (written,) = writer.close()
+    path = tmp_path / written.path
+    name_topics(str(path), table, {ID: ("orders", 100)})
+    return [
+        {name: row[name] for name in rows[0]} for row in pyarrow.parquet.read_table(path, partitioning=None).to_pylist()
+    ]
+
+
+def test_exchanges_show_the_names_they_lacked(tmp_path: Path) -> None:
+    bare, named = f'{{"topicId":"{ID}","n":1}}', f'{{"topicId":"{ID}","_topicName":"orders","n":1}}'
+    before = [(bare, None, 101), (None, bare, 100), (bare.replace(ID, OTHER), named, 101), ('{"a" : 1}', bare, 500)]
+    after = [(named, None, 101), (None, bare, 100), (bare.replace(ID, OTHER), named, 101), ('{"a" : 1}', named, 500)]
+    columns = ("request", "response", "completed_ns")
+    for api_key in (1, 3):
+        rows = rewritten(
+            tmp_path, "exchanges", [dict(zip(columns, row, strict=True)) | {"api_key": api_key} for row in before]
+        )
+        texts = [[text and json.loads(text) for text in (row["request"], row["response"])] for row in rows]
+        assert texts == [[text and json.loads(text) for text in row[:2]] for row in after]
+
+
+def test_other_tables_have_the_names_throughout(tmp_path: Path) -> None:
+    before = [("mine", ID), (None, ID), (None, OTHER), ("old", None)]
+    rows = rewritten(tmp_path, "remote_fetches", [{"topic": topic, "topic_id": topic_id} for topic, topic_id in before])
+    assert [row["topic"] for row in rows] == ["mine", "orders", None, "old"]
