@@ -15,8 +15,9 @@ from kcli.pipeline.writing import parquet_writer
 
 __all__ = ["name_topics"]
 
-# A topic id that no name stands behind; in the text of kcli.core these are always next to each other.
-UNNAMED = r'"topicId":"(?:{})"(?:[^,]|,"[^_])'
+# A topic id that no name stands behind (next to it, in the core's text) or before: where a string is the
+# field before an id, in any message, it is the topic's name.
+UNNAMED = r'(?:\{{|[^"],)"topicId":"(?:{})"(?:[^,]|,"[^_])'
 BARE = re.compile(r'"topicId":"([\w-]{22})"')
 NAMED = '"_topicName"'
 ID_ALONE = (0, 1)  # Produce and Fetch: no name stands beside an id
