@@ -18,9 +18,9 @@ __all__ = ["name_topics"]
 # A topic id that no name stands behind (next to it, in the core's text) or before: where a string is the
 # field before an id, in any message, it is the topic's name.
 UNNAMED = r'(?:\{{|[^"],)"topicId":"(?:{})"(?:[^,]|,"[^_])'
-BARE = re.compile(r'"topicId":"([\w-]{22})"')
+BARE = re.compile(r'(?:\{|null,)"topicId":"([\w-]{22})"')
 NAMED = '"_topicName"'
-ID_ALONE = (0, 1)  # Produce and Fetch: no name stands beside an id
+METADATA = 3  # whose request has the name behind the id; all others have it before, if at all
 FEW = 256  # ids that are looked for by themselves
 
 Known = Mapping[str, tuple[str, int]]  # topic id -> name, and when it was learnt (ns)
@@ -98,11 +98,11 @@ def with_column(batch: Any, name: str, values: Any) -> Any:
     return batch.set_column(batch.schema.get_field_index(name), batch.schema.field(name), values)
 
 
-def named_text(text: str | None, at: int, names: NamesAt, api_key: int = -1) -> str | None:
+def named_text(text: str | None, at: int, names: NamesAt, api_key: int = METADATA) -> str | None:
     if text is None or '"topicId":"' not in text or not any(topic_id in text for topic_id in names.known):
         return text
     names.now = at
-    if api_key in ID_ALONE and NAMED not in text:
+    if api_key != METADATA and NAMED not in text:
         return BARE.sub(lambda found: found[0] + names.member(found[1]), text)
     value = loads(text.encode())
     annotate(value, names)
