@@ -1,7 +1,7 @@
 """The embedded broker: fetch sessions of 1,000 to 100,000 partitions (KIP-227's case), throughput beside librdkafka's
 mock cluster and a real single-node Kafka, idle sessions, cold start.
 
-    python tests/bench/bench_broker.py [--kafka] [--partitions N...]
+    python tests/bench/bench_broker.py [--kafka] [--throughput] [--clients NAME...] [--partitions N...]
 
 --kafka: a real Kafka 4.4 beside it (from Maven), for the sessions up to 10,000 partitions and the throughput.
 """
@@ -27,6 +27,7 @@ from kcli.client.connection import Connection
 from kcli.client.properties import ClientConfig
 from kcli.errors import KcliError
 from kcli.records import build_batch
+from tests.bench.client_speeds import BATCH, CLIENTS, Speeds
 from tests.broker.processes import served
 
 FETCH, PRODUCE, METADATA, CREATE_TOPICS, CREATE_PARTITIONS = 1, 0, 3, 19, 37
@@ -35,6 +36,7 @@ FETCHES = 200
 AT_ONCE = 5000
 MAKING_SECONDS = 600
 TOPICS, PARTITIONS, RECORDS, RECORD_BYTES = 10, 4, 16_000, 1000
+ROUNDS = 3
 
 
 class Peer:
@@ -184,50 +186,6 @@ def bench_sessions(counts: list[int], kafka: str | None) -> None:
 # --- throughput
 
 
-def settings(bootstrap: str, **more: Any) -> dict[str, Any]:
-    return {"bootstrap.servers": bootstrap, "log_level": 0} | {name.replace("_", "."): v for name, v in more.items()}
-
-
-def produce_records(confluent_kafka: Any, bootstrap: str, topics: list[str]) -> float:
-    """MB/s, 4 MB to each partition."""
-    producer = confluent_kafka.Producer(
-        settings(bootstrap, linger_ms=5, batch_size=500_000, queue_buffering_max_kbytes=1_000_000)
-    )
-    value = os.urandom(RECORD_BYTES)
-    for topic in topics:
-        producer.list_topics(topic, timeout=30)
-    start = time.perf_counter()
-    for number in range(RECORDS):
-        for topic in topics:
-            while True:
-                try:
-                    producer.produce(topic, value, partition=number % PARTITIONS)
-                    break
-                except BufferError:
-                    producer.poll(0.01)
-        if number % 100 == 0:
-            producer.poll(0)
-    producer.flush()
-    return len(topics) * RECORDS * RECORD_BYTES / 1e6 / (time.perf_counter() - start)
-
-
-def consume_records(confluent_kafka: Any, bootstrap: str, topics: list[str]) -> float:
-    """MB/s, from the first record on."""
-    more = {"group_id": "bench", "auto_offset_reset": "earliest", "fetch_wait_max_ms": 10}
-    consumer = confluent_kafka.Consumer(settings(bootstrap, **more) | {"queued.max.messages.kbytes": 1_000_000})
-    consumer.assign([confluent_kafka.TopicPartition(topic, at, 0) for topic in topics for at in range(PARTITIONS)])
-    count, got, start, first = len(topics) * RECORDS, 0, 0.0, 0
-    while got < count:
-        messages = consumer.consume(10_000, 5.0)
-        assert messages, f"{got} of {count} records came"
-        got += len(messages)
-        if not start:
-            start, first = time.perf_counter(), got
-    seconds = time.perf_counter() - start
-    consumer.close()
-    return (got - first) * RECORD_BYTES / 1e6 / seconds
-
-
 @contextmanager
 def mock_cluster(confluent_kafka: Any) -> Iterator[str]:
     """librdkafka's own mock cluster, in this process; its address stands in what it logs."""
@@ -247,23 +205,39 @@ def mock_cluster(confluent_kafka: Any) -> Iterator[str]:
     del mock
 
 
-def bench_throughput(kafka: str | None) -> None:
-    """The mock keeps the last 5 MB of a partition, so there are many partitions with a little less."""
+def bench_throughput(kafka: str | None, clients: list[str]) -> None:
+    """Every client against every broker in turn, some rounds. The mock keeps the last 5 MB of a partition, so there are
+    many partitions with a little less; kafka-python, the slowest, has fewer records."""
     import confluent_kafka
 
-    print(f"   {TOPICS * RECORDS // 1000} MB of {RECORD_BYTES} byte records in {TOPICS * PARTITIONS} partitions")
-    print("   librdkafka as the client, acks=all, interleaved, best of 3 (MB/s)")
-    figures: dict[tuple[str, str], float] = {}
+    print(
+        f"   {RECORD_BYTES} byte records in {TOPICS * PARTITIONS} partitions, acks=all, {BATCH // 1000} kB a batch and"
+    )
+    print(f"   as much of a partition in a fetch; brokers in turn, median of {ROUNDS} after a first one (MB/s)")
     with served("--config", f"num.partitions={PARTITIONS}") as broker, mock_cluster(confluent_kafka) as mock:
         servers = {"kcli": broker.bootstrap, "mock": mock} | ({"Kafka": kafka} if kafka else {})
-        for run in range(3):
-            topics = [f"speed-{run}-{at}" for at in range(TOPICS)]
-            for name, bootstrap in servers.items():
-                for what, work in (("produce", produce_records), ("consume", consume_records)):
-                    speed = work(confluent_kafka, bootstrap, topics)
-                    figures[what, name] = max(figures.get((what, name), 0.0), speed)
-    for (what, name), speed in sorted(figures.items()):
-        print(f"   {what:8} {name:6} {speed:8.0f}   kcli / {name} {figures[what, 'kcli'] / speed:5.2f}")
+        for client in clients:
+            measure_client(client, CLIENTS[client], servers, RECORDS // 4 if client == "kafka-python" else RECORDS)
+
+
+def measure_client(client: str, speeds: Speeds, servers: dict[str, str], records: int) -> None:
+    figures: dict[tuple[str, str], list[float]] = {}
+    left = dict(servers)
+    for run in range(ROUNDS + 1):
+        topics = [f"speed-{client}-{run}-{at}" for at in range(TOPICS)]
+        for name, bootstrap in list(left.items()):
+            try:
+                for what, work in (("produce", speeds.produce), ("consume", speeds.consume)):
+                    speed = work(bootstrap, topics, records)
+                    figures.setdefault((what, name), []).append(speed)
+            except Exception as error:
+                # A client that can't do with a broker is no end of the bench.
+                print(f"   {client} with {name}: {str(error).strip()[-200:]}", flush=True)
+                del left[name]
+    medians = {place: statistics.median(found[1:] or found) for place, found in figures.items()}
+    for (what, name), speed in sorted(medians.items()):
+        ratio = medians.get((what, "kcli"), 0.0) / speed
+        print(f"   {client:12} {what:8} {name:6} {speed:8.0f}   kcli / {name} {ratio:5.2f}", flush=True)
 
 
 # --- idle sessions and cold start
@@ -331,23 +305,30 @@ def bench_cold_start() -> None:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--kafka", action="store_true")
+    options.add_argument("--throughput", action="store_true", help="nothing else")
+    options.add_argument("--clients", nargs="*", default=list(CLIENTS), choices=list(CLIENTS))
     options.add_argument("--partitions", type=int, nargs="*", default=[1_000, 10_000, 100_000])
     given = options.parse_args()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard != resource.RLIM_INFINITY else max(soft, 8192), hard))
-    bench_cold_start()
-    bench_idle()
+    if not given.throughput:
+        bench_cold_start()
+        bench_idle()
     if not given.kafka:
-        bench_sessions(given.partitions, None)
-        bench_throughput(None)
+        bench_brokers(given, None)
         return
     from tests.real.lab import Cluster
 
     with Cluster(
         "4.4.0", config={"num.partitions": PARTITIONS, "log.index.size.max.bytes": 65536}, heap="1g"
     ) as cluster:
-        bench_sessions(given.partitions, cluster.bootstrap)
-        bench_throughput(cluster.bootstrap)
+        bench_brokers(given, cluster.bootstrap)
+
+
+def bench_brokers(given: argparse.Namespace, kafka: str | None) -> None:
+    if not given.throughput:
+        bench_sessions(given.partitions, kafka)
+    bench_throughput(kafka, given.clients)
 
 
 if __name__ == "__main__":

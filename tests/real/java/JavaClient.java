@@ -1,5 +1,5 @@
 import java.lang.reflect.Method;
-import java.util.Collections;
+import java.util.Arrays;
 import java.util.Properties;
 import java.util.concurrent.Future;
 import java.util.ArrayList;
@@ -20,7 +20,8 @@ import org.apache.kafka.clients.producer.RecordMetadata;
  * produce TOPIC FROM TO [key=value...]     records FROM..TO-1, value "n" and 20 x; prints "partition offset n" once acknowledged
  * consume TOPIC COUNT SECONDS [key=value...]   subscribes; prints "partition offset value" until COUNT or SECONDS
  * count TOPIC COUNT SECONDS [key=value...]     the same, but prints only "records bytes" at the end
- * time TOPIC COUNT SECONDS [key=value...]      the same, and the ms since the first of them came
+ * time TOPIC,... COUNT SECONDS [key=value...]  the same, and the ms since the first of them came
+ * fill TOPIC,... COUNT SIZE [key=value...]     records of SIZE bytes, COUNT for each topic, over its partitions; prints the ms
  * </pre>
  */
 public final class JavaClient {
@@ -38,6 +39,8 @@ public final class JavaClient {
         properties.put("value.deserializer", text + "Deserializer");
         if (args[0].equals("produce")) {
             produce(args[1], Integer.parseInt(args[2]), Integer.parseInt(args[3]), properties);
+        } else if (args[0].equals("fill")) {
+            fill(args[1].split(","), Integer.parseInt(args[2]), Integer.parseInt(args[3]), properties);
         } else {
             consume(args[0], args[1], Integer.parseInt(args[2]), Integer.parseInt(args[3]), properties);
         }
@@ -61,6 +64,24 @@ public final class JavaClient {
         }
     }
 
+    static void fill(String[] topics, int count, int size, Properties properties) {
+        String value = new String(new char[size]).replace('\0', 'x');
+        try (Producer<String, String> producer = new KafkaProducer<>(properties)) {
+            int partitions = 0;
+            for (String topic : topics) {
+                partitions = producer.partitionsFor(topic).size();
+            }
+            long start = System.currentTimeMillis();
+            for (int n = 0; n < count; n++) {
+                for (String topic : topics) {
+                    producer.send(new ProducerRecord<>(topic, n % partitions, null, value));
+                }
+            }
+            producer.flush();
+            System.out.println(System.currentTimeMillis() - start);
+        }
+    }
+
     static void consume(String how, String topic, int count, int seconds, Properties properties) throws Exception {
         boolean quiet = !how.equals("consume");
         long first = 0;
@@ -68,7 +89,7 @@ public final class JavaClient {
         int got = 0;
         long bytes = 0;
         try (Consumer<String, String> consumer = new KafkaConsumer<>(properties)) {
-            consumer.subscribe(Collections.singletonList(topic));
+            consumer.subscribe(Arrays.asList(topic.split(",")));
             while (got < count && System.currentTimeMillis() < until) {
                 for (ConsumerRecord<String, String> each : poll(consumer)) {
                     if (!quiet) {
