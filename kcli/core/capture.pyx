@@ -59,9 +59,9 @@ cdef class Engine(Steady):
             self.forget(flow)
             flow = flow.newer
 
-    def choose(self, uint64_t hash, bint alone):
+    def choose(self, uint64_t ends, bint alone):
         """Read one connection's packets alone (`kcli.core.scatter.hash_of`), or all but those: as if no others were there."""
-        self.choosy, self.chosen_hash, self.chosen_alone = True, hash, alone
+        self.choosy, self.chosen_hash, self.chosen_alone = True, ends, alone
 
     def run(self, Reader reader not None, const uint8_t[::1] data not None, limit):
         """Read packets up to one later than `limit` (nanoseconds). (bytes read, what stopped it: "end", "limit", "damage")."""

@@ -1,11 +1,11 @@
 """Exchanges into columns (see rows.pyx)."""
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from kcli.core.sink import Sink
 
-Entry = tuple[int, int, int, Any]
+Entry: TypeAlias = tuple[int, int, int, Any]
 
 class Layout:
     def __init__(self, flexible: bool, request: list[list[Entry]], response: list[list[Entry]]) -> None: ...
