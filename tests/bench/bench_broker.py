@@ -1,7 +1,7 @@
 """The embedded broker: fetch sessions of 1,000 to 100,000 partitions (KIP-227's case), throughput beside librdkafka's
 mock cluster and a real single-node Kafka, idle sessions, cold start.
 
-    python tests/bench/bench_broker.py [--kafka] [--throughput] [--clients NAME...] [--partitions N...]
+    python -m tests.bench.bench_broker [--kafka] [--throughput] [--clients NAME...] [--partitions N...]
 
 --kafka: a real Kafka 4.4 beside it (from Maven), for the sessions up to 10,000 partitions and the throughput.
 """

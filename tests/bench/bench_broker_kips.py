@@ -4,7 +4,7 @@ KIP-1018: 1 GiB read back from the remote tier of one partition, 20 ms a remote 
 largest share of a local partition in such a fetch, beside what raising max.partition.fetch.bytes makes of it.
 KIP-630: a snapshot of a million partitions fetched by `kcli snapshot fetch`: MB/s, and memory on both sides.
 
-    python tests/bench/bench_broker_kips.py [--megabytes N] [--partitions N]
+    python -m tests.bench.bench_broker_kips [--megabytes N] [--partitions N]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Captures: the whole command `kcli decode pcap --format jsonl` against tshark, on big captures grown from real ones.
 
-    python tests/bench/bench_pcap.py [MEGABYTES]        default: 200
+    python -m tests.bench.bench_pcap [MEGABYTES]        default: 200
 
 kcli writes every field of every exchange; tshark `-T fields` writes the api key alone, `-T json` everything. A ratio is
 of wall times, the best of some rounds each, the tools in turn; of json it is of bytes a second, as tshark gets but a

@@ -1,6 +1,6 @@
 """The pipeline: `kcli pipeline run` beside `kcli decode pcap`, on one core and two.
 
-    python tests/bench/bench_pipeline.py [MEGABYTES]        default: 200 (1000 and more for figures that last)
+    python -m tests.bench.bench_pipeline [MEGABYTES]        default: 200 (1000 and more for figures that last)
 
 "stages": the work of both stages in one process, warmed up, by its CPU time, against `kcli decode pcap`'s; the best of
 some rounds each, in turn. "memory": the greatest resident size of that process, here and with four times the bytes.

@@ -1,7 +1,7 @@
 """Skew: `kcli pipeline run` over a capture with nine tenths of its bytes on one connection, beside one with as many
 bytes evenly on twenty.
 
-    python tests/bench/bench_pipeline_skew.py [MEGABYTES]        default: 400
+    python -m tests.bench.bench_pipeline_skew [MEGABYTES]        default: 400
 
 Wall time of both stages on two cores, Spark's workers started and warm, the better of two runs each in turn. Last, how
 many windows the connection was cut into, and how many of them had to be decoded again.

@@ -1,6 +1,6 @@
 """Fetch sessions: `explain` and `lint` beside `decode pcap --format jsonl`, and the state machines at two sizes.
 
-    python tests/bench/bench_sessions.py [FETCHES]       default: 100000, in 100 sessions of 1,200 partitions
+    python -m tests.bench.bench_sessions [FETCHES]       default: 100000, in 100 sessions of 1,200 partitions
 
 Commands run in turn, whole, with their output thrown away; a ratio is the median of the rounds' ratios. The machines:
 one partition of a session moves in each fetch, and the session has 1,000 or 100,000 of them.
