@@ -7,6 +7,7 @@ import random
 import pytest
 
 from kcli.errors import InputError
+from tests.fuzz import targets
 from tests.fuzz.damage import damaged
 from tests.fuzz.run import fuzz
 from tests.fuzz.targets import TARGETS, Target
@@ -41,3 +42,8 @@ def test_an_error_for_users_that_comes_through_is_a_fault() -> None:
 
     with pytest.raises(AssertionError, match="not caught"):
         fuzz(Target("careless", careless), 5, seed=3)
+
+
+def test_what_a_run_has_found() -> None:
+    """Bytes in a struct behind a tag, in a section of tags out of the usual form: compared as JSON says them, too."""
+    targets.message(random.Random("1795317699 message 1536"))

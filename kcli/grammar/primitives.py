@@ -281,15 +281,16 @@ class Sized(Word):
     def json_value(self, value: Any, form: JsonForm) -> Any:
         if value is None or self.kind == "string":
             return value
+        data = self.content_of(value)
         if self.kind == "bytes":
-            return base64.b64encode(value).decode()
-        made: dict[str, Any] = {"sizeInBytes": len(value)}
+            return base64.b64encode(data).decode()
+        made: dict[str, Any] = {"sizeInBytes": len(data)}
         if form.records == "raw":
-            made["base64"] = base64.b64encode(value).decode()
+            made["base64"] = base64.b64encode(data).decode()
         elif form.hook is not None:
             from kcli.jsontext import loads
 
-            made["batches"] = loads(form.hook(memoryview(value)))
+            made["batches"] = loads(form.hook(memoryview(data)))
         return made
 
 

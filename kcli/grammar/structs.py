@@ -115,7 +115,10 @@ class Struct(Word):
             return None
         if unknown:
             tagged[UNKNOWN_TAGS] = unknown
-        same = self.json_value(said, JsonForm("raw")) == self.json_value(tagged, JsonForm("raw"))
+        try:
+            same = self.json_value(said, JsonForm("raw")) == self.json_value(tagged, JsonForm("raw"))
+        except (AttributeError, TypeError, ValueError):
+            return None  # not a value of this shape: whoever builds it says so
         return raw if same else None
 
     def tag_bytes(self, value: dict[str, Any], walk: Walk, path: str) -> bytes:
