@@ -51,14 +51,18 @@ class Rhythm:
 
     async def turn(self, step: Step) -> None:
         """Wait until a step's time has come."""
-        if self.scale is not None:
-            await asyncio.sleep(self.start + step.seconds / self.scale - asyncio.get_running_loop().time())
+        await self._until(step.seconds)
 
     def sending(self, step: Step) -> None:
         """The step's request goes out now."""
 
     def done(self, step: Step) -> None:
         """The step is answered, or failed."""
+
+    async def _until(self, seconds: float) -> None:
+        """Wait until so many captured seconds have passed."""
+        if self.scale is not None:
+            await asyncio.sleep(self.start + seconds / self.scale - asyncio.get_running_loop().time())
 
 
 class Beat(NamedTuple):
@@ -93,7 +97,7 @@ class Conductor(Rhythm):
     async def run(self) -> None:
         beats = sorted(beat for number, each in enumerate(self.plan.fetchers) for beat in beats_of(number, each))
         for beat in beats:
-            await self._wait(beat.ns - beats[0].ns)
+            await self._until((beat.ns - beats[0].ns) / 1e9)
             step = self.plan.fetchers[beat.fetcher].steps[beat.step]
             if beat.answers:
                 self.brokers.release(self.labels[id(step)], step.captured)
@@ -101,10 +105,6 @@ class Conductor(Rhythm):
             else:
                 self.turns[id(step)].set()
                 await self.begun[id(step)].wait()
-
-    async def _wait(self, ns: int) -> None:
-        if self.scale is not None:
-            await asyncio.sleep(self.start + ns / 1e9 / self.scale - asyncio.get_running_loop().time())
 
 
 def beats_of(number: int, fetcher: Fetcher) -> Iterator[Beat]:
