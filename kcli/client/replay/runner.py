@@ -101,7 +101,8 @@ async def replay(
                 for each in plan.fetchers
             ]
             results: list[Any] = await together(*(run_fetcher(each, rhythm, done) for each in fetchings), *conducting)
-            outcome.fetchers += [(each.fetcher, steps) for each, steps in zip(fetchings, results, strict=False)]
+            steps = results[: len(fetchings)]  # the conductor's result is none
+            outcome.fetchers += zip((each.fetcher for each in fetchings), steps, strict=True)
             outcome.clamped = max(outcome.clamped, len(positions.clamped))
     return outcome
 
