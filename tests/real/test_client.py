@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -86,6 +86,16 @@ def check_refused(result: Result, *words: str) -> None:
         assert word in err
 
 
+def check_hangs(kafka: Cluster, run: Callable[[str, dict[str, str]], Result]) -> None:
+    """A client gives up on a broker that says nothing."""
+    kafka.pause(1)
+    try:
+        result = run(kafka.bootstrap, {"request.timeout.ms": "500"})
+    finally:
+        kafka.resume(1)
+    check_refused(result, "no answer to ApiVersions", "within 0.5 s (request.timeout.ms)")
+
+
 def test_plain(kafka: Cluster) -> None:
     check_works(kafka, kafka.bootstrap, {})
 
@@ -140,12 +150,7 @@ def test_a_certificate_nobody_vouches_for(kafka: Cluster) -> None:
 
 
 def test_a_broker_that_hangs(kafka: Cluster) -> None:
-    kafka.pause(1)
-    try:
-        result = send(kafka.bootstrap, {"request.timeout.ms": "500"})
-    finally:
-        kafka.resume(1)
-    check_refused(result, "no answer to ApiVersions", "within 0.5 s (request.timeout.ms)")
+    check_hangs(kafka, send)
     check_works(kafka, kafka.bootstrap, {})
 
 
@@ -217,12 +222,7 @@ def test_replay_says_why_it_can_not(kafka: Cluster) -> None:
     check_refused(replay(kafka.tls_bootstrap, {"security.protocol": "SSL"}), "its certificate is not trusted")
     (port,) = islice(free_ports(1), 1)
     check_refused(replay(f"127.0.0.1:{port}", {}), "refused the connection", "is it running?")
-    kafka.pause(1)
-    try:
-        result = replay(kafka.bootstrap, {"request.timeout.ms": "500"})
-    finally:
-        kafka.resume(1)
-    check_refused(result, "no answer to ApiVersions", "within 0.5 s (request.timeout.ms)")
+    check_hangs(kafka, replay)
 
 
 @pytest.mark.parametrize("dialect", ["kip-1018", "kip-630-draft"])
