@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from kcli.cli.console import console
-from kcli.sessions.explain import error_name, when
+from kcli.sessions.draft_trace import error_name
+from kcli.sessions.explain import when
 from kcli.sessions.findings import name_of
 from kcli.sessions.ledger import Ledger, Loose
 from kcli.sessions.state import Strip

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcli.sessions.epochs import EPOCH_MISMATCH, FINAL_EPOCH, NO_SESSION, TOPIC_ID_MISMATCH
+from kcli.sessions.draft_trace import UUID_MISMATCH, error_name
+from kcli.sessions.epochs import EPOCH_MISMATCH, FINAL_EPOCH, ID_NOT_FOUND, NO_SESSION, TOPIC_ID_MISMATCH
 from kcli.sessions.state import Seat
 from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, FetchExchange, Key
 from kcli.sessions.watched import Watched
@@ -31,18 +32,14 @@ __all__ = [
     "tell",
 ]
 
-ERROR_NAMES = {
-    70: "FETCH_SESSION_ID_NOT_FOUND",
-    71: "INVALID_FETCH_SESSION_EPOCH",
-    106: "FETCH_SESSION_TOPIC_ID_ERROR",
-    30227: "INCREMENTAL_FETCH_UUID_MISMATCH",
-}
+SESSION_ERRORS = (ID_NOT_FOUND, EPOCH_MISMATCH, TOPIC_ID_MISMATCH, UUID_MISMATCH)
 PATIENCE = 3  # answers without records that are to come, until that is worth a finding
 BIG_BATCH = 1 << 20  # no batch is bigger than this unless a topic is configured so
 
 
-def error_name(code: int) -> str:
-    return ERROR_NAMES.get(code, f"error {code}")
+def session_error(code: int) -> str:
+    """The name of an error that is about sessions; any other stays a number."""
+    return error_name(code) if code in SESSION_ERRORS else f"error {code}"
 
 
 # Full fetches.
@@ -110,7 +107,7 @@ def closed_used(ledger: Ledger, ended: Watched, x: FetchExchange) -> None:
     """A session that was seen to end is used again."""
     if ended.end in ("not used any more", "left behind") or not ended.since_start:
         return
-    why = f"was {ended.end}" if ended.end != "error" else f"ended with {error_name(ended.end_error)}"
+    why = f"was {ended.end}" if ended.end != "error" else f"ended with {session_error(ended.end_error)}"
     text = f"{'the uuid' if x.draft else f'epoch {x.session_epoch}'} of a session that {why}"
     ledger.find(x, "closed-session-used", x.session_id, text)
     if x.answered and not x.error and ended.end != "error":
@@ -341,7 +338,7 @@ def refused(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
 
 def error_response(ledger: Ledger, x: FetchExchange) -> None:
     if x.error and x.told:
-        text = f"{error_name(x.error)} with {len(x.told)} partitions"
+        text = f"{session_error(x.error)} with {len(x.told)} partitions"
         ledger.find(x, "error-with-partitions", x.session_id, text)
 
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.sessions.trace import FetchExchange
+from kcli.schemas import errors
+from kcli.sessions.trace import FETCH, FetchExchange
 
 __all__ = [
     "DIALECT",
+    "FETCHES",
     "FULL_VERSION",
     "INCREMENTAL_FETCH",
     "UUID_MISMATCH",
+    "error_name",
     "is_full",
     "plain_response",
     "read_fetch",
@@ -25,9 +28,15 @@ __all__ = [
 
 DIALECT = "kip-227-draft"
 INCREMENTAL_FETCH = 30227
+FETCHES = (FETCH, INCREMENTAL_FETCH)  # what `read_fetch` reads
 FULL_VERSION = 7
 # The draft names no number for its error: the dialect has one outside Kafka's.
 UUID_MISMATCH = 30227
+
+
+def error_name(code: int) -> str:
+    """By Kafka's name, or that of the draft."""
+    return "INCREMENTAL_FETCH_UUID_MISMATCH" if code == UUID_MISMATCH else errors.error_name(code)
 
 
 def read_fetch(

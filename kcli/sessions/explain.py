@@ -6,23 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.capture.clock import instant
-from kcli.schemas import errors
-from kcli.sessions.draft_trace import UUID_MISMATCH
+from kcli.sessions.draft_trace import error_name
 from kcli.sessions.findings import name_of
 from kcli.sessions.ledger import Loose
 from kcli.sessions.watched import Tally, Watched
 
-__all__ = ["ending", "error_name", "loose_dict", "session_dict", "when"]
+__all__ = ["ending", "loose_dict", "session_dict", "when"]
 
 
 def when(ns: int) -> str | None:
     """A time of the capture as text; None where it has none."""
     return instant(ns) if ns else None
-
-
-def error_name(code: int) -> str:
-    """By Kafka's name, or that of KIP-227's draft."""
-    return "INCREMENTAL_FETCH_UUID_MISMATCH" if code == UUID_MISMATCH else errors.error_name(code)
 
 
 def ending(session: Watched) -> str:

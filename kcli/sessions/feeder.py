@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from kcli.capture.clock import parse_instant
 from kcli.errors import InputError, UsageError
 from kcli.grammar.codec import TRAILING
-from kcli.sessions.draft_trace import INCREMENTAL_FETCH, read_fetch
+from kcli.sessions.draft_trace import FETCHES, INCREMENTAL_FETCH, read_fetch
 from kcli.sessions.ledger import Ledger
+from kcli.sessions.offsets import HEARD
 from kcli.sessions.trace import FETCH, FetchExchange, require_types
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Feeder", "understood"]
 
-HEARD = (2, 3, 9)  # ListOffsets, Metadata, OffsetFetch: they tell of offsets and names
 ENDS = re.compile(r"^(.+?:\d+)-(.+?:\d+)")
 HARMLESS = ("unanswered-at-end",)
 
@@ -95,7 +95,7 @@ class Feeder:
             if request is not None and response is not None:
                 self.ledger.offsets.hear(key, request, response)
             return
-        if key not in (FETCH, INCREMENTAL_FETCH):
+        if key not in FETCHES:
             return
         ends = ENDS.match(row["connection"])
         if ends is None:

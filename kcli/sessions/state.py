@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.core import COMPILED
 from kcli.sessions.draft_trace import INCREMENTAL_FETCH
+from kcli.sessions.offsets import HEARD
 from kcli.sessions.plain import Marks
 
 if TYPE_CHECKING or not COMPILED:
@@ -15,9 +16,6 @@ else:
 
 __all__ = ["Counts", "Histogram", "Marks", "Seat", "Strip", "new_kernel", "new_marks"]
 
-# ListOffsets, Metadata, OffsetFetch: they tell of offsets and names; and what only the draft has.
-HEARD = (2, 3, 9, INCREMENTAL_FETCH)
-
 
 def new_kernel(dialect: str | None = None) -> Any:
     """What follows steady sessions by itself: kcli.core.fetches.Kernel, or None where the core was not built."""
@@ -26,7 +24,7 @@ def new_kernel(dialect: str | None = None) -> Any:
     from kcli.core.fetches import Kernel
     from kcli.sessions.columns import layout
 
-    return Kernel(lambda version: layout(version, dialect), HEARD)
+    return Kernel(lambda version: layout(version, dialect), (*HEARD, INCREMENTAL_FETCH))
 
 
 def new_marks(kernel: Any) -> Marks:

@@ -10,13 +10,11 @@ from kcli.capture.events import Exchange
 from kcli.client.replay.names import TOPIC_LISTS, TopicNames
 from kcli.client.replay.plan import Captured
 from kcli.errors import InputError, UsageError
-from kcli.sessions.draft_trace import INCREMENTAL_FETCH, read_fetch
+from kcli.sessions.draft_trace import FETCHES, read_fetch
 from kcli.sessions.feeder import understood
-from kcli.sessions.trace import FETCH, require_types
+from kcli.sessions.trace import require_types
 
 __all__ = ["fetch_of_exchange", "fetch_of_row"]
-
-FETCHES = (FETCH, INCREMENTAL_FETCH)
 
 
 def fetch_of_exchange(item: Exchange, names: TopicNames) -> Captured | None:
