@@ -19,25 +19,6 @@ from kcli.core.tcp cimport Streams
 
 crc_setup(2)
 
-cdef extern from "fetches.h" nogil:
-    ctypedef struct Map "kc_map":
-        size_t mask, used
-    ctypedef struct Text "kc_text":
-        uint8_t* data
-        size_t size
-        int kind
-    ctypedef struct Texts "kc_texts":
-        Text* texts
-        size_t count
-    uint64_t map_find "kc_map_find"(const Map* map, uint64_t a, uint64_t b)
-    int map_put "kc_map_put"(Map* map, uint64_t a, uint64_t b, uint64_t value)
-    void map_free "kc_map_free"(Map* map)
-    void map_clear "kc_map_clear"(Map* map)
-    int64_t fixed "kc_fixed"(const uint8_t* p, int width)
-    uint32_t text_find "kc_text_find"(const Texts* texts, const uint8_t* data, size_t size, int kind)
-    uint32_t text_number "kc_text_number"(Texts* texts, const uint8_t* data, size_t size, int kind)
-    void texts_free "kc_texts_free"(Texts* texts)
-
 cdef extern from *:
     """
     #include <string.h>
@@ -67,6 +48,7 @@ cdef extern from *:
 
 include "exchange.pxi"
 include "frames.pxi"
+include "texts.pxi"
 include "partitions.pxi"
 
 cdef enum:
@@ -81,11 +63,15 @@ cdef enum:
 cdef class ExchangeRows(Sink):
     """Takes exchanges of steady connections.
 
-    owner: has `bodies`; `layout(key, version)`, a Layout or None; `has_ids(key, version)`: 1 where the request has topic ids, 2 where
-    the response has, 3 both; `voice(link)`, the number of what its client and broker
-    have said of themselves, and `heard(link, voice, *exchange)`, that number after an ApiVersions; `learn` and `more`, each
-    (link, *exchange): told of those that taught a topic's name, and those of an API in `told`; `flush()`, called when there is enough to write, calls `take_columns`. An exchange: (key, version,
-    ts, request, answered, response).
+    owner: has
+    - `bodies`;
+    - `layout(key, version)`, a Layout or None;
+    - `has_ids(key, version)`: 1 where the request has topic ids, 2 where the response has, 3 both;
+    - `voice(link)`, the number of what its client and broker have said of themselves, and `heard(link, voice, *exchange)`,
+      that number after an ApiVersions;
+    - `learn` and `more`, each (link, *exchange): told of those that taught a topic's name, and those of an API in `told`;
+    - `flush()`, which calls `take_columns`: called when there is enough to write.
+    An exchange: (key, version, ts, request, answered, response).
     """
 
     cdef Lines lines
@@ -358,11 +344,13 @@ cdef class ExchangeRows(Sink):
     # Columns
 
     def take_columns(self, bint last=False):
-        """What there is, as a dict, and a new start; the texts are views of memory that the next rows take. last: also the runs of answers that may go on.
+        """What there is, as a dict, and a new start; the texts are views of memory that the next rows take. last: also the
+        runs of answers that may go on.
 
         numbers: int64 rows of NUMBERS; ends: int32 rows of ENDS, into the texts `header`, `request`, `response`; links,
-        clients (None: null) and topics ((kind, bytes)) by number from 0, 0 and 1 on; errors: (row, codes); unnamed: topic ids
-        without a name; voices: by link, of all that are forgotten now; partitions, batches, runs: int64 rows of PartRow, BatchRow, Run, whose `row` is one of `numbers`.
+        clients (None: null) and topics ((kind, bytes)) by number from 0, 0 and 1 on; errors: (row, codes); unnamed: topic
+        ids without a name; voices: by link, of all that are forgotten now; partitions, batches, runs: int64 rows of
+        PartRow, BatchRow, Run, whose `row` is one of `numbers`.
         """
         cdef Partitions parts = self.partitions
         cdef bint forgets = last or max(self.links.count, self.clients.count, parts.topics.count, parts.run_count()) > REMEMBERED

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["layout", "with_ids"]
 
 FIXED, UUID, TEXT, BYTES, NESTED, OTHER, TAGS = range(7)
-FETCH = 1
+PRODUCE, FETCH = 0, 1
 
 # Columns of the core, by the fields' names; of a message, a topic and a partition, on both sides.
 REQUEST = {"sessionId": 0, "sessionEpoch": 1}
@@ -35,6 +35,11 @@ TOLD = {
 }
 PRODUCED = {"index": 0, "records": 7}
 ANSWERED = {"index": 0, "errorCode": 3, "currentLeader": 8}
+# By API, for the request and the response: the columns of the message, and of a partition.
+SIDES: dict[int, tuple[tuple[Mapping[str, int], Mapping[str, int]], ...]] = {
+    PRODUCE: (({}, PRODUCED), ({}, ANSWERED)),
+    FETCH: ((REQUEST, ASKED), (RESPONSE, TOLD)),
+}
 ENDPOINT = ["nodeId", "host", "port", "rack"]
 NEEDED = {"partition", "fetchOffset", "partitionMaxBytes", "partitionIndex", "errorCode", "highWatermark", "records"}
 NEEDED |= {"index"}
@@ -53,17 +58,14 @@ def layout(bodies: Bodies, api_key: int, version: int) -> Layout | None:
     """Of Fetch or Produce; None where the core can't read that version."""
     from kcli.core.rows import Layout
 
-    request, response = (make(api_key, version, bodies.dialect) for make in (messages.request, messages.response))
-    if request.variants or response.variants:
+    both = [make(api_key, version, bodies.dialect) for make in (messages.request, messages.response)]
+    if any(message.variants for message in both):
         return None
-    asked, told = (REQUEST, ASKED) if api_key == FETCH else ({}, PRODUCED), (RESPONSE, TOLD)
-    if api_key != FETCH:
-        told = {}, ANSWERED
     try:
-        sides = side(request.grammar, *asked), side(response.grammar, *told)
+        sides = [side(message.grammar, *wanted) for message, wanted in zip(both, SIDES[api_key], strict=True)]
     except UnreadableError:
         return None
-    return Layout(request.grammar.flexible, *sides)
+    return Layout(both[0].grammar.flexible, *sides)
 
 
 def with_ids(bodies: Bodies, api_key: int, version: int) -> int:

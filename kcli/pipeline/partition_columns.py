@@ -14,6 +14,7 @@ from kcli.pipeline.columns import Columns, address_of, by_day, integers, server_
 from kcli.pipeline.facts import APIS
 from kcli.pipeline.partitions import LAZY_CHUNK, MAGIC_1_SINCE, MAGIC_2_SINCE, MIB
 from kcli.pipeline.writing import stored_schema
+from kcli.records.batches import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
 from kcli.records.codecs import CODECS
 from kcli.schemas.errors import error_name
 
@@ -36,7 +37,6 @@ RUN = (
 MISSING = -(1 << 63)
 ID, QUOTED = 1, 2  # kinds of a topic's text, beside its name; an endpoint's is one too
 COMPRESSIONS = [*CODECS, *(f"unknown-{number}" for number in range(len(CODECS), 8))]
-CODEC, APPEND_TIME, TRANSACTIONAL, CONTROL = 7, 8, 16, 32
 TIMES = ("NoTimestampType", "CreateTime", "LogAppendTime")
 
 
@@ -106,7 +106,7 @@ class PartitionColumns:
         return [
             *self.who(rows), texts_by_number([APIS[0], APIS[1]], rows.api), *self.topics(rows),
             integers(rows.base_offset, "int64"), integers(rows.last_offset, "int64"), integers(rows.magic, "int8"),
-            texts_by_number(COMPRESSIONS, flags & CODEC), texts_by_number(TIMES, times),
+            texts_by_number(COMPRESSIONS, flags & CODEC_MASK), texts_by_number(TIMES, times),
             integers(new & (flags & TRANSACTIONAL > 0), "bool"), integers(new & (flags & CONTROL > 0), "bool"),
             integers(rows.leader_epoch, "int32"), integers(rows.producer_id, "int64"),
             integers(rows.producer_epoch, "int16"), integers(rows.base_sequence, "int32"),
