@@ -264,14 +264,14 @@ cdef class Reader:
             at += used
         return at, rows
 
-    def skip(self, const uint8_t[::1] data not None, uint64_t until):
+    def skip(self, const uint8_t[::1] data not None, int64_t until):
         """(bytes of what comes before the first packet later than `until`; its nanoseconds, None where it is not in `data`)."""
         cdef Packet packet
         cdef size_t used, at = 0, n = data.shape[0]
         cdef int found
         while at < n:
             found = self.take(&data[at], n - at, &used, &packet)
-            if found == FOUND_PACKET and packet.ts > until:
+            if found == FOUND_PACKET and <int64_t>packet.ts > until:
                 return at, packet.ts
             if found <= 0:
                 break

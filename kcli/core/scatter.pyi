@@ -24,7 +24,7 @@ class Scatter:
     end: int | None
     done: int
     next_ns: int
-    shift: int
+    place: int
     known: bytes
     described: bytes
     def __init__(
@@ -33,6 +33,7 @@ class Scatter:
         write: Callable[[int, int, int, int, int, int, int, int, bytes], Any],
         *,
         only: int = -1,
+        refer: bool = False,
     ) -> None: ...
     def run(self, reader: Reader, data: Buffer, limit: int) -> tuple[int, str]: ...
     def prime(self, reader: Reader, data: Buffer) -> int: ...

@@ -1,7 +1,8 @@
 """Packets dealt out by connection: each bucket gets whole connections, as a capture of its own.
 
 An engine to `kcli.capture.files`, like kcli.core.capture.Engine: it runs over the bytes of a capture file, and what comes
-out for a bucket are pcap records (nanoseconds, the machine's byte order), by link layer. kcli/pipeline uses it.
+out for a bucket are pcap records (nanoseconds, the machine's byte order), by link layer; or an index of the packets where they
+are, of which `kcli.core.gather` makes the same records. kcli/pipeline uses it.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -17,11 +18,18 @@ from kcli.core.packets cimport (
 
 import struct
 
+cdef extern from "extents.h" nogil:
+    enum: EXTENT_MOST "KX_MOST"
+    ctypedef struct Extent "kx_extent":
+        uint64_t at, ts
+        uint32_t captured, length
+    size_t write_extent "kx_write"(uint8_t* p, Extent* last, uint64_t at, uint64_t ts, uint32_t captured, uint32_t length)
+
 cdef enum:
     LINKS = 8             # link layers in one file
     NANO = 1000000000
     RECORD = 16           # bytes of a pcap record's header
-    CHUNK = 1 << 20       # bytes of a bucket after which they are handed on
+    CHUNK = 1 << 20       # bytes of a bucket's packets after which they are handed on
     SECTION = 0x0A0D0D0A  # kinds of pcapng's blocks
     INTERFACE = 1
 
@@ -31,6 +39,7 @@ PCAP_MAGIC = 0xA1B23C4D
 # What has come for one bucket since it was last drained. The heaviest connection is found by majority vote over bytes.
 cdef struct Bucket:
     Out out
+    Extent last           # of an index
     uint64_t first_ns, last_ns, packets, bytes
     uint64_t heavy        # the hash of the connection that may hold most of the bytes
     uint64_t votes
@@ -39,7 +48,7 @@ cdef struct Bucket:
 cdef class Scatter:
     """Deals packets out to buckets by their connection.
 
-    only: keep the packets of this bucket alone.
+    only: keep the packets of this bucket alone. refer: an index is made; `place` says where in the file the bytes given to `run` begin.
     end: bytes of the file after which no packet begins any more that is to be read, counted from the first `run`.
     known, described: the blocks of a pcapng file that say what its packets are of, as they were before the first packet
     read here, and those that came since (if they begin with a section's, it replaces what was known).
@@ -48,6 +57,8 @@ cdef class Scatter:
 
     cdef Bucket* buckets
     cdef readonly int count, only
+    cdef bint refer
+    cdef const uint8_t* data              # the bytes given to `run`
     cdef object emit
     cdef int[LINKS] links
     cdef int link_count
@@ -56,11 +67,11 @@ cdef class Scatter:
     cdef public object end
     cdef readonly uint64_t done
     cdef readonly object next_ns
-    cdef public int64_t shift
+    cdef public uint64_t place
     cdef readonly bytes known, described
 
-    def __cinit__(self, int count, write, *, int only=-1):
-        self.count, self.only, self.emit = count, only, write
+    def __cinit__(self, int count, write, *, int only=-1, bint refer=False):
+        self.count, self.only, self.emit, self.refer = count, only, write, refer
         self.buckets = <Bucket*>calloc(<size_t>count * LINKS, sizeof(Bucket))
         if self.buckets == NULL:
             raise MemoryError
@@ -82,6 +93,7 @@ cdef class Scatter:
         cdef uint64_t stop = <uint64_t>-1 if self.end is None else self.end
         cdef uint64_t last = limit
         cdef int found
+        self.data = p
         while at < n:
             if self.done + at >= stop:
                 self.done += at
@@ -133,8 +145,6 @@ cdef class Scatter:
         cdef Segment s
         cdef int kind
         cdef uint64_t hash
-        if self.shift:
-            packet.ts += self.shift
         kind = dissect(packet, &s)
         self.packets += 1
         self.wire_bytes += packet.length
@@ -155,14 +165,28 @@ cdef class Scatter:
 
     cdef int keep(self, Packet* packet, int number, uint64_t hash) except -1:
         cdef Bucket* bucket
-        cdef uint32_t* record
         cdef int link
         if self.only >= 0 and number != self.only:
             return 0
         link = self.link(packet.link)
         bucket = &self.buckets[number * LINKS + link]
-        if bucket.out.size > CHUNK:
+        if bucket.bytes > CHUNK:
             self.hand_on(number * LINKS + link)
+        if self.refer:
+            self.note(bucket, packet)
+        else:
+            self.copy(bucket, packet)
+        if not bucket.packets or packet.ts < bucket.first_ns:
+            bucket.first_ns = packet.ts
+        bucket.last_ns = max(bucket.last_ns, packet.ts)
+        bucket.packets += 1
+        bucket.bytes += packet.captured
+        self.kept += 1
+        self.vote(bucket, hash, packet.captured)
+        return 0
+
+    cdef int copy(self, Bucket* bucket, Packet* packet) except -1:
+        cdef uint32_t* record
         if out_reserve(&bucket.out, RECORD + packet.captured):
             raise MemoryError
         record = <uint32_t*>(bucket.out.data + bucket.out.size)
@@ -172,13 +196,20 @@ cdef class Scatter:
         record[3] = packet.length
         memcpy(bucket.out.data + bucket.out.size + RECORD, packet.data, packet.captured)
         bucket.out.size += RECORD + packet.captured
-        if not bucket.packets or packet.ts < bucket.first_ns:
-            bucket.first_ns = packet.ts
-        bucket.last_ns = max(bucket.last_ns, packet.ts)
-        bucket.packets += 1
-        bucket.bytes += packet.captured
-        self.kept += 1
-        self.vote(bucket, hash, packet.captured)
+        return 0
+
+    cdef int note(self, Bucket* bucket, Packet* packet) except -1:
+        cdef uint8_t* entry
+        if out_reserve(&bucket.out, 1 + EXTENT_MOST):
+            raise MemoryError
+        entry = <uint8_t*>bucket.out.data + bucket.out.size
+        if bucket.out.size == 0:
+            bucket.last = Extent(0, 0, 0, 0)
+            entry[0] = 0
+            entry, bucket.out.size = entry + 1, 1
+        bucket.out.size += write_extent(
+            entry, &bucket.last, self.place + <uint64_t>(packet.data - self.data), packet.ts, packet.captured, packet.length
+        )
         return 0
 
     cdef void vote(self, Bucket* bucket, uint64_t hash, uint64_t size) noexcept:

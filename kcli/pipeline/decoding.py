@@ -5,29 +5,26 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, cast
+from functools import cache, partial
+from typing import Any
 
 from kcli.capture.audit import API_VERSIONS
 from kcli.capture.events import Event, Exchange, Link
 from kcli.capture.exchanges import Item, Source
-from kcli.capture.files import drive
 from kcli.pipeline.carrying import Carried, take_up, under_way
 from kcli.pipeline.columns import Columns, Uses
 from kcli.pipeline.layouts import layout, with_ids
 from kcli.pipeline.partition_columns import PartitionColumns
+from kcli.pipeline.reading import FOREVER, START, Reading
 from kcli.pipeline.rows import FETCH, MAKERS, PRODUCE, Rows
-from kcli.pipeline.storage import Place
+from kcli.pipeline.staging import Slice
 from kcli.pipeline.tables import FACTS, TABLES
 from kcli.pipeline.writing import TableWriter, Written
 
 __all__ = ["Decoded", "RowSource", "decode"]
 
-PIECE = 8 << 20  # bytes that are brought from an object store at a time
 AT_END = ": the capture ends"
 WANTED = frozenset(TABLES) | frozenset(FACTS)
 
@@ -68,7 +65,6 @@ class RowSource(Source):
 
     def __init__(
         self,
-        paths: Sequence[str],
         put: Any,
         wanted: frozenset[str] = WANTED,
         put_batch: Callable[[str, int, Any], None] | None = None,
@@ -77,7 +73,7 @@ class RowSource(Source):
         """put_batch(table, day, batch): takes rows that the core makes as columns; None: all are put one by one."""
         self.put_batch = put_batch
         self.counted = 0  # bytes of exchanges that the engine gave to the sink
-        super().__init__(paths, names=False, **options)
+        super().__init__([], names=False, **options)
         self.rows = Rows(put, wanted)
         if self.sink is not None:
             self.sink.engine = self.engine
@@ -165,115 +161,94 @@ class RowSource(Source):
                 item.ns = max(item.ns, self.end_ns)
             self.rows.event(item)
 
-    def run(self, before_end: Callable[[], None] = lambda: None) -> None:
-        """before_end: called when all packets were read, before what is under way is told as ended."""
+    def reading(self, slices: Sequence[Slice], after: int = START) -> Reading:
+        return Reading(slices, after, self.engine, self.new_reader)
 
-        def end() -> None:
-            self.flush(last=True)
-            before_end()
-
-        for _ in drive(self.paths, cast(Any, Ending(self.engine, end)), self.new_reader, self.emit):
-            pass
+    def run(
+        self,
+        slices: Sequence[Slice],
+        after: int = START,
+        until: int = FOREVER,
+        before_end: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Rows of staged packets behind one moment (ns) and up to another. Where there are none behind that, what is
+        under way is told as ended. before_end: called when all packets were read, before that."""
+        with contextlib.closing(self.reading(slices, after)) as reading:
+            reading.run(until)
         self.flush(last=True)
-        self.rows.finish()
-
-
-class Ending:
-    """The engine, with something to do before its end."""
-
-    def __init__(self, engine: Any, before_end: Callable[[], None]) -> None:
-        self.engine, self.before_end = engine, before_end
-        self.run = engine.run
-
-    @property
-    def next_ns(self) -> int:
-        return int(self.engine.next_ns)
-
-    def finish(self) -> None:
-        self.before_end()
-        self.engine.finish()
+        before_end()
+        if until == FOREVER:
+            self.engine.finish()
+            self.flush(last=True)
+            self.rows.finish()
 
 
 def decode(
     share: int,
-    staged: Sequence[str],
+    slices: Sequence[Slice],
     folder: str,
     *,
+    after: int = START,
+    until: int = FOREVER,
+    chosen: tuple[int, bool] | None = None,
+    window: int | None = None,
     end_ns: int = 0,
     carried: Sequence[Carried] = (),
     clock: int = 0,
     names: Sequence[tuple[str, str]] = (),
-    without: int | None = None,
     **options: Any,
 ) -> Decoded:
-    """Decode the packets of a share, staged in files, into Parquet files below `folder`.
+    """Decode staged packets of a share into Parquet files below `folder`.
 
-    end_ns: of the last packet of all shares. carried, clock: connections under way since an earlier run, and the
-    time of its end. names: (id, name) of topics known before. without: the hash of a connection that is not read here.
+    after, until: moments (ns) between which they are. chosen: the hash of a connection that is read alone (True), or
+    left out. window: its number, where these are one. end_ns: of the last packet of all shares. carried, clock:
+    connections under way since an earlier run, and the time of its end. names: (id, name) of topics known before.
     options: ports and dialect, as `kcli.capture.exchanges.read` takes them.
     """
-    name = f"{share:04d}-{os.urandom(4).hex()}"
+    name = f"{share:04d}-{os.urandom(4).hex()}" if window is None else f"{share:04d}-{window:03d}-{os.urandom(4).hex()}"
     writer, passing = TableWriter(folder, name), TableWriter(folder, f"{name}-open")
-    with at_hand(staged) as paths:
-        source = RowSource(paths, writer.put, put_batch=writer.put_batch, **options)
-        if without is not None:
-            source.engine.choose(without, False)
-        made = run_share(share, source, end_ns, names, carried, clock, passing)
+    source = RowSource(writer.put, put_batch=writer.put_batch, **options)
+    if chosen is not None:
+        source.engine.choose(*chosen)
+    made = Decoded(share, [], [], set(), window=window)
+    begin(source, end_ns, names, carried, clock)
+    source.run(slices, after, until, partial(conclude, made, source, passing))
+    sum_up_open(made, source)
     made.files, made.passing = writer.close(), passing.close()
-    if not gc.get_freeze_count():
-        gc.freeze()  # by now all modules are loaded: no need to look through them again and again
+    freeze()
     return made
 
 
-def run_share(
-    share: int,
-    source: RowSource,
-    end_ns: int,
-    names: Sequence[tuple[str, str]],
-    carried: Sequence[Carried],
-    clock: int,
-    passing: TableWriter,
-) -> Decoded:
+@cache
+def freeze() -> None:
+    """By now all modules are loaded: no need for the collector to look through them again and again."""
+    gc.freeze()
+
+
+def begin(
+    source: RowSource, end_ns: int, names: Sequence[tuple[str, str]], carried: Sequence[Carried], clock: int
+) -> None:
     source.end_ns = end_ns
     for topic_id, topic in names:
         source.bodies.names.learn(uuid_of(topic_id), topic)
     source.rows.known = len(source.bodies.names)
     take_up(source, carried, clock, source.rows.uses.talks)
-    made = Decoded(share, [], [], set())
 
-    def before_end() -> None:
-        made.under_way = under_way(source.engine, source.rows.uses.talks)
-        source.rows.finish()
-        sum_up(made, source)
-        source.rows.put_to(passing.put)
-        source.put_batch = passing.put_batch
 
-    source.run(before_end)
-    made.unnamed = source.rows.unnamed
-    made.open_rows = source.rows.exchanges - made.exchanges, source.rows.events - made.events
-    made.open_bytes = source.tally.exchange_bytes - made.exchange_bytes, source.tally.captured - made.event_bytes
-    return made
+def conclude(made: Decoded, source: RowSource, passing: TableWriter) -> None:
+    """All packets were read: what is whole is counted, and rows of what is under way go where the next run replaces
+    them."""
+    made.under_way = under_way(source.engine, source.rows.uses.talks)
+    source.rows.finish()
+    sum_up(made, source)
+    source.rows.put_to(passing.put)
+    source.put_batch = passing.put_batch
 
 
 def uuid_of(text: str) -> bytes:
     from kcli.core.values import uuid_bytes
 
     return uuid_bytes(text)
-
-
-@contextlib.contextmanager
-def at_hand(staged: Sequence[str]) -> Iterator[list[str]]:
-    """Local paths of staged files; those in an object store are brought here for the time being."""
-    places = [Place(uri) for uri in staged]
-    with tempfile.TemporaryDirectory(prefix="kcli-share-") as folder:
-        yield [fetched(place, folder) if place.remote else place.path for place in places]
-
-
-def fetched(place: Place, folder: str) -> str:
-    path = Path(folder) / place.name
-    with place.open() as source, path.open("wb") as target:
-        shutil.copyfileobj(source, target, PIECE)
-    return str(path)
 
 
 def sum_up(made: Decoded, source: RowSource) -> None:
@@ -285,6 +260,13 @@ def sum_up(made: Decoded, source: RowSource) -> None:
     made.carried = tally.unaccounted(engine)
     made.exchanges, made.events = source.rows.exchanges, source.rows.events
     made.first_ns, made.last_ns = engine.first_ns or 0, engine.last_ns
+
+
+def sum_up_open(made: Decoded, source: RowSource) -> None:
+    """The counts of what was told as ended, and may go on in a later run."""
+    made.unnamed = source.rows.unnamed
+    made.open_rows = source.rows.exchanges - made.exchanges, source.rows.events - made.events
+    made.open_bytes = source.tally.exchange_bytes - made.exchange_bytes, source.tally.captured - made.event_bytes
 
 
 def events_only(events: Sequence[Event], put: Any) -> None:

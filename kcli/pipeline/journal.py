@@ -33,10 +33,11 @@ def fingerprint(file: StoredFile) -> str:
     """Of a file's size and its first and last bytes: the same capture under another name has the same."""
     digest = hashlib.blake2b(str(file.size).encode(), digest_size=16)
     with Place(file.uri).open() as opened:
-        digest.update(bytes(opened.read(PRINTED)))
+        digest.update(bytes(opened.read(min(PRINTED, file.size))))
         if file.size > PRINTED:
-            opened.seek(max(PRINTED, file.size - PRINTED))
-            digest.update(bytes(opened.read(PRINTED)))
+            last = max(PRINTED, file.size - PRINTED)
+            opened.seek(last)
+            digest.update(bytes(opened.read(file.size - last)))
     return digest.hexdigest()
 
 

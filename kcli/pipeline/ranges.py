@@ -20,7 +20,7 @@ from kcli.pipeline.storage import Place, StoredFile
 if TYPE_CHECKING:
     from kcli.core.scatter import Scatter
 
-__all__ = ["Range", "RangeEngine", "RangeFile", "RangeSource", "cut"]
+__all__ = ["Range", "RangeEngine", "RangeFile", "RangeSource", "cut", "is_packed"]
 
 RANGE_BYTES = 128 << 20
 HEADER = 24
@@ -48,12 +48,17 @@ def cut(file: StoredFile, range_bytes: int = RANGE_BYTES) -> list[Range]:
     """The ranges of one capture."""
     if file.size <= range_bytes * 3 // 2:
         return [Range(file.uri, file.size)]
-    with Place(file.uri).open() as opened:
-        if bytes(opened.read(4)).startswith(PACKED):
-            return [Range(file.uri, file.size)]
+    if is_packed(Place(file.uri)):
+        return [Range(file.uri, file.size)]
     count = -(-file.size // range_bytes)
     places = [file.size * number // count for number in range(count)]
     return [Range(file.uri, file.size, at, end) for at, end in zip(places, [*places[1:], file.size], strict=True)]
+
+
+def is_packed(place: Place) -> bool:
+    """Whether a file is compressed, by its first bytes. OSError."""
+    with place.open() as opened:
+        return bytes(opened.read(4)).startswith(PACKED)
 
 
 class RangeFile(CaptureFile):
@@ -83,7 +88,7 @@ class RangeFile(CaptureFile):
 
 
 class RangeEngine:
-    """Stops the engine where the range ends; otherwise it is the engine."""
+    """The engine, told where in the file its bytes are, and stopped where the range ends."""
 
     def __init__(self, scatter: Scatter, file: CaptureFile, end: int | None) -> None:
         self.scatter, self.file, self.end = scatter, file, end
@@ -93,6 +98,7 @@ class RangeEngine:
         return self.scatter.next_ns
 
     def run(self, reader: Any, data: memoryview, limit: int) -> tuple[int, str]:
+        self.scatter.place = self.file.offset
         if self.end is not None:  # the engine counts from the first byte that it was given
             self.scatter.end = self.scatter.done + max(0, self.end - self.file.offset)
         return self.scatter.run(reader, data, limit)

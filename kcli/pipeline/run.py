@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -136,6 +137,7 @@ class Work:
         range_bytes = self.options.range_bytes or self.task_bytes(size, RANGE_BYTES)
         ranges = [part for file in files for part in cut(file, range_bytes)]
         self.shares = self.options.shares or self.count_shares(size)
+        self.refer = self.local and size <= memory_bytes() // 2
         results = self.scatter_ranges(list(enumerate(ranges)))
         while wrong := list(misread(each.ends for each in results)):
             again = {(each.uri, each.start) for each in wrong}
@@ -144,10 +146,10 @@ class Work:
         return sorted(results, key=lambda each: (each.taken.uri, each.taken.start))
 
     def scatter_ranges(self, ranges: Sequence[tuple[int, Range]]) -> list[Scattered]:
-        shares, staging = self.shares, self.staging
+        shares, staging, refer = self.shares, self.staging, self.refer
 
         def work(task: tuple[int, Range]) -> Scattered:
-            return scatter(task[1], task[0], shares, staging)
+            return scatter(task[1], task[0], shares, staging, refer=refer)
 
         return self.hand_out("sorting packets by connection", ranges, work)
 
@@ -200,6 +202,11 @@ class Work:
     @property
     def cores(self) -> int:
         return int(self.spark.sparkContext.defaultParallelism)
+
+    @property
+    def local(self) -> bool:
+        """Whether all tasks are on this machine."""
+        return str(self.spark.sparkContext.master).startswith("local")
 
     def place(self, heavy: Heavy, aimed: Sequence[Window], options: dict[str, Any]) -> list[Window]:
         """The windows of a connection, as they can be decoded; none where it is nowhere in step."""
@@ -291,6 +298,11 @@ class Work:
         for row in open_rows(self.entry.run, decoded):
             ends.put("lineage", row)
         self.entry.add(ends.close(), passing=True)
+
+
+def memory_bytes() -> int:
+    """Of this machine. A capture that fits into half of it can be read again and again without a disk."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def named_in(uris: Sequence[str]) -> dict[str, tuple[str, int]]:

@@ -1,8 +1,8 @@
 """The first stage: a range of a capture, its packets dealt out into files of whole connections.
 
-A share is the connections of one bucket. Each range writes one file of packets for each share (and link layer) into the
-staging folder, with the times at which its parts begin, so that a share too big for one task can be read in time
-windows.
+A share is the connections of one bucket. Each range writes one file for each share (and link layer) into the staging
+folder, of its packets or of where they are (`kcli.pipeline.staging`), with the times at which its parts begin, so that
+a share too big for one task can be read in time windows.
 """
 
 from __future__ import annotations
@@ -10,58 +10,22 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import IO, Any
 
 from kcli.capture.events import Event
-from kcli.capture.files import run_source
+from kcli.capture.files import FOREVER, run_source
 from kcli.errors import InputError
 from kcli.pipeline.ranges import Ends, Range, RangeEngine, RangeSource
+from kcli.pipeline.staging import Origin, Part, Staged
 from kcli.pipeline.storage import Place
 
-__all__ = ["Part", "Scattered", "Staged", "gather_share", "scatter"]
+__all__ = ["Scattered", "gather_share", "scatter"]
 
-FOREVER = (1 << 63) - 1
 COUNTS = (
     "packets", "tcp", "others", "cuts", "fragments", "unknown_links", "payload", "first_ns", "last_ns", "known",
     "described",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A stretch of a staged file: its place in it, and the packets there (bytes as captured)."""
-
-    offset: int
-    first_ns: int
-    last_ns: int
-    bytes: int
-
-
-@dataclass(slots=True)
-class Staged:
-    """A file of one share's packets out of one range. votes: by how many bytes connection `heavy` outweighs all
-    others."""
-
-    share: int
-    link: int
-    uri: str
-    packets: int = 0
-    bytes: int = 0
-    heavy: int = 0
-    votes: int = 0
-    parts: list[Part] = field(default_factory=list)
-
-    def add(self, part: Part, packets: int, heavy: int, votes: int) -> None:
-        self.parts.append(part)
-        self.packets += packets
-        self.bytes += part.bytes
-        if heavy == self.heavy:
-            self.votes += votes
-        elif votes > self.votes:
-            self.heavy, self.votes = heavy, votes - self.votes
-        else:
-            self.votes -= votes
 
 
 @dataclass(slots=True)
@@ -92,10 +56,10 @@ class Scattered:
 
 
 class Writer:
-    """The staged files of one range, opened as their packets come."""
+    """The staged files of one range, opened as their packets come. origin: where those are, if these are indexes."""
 
-    def __init__(self, folder: Place, name: str) -> None:
-        self.folder, self.name = folder, name
+    def __init__(self, folder: Place, name: str, origin: Origin | None) -> None:
+        self.folder, self.name, self.origin = folder, name, origin
         self.files: dict[tuple[int, int], tuple[Staged, IO[bytes], list[int]]] = {}
 
     def write(
@@ -109,11 +73,12 @@ class Writer:
     def open(self, share: int, link: int) -> tuple[Staged, IO[bytes], list[int]]:
         from kcli.core.scatter import pcap_header
 
-        place = self.folder / f"{share:04d}-{self.name}-{link}.pcap"
+        kind = "pcap" if self.origin is None else "index"
+        place = self.folder / f"{share:04d}-{self.name}-{link}.{kind}"
         file = place.create()
-        header = pcap_header(link)
+        header = pcap_header(link) if self.origin is None else b""
         file.write(header)
-        made = Staged(share, link, place.uri), file, [len(header)]
+        made = Staged(share, link, place.uri, self.origin), file, [len(header)]
         self.files[share, link] = made
         return made
 
@@ -123,17 +88,17 @@ class Writer:
         return [staged for staged, _, _ in self.files.values()]
 
 
-def scatter(taken: Range, number: int, shares: int, folder: str, shift: int = 0, only: int = -1) -> Scattered:
-    """Deal out one range. number: of the range in this run. shift: ns to add to its times (another host's clock).
-    only: one share, the others' packets are left out.
+def scatter(taken: Range, number: int, shares: int, folder: str, *, only: int = -1, refer: bool = False) -> Scattered:
+    """Deal out one range. number: of the range in this run. only: one share, the others' packets are left out. refer:
+    packets stay where they are, if they can.
 
     Files of two attempts at one task never share a name: only those of the attempt that is told to the driver count.
     """
     from kcli.core.scatter import Scatter
 
-    writer = Writer(Place(folder), f"{number:06d}-{os.urandom(4).hex()}")
-    engine = Scatter(shares, writer.write, only=only)
-    engine.shift = shift
+    origin = Origin.of(taken.uri) if refer else None
+    writer = Writer(Place(folder), f"{number:06d}-{os.urandom(4).hex()}", origin)
+    engine = Scatter(shares, writer.write, only=only, refer=origin is not None)
     events: list[Event] = []
     problems: list[str] = []
     began = stopped = taken.start

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 from kcli.pipeline.carrying import Carried
 from kcli.pipeline.decoding import Decoded, decode
-from kcli.pipeline.scattering import Scattered, Staged
+from kcli.pipeline.scattering import Scattered
+from kcli.pipeline.staging import Staged, at_hand, vote
 from kcli.pipeline.windows import Heavy
 
 __all__ = ["Share", "deal", "heaviest", "split"]
@@ -29,8 +31,9 @@ class Share:
         return sum(each.bytes for each in self.staged)
 
     def decode(self, folder: str, options: dict[str, Any]) -> Decoded:
-        uris = [each.uri for each in self.staged]
-        return decode(self.number, uris, folder, carried=self.carried, without=self.without, **options)
+        chosen = None if self.without is None else (self.without, False)
+        with at_hand([each.whole for each in self.staged]) as slices:
+            return decode(self.number, slices, folder, chosen=chosen, carried=self.carried, **options)
 
 
 def deal(scattered: Sequence[Scattered], carried: Sequence[Carried], count: int) -> list[Share]:
@@ -64,12 +67,4 @@ def split(share: Share, window_bytes: int, clock: int) -> tuple[Share, Heavy | N
 def heaviest(staged: Sequence[Staged]) -> tuple[int, int]:
     """(hash of the connection that may have more bytes than all others, votes for it): it has at least so many bytes,
     and at most half of all and half of those."""
-    heavy = votes = 0
-    for each in staged:
-        if each.heavy == heavy:
-            votes += each.votes
-        elif each.votes > votes:
-            heavy, votes = each.heavy, each.votes - votes
-        else:
-            votes -= each.votes
-    return heavy, votes
+    return reduce(vote, ((each.heavy, each.votes) for each in staged), (0, 0))

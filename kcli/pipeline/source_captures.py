@@ -96,7 +96,6 @@ class ExchangeSource(KcliSource):
         return [([file.uri for file in files], share, shares) for share in range(shares)]
 
     def rows(self, task: tuple[list[str], int, int], wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
-        from kcli.capture.files import drive
         from kcli.pipeline.decoding import RowSource
         from kcli.pipeline.scattering import gather_share
 
@@ -111,10 +110,13 @@ class ExchangeSource(KcliSource):
                 if table == "exchanges":
                     rows.append(row)
 
-            source = RowSource([each.uri for each in staged], put, EXCHANGES, **options)
-            for _ in drive(source.paths, source.engine, source.new_reader, source.emit):
-                yield from rows
-                rows.clear()
+            source = RowSource(put, EXCHANGES, **options)
+            with contextlib.closing(source.reading([each.whole for each in staged])) as reading:
+                for _ in reading.pieces():
+                    yield from rows
+                    rows.clear()
+            source.engine.finish()
+            yield from rows
         if problems and self.options.get("damage") == "fail":
             raise InputError(problems[0])
 

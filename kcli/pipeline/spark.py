@@ -144,18 +144,32 @@ def hand_out(
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 todo, function = pickle.loads(packed)
-                result = pickle.dumps(function(todo[number]))
+                result = pickle.dumps(tried(function, todo[number]))
                 yield pyarrow.record_batch(
                     {"number": pyarrow.array([number]), "result": pyarrow.array([result], pyarrow.binary())}
                 )
 
     import pickle
 
+    from kcli.errors import InputError
+
     frame = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(run, "number bigint, result binary")
     results: dict[int, Any] = {}
     for row in collected(spark, frame, done):
-        results[row["number"]] = pickle.loads(row["result"])
+        results[row["number"]] = made = pickle.loads(row["result"])
+        if isinstance(made, InputError):
+            raise made
     return [results[number] for number in range(len(tasks))]
+
+
+def tried(work: Callable[[Any], Any], task: Any) -> Any:
+    """What comes of a task, or what is wrong with its input: trying again would not help."""
+    from kcli.errors import InputError
+
+    try:
+        return work(task)
+    except InputError as error:
+        return InputError(error.text, file=error.file)
 
 
 def collected(spark: SparkSession, frame: Any, done: Callable[[int], None]) -> Any:

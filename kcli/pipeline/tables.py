@@ -8,6 +8,7 @@ where it has them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -385,6 +386,7 @@ learnt_ns      int64    when a message first had both
 )  # fmt: skip
 
 
+@cache
 def arrow_schema(name: str) -> pyarrow.Schema:
     """The table's columns as they are written, the partition's date left out."""
     import pyarrow

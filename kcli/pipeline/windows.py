@@ -12,35 +12,17 @@ the window before it left the connection: if anything differs, the window is dec
 
 from __future__ import annotations
 
-import contextlib
-import heapq
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from kcli.capture.files import FOREVER, run_source
-from kcli.errors import InputError
 from kcli.pipeline.carrying import Carried
-from kcli.pipeline.decoding import Decoded, RowSource, run_share
-from kcli.pipeline.ranges import RangeFile
-from kcli.pipeline.scattering import Part, Staged
-from kcli.pipeline.writing import TableWriter
+from kcli.pipeline.decoding import Decoded, decode
+from kcli.pipeline.reading import FOREVER, START
+from kcli.pipeline.staging import Part, Slice, Staged
 
-__all__ = ["START", "Heavy", "Reading", "Slice", "Window", "moments"]
-
-HEADER = 24  # bytes of a staged file before its first packet
-START = -1  # the moment before all packets
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """A staged file from a place on; the packets of the window behind it begin there or later."""
-
-    uri: str
-    link: int
-    offset: int
+__all__ = ["Heavy", "Window", "moments"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +44,16 @@ class Window:
     clock: int = 0
     names: tuple[tuple[str, str], ...] = ()
 
-    @property
-    def last(self) -> bool:
-        return self.until == FOREVER
-
     def behind(self, before: Decoded) -> Window:
         """Going on from how the window before this one left the connection."""
         return replace(self, carried=tuple(before.under_way), clock=before.last_ns)
 
     def decode(self, folder: str, options: dict[str, Any]) -> Decoded:
-        names, chosen = options["names"], {name: options[name] for name in ("ports", "dialect")}
-        name = f"{self.share:04d}-{self.number:03d}-{os.urandom(4).hex()}"
-        writer, passing = TableWriter(folder, name), TableWriter(folder, f"{name}-open")
-        source = WindowSource(self, writer.put, put_batch=writer.put_batch, **chosen)
-        known = [*names, *self.names]
-        made = run_share(self.share, source, options["end_ns"], known, self.carried, self.clock, passing)
-        made.files, made.passing = writer.close(), passing.close()
-        made.window = self.number
-        return made
+        return decode(
+            self.share, self.slices, folder, after=self.after, until=self.until, chosen=(self.heavy, True),
+            window=self.number, carried=self.carried,
+            **options | {"clock": self.clock, "names": [*options["names"], *self.names]},
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,95 +78,6 @@ class Heavy:
         return Window(self.share, number, self.heavy, slices, size, after, until, carried, clock)
 
 
-class WindowSource(RowSource):
-    """Rows of a window. Only the last one tells what is under way at its end; the others leave it to the next."""
-
-    def __init__(self, window: Window, put: Any, **options: Any) -> None:
-        super().__init__([], put, **options)
-        self.window = window
-        self.engine.choose(window.heavy, True)
-
-    def run(self, before_end: Callable[[], None] = lambda: None) -> None:
-        with contextlib.closing(Reading(self.window, self.engine, self.new_reader)) as reading:
-            reading.run(self.window.until)
-        self.flush(last=True)
-        before_end()
-        if self.window.last:
-            self.engine.finish()
-            self.flush(last=True)
-            self.rows.finish()
-
-
-class Reading:
-    """The packets of a window, on their way through an engine."""
-
-    def __init__(self, window: Window, engine: Any, new_reader: Callable[[], Any]) -> None:
-        self.engine = engine
-        self.queue: list[tuple[int, int, SliceSource]] = []
-        for number, each in enumerate(window.slices):
-            source = SliceSource(each, window.after, new_reader)
-            if source.first is None:
-                source.close()
-            else:
-                self.queue.append((source.first, number, source))
-        heapq.heapify(self.queue)
-
-    @property
-    def next_ns(self) -> int:
-        """Of the next packet; FOREVER behind the last one."""
-        return self.queue[0][0] if self.queue else FOREVER
-
-    def run(self, until: int) -> None:
-        """Read all packets up to a moment. InputError: a staged file is damaged."""
-        while self.queue and self.queue[0][0] <= until:
-            _, number, source = heapq.heappop(self.queue)
-            limit = min(until, self.next_ns)
-            failures: list[InputError] = []
-            *_, after = run_source(source, self.engine, limit, pass_over, failures, pass_over)  # type: ignore[arg-type]
-            if failures:
-                raise failures[0]
-            if after is not None:
-                heapq.heappush(self.queue, (after, number, source))
-
-    def close(self) -> None:
-        for _, _, source in self.queue:
-            source.close()
-
-
-def pass_over(_: Any) -> None:
-    return
-
-
-class SliceSource:
-    """A slice as `kcli.capture.files.run_source` reads it, at its first packet behind a moment (`first`: its time)."""
-
-    def __init__(self, part: Slice, after: int, new_reader: Callable[[], Any]) -> None:
-        from kcli.core.scatter import pcap_header
-
-        self.path = part.uri
-        self.reader = new_reader()
-        self.reader.skip(pcap_header(part.link), 0)
-        self.file = RangeFile(part.uri, part.offset)
-        self.first = self.begin(after)
-
-    def begin(self, after: int) -> int | None:
-        while self.file.fill():
-            if after == START:
-                found = self.reader.peek(self.file.data)
-            else:
-                used, found = self.reader.skip(self.file.data, after)
-                self.file.use(used)
-            if found is not None:
-                return int(found)
-        return None
-
-    def opened(self) -> RangeFile:
-        return self.file
-
-    def close(self) -> None:
-        self.file.close()
-
-
 def moments(staged: Sequence[Staged], count: int) -> list[int]:
     """Times (ns) that divide the packets into `count` pieces of about as many bytes, in order; fewer where times are
     equal."""
@@ -213,5 +98,4 @@ def slice_of(file: Staged, after: int, until: int) -> list[Slice]:
     rest = [number for number, part in enumerate(file.parts) if part.last_ns > after]
     if not rest or min(part.first_ns for part in file.parts[rest[0] :]) > until:
         return []
-    offset = file.parts[rest[0]].offset if after != START else HEADER
-    return [Slice(file.uri, file.link, offset)]
+    return [file.whole if after == START else file.slice(file.parts[rest[0]].offset)]

@@ -35,10 +35,10 @@ from kcli.pipeline.ranges import Range
 from kcli.pipeline.scattering import scatter
 def stages(path, folder, shares=4):
     start = time.process_time()
-    made = scatter(Range(path, 0), 0, shares, folder + "/staging")
+    made = scatter(Range(path, 0), 0, shares, folder + "/staging", refer=True)
     middle = time.process_time()
     for share in range(shares):
-        decode(share, [each.uri for each in made.staged if each.share == share], folder + "/rows")
+        decode(share, [each.whole for each in made.staged if each.share == share], folder + "/rows")
     return middle - start, time.process_time() - middle
 path, folder, warm = sys.argv[1:]
 stages(warm, folder + "/warm")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from kcli.core import COMPILED
@@ -22,14 +20,14 @@ def chat(port: int) -> Wire:
     return Wire(client=("10.0.0.1", port)).open().client(b"x" * 100).server(b"y" * 50).close()
 
 
-def deal(data: bytes, count: int, **options: int) -> tuple[Scatter, dict[int, bytes]]:
+def deal(data: bytes, count: int, *, only: int = -1, refer: bool = False) -> tuple[Scatter, dict[int, bytes]]:
     out: dict[int, bytes] = {}
 
     def write(share: int, link: int, *told: object) -> None:
         assert isinstance(told[-1], bytes)
         out[share] = out.get(share, b"") + told[-1]
 
-    scatter = Scatter(count, write, **options)
+    scatter = Scatter(count, write, only=only, refer=refer)
     used, why = scatter.run(Reader(), data, FOREVER)
     assert (used, why) == (len(data), "end")
     scatter.finish()
@@ -86,12 +84,3 @@ def test_a_range_stops_at_its_end_and_the_next_begins_there(write: object) -> No
 
 def test_nothing_plausible_is_nowhere() -> None:
     assert Boundaries(pcap(chat(40000).packets)).find(bytes(500), 6, True) == -1
-
-
-def test_the_clock_of_another_host_is_set(samples: Path) -> None:
-    data = (samples / "java44-txn.pcap").read_bytes()
-    scatter, _ = deal(data, 1)
-    other = Scatter(1, lambda *_: None)
-    other.shift = -1_000_000
-    other.run(Reader(), data, FOREVER)
-    assert other.first_ns == scatter.first_ns - 1_000_000

@@ -17,8 +17,9 @@ from kcli.capture.exchanges import Source
 from kcli.capture.files import FOREVER
 from kcli.errors import InputError
 from kcli.pipeline import run
+from kcli.pipeline.reading import START
 from kcli.pipeline.tables import FACTS
-from kcli.pipeline.windows import START, Heavy, Window
+from kcli.pipeline.windows import Heavy, Window
 
 __all__ = [
     "assert_decoded",
@@ -44,6 +45,7 @@ def run_here(monkeypatch: pytest.MonkeyPatch, inputs: Sequence[Path], output: Pa
     monkeypatch.setattr(run, "hand_out", in_process)
     monkeypatch.setattr(run.Work, "derive", lambda self: None)
     monkeypatch.setattr(run.Work, "cores", 2)
+    monkeypatch.setattr(run.Work, "local", True)
     return run.run_pipeline(None, [str(path) for path in inputs], run.Options(str(output), **options))  # type: ignore[arg-type]
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from kcli.pipeline.decoding import RowSource, decode
+from kcli.pipeline.staging import Slice
 from tests.capture.messages import metadata
 from tests.capture.wires import Wire, pcap
 
 
-def made(tmp_path: Path) -> str:
+def made(tmp_path: Path) -> Slice:
     wire = Wire().open().client(metadata(1)[0]).server(metadata(1)[1]).client(metadata(2)[0])
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap(wire.packets))
-    return str(path)
+    return Slice(str(path))
 
 
 def test_what_is_whole_and_what_is_under_way(tmp_path: Path) -> None:
@@ -34,6 +35,6 @@ def test_the_next_run_takes_it_up(tmp_path: Path) -> None:
 
 def test_only_the_rows_that_are_wanted(tmp_path: Path) -> None:
     rows: list[str] = []
-    source = RowSource([made(tmp_path)], lambda table, _: rows.append(table), frozenset({"exchanges"}))
-    source.run()
+    source = RowSource(lambda table, _: rows.append(table), frozenset({"exchanges"}))
+    source.run([made(tmp_path)])
     assert rows.count("exchanges") == 2

@@ -17,6 +17,7 @@ if not COMPILED:
     pytest.skip("the core is not built", allow_module_level=True)
 
 from kcli.pipeline.decoding import RowSource
+from kcli.pipeline.staging import Slice
 from kcli.records.conversion import down_convert
 from kcli.schemas.catalog import catalog
 from tests.capture.messages import metadata, request, response
@@ -43,8 +44,8 @@ def tables(path: Path, columns: bool) -> tuple[Rows, set[str]]:
         for row in rows.to_pylist():
             put(table, tuple(row.values()))
 
-    source = RowSource([str(path)], put, put_batch=put_batch if columns else None)
-    source.run()
+    source = RowSource(put, put_batch=put_batch if columns else None)
+    source.run([Slice(str(path))])
     return {table: whole(table, rows) for table, rows in found.items()}, source.rows.unnamed
 
 

@@ -46,6 +46,7 @@ def test_a_run_from_and_to_a_bucket(bucket: str, samples: Path, monkeypatch: pyt
     monkeypatch.setattr(run, "hand_out", in_process)
     monkeypatch.setattr(run.Work, "derive", lambda self: None)
     monkeypatch.setattr(run.Work, "cores", 2)
+    monkeypatch.setattr(run.Work, "local", True)
     for name in ("kcat-codecs.pcap", "java44-txn.pcap"):
         Place(bucket.format(f"in/{name}")).write((samples / name).read_bytes())
     assert [each.size for each in gather([bucket.format("in")])] == [

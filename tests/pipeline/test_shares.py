@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from kcli.pipeline.ranges import Range
-from kcli.pipeline.scattering import Part, Staged, scatter
+from kcli.pipeline.scattering import scatter
 from kcli.pipeline.shares import Share, deal, heaviest, split
+from kcli.pipeline.staging import Part, Staged
 from tests.capture.messages import metadata
 from tests.capture.wires import Wire, pcap
 

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.files import FOREVER
 from kcli.core.packets import Reader
 from kcli.pipeline import run
 from kcli.pipeline.ranges import Range
-from kcli.pipeline.scattering import Part, Staged, scatter
-from kcli.pipeline.windows import START, Heavy, Reading, moments
+from kcli.pipeline.reading import FOREVER, START, Reading
+from kcli.pipeline.scattering import scatter
+from kcli.pipeline.staging import Part, Staged
+from kcli.pipeline.windows import Heavy, moments
 from tests.capture.wires import Packet, packets_of, pcap
 from tests.pipeline.outputs import assert_decoded, cut_at, rows_of, run_here, unaccounted, window_count
 
@@ -63,7 +64,7 @@ class Order:
 def read(heavy: Heavy, edges: list[int]) -> list[tuple[int, bytes]]:
     order = Order()
     for window in heavy.windows(edges):
-        with contextlib.closing(Reading(window, order, Reader)) as reading:
+        with contextlib.closing(Reading(window.slices, window.after, order, Reader)) as reading:
             reading.run(window.until)
     return order.seen
 
@@ -154,8 +155,7 @@ def test_windows_of_what_an_earlier_run_had_begun(
 def test_no_window_is_last_but_one() -> None:
     heavy = Heavy(3, 7, (staged([(0, 100, 1000)]),))
     windows = heavy.windows([10, 20])
-    assert [window.last for window in windows] == [False, False, True]
-    assert windows[-1].until == FOREVER
+    assert [window.until == FOREVER for window in windows] == [False, False, True]
     assert run.Options("x").window_bytes == 0
 
 

@@ -1,0 +1,9 @@
+"""Packets that stayed in a capture, as pcap records (see gather.pyx)."""
+
+from typing import TypeAlias
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+
+class Gatherer:
+    def __init__(self, file: int, index: Buffer) -> None: ...
+    def readinto(self, room: Buffer) -> int: ...
