@@ -170,17 +170,23 @@ class Inflated(io.RawIOBase):
 
 
 class Source:
-    """A file on its way through the engine."""
+    """A file on its way through the engine. open_file: by its path."""
 
-    def __init__(self, path: str, number: int, new_reader: Callable[[], Reader]) -> None:
-        self.path, self.number, self.new_reader = path, number, new_reader
+    def __init__(
+        self,
+        path: str,
+        number: int,
+        new_reader: Callable[[], Reader],
+        open_file: Callable[[str], CaptureFile] = CaptureFile,
+    ) -> None:
+        self.path, self.number, self.new_reader, self.open_file = path, number, new_reader, open_file
         self.file: CaptureFile | None = None
         self.reader = new_reader()
         self.first = self.look()
 
     def look(self) -> int:
         """Nanoseconds of the first packet; 0 for a file without any. InputError: not a capture."""
-        self.file = CaptureFile(self.path)
+        self.file = self.open_file(self.path)
         if self.path == "-":
             return 0  # a pipe may take its time, and can't be read twice
         try:
@@ -208,7 +214,7 @@ class Source:
 
     def opened(self) -> CaptureFile:
         if self.file is None:
-            self.file = CaptureFile(self.path)
+            self.file = self.open_file(self.path)
         return self.file
 
 

@@ -43,6 +43,7 @@ cdef class Engine(Steady):
     cdef frozenset ports
     cdef readonly uint64_t packets, wire_bytes, others, cuts, fragments, unknown_links, ignored, connections
     cdef readonly object first_ns, next_ns
+    cdef readonly uint64_t earliest, latest    # times of packets since they were set; 0: none
     cdef uint64_t chosen_hash
     cdef bint choosy, chosen_alone
 
@@ -62,6 +63,10 @@ cdef class Engine(Steady):
     def choose(self, uint64_t ends, bint alone):
         """Read one connection's packets alone (`kcli.core.scatter.hash_of`), or all but those: as if no others were there."""
         self.choosy, self.chosen_hash, self.chosen_alone = True, ends, alone
+
+    def since(self, uint64_t earliest, uint64_t latest):
+        """Look for the earliest and the latest time from these on."""
+        self.earliest, self.latest = earliest, latest
 
     def run(self, Reader reader not None, const uint8_t[::1] data not None, limit):
         """Read packets up to one later than `limit` (nanoseconds). (bytes read, what stopped it: "end", "limit", "damage")."""
@@ -110,6 +115,9 @@ cdef class Engine(Steady):
         self.wire_bytes += packet.length
         if self.first_ns is None:
             self.first_ns = packet.ts
+        if packet.ts < self.earliest or not self.earliest:
+            self.earliest = packet.ts
+        self.latest = max(self.latest, packet.ts)
         if kind == KC_TCP:
             return self.segment(&s)
         self.others += kind == KC_NOT_TCP

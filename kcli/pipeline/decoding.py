@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any
+from typing import Any, Protocol
 
 from kcli.capture.audit import API_VERSIONS
 from kcli.capture.events import Event, Exchange, Link
@@ -17,9 +17,8 @@ from kcli.pipeline.carrying import Carried, take_up, under_way
 from kcli.pipeline.columns import Columns, Uses
 from kcli.pipeline.layouts import layout, with_ids
 from kcli.pipeline.partition_columns import PartitionColumns
-from kcli.pipeline.reading import FOREVER, START, Reading
+from kcli.pipeline.reading import FOREVER
 from kcli.pipeline.rows import FETCH, MAKERS, PRODUCE, Rows
-from kcli.pipeline.staging import Slice
 from kcli.pipeline.tables import FACTS, TABLES
 from kcli.pipeline.writing import TableWriter, Written
 
@@ -58,6 +57,16 @@ class Decoded:
     last_ns: int = 0
     problems: list[str] = field(default_factory=list)
     window: int | None = None
+
+
+class Packets(Protocol):
+    """Packets on their way through an engine."""
+
+    def run(self, until: int) -> None: ...
+    def close(self) -> None: ...
+
+
+Opened = Callable[[Any, Callable[[], Any]], Packets]  # (engine, new_reader)
 
 
 class RowSource(Source):
@@ -161,20 +170,11 @@ class RowSource(Source):
                 item.ns = max(item.ns, self.end_ns)
             self.rows.event(item)
 
-    def reading(self, slices: Sequence[Slice], after: int = START) -> Reading:
-        return Reading(slices, after, self.engine, self.new_reader)
-
-    def run(
-        self,
-        slices: Sequence[Slice],
-        after: int = START,
-        until: int = FOREVER,
-        before_end: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Rows of staged packets behind one moment (ns) and up to another. Where there are none behind that, what is
-        under way is told as ended. before_end: called when all packets were read, before that."""
-        with contextlib.closing(self.reading(slices, after)) as reading:
-            reading.run(until)
+    def run(self, opened: Opened, until: int = FOREVER, before_end: Callable[[], None] = lambda: None) -> None:
+        """Rows of packets up to a moment (ns). Where there are none behind that, what is under way is told as ended.
+        before_end: called when all packets were read, before that."""
+        with contextlib.closing(opened(self.engine, self.new_reader)) as packets:
+            packets.run(until)
         self.flush(last=True)
         before_end()
         if until == FOREVER:
@@ -185,10 +185,9 @@ class RowSource(Source):
 
 def decode(
     share: int,
-    slices: Sequence[Slice],
+    opened: Opened,
     folder: str,
     *,
-    after: int = START,
     until: int = FOREVER,
     chosen: tuple[int, bool] | None = None,
     window: int | None = None,
@@ -198,9 +197,9 @@ def decode(
     names: Sequence[tuple[str, str]] = (),
     **options: Any,
 ) -> Decoded:
-    """Decode staged packets of a share into Parquet files below `folder`.
+    """Decode packets of a share into Parquet files below `folder`.
 
-    after, until: moments (ns) between which they are. chosen: the hash of a connection that is read alone (True), or
+    until: the moment (ns) up to which they are read. chosen: the hash of a connection that is read alone (True), or
     left out. window: its number, where these are one. end_ns: of the last packet of all shares. carried, clock:
     connections under way since an earlier run, and the time of its end. names: (id, name) of topics known before.
     options: ports and dialect, as `kcli.capture.exchanges.read` takes them.
@@ -212,7 +211,7 @@ def decode(
         source.engine.choose(*chosen)
     made = Decoded(share, [], [], set(), window=window)
     begin(source, end_ns, names, carried, clock)
-    source.run(slices, after, until, partial(conclude, made, source, passing))
+    source.run(opened, until, partial(conclude, made, source, passing))
     sum_up_open(made, source)
     made.files, made.passing = writer.close(), passing.close()
     freeze()
@@ -238,6 +237,7 @@ def begin(
 def conclude(made: Decoded, source: RowSource, passing: TableWriter) -> None:
     """All packets were read: what is whole is counted, and rows of what is under way go where the next run replaces
     them."""
+    source.end_ns = max(source.end_ns, source.engine.last_ns)
     made.under_way = under_way(source.engine, source.rows.uses.talks)
     source.rows.finish()
     sum_up(made, source)
@@ -254,7 +254,8 @@ def uuid_of(text: str) -> bytes:
 def sum_up(made: Decoded, source: RowSource) -> None:
     """The counts of what is whole."""
     engine, tally = source.engine, source.tally
-    made.packets, made.payload = engine.packets, engine.payload
+    made.packets = engine.packets - engine.others - engine.cuts - engine.fragments - engine.unknown_links
+    made.payload = engine.payload
     made.exchange_bytes, made.event_bytes = tally.exchange_bytes, tally.captured
     made.duplicates, made.strays = engine.duplicate, engine.stray + engine.ignored
     made.carried = tally.unaccounted(engine)

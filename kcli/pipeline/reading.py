@@ -18,7 +18,7 @@ START = -1  # the moment before all packets
 class Reading:
     """The packets of slices that come behind a moment (ns), on their way through an engine."""
 
-    def __init__(self, slices: Sequence[Slice], after: int, engine: Any, new_reader: Callable[[], Any]) -> None:
+    def __init__(self, engine: Any, new_reader: Callable[[], Any], slices: Sequence[Slice], after: int = START) -> None:
         self.engine = engine
         sources = [SliceSource(each, after, new_reader) for each in slices]
         firsts = [(source.look(), number, source) for number, source in enumerate(sources)]

@@ -21,6 +21,7 @@ from kcli.pipeline.shares import Share, deal, split
 from kcli.pipeline.spark import hand_out
 from kcli.pipeline.standing import agrees, aim, find, place
 from kcli.pipeline.storage import Place, StoredFile, gather
+from kcli.pipeline.whole import Whole
 from kcli.pipeline.windows import Heavy, Window
 from kcli.pipeline.writing import TableWriter, Written
 
@@ -33,6 +34,7 @@ SHARE_BYTES = 256 << 20  # of packets that one task decodes
 TASK_BYTES = 16 << 20  # of a file, or of one connection's packets, at least, that are worth a task of their own
 FEW = 16  # windows that are placed without the help of others
 SMALL = 4 << 20  # bytes of captures below which one task is enough
+WHOLE = 4 << 30  # where there is one core: beyond that several tasks show how far the run is
 NAMED = ("exchanges", "fetch_partitions", "record_batches", "down_conversions", "remote_fetches")
 
 
@@ -93,8 +95,7 @@ def run_files(
     ]
     entry.drop = journal.passing()
     work = Work(spark, journal, entry, options, tell)
-    scattered = work.scatter([file for file, _ in fresh])
-    decoded = work.decode(scattered)
+    scattered, decoded = work.read([file for file, _ in fresh])
     work.name(decoded)
     work.put_lineage(scattered, decoded)
     work.derive()
@@ -130,6 +131,29 @@ class Work:
         self.tell(what, len(tasks), len(tasks))
         return results
 
+    def read(self, files: Sequence[StoredFile]) -> tuple[list[Scattered], list[Decoded]]:
+        """What became of the files, and of the connections."""
+        if self.is_whole(sum(file.size for file in files)):
+            return self.read_whole(files)
+        scattered = self.scatter(files)
+        return scattered, self.decode(scattered)
+
+    def is_whole(self, size: int) -> bool:
+        """Whether one task may as well read everything: there is little, or one core for what is not very much."""
+        asked = self.options.shares or self.options.range_bytes or self.options.window_bytes
+        return not asked and size <= (WHOLE if self.cores == 1 else SMALL)
+
+    def read_whole(self, files: Sequence[StoredFile]) -> tuple[list[Scattered], list[Decoded]]:
+        carried, clock = self.carried()
+        options, folder = self.decoding_options(clock, clock), self.folder
+
+        def work(task: Whole) -> tuple[Decoded, list[Scattered]]:
+            return task.decode(folder, options)
+
+        ((made, scattered),) = self.hand_out("decoding", [Whole(tuple(files), tuple(carried))], work)
+        self.publish([made], max(made.last_ns, clock))
+        return sorted(scattered, key=lambda each: each.taken.uri), [made]
+
     # The two stages
 
     def scatter(self, files: Sequence[StoredFile]) -> list[Scattered]:
@@ -154,27 +178,31 @@ class Work:
         return self.hand_out("sorting packets by connection", ranges, work)
 
     def count_shares(self, size: int) -> int:
-        if size < SMALL:
-            return 1
         return max(2 * self.cores, -(-size // SHARE_BYTES))
 
     def decode(self, scattered: Sequence[Scattered]) -> list[Decoded]:
         carried, clock = self.carried()
         end = max((each.last_ns for each in scattered), default=0)
-        options: dict[str, Any] = {"ports": self.options.ports, "dialect": self.options.dialect}
-        options |= {"end_ns": max(end, clock), "clock": clock}
-        options["names"] = [(topic_id, name) for topic_id, (name, _) in self.read_names().items()]
+        options = self.decoding_options(max(end, clock), clock)
         shares, windows = self.cut(deal(scattered, carried, self.shares), options)
         decoded = self.decode_tasks("decoding", [*chain(*windows), *shares], options)
         parts = [decoded.pop(0) for connection in windows for _ in connection]
         for connection in windows:
             made, parts = parts[: len(connection)], parts[len(connection) :]
             decoded += self.join(connection, made, options)
+        self.publish(decoded, options["end_ns"])
+        return decoded
+
+    def decoding_options(self, end_ns: int, clock: int) -> dict[str, Any]:
+        names = [(topic_id, name) for topic_id, (name, _) in self.read_names().items()]
+        chosen = {"ports": self.options.ports, "dialect": self.options.dialect}
+        return {**chosen, "end_ns": end_ns, "clock": clock, "names": names}
+
+    def publish(self, decoded: Sequence[Decoded], end_ns: int) -> None:
         for each in decoded:
             self.entry.add(each.files)
             self.entry.add(each.passing, passing=True)
-        self.keep([flow for each in decoded for flow in each.under_way], options["end_ns"])
-        return decoded
+        self.keep([flow for each in decoded for flow in each.under_way], end_ns)
 
     def decode_tasks(self, what: str, tasks: Sequence[Share | Window], options: dict[str, Any]) -> list[Decoded]:
         folder = self.folder

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from kcli.pipeline.carrying import Carried
 from kcli.pipeline.decoding import Decoded, decode
+from kcli.pipeline.reading import Reading
 from kcli.pipeline.scattering import Scattered
 from kcli.pipeline.staging import Staged, at_hand, vote
 from kcli.pipeline.windows import Heavy
@@ -33,7 +34,8 @@ class Share:
     def decode(self, folder: str, options: dict[str, Any]) -> Decoded:
         chosen = None if self.without is None else (self.without, False)
         with at_hand([each.whole for each in self.staged]) as slices:
-            return decode(self.number, slices, folder, chosen=chosen, carried=self.carried, **options)
+            opened = partial(Reading, slices=slices)
+            return decode(self.number, opened, folder, chosen=chosen, carried=self.carried, **options)
 
 
 def deal(scattered: Sequence[Scattered], carried: Sequence[Carried], count: int) -> list[Share]:

@@ -97,6 +97,7 @@ class ExchangeSource(KcliSource):
 
     def rows(self, task: tuple[list[str], int, int], wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
         from kcli.pipeline.decoding import RowSource
+        from kcli.pipeline.reading import Reading
         from kcli.pipeline.scattering import gather_share
 
         uris, share, shares = task
@@ -111,7 +112,8 @@ class ExchangeSource(KcliSource):
                     rows.append(row)
 
             source = RowSource(put, EXCHANGES, **options)
-            with contextlib.closing(source.reading([each.whole for each in staged])) as reading:
+            slices = [each.whole for each in staged]
+            with contextlib.closing(Reading(source.engine, source.new_reader, slices)) as reading:
                 for _ in reading.pieces():
                     yield from rows
                     rows.clear()

@@ -19,7 +19,7 @@ from kcli.capture.exchanges import Item
 from kcli.capture.files import FOREVER
 from kcli.pipeline.carrying import Carried, take_up, under_way
 from kcli.pipeline.decoding import Decoded, RowSource
-from kcli.pipeline.reading import START
+from kcli.pipeline.reading import START, Reading
 from kcli.pipeline.windows import Heavy, Window, moments
 
 __all__ = ["Standing", "agrees", "aim", "find", "place"]
@@ -93,7 +93,7 @@ def find(window: Window, first: Standing | None, options: dict[str, Any]) -> Sta
     least, enough = (1, EXCHANGES) if first is None else (ANSWERED, ANSWERED)
     best: Standing | None = None
     seen = 0
-    with contextlib.closing(scout.reading(window.slices, window.after)) as reading:
+    with contextlib.closing(Reading(scout.engine, scout.new_reader, window.slices, window.after)) as reading:
         while seen < enough and (moment := reading.next_ns) < window.until and not scout.hopeless:
             reading.run(moment)
             if scout.rows.exchanges >= max(least, seen + 1) and scout.engine.in_step:

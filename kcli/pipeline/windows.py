@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from kcli.pipeline.carrying import Carried
 from kcli.pipeline.decoding import Decoded, decode
-from kcli.pipeline.reading import FOREVER, START
+from kcli.pipeline.reading import FOREVER, START, Reading
 from kcli.pipeline.staging import Part, Slice, Staged
 
 __all__ = ["Heavy", "Window", "moments"]
@@ -49,8 +50,9 @@ class Window:
         return replace(self, carried=tuple(before.under_way), clock=before.last_ns)
 
     def decode(self, folder: str, options: dict[str, Any]) -> Decoded:
+        opened = partial(Reading, slices=self.slices, after=self.after)
         return decode(
-            self.share, self.slices, folder, after=self.after, until=self.until, chosen=(self.heavy, True),
+            self.share, opened, folder, until=self.until, chosen=(self.heavy, True),
             window=self.number, carried=self.carried,
             **options | {"clock": self.clock, "names": [*options["names"], *self.names]},
         )  # fmt: skip

@@ -7,6 +7,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from kcli.capture.exchanges import Source
 from kcli.capture.files import FOREVER
 from kcli.errors import InputError
 from kcli.pipeline import run
-from kcli.pipeline.reading import START
+from kcli.pipeline.decoding import Opened
+from kcli.pipeline.reading import START, Reading
+from kcli.pipeline.staging import Slice
 from kcli.pipeline.tables import FACTS
 from kcli.pipeline.windows import Heavy, Window
 
@@ -30,6 +33,7 @@ __all__ = [
     "in_process",
     "rows_of",
     "run_here",
+    "slices_of",
     "unaccounted",
     "window_count",
 ]
@@ -47,6 +51,11 @@ def run_here(monkeypatch: pytest.MonkeyPatch, inputs: Sequence[Path], output: Pa
     monkeypatch.setattr(run.Work, "cores", 2)
     monkeypatch.setattr(run.Work, "local", True)
     return run.run_pipeline(None, [str(path) for path in inputs], run.Options(str(output), **options))  # type: ignore[arg-type]
+
+
+def slices_of(*paths: Path) -> Opened:
+    """Captures as if they were staged."""
+    return partial(Reading, slices=[Slice(str(path)) for path in paths])
 
 
 def rows_of(output: Path, table: str) -> list[dict[str, Any]]:

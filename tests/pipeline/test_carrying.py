@@ -34,15 +34,16 @@ def talk() -> Wire:
     return wire
 
 
+@pytest.mark.parametrize("shares", [2, 0])
 @pytest.mark.parametrize("at", range(1, 20))
 def test_a_cut_at_any_packet_changes_nothing(
-    at: int, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+    at: int, shares: int, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packets: list[Packet] = talk().packets
     paths = [tmp_path / "a.pcap", tmp_path / "b.pcap"]
     for path, part in zip(paths, (packets[:at], packets[at:]), strict=True):
         path.write_bytes(pcap(part, nano=True))
-        run_here(monkeypatch, [path], output)
+        run_here(monkeypatch, [path], output, shares=shares)
     whole = tmp_path / "whole.pcap"
     whole.write_bytes(pcap(packets, nano=True))
     assert_decoded(output, [whole])

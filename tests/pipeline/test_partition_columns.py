@@ -17,11 +17,11 @@ if not COMPILED:
     pytest.skip("the core is not built", allow_module_level=True)
 
 from kcli.pipeline.decoding import RowSource
-from kcli.pipeline.staging import Slice
 from kcli.records.conversion import down_convert
 from kcli.schemas.catalog import catalog
 from tests.capture.messages import metadata, request, response
 from tests.capture.wires import DATA, SAMPLES, Wire, pcap
+from tests.pipeline.outputs import slices_of
 from tests.pipeline.test_partitions import batch
 
 REAL = sorted([*SAMPLES.glob("*.pcap"), *DATA.glob("*.pcap*")])
@@ -45,7 +45,7 @@ def tables(path: Path, columns: bool) -> tuple[Rows, set[str]]:
             put(table, tuple(row.values()))
 
     source = RowSource(put, put_batch=put_batch if columns else None)
-    source.run([Slice(str(path))])
+    source.run(slices_of(path))
     return {table: whole(table, rows) for table, rows in found.items()}, source.rows.unnamed
 
 

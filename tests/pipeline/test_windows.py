@@ -64,7 +64,7 @@ class Order:
 def read(heavy: Heavy, edges: list[int]) -> list[tuple[int, bytes]]:
     order = Order()
     for window in heavy.windows(edges):
-        with contextlib.closing(Reading(window.slices, window.after, order, Reader)) as reading:
+        with contextlib.closing(Reading(order, Reader, window.slices, window.after)) as reading:
             reading.run(window.until)
     return order.seen
 

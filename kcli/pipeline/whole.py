@@ -1,0 +1,100 @@
+"""Captures that one task reads as they are, both stages at once: no packet is looked at twice."""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.capture.files import Source, run_source
+from kcli.errors import InputError
+from kcli.pipeline.carrying import Carried
+from kcli.pipeline.decoding import Decoded, decode
+from kcli.pipeline.ranges import Range, RangeFile
+from kcli.pipeline.reading import FOREVER, pass_over
+from kcli.pipeline.scattering import Scattered, told
+from kcli.pipeline.storage import StoredFile
+
+__all__ = ["Captures", "Whole"]
+
+COUNTS = ("packets", "others", "cuts", "fragments", "unknown_links", "payload")
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """All connections of some files, and what an earlier run left of them."""
+
+    files: tuple[StoredFile, ...]
+    carried: tuple[Carried, ...]
+
+    def decode(self, folder: str, options: dict[str, Any]) -> tuple[Decoded, list[Scattered]]:
+        """With what became of each file."""
+        found: list[Captures] = []
+
+        def reading(engine: Any, new_reader: Callable[[], Any]) -> Captures:
+            found.append(Captures(self.files, engine, new_reader))
+            return found[0]
+
+        made = decode(0, reading, folder, carried=self.carried, **options)
+        return made, [each for captures in found for each in captures.scattered]
+
+
+class Captures:
+    """Captures on their way through an engine as one, in order of time, each with its own counts."""
+
+    def __init__(self, files: Sequence[StoredFile], engine: Any, new_reader: Callable[[], Any]) -> None:
+        self.engine = engine
+        self.scattered = [Scattered(Range(file.uri, file.size), 0, 0, [], [], None) for file in files]
+        self.queue: list[tuple[int, int, Source]] = []
+        for number, file in enumerate(files):
+            try:
+                source = Source(file.uri, number, new_reader, RangeFile)
+                self.queue.append((source.first, number, source))
+            except (InputError, OSError) as error:
+                self.note(number, error)
+        heapq.heapify(self.queue)
+
+    def note(self, number: int, error: InputError | OSError) -> None:
+        """What is wrong with a file; the others are read all the same."""
+        made = self.scattered[number]
+        why = told(error, made.taken.uri)
+        made.problem = f"{made.problem}; {why}" if made.problem else why
+
+    def run(self, until: int = FOREVER) -> None:
+        while self.queue and self.queue[0][0] <= until:
+            _, number, source = heapq.heappop(self.queue)
+            limit = min(until, self.queue[0][0] if self.queue else FOREVER)
+            try:
+                with self.counting(self.scattered[number]):
+                    self.read(number, source, limit)
+            except OSError as error:
+                self.note(number, error)
+
+    def read(self, number: int, source: Source, limit: int) -> None:
+        """A file up to a moment (ns)."""
+        failures: list[InputError] = []
+        for after in run_source(source, self.engine, limit, self.scattered[number].events.append, failures, pass_over):
+            if after is not None:
+                heapq.heappush(self.queue, (after, number, source))
+        for error in failures:
+            self.note(number, error)
+
+    @contextlib.contextmanager
+    def counting(self, made: Scattered) -> Iterator[None]:
+        """What goes through the engine is this file's."""
+        engine = self.engine
+        before = [getattr(engine, name) for name in COUNTS]
+        engine.since(made.first_ns, made.last_ns)
+        try:
+            yield
+        finally:
+            for name, count in zip(COUNTS, before, strict=True):
+                setattr(made, name, getattr(made, name) + getattr(engine, name) - count)
+            made.tcp = made.packets - made.others - made.cuts - made.fragments - made.unknown_links
+            made.first_ns, made.last_ns = engine.earliest, engine.latest
+
+    def close(self) -> None:
+        for _, _, source in self.queue:
+            source.close()
