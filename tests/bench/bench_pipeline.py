@@ -2,10 +2,11 @@
 
     python -m tests.bench.bench_pipeline [MEGABYTES]        default: 200 (1000 and more for figures that last)
 
-"stages": the work of both stages in one process, warmed up, by its CPU time, against `kcli decode pcap`'s; the best of
-some rounds each, in turn. "memory": the greatest resident size of that process, here and with four times the bytes.
-"run": wall time of both stages on Spark, its workers warmed up, on one core and on two. "tshark": `-T ek` of a small
-part and Spark's JSON reader over it, and whether both count the same exchanges of each API.
+"one core": the work of a run on one core, and that of both stages as runs on more cores do it, in one process, warmed
+up, by its CPU time, against `kcli decode pcap`'s; the best of some rounds each, in turn. "memory": the greatest
+resident size of the second, here and with four times the bytes. "run": wall time on Spark, its workers warmed up, on
+one core and on two, without the tables that look across connections. "tshark": `-T ek` of a small part and Spark's
+JSON reader over it, and whether both count the same exchanges of each API.
 """
 
 from __future__ import annotations
@@ -45,6 +46,19 @@ stages(warm, folder + "/warm")
 print(*stages(path, folder), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
+WHOLE = """
+import os, resource, sys, time
+from kcli.pipeline.storage import StoredFile
+from kcli.pipeline.whole import Whole
+def whole(path, folder):
+    start = time.process_time()
+    Whole((StoredFile(path, os.stat(path).st_size, 0),), ()).decode(folder, {})
+    return time.process_time() - start
+path, folder, warm = sys.argv[1:]
+whole(warm, folder + "/warm")
+print(whole(path, folder + "/rows"), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
 ONE = """
 import sys, time
 from kcli.capture.exchanges import Source
@@ -63,23 +77,26 @@ def printed(script: str, *words: str) -> list[float]:
     return [float(each) for each in done.stdout.split()]
 
 
-def both_stages(path: Path, folder: Path) -> list[float]:
-    """CPU seconds of sorting and of decoding, peak memory in kilobytes; what was written stays in folder/stages."""
+def worked(script: str, path: Path, folder: Path) -> list[float]:
+    """CPU seconds (of sorting and of decoding, or of both at once), peak memory in kilobytes; what was written stays in
+    folder/stages."""
     shutil.rmtree(folder / "stages", ignore_errors=True)
-    return printed(STAGES, str(path), str(folder / "stages"), str(WARM))
+    return printed(script, str(path), str(folder / "stages"), str(WARM))
 
 
 def stages(name: str, path: Path, folder: Path) -> None:
     size = path.stat().st_size / 1e6
-    alone, rounds = [], []
+    alone, whole, rounds = [], [], []
     for _ in range(ROUNDS):
         alone += printed(ONE, str(path), str(WARM))
-        rounds.append(both_stages(path, folder))
-    one, (first, second, peak) = min(alone), min(rounds, key=lambda each: each[0] + each[1])
-    both = first + second
-    told = f"{name:<16} {size:6.0f} MB   decode pcap {size / one:6,.0f} MB/s   stages {size / both:6,.0f} MB/s"
-    told += f" (sorting {size / first:,.0f}, decoding {size / second:,.0f})   {one / both:.2f}x"
-    print(f"{told}   {peak / 1000:,.0f} MB", flush=True)
+        whole.append(worked(WHOLE, path, folder))
+        rounds.append(worked(STAGES, path, folder))
+    one, (all_at_once, peak) = min(alone), min(whole)
+    first, second, _ = min(rounds, key=lambda each: each[0] + each[1])
+    told = f"{name:<16} {size:6.0f} MB   decode pcap {size / one:6,.0f} MB/s   one core {size / all_at_once:6,.0f} MB/s"
+    told += f" {one / all_at_once:.2f}x, {peak / 1000:,.0f} MB   in stages {size / (first + second):6,.0f} MB/s"
+    told += f" (sorting {size / first:,.0f}, decoding {size / second:,.0f}) {one / (first + second):.2f}x"
+    print(told, flush=True)
 
 
 RUN = """
@@ -91,7 +108,7 @@ spark = session(f"local[{cores}]", log="/dev/null")
 run.Work.derive = lambda self: None
 run.run_pipeline(spark, [warm], run.Options(output + "/warm", shares=4 * cores))
 start = time.perf_counter()
-run.run_pipeline(spark, [path], run.Options(output + "/tables", shares=8))
+run.run_pipeline(spark, [path], run.Options(output + "/tables"))
 print(time.perf_counter() - start)
 """
 
@@ -114,7 +131,7 @@ def memory(path: Path, folder: Path) -> None:
     for copies in (1, 4):
         grown = folder / "grown.pcap"
         grow(SMALL, 1448, copies * path.stat().st_size // 2, grown)
-        peaks.append(both_stages(grown, folder)[2] / 1000)
+        peaks.append(worked(STAGES, grown, folder)[2] / 1000)
     print(f"{'memory':<16} a worker {peaks[0]:.0f} MB; with four times the bytes {peaks[1]:.0f} MB", flush=True)
 
 
@@ -142,7 +159,7 @@ def beside_tshark(folder: Path) -> None:
     dissected = time.perf_counter() - start
     words = [sys.executable, "-c", EK, str(folder / "ek.json")]
     read, rows = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
-    first, second, _ = both_stages(part, folder)
+    first, second, _ = worked(STAGES, part, folder)
     theirs, ours = counted(rows), exchanges_by_api(folder / "stages" / "rows" / "exchanges")
     same = "the same of each API" if theirs == ours else f"unlike: {sorted(theirs.items() ^ ours.items())}"
     told = f"{'tshark':<16} {part.stat().st_size / 1e6:6.0f} MB   -T ek {dissected:.1f} s, Spark's JSON {read:.1f} s"
