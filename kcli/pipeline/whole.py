@@ -38,7 +38,7 @@ class Whole:
             return found[0]
 
         made = decode(0, reading, folder, carried=self.carried, **options)
-        return made, [each for captures in found for each in captures.scattered]
+        return made, found[0].scattered
 
 
 class Captures:

@@ -28,6 +28,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr("kcli.pipeline.run.hand_out", in_process)
     monkeypatch.setattr("kcli.pipeline.run.Work.derive", lambda self: None)
     monkeypatch.setattr("kcli.pipeline.run.Work.cores", 2)
+    monkeypatch.setattr("kcli.pipeline.run.Work.local", True)
     return asked
 
 
