@@ -139,6 +139,7 @@ cdef class Partitions:
     cdef Out rows, batches, runs
     cdef uint64_t generation
     cdef bint failing         # a run of errors may be open
+    cdef bint hollow          # a topic without partitions was named
 
     def __dealloc__(self):
         texts_free(&self.topics)
@@ -153,6 +154,7 @@ cdef class Partitions:
         """An exchange's bodies; False where only the slower way can. adds: partitions of the response that nobody asked for."""
         cdef Reader r
         self.count = self.indexed = self.cursor = 0
+        self.hollow = False
         if self.seen.mask > FEW * FEW:
             map_free(&self.seen)
         elif self.seen.used:
@@ -196,6 +198,7 @@ cdef class Partitions:
                 continue
             if not self.number(&said, &name, &id) or length(r, levels[0].steps[i].width, &count):
                 return False
+            self.hollow = self.hollow or count <= 0
             for _ in range(count):
                 clear(&part)
                 for j in range(levels[1].count):
@@ -319,6 +322,22 @@ cdef class Partitions:
         i = map_find(&self.seen, id or name, <uint64_t>index)
         return &self.parts[i - 1] if i else NULL
 
+    cdef bint is_fine(self) noexcept:
+        """No side says of an error."""
+        cdef size_t i
+        for i in range(self.count):
+            if self.parts[i].told and self.parts[i].columns[ERROR]:
+                return False
+        return not self.tells.columns[FAILED]
+
+    cdef bint is_named(self) noexcept:
+        """The name of each topic is known."""
+        cdef size_t i
+        for i in range(self.count):
+            if not self.parts[i].name:
+                return False
+        return not self.hollow
+
     # Rows
 
     cdef int put_rows(self, int64_t row, bint fetch) except -1:
@@ -375,7 +394,7 @@ cdef class Partitions:
     # Runs of answers
 
     cdef int put_runs(self, uint64_t link, uint64_t client, int64_t api, int64_t ts, int64_t answered) except -1:
-        """Count the answers: those without an error, and those of a broker that does not lead."""
+        """Count the answers: those without an error, and those of a broker that does not lead. link, client: numbers."""
         cdef size_t i
         cdef uint64_t at, a, b
         cdef Part* part
@@ -398,7 +417,7 @@ cdef class Partitions:
                     run.last = answered
                     run.answers += 1
                     continue
-            made.link, made.client, made.api, made.partition = link, client, api, part.columns[INDEX]
+            made.link, made.client, made.api, made.partition = link - 1, <int64_t>client - 1, api, part.columns[INDEX]
             made.first_request, made.first, made.last, made.answers = ts, answered, answered, 1
             made.hint_leader = part.columns[LEADER] if made.error and part.columns[LEADER] != MISSING else -1
             made.hint_server = self.endpoint(made.hint_leader) if made.error else 0

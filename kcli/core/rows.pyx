@@ -19,45 +19,30 @@ from kcli.core.tcp cimport Streams
 
 crc_setup(2)
 
-cdef extern from *:
-    """
-    #include <string.h>
-    static const char *kc_find_error(const char *p, const char *end) {
-        /* behind the next `rrorCode":` that no 0 follows; NULL: there is none. A capital C is rare. */
-        for (p += 4; end - p > 7; p++) {
-            p = (const char *)memchr(p, 'C', (size_t)(end - p - 6));
-            if (p == NULL) return NULL;
-            if (memcmp(p - 4, "rrorCode\\":", 10) == 0 && p[6] != '0') return p + 6;
-        }
-        return NULL;
-    }
-    /* The next topic id that stands without a name; NULL: there is none. */
-    static const char *kc_find_unnamed(const char *p, const char *end) {
-        for (p += 6; end - p > 27; p++) {
-            p = (const char *)memchr(p, 'I', (size_t)(end - p - 27));
-            if (p == NULL) return NULL;
-            if (memcmp(p - 6, "\\"topicId\\":\\"", 11)) continue;
-            p += 5;
-            if (end - p < 36 || memcmp(p + 22, "\\",\\"_topicName\\"", 14)) return p;
-        }
-        return NULL;
-    }
-    """
-    const char* find_error "kc_find_error"(const char* p, const char* end) nogil
-    const char* find_unnamed "kc_find_unnamed"(const char* p, const char* end) nogil
-
 include "exchange.pxi"
 include "frames.pxi"
 include "texts.pxi"
+include "places.pxi"
+include "columns.pxi"
+include "connections.pxi"
 include "partitions.pxi"
 
 cdef enum:
-    NUMBERS = 11       # ts, completed, key, version, correlation id, request bytes, response bytes, latency in us, link, client, voice
-    ENDS = 3           # of the texts of header, request, response
+    NUMBERS = 10       # ts, completed, key, version, correlation id, request bytes, response bytes, latency in us, link, client
+    HEADER = 0         # the texts of an exchange
+    REQUEST = 1
+    RESPONSE = 2
     FETCH = 1
-    REMEMBERED = 1 << 16   # links, client ids and topics; runs of answers
+    REMEMBERED = 1 << 16   # links, client ids and topics; uses; runs of answers
     HEARD = 1 << 12        # exchanges of ApiVersions
-    NULL_CLIENT = 1        # kind of a text
+    HEARD_LAST = 64        # ... of which each is compared with one, at first
+
+
+# Requests of one API and version by one client on one connection, after the same was said there. link, client: from 0 on,
+# client -1: null.
+cdef struct Use:
+    int64_t link, client, voice, key, version, count
+
 
 
 cdef class ExchangeRows(Sink):
@@ -76,20 +61,21 @@ cdef class ExchangeRows(Sink):
 
     cdef Lines lines
     cdef Partitions partitions
-    cdef Out numbers, header, request, response, ends, words
-    cdef Texts links, clients, unnamed, heards
-    cdef int64_t* voices
-    cdef size_t voice_room
-    cdef uint32_t last_link
+    cdef Column[3] columns
+    cdef Out numbers, errors, error_ends, words, uses
+    cdef Connections connections
+    cdef Texts clients, unnamed, heards
+    cdef Places used_clients
+    cdef uint32_t[HEARD_LAST] last_heard
+    cdef Map use_map
     cdef object owner
     cdef public Streams engine             # whose clock tells when an exchange came out
     cdef bint[KEYS] told
     cdef int8_t[KEYS][VERSIONS] with_ids   # 1: the request has topic ids, 2: the response; -1: not known yet
     cdef PyObject* layouts[2][VERSIONS]    # of Produce and Fetch
-    cdef list kept, link_texts, client_texts, topic_texts
+    cdef list kept, topic_texts
     cdef list after                        # the voice that each of `heards` leads to
     cdef size_t request_body, response_body
-    cdef public list errors
     cdef readonly Py_ssize_t count
     cdef Py_ssize_t rows_limit, bytes_limit
 
@@ -97,33 +83,37 @@ cdef class ExchangeRows(Sink):
         self.owner = owner
         self.lines = Lines(owner.bodies)
         self.partitions = Partitions()
+        self.connections = Connections()
         self.partitions.names = &self.lines.names.table
         for key in told:
             self.told[key] = True
         memset(self.with_ids, -1, sizeof(self.with_ids))
         self.rows_limit, self.bytes_limit = rows, size
-        self.kept, self.errors, self.after = [], [], []
-        self.link_texts, self.client_texts, self.topic_texts = [], [], []
+        self.kept, self.after, self.topic_texts = [], [], []
 
     def __dealloc__(self):
+        cdef int i
+        for i in range(3):
+            out_free(&self.columns[i].text)
+            out_free(&self.columns[i].ends)
         out_free(&self.numbers)
-        out_free(&self.header)
-        out_free(&self.request)
-        out_free(&self.response)
-        out_free(&self.ends)
+        out_free(&self.errors)
+        out_free(&self.error_ends)
         out_free(&self.words)
+        out_free(&self.uses)
+        texts_free(&self.clients)
         texts_free(&self.unnamed)
         texts_free(&self.heards)
-        texts_free(&self.links)
-        texts_free(&self.clients)
-        free(self.voices)
+        places_free(&self.used_clients)
+        map_free(&self.use_map)
 
     cdef bint take(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
                    uint64_t answered, const uint8_t* response, size_t m) except -1:
         cdef PyObject* plan
         cdef size_t[3] before
         cdef size_t names
-        cdef int client
+        cdef int client, i
+        cdef bint parted
         if key < 0 or key >= KEYS or (response != NULL and answered < ts):
             return False
         plan = self.lines.plan(key, version)
@@ -132,18 +122,18 @@ cdef class ExchangeRows(Sink):
         client = self.client_size(request, n, key, version)
         if client < -1:
             return False
-        before[0], before[1], before[2] = self.header.size, self.request.size, self.response.size
+        for i in range(3):
+            before[i] = self.columns[i].text.size
         names = self.lines.names.table.used
         if not (self.put_request(<Plan>plan, request, n) and self.put_response(<Plan>plan, response, m)):
-            self.header.size, self.request.size, self.response.size = before[0], before[1], before[2]
+            for i in range(3):
+                self.columns[i].text.size = before[i]
             return False
-        if response != NULL:
-            self.note_errors(self.response.data + before[2], self.response.data + self.response.size)
-        self.put(link, link_size, key, version, ts, request, n, client, answered, response, m)
-        if self.has_ids(key, version) & 1:
-            self.note_unnamed(self.request.data + before[1], self.request.data + self.request.size)
-        if self.has_ids(key, version) & 2:
-            self.note_unnamed(self.response.data + before[2], self.response.data + self.response.size)
+        parted = key <= FETCH and self.read_partitions(key, version, request, n, response, m)
+        self.note(key, version, before, response != NULL, parted and key == FETCH)
+        self.put(link, link_size, key, version, ts, request, n, client, answered, response, m, parted)
+        if self.told[key] or (key <= FETCH and not parted):
+            self.owner.more(link[:link_size], *exchange(key, version, ts, request, n, answered, response, m))
         if self.lines.names.table.used != names:
             self.owner.learn(link[:link_size], *exchange(key, version, ts, request, n, answered, response, m))
         if self.is_full():
@@ -151,50 +141,60 @@ cdef class ExchangeRows(Sink):
         return True
 
     cdef bint is_full(self) noexcept:
-        cdef size_t texts = self.request.size + self.response.size
+        cdef size_t texts = self.columns[REQUEST].text.size + self.columns[RESPONSE].text.size
         cdef size_t rows = self.partitions.rows.size + self.partitions.batches.size
         return self.count >= self.rows_limit or <Py_ssize_t>(texts + rows) > self.bytes_limit
 
     cdef int put(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
-                 int client, uint64_t answered, const uint8_t* response, size_t m) except -1:
+                 int client, uint64_t answered, const uint8_t* response, size_t m, bint parted) except -1:
         """The numbers of a row, and what hangs on it."""
         cdef int64_t[NUMBERS] row
-        cdef int32_t[ENDS] ends
-        cdef uint32_t number = self.link(link, link_size)
+        cdef uint32_t number = self.link(link, link_size), who = self.client(request, client)
         row[0], row[1], row[2], row[3] = ts, max(answered if response != NULL else ts, self.clock()), key, version
         row[4], row[5], row[6] = <int32_t>be32(request + 4), n + 4, m + 4 if response != NULL else -1
         row[7] = (answered - ts) // 1000 if response != NULL else 0
-        row[8], row[9] = number - 1, self.client(request, client) - 1
+        row[8], row[9] = place_of(&self.connections.used, number), place_of(&self.used_clients, who) if who else -1
         if key == API_VERSIONS:
             self.hear(link, link_size, number, request, n, response, m, version, ts, answered)
-        row[10] = self.voices[number - 1]
-        ends[0], ends[1], ends[2] = <int32_t>self.header.size, <int32_t>self.request.size, <int32_t>self.response.size
-        if out_put(&self.numbers, row, sizeof(row)) or out_put(&self.ends, ends, sizeof(ends)):
+        self.use(number, who, key, version)
+        if out_put(&self.numbers, row, sizeof(row)):
             raise MemoryError
+        for i in range(3):
+            end(&self.columns[i].ends, self.columns[i].text.size)
+        end(&self.error_ends, self.errors.size // sizeof(int64_t))
+        if parted:
+            self.partitions.put_rows(self.count, key == FETCH)
+            if response != NULL and not self.partitions.tells.columns[FAILED]:
+                self.partitions.put_runs(number, who, key, ts, answered)
         self.count += 1
-        if key <= FETCH:
-            if not self.put_partitions(key, version, ts, request, n, answered, response, m, row[8], row[9]):
-                self.owner.more(link[:link_size], *exchange(key, version, ts, request, n, answered, response, m))
-        elif self.told[key]:
-            self.owner.more(link[:link_size], *exchange(key, version, ts, request, n, answered, response, m))
         return 0
 
-    cdef bint put_partitions(self, int key, int version, uint64_t ts, const uint8_t* request, size_t n, uint64_t answered,
-                             const uint8_t* response, size_t m, uint64_t link, uint64_t client) except -1:
-        """The rows of a Fetch or Produce; False where only the slower way can make them."""
+    cdef int use(self, uint32_t link, uint32_t client, int key, int version) except -1:
+        """Count a request."""
+        cdef Use made
+        cdef uint64_t a = <uint64_t>link << 32 | client
+        cdef uint64_t b = <uint64_t>self.connections.known[link - 1].voice << 16 | <uint64_t>key << 8 | <uint64_t>version
+        cdef uint64_t at = map_find(&self.use_map, a, b)
+        if at:
+            (<Use*>self.uses.data)[at - 1].count += 1
+            return 0
+        made.link, made.client, made.voice = <int64_t>link - 1, <int64_t>client - 1, self.connections.known[link - 1].voice
+        made.key, made.version, made.count = key, version, 1
+        if out_put(&self.uses, &made, sizeof(made)) or map_put(&self.use_map, a, b, self.uses.size // sizeof(made)):
+            raise MemoryError
+        return 0
+
+    cdef bint read_partitions(self, int key, int version, const uint8_t* request, size_t n, const uint8_t* response,
+                              size_t m) except -1:
+        """Those of a Fetch or Produce; False where only the slower way can."""
         cdef PyObject* layout = self.layout(key, version)
-        cdef Partitions parts = self.partitions
         if layout == <PyObject*>None:
             return False
         if response != NULL:
             response += self.response_body
             m -= self.response_body
-        if not parts.read(<Layout>layout, request + self.request_body, n - self.request_body, response, m, key == FETCH):
-            return False
-        parts.put_rows(self.count - 1, key == FETCH)
-        if response != NULL and not parts.tells.columns[FAILED]:
-            parts.put_runs(link, client, key, ts, answered)
-        return True
+        request += self.request_body
+        return self.partitions.read(<Layout>layout, request, n - self.request_body, response, m, key == FETCH)
 
     cdef PyObject* layout(self, int key, int version) except NULL:
         if version >= VERSIONS:
@@ -223,15 +223,16 @@ cdef class ExchangeRows(Sink):
         return size
 
     cdef bint put_request(self, Plan plan, const uint8_t* frame, size_t n) except -1:
-        cdef Py_ssize_t start = plan.request_header.json_at(frame, n, &self.header, NULL, False)
+        cdef Out* header = &self.columns[HEADER].text
+        cdef Py_ssize_t start = plan.request_header.json_at(frame, n, header, NULL, False)
         if start < 0:
             return False
         self.request_body = start
-        self.header.size -= 1
+        header.size -= 1
         # The plan's text goes on to the request's own key, 11 characters that have no place here.
-        if out_put(&self.header, PyBytes_AS_STRING(plan.name), PyBytes_GET_SIZE(plan.name) - 11):
+        if out_put(header, PyBytes_AS_STRING(plan.name), PyBytes_GET_SIZE(plan.name) - 11):
             raise MemoryError
-        return plan.request.json_at(frame + start, n - start, &self.request, &self.lines.context, True) >= 0
+        return plan.request.json_at(frame + start, n - start, &self.columns[REQUEST].text, &self.lines.context, True) >= 0
 
     cdef bint put_response(self, Plan plan, const uint8_t* frame, size_t n) except -1:
         cdef Py_ssize_t start
@@ -242,14 +243,29 @@ cdef class ExchangeRows(Sink):
             return False
         self.response_body = start
         frame += start
-        return plan.answer(frame, n - start).json_at(frame, n - start, &self.response, &self.lines.context, True) >= 0
+        cdef Out* out = &self.columns[RESPONSE].text
+        return plan.answer(frame, n - start).json_at(frame, n - start, out, &self.lines.context, True) >= 0
+
+    # What stands in the text
+
+    cdef int note(self, int key, int version, const size_t* before, bint answered, bint fetched) except -1:
+        """Errors, and topic ids without a name. before: where the texts of an exchange begin. fetched: its partitions were
+        read, and all that its response has of either stands in them."""
+        cdef int ids = self.has_ids(key, version)
+        if answered and not (fetched and self.partitions.is_fine()):
+            self.note_errors(self.columns[RESPONSE].text.data + before[RESPONSE], end_of(&self.columns[RESPONSE].text))
+        if ids & 1:
+            self.note_unnamed(self.columns[REQUEST].text.data + before[REQUEST], end_of(&self.columns[REQUEST].text))
+        if ids & 2 and not (fetched and self.partitions.is_named()):
+            self.note_unnamed(self.columns[RESPONSE].text.data + before[RESPONSE], end_of(&self.columns[RESPONSE].text))
+        return 0
 
     cdef int note_errors(self, const char* p, const char* end) except -1:
-        cdef int sign, code
+        """The codes, each once."""
+        cdef size_t first = self.errors.size // sizeof(int64_t)
+        cdef int sign
+        cdef int64_t code
         p = find_error(p, end)
-        if p == NULL:
-            return 0
-        found = []
         while p != NULL:
             sign = -1 if p[0] == 45 else 1       # "-"
             p += p[0] == 45
@@ -257,9 +273,10 @@ cdef class ExchangeRows(Sink):
             while 48 <= p[0] <= 57:
                 code = code * 10 + p[0] - 48
                 p += 1
-            found.append(sign * code)
+            code *= sign
+            if not is_in(&self.errors, first, code) and out_put(&self.errors, &code, sizeof(code)):
+                raise MemoryError
             p = find_error(p, end)
-        self.errors.append((self.count, found))
         return 0
 
     cdef int has_ids(self, int key, int version) except -1:
@@ -281,59 +298,55 @@ cdef class ExchangeRows(Sink):
     # Numbers of texts
 
     cdef uint32_t link(self, const char* text, size_t size) except 0:
-        cdef size_t before = self.links.count
-        cdef uint32_t number = self.last_link
-        if number and self.links.texts[number - 1].size == size and memcmp(self.links.texts[number - 1].data, text, size) == 0:
-            return number
-        self.last_link = number = text_number(&self.links, <const uint8_t*>text, size, 0)
-        cdef int64_t* grown
-        if number == 0:
-            raise MemoryError
-        if self.links.count > self.voice_room:
-            grown = <int64_t*>realloc(self.voices, 2 * self.links.count * sizeof(int64_t))
-            if grown == NULL:
-                raise MemoryError
-            self.voices, self.voice_room = grown, 2 * self.links.count
-        if self.links.count > before:
-            self.voices[number - 1] = self.owner.voice(text[:size])
+        cdef bint fresh
+        cdef uint32_t number = self.connections.number(text, size, &fresh)
+        if fresh:
+            self.connections.known[number - 1].voice = self.owner.voice(text[:size])
         return number
 
     cdef int hear(self, const char* link, size_t link_size, uint32_t number, const uint8_t* request, size_t n,
                   const uint8_t* response, size_t m, int version, uint64_t ts, uint64_t answered) except -1:
         """The voice after an ApiVersions: the same words after the same voice were heard before, mostly."""
-        cdef int64_t* voice = &self.voices[number - 1]
+        cdef Link* told = &self.connections.known[number - 1]
+        cdef uint32_t* last = &self.last_heard[(n * 7 + m + <uint64_t>told.voice) % HEARD_LAST]
         cdef uint32_t heard
+        if response == NULL:
+            m = 4
+        if last[0] and is_heard(&self.heards.texts[last[0] - 1], told.voice, request + 8, n - 8, response + 4, m - 4):
+            told.voice = self.after[last[0] - 1]
+            return 0
         self.words.size = 0
-        if out_put(&self.words, request + 8, n - 8) or (response != NULL and out_put(&self.words, response + 4, m - 4)):
+        if out_put(&self.words, request + 8, n - 8) or out_put(&self.words, response + 4, m - 4):
             raise MemoryError
-        heard = text_number(&self.heards, <const uint8_t*>self.words.data, self.words.size, <int>voice[0])
+        heard = text_number(&self.heards, <const uint8_t*>self.words.data, self.words.size, <int>told.voice)
         if heard == 0:
             raise MemoryError
         if heard > <uint32_t>len(self.after):
             self.after.append(
-                self.owner.heard(link[:link_size], voice[0], *exchange(API_VERSIONS, version, ts, request, n, answered, response, m))
+                self.owner.heard(link[:link_size], told.voice, *exchange(API_VERSIONS, version, ts, request, n, answered, response, m))
             )
-        voice[0] = self.after[heard - 1]
+        last[0] = heard
+        told.voice = self.after[heard - 1]
         return 0
 
-    cdef uint32_t client(self, const uint8_t* request, int size) except 0:
+    cdef uint32_t client(self, const uint8_t* request, int size) except? 0:
+        """0: null."""
         cdef uint32_t number
         if size < 0:
-            number = text_number(&self.clients, request, 0, NULL_CLIENT)
-        else:
-            number = text_number(&self.clients, request + 10, size, 0)
+            return 0
+        number = text_number(&self.clients, request + 10, size, 0)
         if number == 0:
             raise MemoryError
         return number
 
     def set_voice(self, bytes link not None, int64_t voice):
         """What an ApiVersions said that went the slower way."""
-        self.voices[self.link(PyBytes_AS_STRING(link), PyBytes_GET_SIZE(link)) - 1] = voice
+        self.connections.known[self.link(PyBytes_AS_STRING(link), PyBytes_GET_SIZE(link)) - 1].voice = voice
 
     def voice(self, bytes link not None):
         """The voice of a connection; None where it is not known here."""
-        cdef uint32_t number = text_find(&self.links, <const uint8_t*>PyBytes_AS_STRING(link), PyBytes_GET_SIZE(link), 0)
-        return self.voices[number - 1] if number else None
+        cdef uint32_t number = self.connections.find(PyBytes_AS_STRING(link), PyBytes_GET_SIZE(link))
+        return self.connections.known[number - 1].voice if number else None
 
     def end_runs(self, bint failed):
         """Answers came the slower way, an error among them or not: those to come are in no run with the ones before, which
@@ -347,54 +360,52 @@ cdef class ExchangeRows(Sink):
         """What there is, as a dict, and a new start; the texts are views of memory that the next rows take. last: also the
         runs of answers that may go on.
 
-        numbers: int64 rows of NUMBERS; ends: int32 rows of ENDS, into the texts `header`, `request`, `response`; links,
-        clients (None: null) and topics ((kind, bytes)) by number from 0, 0 and 1 on; errors: (row, codes); unnamed: topic
-        ids without a name; voices: by link, of all that are forgotten now; partitions, batches, runs: int64 rows of
-        PartRow, BatchRow, Run, whose `row` is one of `numbers`.
+        numbers: int64 rows of NUMBERS; header, request, response: (int32 where each row's text ends, behind a 0; the texts),
+        errors: the same with int64 codes; links, ends (clients' ends), servers, clients: such texts, that the rows' numbers
+        for link and client are places in, client -1: null; server_of: int32, a link's place in servers; topics: (kind,
+        bytes) by number from 1 on; unnamed: topic ids without a name; partitions, batches: int64 rows of PartRow and
+        BatchRow, whose `row` is one of `numbers`; ended: see `end`, None: goes on.
         """
         cdef Partitions parts = self.partitions
-        cdef bint forgets = last or max(self.links.count, self.clients.count, parts.topics.count, parts.run_count()) > REMEMBERED
+        cdef size_t most = max(
+            self.connections.links.count, self.clients.count, parts.topics.count, parts.run_count(), self.use_count(),
+        )
+        topics = parts.topic_texts(self.topic_texts)
         made = {
-            "numbers": text(&self.numbers), "ends": text(&self.ends), "header": view(&self.header), "request": view(&self.request),
-            "response": view(&self.response), "unnamed": self.texts(&self.unnamed, []), "errors": self.errors,
-            "partitions": text(&parts.rows), "batches": text(&parts.batches), "runs": text(&parts.runs) if forgets else b"",
-            "links": self.texts(&self.links, self.link_texts), "clients": self.texts(&self.clients, self.client_texts),
-            "topics": parts.topic_texts(self.topic_texts),
+            "numbers": text(&self.numbers), "errors": (ends(&self.error_ends), text(&self.errors)),
+            "clients": strings(&self.clients, &self.used_clients, False), "unnamed": texts(&self.unnamed),
+            "partitions": text(&parts.rows), "batches": text(&parts.batches), "topics": topics,
         }
-        self.errors, self.count = [], 0
+        made |= self.connections.take()
+        made["ended"] = self.end() if last or most > REMEMBERED else None
+        for name, column in ("header", HEADER), ("request", REQUEST), ("response", RESPONSE):
+            made[name] = ends(&self.columns[column].ends), view(&self.columns[column].text)
+        self.count = 0
         texts_free(&self.unnamed)
-        made["voices"] = {}
+        places_clear(&self.used_clients)
         if self.heards.count > HEARD:
             texts_free(&self.heards)
+            memset(self.last_heard, 0, sizeof(self.last_heard))
             self.after = []
-        if forgets:
-            made["voices"] = {text: self.voices[i] for i, text in enumerate(self.link_texts) if self.voices[i]}
-            parts.forget()
-            texts_free(&self.links)
-            texts_free(&self.clients)
-            self.last_link = 0
-            self.link_texts, self.client_texts, self.topic_texts = [], [], []
         return made
 
-    cdef list texts(self, Texts* texts, list known):
-        cdef size_t i
-        for i in range(len(known), texts.count):
-            known.append(None if texts.texts[i].kind == NULL_CLIENT else (<const char*>texts.texts[i].data)[: texts.texts[i].size].decode())
-        return known
+    cdef size_t use_count(self) noexcept:
+        return self.uses.size // sizeof(Use)
 
+    cdef dict end(self):
+        """Uses and runs of answers, which have ended: no text is needed any more, nor what is known of connections.
 
-cdef inline bytes text(Out* out):
-    """All of it, which is empty then."""
-    made = PyBytes_FromStringAndSize(out.data, out.size)
-    out.size = 0
-    return made
-
-
-cdef inline object view(Out* out):
-    """The same where it lies."""
-    made = PyMemoryView_FromMemory(out.data, out.size, PyBUF_READ) if out.size else b""
-    out.size = 0
-    return made
+        uses, runs: int64 rows of Use and Run; links, servers, addresses, clients: all texts, by number; server_of, address_of:
+        int32, by link; voices: by link, where something was said.
+        """
+        made = self.connections.end()
+        made["uses"], made["runs"] = text(&self.uses), text(&self.partitions.runs)
+        made["clients"] = strings(&self.clients, NULL, False)
+        self.partitions.forget()
+        texts_free(&self.clients)
+        map_free(&self.use_map)
+        self.topic_texts = []
+        return made
 
 
 cdef tuple exchange(int key, int version, uint64_t ts, const uint8_t* request, size_t n, uint64_t answered,

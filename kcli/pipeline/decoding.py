@@ -14,7 +14,8 @@ from kcli.capture.audit import API_VERSIONS
 from kcli.capture.events import Event, Exchange, Link
 from kcli.capture.exchanges import Item, Source
 from kcli.pipeline.carrying import Carried, take_up, under_way
-from kcli.pipeline.columns import Columns, Uses
+from kcli.pipeline.columns import Columns
+from kcli.pipeline.fact_columns import FactColumns
 from kcli.pipeline.layouts import layout, with_ids
 from kcli.pipeline.partition_columns import PartitionColumns
 from kcli.pipeline.reading import FOREVER
@@ -146,17 +147,16 @@ class RowSource(Source):
         self.counted = self.engine.message_bytes
         columns = Columns(self.sink.take_columns(last), self.bodies.name)
         partitions = PartitionColumns(columns)
-        for connection, voice in columns.taken["voices"].items():
-            self.rows.uses.remember(connection, voice)
         if len(columns.numbers):
             self.rows.exchanges += len(columns.numbers)
             self.rows.unnamed.update(columns.taken["unnamed"])
             for table, day, batch in (*columns.batches(), *partitions.batches()):
                 self.put_batch(table, day, batch)
-            self.put_batch("client_uses", -1, Uses(columns, self.rows.uses.voices).batch())
-        outcomes = partitions.outcomes()
-        if outcomes is not None:
-            self.put_batch("outcomes", -1, outcomes)
+        ended = columns.taken["ended"]
+        if ended is not None:
+            self.rows.uses.remember_all(ended["voices"])
+            for table, batch in FactColumns(ended, self.rows.uses.voices, partitions.names).batches():
+                self.put_batch(table, -1, batch)
 
     def emit(self, item: Item) -> None:
         self.tally.add(item)

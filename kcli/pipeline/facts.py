@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from kcli.capture.audit import API_VERSIONS, Talk
@@ -125,8 +126,17 @@ class ClientUses:
 
     def remember(self, connection: str, number: int) -> None:
         self.talks[connection] = self.voices[number]
-        if len(self.talks) > REMEMBERED:
-            del self.talks[next(iter(self.talks))]
+        self.forget()
+
+    def remember_all(self, numbers: dict[str, int]) -> None:
+        """By connection."""
+        self.talks |= {connection: self.voices[number] for connection, number in numbers.items()}
+        self.forget()
+
+    def forget(self) -> None:
+        """The oldest ones."""
+        for connection in [*islice(self.talks, max(len(self.talks) - REMEMBERED, 0))]:
+            del self.talks[connection]
 
     def voice(self, connection: str) -> int:
         known = self.ask(connection)

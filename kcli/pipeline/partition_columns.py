@@ -10,7 +10,7 @@ import numpy
 
 from kcli.core.values import uuid_text
 from kcli.jsontext import loads
-from kcli.pipeline.columns import Columns, address_of, by_day, integers, server_of, texts_by_number
+from kcli.pipeline.columns import Columns, by_day, integers, texts_by_number
 from kcli.pipeline.facts import APIS
 from kcli.pipeline.partitions import LAZY_CHUNK, MAGIC_1_SINCE, MAGIC_2_SINCE, MIB
 from kcli.pipeline.writing import stored_schema
@@ -18,7 +18,7 @@ from kcli.records.batches import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
 from kcli.records.codecs import CODECS
 from kcli.schemas.errors import error_name
 
-__all__ = ["PartitionColumns"]
+__all__ = ["PartitionColumns", "Rows"]
 
 # The columns of the core's rows, in order.
 PARTITION = (
@@ -29,10 +29,6 @@ BATCH = (
     "row", "api", "name", "id", "partition", "base_offset", "last_offset", "magic", "attributes", "leader_epoch",
     "producer_id", "producer_epoch", "base_sequence", "base_timestamp", "max_timestamp", "count", "size", "crc",
     "valid",
-)  # fmt: skip
-RUN = (
-    "link", "client", "api", "topic", "partition", "error", "first_request", "first", "last", "answers", "hint_leader",
-    "hint_server",
 )  # fmt: skip
 MISSING = -(1 << 63)
 ID, QUOTED = 1, 2  # kinds of a topic's text, beside its name; an endpoint's is one too
@@ -114,26 +110,6 @@ class PartitionColumns:
             integers(rows.count_, "int32"), integers(rows.size, "int32"), integers(rows.crc, "int64"),
             integers(rows.valid, "bool"),
         ]  # fmt: skip
-
-    def outcomes(self) -> Any:
-        """Runs of answers, as rows of `outcomes`; None without any."""
-        import pyarrow
-
-        runs = Rows(self.columns.taken["runs"], RUN)
-        if not runs.count:
-            return None
-        links = self.columns.taken["links"]
-        arrays = [
-            texts_by_number(links, runs.link), texts_by_number(links, runs.link, server_of),
-            texts_by_number(self.columns.taken["clients"], runs.client),
-            texts_by_number(links, runs.link, address_of), texts_by_number([APIS[0], APIS[1]], runs.api),
-            texts_by_number(self.names, runs.topic), integers(runs.partition, "int32"),
-            integers(runs.error, "int16"), *(
-                integers(values, "int64") for values in (runs.first_request, runs.first, runs.last, runs.answers)
-            ),
-            integers(runs.hint_leader, "int32"), texts_by_number(self.names, runs.hint_server),
-        ]  # fmt: skip
-        return pyarrow.record_batch(arrays, schema=stored_schema("outcomes"))
 
 
 class Rows:

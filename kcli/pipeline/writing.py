@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from kcli.pipeline.storage import Place
@@ -16,6 +17,7 @@ TEXT_BYTES = 16 << 20  # of values in a row group, at most
 SAMPLE = 64  # every how many rows their bytes are counted
 # Columns whose values do not repeat: a dictionary of them, or the least and greatest, would only cost.
 LONG = frozenset({"request", "response", "request_header", "data"})
+TIMES = frozenset({"timestamp", "completed_ns"})
 DAY_US = 86_400_000_000
 
 
@@ -96,16 +98,21 @@ class Sink:
 
 
 def parquet_writer(file: Any, schema: Any) -> Any:
-    """Of a table's columns, texts that repeat as such or as dictionaries."""
+    """Of a table's columns, texts that repeat as such or as dictionaries: those say which values there are, so that the
+    least and greatest stand beside numbers only. Times follow each other closely."""
     import pyarrow.parquet
 
-    short = [name for name in schema.names if name not in LONG]
+    short = [field for field in schema if field.name not in LONG]
+    times = [field.name for field in schema if field.name in TIMES]
     return pyarrow.parquet.ParquetWriter(
-        file, schema, compression="zstd", compression_level=1, store_schema=False, write_statistics=short,
-        use_dictionary=[field.name for field in schema if field.name in short and is_text(field.type)],
+        file, schema, compression="zstd", compression_level=1, store_schema=False,
+        write_statistics=[field.name for field in short if not is_text(field.type)],
+        use_dictionary=[field.name for field in short if is_text(field.type)],
+        column_encoding=dict.fromkeys(times, "DELTA_BINARY_PACKED"),
     )  # fmt: skip
 
 
+@cache
 def stored_schema(table: str) -> Any:
     """The table's columns as record batches have them: texts that repeat as dictionaries."""
     import pyarrow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ import numpy
 
 from kcli.capture.exchanges import Source
 from kcli.core.rows import ExchangeRows
+from kcli.core.values import uuid_text
+from kcli.pipeline.layouts import layout
 from tests.capture.messages import metadata, produce, request, response
 from tests.capture.wires import Wire, pcap
 
@@ -61,8 +64,18 @@ def ran(wire: Wire, tmp_path: Path) -> tuple[Owner, dict[str, Any]]:
     return owner, owner.sink.take_columns()
 
 
-def texts(data: Any, ends: Any) -> list[str]:
-    return [bytes(data[start:end]).decode() for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+def texts(column: tuple[bytes, Any]) -> list[str]:
+    ends, data = numpy.frombuffer(column[0], numpy.int32), column[1]
+    return [bytes(data[start:end]).decode() for start, end in pairwise(ends)]
+
+
+def numbers(data: bytes, count: int) -> Any:
+    return numpy.frombuffer(data, numpy.int64).reshape(-1, count)
+
+
+def codes(column: tuple[bytes, bytes]) -> list[list[int]]:
+    ends, found = numpy.frombuffer(column[0], numpy.int32), numpy.frombuffer(column[1], numpy.int64)
+    return [found[start:end].tolist() for start, end in pairwise(ends)]
 
 
 def test_rows_have_the_text_of_lines(tmp_path: Path) -> None:
@@ -70,20 +83,16 @@ def test_rows_have_the_text_of_lines(tmp_path: Path) -> None:
     for number in range(3):
         wire.client(metadata(number)[0]).server(metadata(number)[1])
     owner, taken = ran(wire.close(), tmp_path)
-    rows = numpy.frombuffer(taken["numbers"], numpy.int64).reshape(-1, 11)
-    places = numpy.frombuffer(taken["ends"], numpy.int32).reshape(-1, 3)
+    rows = numbers(taken["numbers"], 10)
     lines: list[bytes] = []
     Source([str(tmp_path / "made.pcap")], text=True).lines(lambda data: lines.append(bytes(data)))
     want = [json.loads(line) for line in b"".join(lines).splitlines()]
-    assert [json.loads(text) for text in texts(taken["header"], places[:, 0])] == [
-        line["requestHeader"] for line in want
-    ]
-    assert [json.loads(text) for text in texts(taken["request"], places[:, 1])] == [line["request"] for line in want]
-    assert [json.loads(text) for text in texts(taken["response"], places[:, 2])] == [line["response"] for line in want]
-    assert [taken["clients"][number] for number in rows[:, 9]] == ["tester"] * 3
+    for name, key in ("header", "requestHeader"), ("request", "request"), ("response", "response"):
+        assert [json.loads(text) for text in texts(taken[name])] == [line[key] for line in want]
+    assert [texts(taken["clients"])[place] for place in rows[:, 9]] == ["tester"] * 3
     assert rows[:, 4].tolist() == [0, 1, 2]
     assert (rows[:, 7] / 1000).tolist() == [line["latencyMs"] for line in want]
-    assert (taken["links"], taken["errors"]) == (["10.0.0.2:9092-10.0.0.1:40000"], [])
+    assert (texts(taken["links"]), codes(taken["errors"])) == (["10.0.0.2:9092-10.0.0.1:40000"], [[], [], []])
     assert [each[1] for each in owner.learnt] == [3]  # the first taught a topic's name
 
 
@@ -91,15 +100,16 @@ def test_what_only_the_slower_way_can_leaves_no_trace(tmp_path: Path) -> None:
     wire = Wire().open().client(metadata(1)[0]).server(metadata(1)[1][:3] + bytes([0x30]) + metadata(1)[1][4:0x34])
     wire.client(request(3, 9, 2, {"topics": None}, "ÿ")).server(response(3, 9, 2, {})).close()
     owner, taken = ran(wire, tmp_path)
-    assert not any(taken[name] for name in ("numbers", "ends", "header", "request", "response", "partitions"))
+    assert not any(taken[name] for name in ("numbers", "partitions"))
+    assert not any(texts(taken[name]) or taken[name][1] for name in ("header", "request", "response", "errors"))
     assert len(owner.slow) == 2  # type: ignore[attr-defined]
 
 
 def test_errors_are_noted(tmp_path: Path) -> None:
-    partitions = [{"partitionIndex": n, "errorCode": code, "leaderId": -1} for n, code in enumerate((0, 5, -1))]
+    partitions = [{"partitionIndex": n, "errorCode": code, "leaderId": -1} for n, code in enumerate((0, 5, -1, 5))]
     told = response(3, 9, 1, {"topics": [{"errorCode": 0, "name": "t", "partitions": partitions}]})
     _, taken = ran(Wire().open().client(request(3, 9, 1, {"topics": None})).server(told).close(), tmp_path)
-    assert taken["errors"] == [(0, [5, -1])]
+    assert codes(taken["errors"]) == [[5, -1]]
 
 
 def test_flush_is_called_when_there_is_enough(tmp_path: Path) -> None:
@@ -121,9 +131,57 @@ def test_what_one_exchange_of_apiversions_led_to_the_same_leads_to_again(tmp_pat
     owner = Owner([str(path)])
     owner.heard = lambda link, voice, *_: calls.append(link) or 7  # type: ignore[method-assign,func-returns-value]
     list(owner.pieces())
-    rows = numpy.frombuffer(owner.sink.take_columns(last=True)["numbers"], numpy.int64).reshape(-1, 11)
-    assert rows[:, 10].tolist() == [7, 7]
+    ended = owner.sink.take_columns(last=True)["ended"]
+    assert [(link, voice, count) for link, _, voice, _, _, count in numbers(ended["uses"], 6)] == [(0, 7, 1), (1, 7, 1)]
+    assert list(ended["voices"].values()) == [7, 7]
     assert len(calls) == 1
+
+
+def test_connections_share_ends(tmp_path: Path) -> None:
+    """Two connections of one client's address, with a server each; then one of IPv6."""
+    wires = [Wire(client=("10.0.0.1", 40000 + n), server=(f"10.0.0.{n}", 9092)).open() for n in (2, 3)]
+    for wire in wires:
+        wire.client(metadata(1)[0]).server(metadata(1)[1]).client(metadata(2)[0]).server(metadata(2)[1]).close()
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap([packet for wire in wires for packet in wire.packets]))
+    owner = Owner([str(path)])
+    list(owner.pieces())
+    taken = owner.sink.take_columns()
+    assert taken["ended"] is None
+    links = numbers(taken["numbers"], 10)[::2, 8].tolist()
+    assert [texts(taken["ends"])[place] for place in links] == ["10.0.0.1:40002", "10.0.0.1:40003"]
+    server_of = numpy.frombuffer(taken["server_of"], numpy.int32)
+    assert [texts(taken["servers"])[server_of[place]] for place in links] == ["10.0.0.2:9092", "10.0.0.3:9092"]
+    assert texts(owner.sink.take_columns()["links"]) == []
+    owner.sink.set_voice(b"[fe80::2]:9092-[fe80::1]:4", 3)
+    ended = owner.sink.take_columns(last=True)["ended"]
+    assert texts(ended["servers"]) == ["10.0.0.2:9092", "10.0.0.3:9092", "[fe80::2]:9092"]
+    assert (texts(ended["addresses"]), len(texts(ended["links"]))) == (["10.0.0.1", "fe80::1"], 3)
+    assert numpy.frombuffer(ended["address_of"], numpy.int32).tolist() == [0, 0, 1]
+    assert ended["voices"] == {"[fe80::2]:9092-[fe80::1]:4": 3}
+    assert numbers(ended["uses"], 6)[:, 5].tolist() == [2, 2]
+    assert texts(owner.sink.take_columns(last=True)["ended"]["links"]) == []
+
+
+def test_ids_without_a_name_and_errors_of_partitions(tmp_path: Path) -> None:
+    """Also of topics without a partition, and of those that a fetch forgets."""
+    ids = [uuid_text(bytes(15) + bytes([number])) for number in range(1, 5)]
+    asked = {"maxWaitMs": 1, "topics": [{"topicId": ids[0], "partitions": [{"partition": 1}]}]}
+    asked |= {"forgottenTopicsData": [{"topicId": ids[1], "partitions": [1]}]}
+    partitions = [{"partitionIndex": index, "errorCode": 6} for index in (1, 2)]
+    told = {"responses": [{"topicId": ids[2], "partitions": partitions}, {"topicId": ids[3], "partitions": []}]}
+    path = tmp_path / "made.pcap"
+    wire = Wire().open().client(request(1, 13, 1, asked)).server(response(1, 13, 1, told))
+    path.write_bytes(
+        pcap(wire.client(request(1, 13, 2, asked)).server(response(1, 13, 2, {"errorCode": 71})).close().packets)
+    )
+    owner = Owner([str(path)])
+    owner.layout = lambda key, version: layout(owner.bodies, key, version)  # type: ignore[method-assign,assignment]
+    list(owner.pieces())
+    taken = owner.sink.take_columns()
+    assert codes(taken["errors"]) == [[6], [71]]
+    assert sorted(taken["unnamed"]) == sorted(ids)
+    assert (owner.told, len(taken["partitions"]) // (19 * 8)) == ([], 4)
 
 
 def test_apis_that_are_told_and_partitions_without_a_layout_go_the_slower_way(tmp_path: Path) -> None:
