@@ -31,15 +31,18 @@ EK_BYTES = 3_000_000
 
 STAGES = """
 import resource, sys, time
+from functools import partial
 from kcli.pipeline.decoding import decode
 from kcli.pipeline.ranges import Range
+from kcli.pipeline.reading import Reading
 from kcli.pipeline.scattering import scatter
 def stages(path, folder, shares=4):
     start = time.process_time()
     made = scatter(Range(path, 0), 0, shares, folder + "/staging", refer=True)
     middle = time.process_time()
     for share in range(shares):
-        decode(share, [each.whole for each in made.staged if each.share == share], folder + "/rows")
+        slices = [each.whole for each in made.staged if each.share == share]
+        decode(share, partial(Reading, slices=slices), folder + "/rows")
     return middle - start, time.process_time() - middle
 path, folder, warm = sys.argv[1:]
 stages(warm, folder + "/warm")
