@@ -27,14 +27,18 @@ cdef extern from "text.h" nogil:
 
 cdef extern from "names.h" nogil:
     ctypedef struct Name "kc_name":
+        uint8_t* id
         char* text
         size_t size
 
     ctypedef struct NameTable "kc_names":
-        size_t used
+        Name* slots
+        NameTable* missing
+        size_t used, capacity, missed
 
     Name* name_find "kc_name_find"(NameTable* names, const uint8_t* id)
     int name_learn "kc_name_learn"(NameTable* names, const uint8_t* id, const char* text, size_t size)
+    int name_miss "kc_name_miss"(NameTable* names, const uint8_t* id)
     void names_free "kc_names_free"(NameTable* names)
 
 

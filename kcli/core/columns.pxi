@@ -12,20 +12,8 @@ cdef extern from *:
         }
         return NULL;
     }
-    /* The next topic id that stands without a name; NULL: there is none. */
-    static const char *kc_find_unnamed(const char *p, const char *end) {
-        for (p += 6; end - p > 27; p++) {
-            p = (const char *)memchr(p, 'I', (size_t)(end - p - 27));
-            if (p == NULL) return NULL;
-            if (memcmp(p - 6, "\\"topicId\\":\\"", 11)) continue;
-            p += 5;
-            if (end - p < 36 || memcmp(p + 22, "\\",\\"_topicName\\"", 14)) return p;
-        }
-        return NULL;
-    }
     """
     const char* find_error "kc_find_error"(const char* p, const char* end) nogil
-    const char* find_unnamed "kc_find_unnamed"(const char* p, const char* end) nogil
 
 
 # A column of text: all of it, and where each row's ends, behind a 0.
@@ -61,11 +49,6 @@ cdef inline bint is_heard(Text* words, int64_t voice, const uint8_t* request, si
     if words.kind != <int>voice or words.size != n + m:
         return False
     return memcmp(words.data, request, n) == 0 and memcmp(words.data + n, response, m) == 0
-
-
-cdef list texts(Texts* found):
-    cdef size_t i
-    return [(<const char*>found.texts[i].data)[: found.texts[i].size].decode() for i in range(found.count)]
 
 
 cdef bytes ends(Out* out):

@@ -340,7 +340,7 @@ cdef class Message(Node):
             return no_memory(cursor) if name_learn(names, topic_id, out.data + name_at, name_size) else 0
         name = name_find(names, topic_id)
         if name == NULL:
-            return 0
+            return no_memory(cursor) if name_miss(names, topic_id) else 0
         if out_put(out, b',"_topicName":', 14) or out_put(out, name.text, name.size):
             return no_memory(cursor)
         return 0

@@ -1,4 +1,5 @@
-/* Topic ids and the names they were seen with: an open-addressing table from 16 bytes to JSON text, quotes included. */
+/* Topic ids and the names they were seen with: an open-addressing table from 16 bytes to JSON text, quotes included.
+ * Ids that were looked up in vain are kept, too. */
 #ifndef KCLI_NAMES_H
 #define KCLI_NAMES_H
 
@@ -12,9 +13,11 @@ typedef struct {
     size_t size;
 } kc_name;
 
-typedef struct {
+typedef struct kc_names {
     kc_name *slots;
     size_t used, capacity;   /* capacity is a power of two */
+    struct kc_names *missing;
+    size_t missed;           /* how often, but for ids that Kafka keeps for itself */
 } kc_names;
 
 static inline kc_name *kc_name_slot(kc_names *names, const uint8_t *id) {
@@ -36,7 +39,8 @@ static inline kc_name *kc_name_find(kc_names *names, const uint8_t *id) {
 }
 
 static int kc_names_grow(kc_names *names) {
-    kc_names bigger = {NULL, names->used, names->capacity ? names->capacity * 2 : 64};
+    kc_names bigger = *names;
+    bigger.capacity = names->capacity ? names->capacity * 2 : 64;
     bigger.slots = (kc_name *)calloc(bigger.capacity, sizeof(kc_name));
     if (!bigger.slots) return -1;
     for (size_t i = 0; i < names->capacity; i++)
@@ -62,7 +66,18 @@ static int kc_name_learn(kc_names *names, const uint8_t *id, const char *text, s
     return 0;
 }
 
+/* Note that an id has no name. Zero and one are nobody's topic and that of the cluster's metadata. */
+static int kc_name_miss(kc_names *names, const uint8_t *id) {
+    static const uint8_t kept[15];
+    if (!names->missing && !(names->missing = (kc_names *)calloc(1, sizeof(kc_names)))) return -1;
+    if (kc_name_learn(names->missing, id, "", 0)) return -1;
+    names->missed += memcmp(id, kept, 15) != 0 || id[15] > 1;
+    return 0;
+}
+
 static void kc_names_free(kc_names *names) {
+    if (names->missing) kc_names_free(names->missing);
+    free(names->missing);
     for (size_t i = 0; i < names->capacity; i++) free(names->slots[i].text);
     free(names->slots);
     memset(names, 0, sizeof *names);

@@ -5,7 +5,7 @@ cdef const char* TRAILING_KEY = b',"_trailing":'
 
 
 cdef class Names:
-    """Topic ids and the names they were seen with, learnt while JSON is made."""
+    """Topic ids and the names they were seen with, learnt while JSON is made; and those that had none."""
 
     def __dealloc__(self):
         names_free(&self.table)
@@ -25,7 +25,18 @@ cdef class Names:
     def get(self, bytes uuid):
         """The name's JSON text, None when it was never seen."""
         cdef Name* name = name_find(&self.table, <const uint8_t*><char*>uuid) if len(uuid) == 16 else NULL
-        return None if name == NULL else name.text[: name.size].decode()
+        if name != NULL:
+            return name.text[: name.size].decode()
+        if len(uuid) == 16 and name_miss(&self.table, <const uint8_t*><char*>uuid):
+            raise MemoryError
+        return None
+
+    def missing(self):
+        """The ids that were looked up before they had a name."""
+        cdef NameTable* table = self.table.missing
+        if table == NULL:
+            return []
+        return [(<char*>table.slots[i].id)[:16] for i in range(table.capacity) if table.slots[i].text != NULL]
 
 
 cdef class Node:

@@ -139,7 +139,6 @@ cdef class Partitions:
     cdef Out rows, batches, runs
     cdef uint64_t generation
     cdef bint failing         # a run of errors may be open
-    cdef bint hollow          # a topic without partitions was named
 
     def __dealloc__(self):
         texts_free(&self.topics)
@@ -154,7 +153,6 @@ cdef class Partitions:
         """An exchange's bodies; False where only the slower way can. adds: partitions of the response that nobody asked for."""
         cdef Reader r
         self.count = self.indexed = self.cursor = 0
-        self.hollow = False
         if self.seen.mask > FEW * FEW:
             map_free(&self.seen)
         elif self.seen.used:
@@ -198,7 +196,6 @@ cdef class Partitions:
                 continue
             if not self.number(&said, &name, &id) or length(r, levels[0].steps[i].width, &count):
                 return False
-            self.hollow = self.hollow or count <= 0
             for _ in range(count):
                 clear(&part)
                 for j in range(levels[1].count):
@@ -261,6 +258,8 @@ cdef class Partitions:
             known = name_find(self.names, said.text)
             if known != NULL:
                 name[0] = text_number(&self.topics, <const uint8_t*>known.text, known.size, QUOTED)
+            elif name_miss(self.names, said.text):
+                raise MemoryError
             if id[0] == 0 or (known != NULL and name[0] == 0):
                 raise MemoryError
             return True
@@ -329,14 +328,6 @@ cdef class Partitions:
             if self.parts[i].told and self.parts[i].columns[ERROR]:
                 return False
         return not self.tells.columns[FAILED]
-
-    cdef bint is_named(self) noexcept:
-        """The name of each topic is known."""
-        cdef size_t i
-        for i in range(self.count):
-            if not self.parts[i].name:
-                return False
-        return not self.hollow
 
     # Rows
 

@@ -4,12 +4,12 @@ from cpython.buffer cimport PyBUF_READ
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.object cimport PyObject
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from kcli.core.codec cimport (
-    JsonContext, Name, Names, NameTable, Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, name_find, out_free, out_put,
+    JsonContext, Name, Names, NameTable, Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, name_find, name_miss, out_free, out_put,
     out_reserve, put_int, put_uint,
 )
 from kcli.core.packets cimport be16, be32
@@ -51,7 +51,6 @@ cdef class ExchangeRows(Sink):
     owner: has
     - `bodies`;
     - `layout(key, version)`, a Layout or None;
-    - `has_ids(key, version)`: 1 where the request has topic ids, 2 where the response has, 3 both;
     - `voice(link)`, the number of what its client and broker have said of themselves, and `heard(link, voice, *exchange)`,
       that number after an ApiVersions;
     - `learn` and `more`, each (link, *exchange): told of those that taught a topic's name, and those of an API in `told`;
@@ -62,16 +61,15 @@ cdef class ExchangeRows(Sink):
     cdef Lines lines
     cdef Partitions partitions
     cdef Column[3] columns
-    cdef Out numbers, errors, error_ends, words, uses
+    cdef Out numbers, errors, error_ends, words, uses, nameless
     cdef Connections connections
-    cdef Texts clients, unnamed, heards
+    cdef Texts clients, heards
     cdef Places used_clients
     cdef uint32_t[HEARD_LAST] last_heard
     cdef Map use_map
     cdef object owner
     cdef public Streams engine             # whose clock tells when an exchange came out
     cdef bint[KEYS] told
-    cdef int8_t[KEYS][VERSIONS] with_ids   # 1: the request has topic ids, 2: the response; -1: not known yet
     cdef PyObject* layouts[2][VERSIONS]    # of Produce and Fetch
     cdef list kept, topic_texts
     cdef list after                        # the voice that each of `heards` leads to
@@ -87,7 +85,6 @@ cdef class ExchangeRows(Sink):
         self.partitions.names = &self.lines.names.table
         for key in told:
             self.told[key] = True
-        memset(self.with_ids, -1, sizeof(self.with_ids))
         self.rows_limit, self.bytes_limit = rows, size
         self.kept, self.after, self.topic_texts = [], [], []
 
@@ -101,8 +98,8 @@ cdef class ExchangeRows(Sink):
         out_free(&self.error_ends)
         out_free(&self.words)
         out_free(&self.uses)
+        out_free(&self.nameless)
         texts_free(&self.clients)
-        texts_free(&self.unnamed)
         texts_free(&self.heards)
         places_free(&self.used_clients)
         map_free(&self.use_map)
@@ -111,7 +108,7 @@ cdef class ExchangeRows(Sink):
                    uint64_t answered, const uint8_t* response, size_t m) except -1:
         cdef PyObject* plan
         cdef size_t[3] before
-        cdef size_t names
+        cdef size_t names, missed
         cdef int client, i
         cdef bint parted
         if key < 0 or key >= KEYS or (response != NULL and answered < ts):
@@ -124,14 +121,17 @@ cdef class ExchangeRows(Sink):
             return False
         for i in range(3):
             before[i] = self.columns[i].text.size
-        names = self.lines.names.table.used
+        names, missed = self.lines.names.table.used, self.lines.names.table.missed
         if not (self.put_request(<Plan>plan, request, n) and self.put_response(<Plan>plan, response, m)):
             for i in range(3):
                 self.columns[i].text.size = before[i]
             return False
         parted = key <= FETCH and self.read_partitions(key, version, request, n, response, m)
-        self.note(key, version, before, response != NULL, parted and key == FETCH)
+        if response != NULL and not (parted and key == FETCH and self.partitions.is_fine()):
+            self.note_errors(self.columns[RESPONSE].text.data + before[RESPONSE], end_of(&self.columns[RESPONSE].text))
         self.put(link, link_size, key, version, ts, request, n, client, answered, response, m, parted)
+        if self.lines.names.table.missed != missed:
+            self.note_nameless()
         if self.told[key] or (key <= FETCH and not parted):
             self.owner.more(link[:link_size], *exchange(key, version, ts, request, n, answered, response, m))
         if self.lines.names.table.used != names:
@@ -248,18 +248,6 @@ cdef class ExchangeRows(Sink):
 
     # What stands in the text
 
-    cdef int note(self, int key, int version, const size_t* before, bint answered, bint fetched) except -1:
-        """Errors, and topic ids without a name. before: where the texts of an exchange begin. fetched: its partitions were
-        read, and all that its response has of either stands in them."""
-        cdef int ids = self.has_ids(key, version)
-        if answered and not (fetched and self.partitions.is_fine()):
-            self.note_errors(self.columns[RESPONSE].text.data + before[RESPONSE], end_of(&self.columns[RESPONSE].text))
-        if ids & 1:
-            self.note_unnamed(self.columns[REQUEST].text.data + before[REQUEST], end_of(&self.columns[REQUEST].text))
-        if ids & 2 and not (fetched and self.partitions.is_named()):
-            self.note_unnamed(self.columns[RESPONSE].text.data + before[RESPONSE], end_of(&self.columns[RESPONSE].text))
-        return 0
-
     cdef int note_errors(self, const char* p, const char* end) except -1:
         """The codes, each once."""
         cdef size_t first = self.errors.size // sizeof(int64_t)
@@ -279,17 +267,11 @@ cdef class ExchangeRows(Sink):
             p = find_error(p, end)
         return 0
 
-    cdef int has_ids(self, int key, int version) except -1:
-        if self.with_ids[key][version] < 0:
-            self.with_ids[key][version] = self.owner.has_ids(key, version)
-        return self.with_ids[key][version]
-
-    cdef int note_unnamed(self, const char* p, const char* end) except -1:
-        p = find_unnamed(p, end)
-        while p != NULL:
-            if text_number(&self.unnamed, <const uint8_t*>p, 22, 0) == 0:
-                raise MemoryError
-            p = find_unnamed(p, end)
+    cdef int note_nameless(self) except -1:
+        """The last row has a topic id whose name nobody knows so far."""
+        cdef int32_t row = <int32_t>self.count - 1
+        if out_put(&self.nameless, &row, sizeof(row)):
+            raise MemoryError
         return 0
 
     cdef uint64_t clock(self) noexcept:
@@ -363,7 +345,7 @@ cdef class ExchangeRows(Sink):
         numbers: int64 rows of NUMBERS; header, request, response: (int32 where each row's text ends, behind a 0; the texts),
         errors: the same with int64 codes; links, ends (clients' ends), servers, clients: such texts, that the rows' numbers
         for link and client are places in, client -1: null; server_of: int32, a link's place in servers; topics: (kind,
-        bytes) by number from 1 on; unnamed: topic ids without a name; partitions, batches: int64 rows of PartRow and
+        bytes) by number from 1 on; nameless: int32, rows with a topic id that had no name; partitions, batches: int64 rows of PartRow and
         BatchRow, whose `row` is one of `numbers`; ended: see `end`, None: goes on.
         """
         cdef Partitions parts = self.partitions
@@ -373,7 +355,7 @@ cdef class ExchangeRows(Sink):
         topics = parts.topic_texts(self.topic_texts)
         made = {
             "numbers": text(&self.numbers), "errors": (ends(&self.error_ends), text(&self.errors)),
-            "clients": strings(&self.clients, &self.used_clients, False), "unnamed": texts(&self.unnamed),
+            "clients": strings(&self.clients, &self.used_clients, False), "nameless": text(&self.nameless),
             "partitions": text(&parts.rows), "batches": text(&parts.batches), "topics": topics,
         }
         made |= self.connections.take()
@@ -381,7 +363,6 @@ cdef class ExchangeRows(Sink):
         for name, column in ("header", HEADER), ("request", REQUEST), ("response", RESPONSE):
             made[name] = ends(&self.columns[column].ends), view(&self.columns[column].text)
         self.count = 0
-        texts_free(&self.unnamed)
         places_clear(&self.used_clients)
         if self.heards.count > HEARD:
             texts_free(&self.heards)

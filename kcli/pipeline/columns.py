@@ -11,11 +11,13 @@ import numpy
 from kcli.pipeline.writing import stored_schema
 from kcli.schemas.errors import error_name
 
-__all__ = ["KEYS", "Columns", "by_day", "integers", "places", "strings", "texts_by_number"]
+__all__ = ["KEYS", "Columns", "Dated", "by_day", "integers", "places", "strings", "texts_by_number"]
 
 DAY_NS = 86_400_000_000_000
 NUMBERS = 10  # of the core: ts, completed, key, version, correlation id, sizes, latency, link, client
 KEYS = 128
+
+Dated = tuple[str, int, Any, bool]  # table, day since 1970, record batch, whether its topics lack names
 
 
 class Columns:
@@ -25,13 +27,15 @@ class Columns:
         self.taken, self.name_of = taken, name_of
         self.numbers = numpy.frombuffer(taken["numbers"], numpy.int64).reshape(-1, NUMBERS)
         self.days = self.numbers[:, 0] // DAY_NS
+        self.nameless = numpy.zeros(len(self.numbers), bool)  # rows with a topic id without a name
+        self.nameless[numpy.frombuffer(taken["nameless"], numpy.int32)] = True
 
-    def batches(self) -> Iterator[tuple[str, int, Any]]:
-        """(table, day since 1970, record batch) of `exchanges`."""
+    def batches(self) -> Iterator[Dated]:
+        """Of `exchanges`."""
         import pyarrow
 
         batch = pyarrow.record_batch(self.arrays(), schema=stored_schema("exchanges"))
-        yield from by_day("exchanges", batch, self.days)
+        yield from by_day("exchanges", batch, self.days, self.nameless)
 
     @cached_property
     def who(self) -> list[Any]:
@@ -72,15 +76,16 @@ class Columns:
         ]
 
 
-def by_day(table: str, batch: Any, days: Any) -> Iterator[tuple[str, int, Any]]:
-    """(table, day, its rows) for each day there is."""
+def by_day(table: str, batch: Any, days: Any, nameless: Any) -> Iterator[Dated]:
+    """Its rows, for each day there is, the nameless ones apart."""
     import pyarrow
 
-    if days.min() == days.max():
-        yield table, int(days[0]), batch
+    kinds = days * 2 + nameless
+    if kinds.min() == kinds.max():
+        yield table, int(days[0]), batch, bool(nameless[0])
         return
-    for day in numpy.unique(days).tolist():
-        yield table, day, batch.filter(pyarrow.array(days == day))
+    for kind in numpy.unique(kinds).tolist():
+        yield table, kind >> 1, batch.filter(pyarrow.array(kinds == kind)), bool(kind & 1)
 
 
 def strings(made: tuple[Any, Any], missing: Any = None) -> Any:

@@ -13,10 +13,11 @@ from typing import Any, Protocol
 from kcli.capture.audit import API_VERSIONS
 from kcli.capture.events import Event, Exchange, Link
 from kcli.capture.exchanges import Item, Source
+from kcli.core.values import uuid_bytes, uuid_text
 from kcli.pipeline.carrying import Carried, take_up, under_way
 from kcli.pipeline.columns import Columns
 from kcli.pipeline.fact_columns import FactColumns
-from kcli.pipeline.layouts import layout, with_ids
+from kcli.pipeline.layouts import layout
 from kcli.pipeline.partition_columns import PartitionColumns
 from kcli.pipeline.reading import FOREVER
 from kcli.pipeline.rows import FETCH, MAKERS, PRODUCE, Rows
@@ -33,8 +34,8 @@ WANTED = frozenset(TABLES) | frozenset(FACTS)
 class Decoded:
     """What became of a share.
 
-    passing: files of rows that tell the end of what is under way. unnamed: topic ids that no message of these
-    connections named. carried: bytes kept for a later run, less those that an earlier one had kept. open_rows,
+    passing: files of rows that tell the end of what is under way. unnamed: topic ids that stood without a
+    name. carried: bytes kept for a later run, less those that an earlier one had kept. open_rows,
     open_bytes: exchanges and events of the files that pass. window: the number of that, where the share is one.
     """
 
@@ -77,10 +78,11 @@ class RowSource(Source):
         self,
         put: Any,
         wanted: frozenset[str] = WANTED,
-        put_batch: Callable[[str, int, Any], None] | None = None,
+        put_batch: Callable[[str, int, Any, bool], None] | None = None,
         **options: Any,
     ) -> None:
-        """put_batch(table, day, batch): takes rows that the core makes as columns; None: all are put one by one."""
+        """put_batch(table, day, batch, nameless): takes rows that the core makes as columns; None: all are put one by
+        one."""
         self.put_batch = put_batch
         self.counted = 0  # bytes of exchanges that the engine gave to the sink
         super().__init__([], names=False, **options)
@@ -103,9 +105,6 @@ class RowSource(Source):
 
     def layout(self, api_key: int, version: int) -> Any:
         return layout(self.bodies, api_key, version)
-
-    def has_ids(self, api_key: int, version: int) -> int:
-        return with_ids(self.bodies, api_key, version)
 
     def voice(self, link: bytes) -> int:
         """Of a connection that is new to the core."""
@@ -149,14 +148,13 @@ class RowSource(Source):
         partitions = PartitionColumns(columns)
         if len(columns.numbers):
             self.rows.exchanges += len(columns.numbers)
-            self.rows.unnamed.update(columns.taken["unnamed"])
-            for table, day, batch in (*columns.batches(), *partitions.batches()):
-                self.put_batch(table, day, batch)
+            for each in (*columns.batches(), *partitions.batches()):
+                self.put_batch(*each)
         ended = columns.taken["ended"]
         if ended is not None:
             self.rows.uses.remember_all(ended["voices"])
             for table, batch in FactColumns(ended, self.rows.uses.voices, partitions.names).batches():
-                self.put_batch(table, -1, batch)
+                self.put_batch(table, -1, batch, False)
 
     def emit(self, item: Item) -> None:
         self.tally.add(item)
@@ -229,7 +227,7 @@ def begin(
 ) -> None:
     source.end_ns = end_ns
     for topic_id, topic in names:
-        source.bodies.names.learn(uuid_of(topic_id), topic)
+        source.bodies.names.learn(uuid_bytes(topic_id), topic)
     source.rows.known = len(source.bodies.names)
     take_up(source, carried, clock, source.rows.uses.talks)
 
@@ -243,12 +241,6 @@ def conclude(made: Decoded, source: RowSource, passing: TableWriter) -> None:
     sum_up(made, source)
     source.rows.put_to(passing.put)
     source.put_batch = passing.put_batch
-
-
-def uuid_of(text: str) -> bytes:
-    from kcli.core.values import uuid_bytes
-
-    return uuid_bytes(text)
 
 
 def sum_up(made: Decoded, source: RowSource) -> None:
@@ -265,7 +257,7 @@ def sum_up(made: Decoded, source: RowSource) -> None:
 
 def sum_up_open(made: Decoded, source: RowSource) -> None:
     """The counts of what was told as ended, and may go on in a later run."""
-    made.unnamed = source.rows.unnamed
+    made.unnamed = set(map(uuid_text, source.bodies.names.missing()))
     made.open_rows = source.rows.exchanges - made.exchanges, source.rows.events - made.events
     made.open_bytes = source.tally.exchange_bytes - made.exchange_bytes, source.tally.captured - made.event_bytes
 

@@ -1,5 +1,4 @@
-"""Where the core finds, in each version of Fetch and Produce, what the tables say of a partition, and which
-messages have topic ids."""
+"""Where the core finds, in each version of Fetch and Produce, what the tables say of a partition."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kcli.grammar import messages
-from kcli.grammar.primitives import Counted, Fixed, Nullable, Sized, Word
+from kcli.grammar.primitives import Counted, Fixed, Sized, Word
 from kcli.grammar.structs import Struct
 from kcli.grammar.translate import translate
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from kcli.capture.bodies import Bodies
     from kcli.core.rows import Layout
 
-__all__ = ["layout", "with_ids"]
+__all__ = ["layout"]
 
 FIXED, UUID, TEXT, BYTES, NESTED, OTHER, TAGS = range(7)
 PRODUCE, FETCH = 0, 1
@@ -66,21 +65,6 @@ def layout(bodies: Bodies, api_key: int, version: int) -> Layout | None:
     except UnreadableError:
         return None
     return Layout(both[0].grammar.flexible, *sides)
-
-
-def with_ids(bodies: Bodies, api_key: int, version: int) -> int:
-    """1: the request of that version has topic ids somewhere, 2: the response has, 3: both."""
-    request, response = (make(api_key, version, bodies.dialect) for make in (messages.request, messages.response))
-    return has_field(request.grammar, "topicId") | has_field(response.grammar, "topicId") << 1
-
-
-def has_field(word: Word, name: str) -> bool:
-    match word:
-        case Struct():
-            return any(field.name == name or has_field(field.subcon, name) for field in (*word.fields, *word.tagged))
-        case Counted() | Nullable():
-            return has_field(word.subcon, name)
-    return False
 
 
 def side(message: Struct, own: Mapping[str, int], columns: Mapping[str, int]) -> list[list[Entry]]:

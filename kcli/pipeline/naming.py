@@ -13,7 +13,9 @@ from kcli.jsontext import dumps, loads
 from kcli.pipeline.storage import Place
 from kcli.pipeline.writing import parquet_writer
 
-__all__ = ["name_topics"]
+__all__ = ["KEPT", "name_topics"]
+
+KEPT = frozenset({"A" * 22, f"{'A' * 21}Q"})  # ids of no topic, and of the cluster's metadata
 
 # A topic id that no name stands behind (next to it, in the core's text) or before: where a string is the
 # field before an id, in any message, it is the topic's name.

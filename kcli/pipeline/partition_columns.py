@@ -10,7 +10,7 @@ import numpy
 
 from kcli.core.values import uuid_text
 from kcli.jsontext import loads
-from kcli.pipeline.columns import Columns, by_day, integers, texts_by_number
+from kcli.pipeline.columns import Columns, Dated, by_day, integers, texts_by_number
 from kcli.pipeline.facts import APIS
 from kcli.pipeline.partitions import LAZY_CHUNK, MAGIC_1_SINCE, MAGIC_2_SINCE, MIB
 from kcli.pipeline.writing import stored_schema
@@ -43,8 +43,8 @@ class PartitionColumns:
         self.columns = columns
         self.names: list[str | None] = [None, *map(text_of, columns.taken["topics"])]
 
-    def batches(self) -> Iterator[tuple[str, int, Any]]:
-        """(table, day, record batch) for each table and day that has rows."""
+    def batches(self) -> Iterator[Dated]:
+        """For each table and day that has rows."""
         told = Rows(self.columns.taken["partitions"], PARTITION)
         versions = self.columns.numbers[:, 3][told.row]
         old = told.where((versions < MAGIC_2_SINCE) & (told.batches > 0))
@@ -55,12 +55,12 @@ class PartitionColumns:
         held = Rows(self.columns.taken["batches"], BATCH)
         yield from self.dated("record_batches", held, self.described)
 
-    def dated(self, table: str, rows: Rows, arrays: Callable[[Rows], list[Any]]) -> Iterator[tuple[str, int, Any]]:
+    def dated(self, table: str, rows: Rows, arrays: Callable[[Rows], list[Any]]) -> Iterator[Dated]:
         import pyarrow
 
         if rows.count:
             batch = pyarrow.record_batch(arrays(rows), schema=stored_schema(table))
-            yield from by_day(table, batch, self.columns.days[rows.row])
+            yield from by_day(table, batch, self.columns.days[rows.row], self.columns.nameless[rows.row])
 
     def who(self, rows: Rows) -> list[Any]:
         import pyarrow

@@ -14,8 +14,6 @@ from kcli.schemas.errors import error_name
 __all__ = ["MAKERS", "Rows"]
 
 ERROR = re.compile(rb'rrorCode":(-?[1-9]\d*)')
-UNNAMED = re.compile(rb'"topicId":"([\w-]{22})"(?!,"_topicName")')
-TOPIC_ID = b'"topicId"'
 NO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 DATA_BYTES = 1 << 20  # of what could not be decoded, kept in its row
 FETCH, PRODUCE, SHARE_FETCH, FETCH_SNAPSHOT = 1, 0, 78, 59
@@ -34,7 +32,6 @@ class Rows:
         self.wanted = wanted
         self.outcomes = Outcomes(put)
         self.uses = ClientUses(put)
-        self.unnamed: set[str] = set()  # topic ids that stood without a name
         self.known = 0
         self.exchanges = self.events = 0
 
@@ -52,8 +49,6 @@ class Rows:
         who = who_of(item)
         if "exchanges" in self.wanted:
             self.put("exchanges", who + exchange_columns(item, header, request, response, completed))
-        if item.api_key not in (FETCH, PRODUCE) and (TOPIC_ID in request or TOPIC_ID in response):
-            self.unnamed.update(each.decode() for text in (request, response) for each in UNNAMED.findall(text))
         self.learn(item, item.response_ns or item.request_ns)
         self.uses.add(item, who[4])
         self.tell(item, who)
@@ -143,14 +138,12 @@ def named(value: Any) -> Iterator[tuple[str, str]]:
 def tell_fetch(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
     answers = partitions.of_fetch(item)
     partitions.put_fetch(rows.put, rows.wanted, item, who, answers)
-    rows.unnamed.update(each.topic_id for each in answers if each.topic is None and each.topic_id)
     rows.outcomes.add(item, who, answers)
 
 
 def tell_produce(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
     answers = partitions.of_produce(item)
     partitions.put_batches(rows.put, rows.wanted, "PRODUCE", who, answers)
-    rows.unnamed.update(each.topic_id for each in answers if each.topic is None and each.topic_id)
     rows.outcomes.add(item, who, answers)
 
 

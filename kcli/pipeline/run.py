@@ -14,7 +14,7 @@ from kcli.pipeline.carrying import pack, unpack
 from kcli.pipeline.decoding import Decoded, events_only
 from kcli.pipeline.derived import Gathered, derive
 from kcli.pipeline.journal import Entry, Journal, published
-from kcli.pipeline.naming import name_topics
+from kcli.pipeline.naming import KEPT, name_topics
 from kcli.pipeline.ranges import RANGE_BYTES, Range, cut, misread
 from kcli.pipeline.scattering import Scattered, scatter
 from kcli.pipeline.shares import Share, deal, split
@@ -23,7 +23,7 @@ from kcli.pipeline.standing import agrees, aim, find, place
 from kcli.pipeline.storage import Place, StoredFile, gather
 from kcli.pipeline.whole import Whole
 from kcli.pipeline.windows import Heavy, Window
-from kcli.pipeline.writing import TableWriter, Written
+from kcli.pipeline.writing import NAMED, TableWriter, Written
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,10 +32,10 @@ __all__ = ["Options", "Summary", "run_files", "run_pipeline"]
 
 SHARE_BYTES = 256 << 20  # of packets that one task decodes
 TASK_BYTES = 16 << 20  # of a file, or of one connection's packets, at least, that are worth a task of their own
+FEW_ROWS = 5000  # that are named without the help of others
 FEW = 16  # windows that are placed without the help of others
 SMALL = 4 << 20  # bytes of captures below which one task is enough
 WHOLE = 4 << 30  # where there is one core: beyond that several tasks show how far the run is
-NAMED = ("exchanges", "fetch_partitions", "record_batches", "down_conversions", "remote_fetches")
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,13 +273,13 @@ class Work:
     def name(self, decoded: Sequence[Decoded]) -> None:
         """Give topics their names where a share's own connections did not say them."""
         self.known = self.read_names()
-        if not any(each.unnamed & self.known.keys() for each in decoded):
+        learnt = [each.unnamed & self.known.keys() for each in decoded]
+        known = {topic: self.known[topic] for topics in learnt for topic in topics}
+        files = [file for each, topics in zip(decoded, learnt, strict=True) for file in to_name(each, topics)]
+        tasks = [(self.uri(file.path), file.table) for file in files]
+        if sum(file.rows for file in files) <= FEW_ROWS:  # sooner done than handed out
+            rename(known, tasks)
             return
-        short = [each for each in decoded if each.unnamed & self.known.keys()]
-        missing = {file.path for each in short for file in (*each.files, *each.passing)}
-        files = [(self.uri(where["path"]), where["table"]) for where in self.entry.files if where["path"] in missing]
-        known = {topic: self.known[topic] for each in decoded for topic in each.unnamed & self.known.keys()}
-        tasks = [task for task in files if task[1] in NAMED]
         count = 2 * self.cores if len(tasks) > 1 else 1
         groups = [group for number in range(count) if (group := tasks[number::count])]
         self.hand_out("naming topics", groups, partial(rename, known))
@@ -346,6 +346,14 @@ def named_in(uris: Sequence[str]) -> dict[str, tuple[str, int]]:
             if before is None or row["learnt_ns"] < before[1]:
                 known[row["topic_id"]] = row["topic"], row["learnt_ns"]
     return known
+
+
+def to_name(decoded: Decoded, topics: set[str]) -> list[Written]:
+    """The files that have topic ids without a name, of which these have one now. What Kafka keeps for itself is not
+    looked for in rows: where such an id has a name all the same, all rows may lack it."""
+    everywhere = not topics.isdisjoint(KEPT)
+    files = [file for file in (*decoded.files, *decoded.passing) if file.table in NAMED]
+    return [file for file in files if topics and (file.nameless or everywhere)]
 
 
 def rename(known: dict[str, tuple[str, int]], files: Sequence[tuple[str, str]]) -> None:

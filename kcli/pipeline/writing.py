@@ -10,7 +10,7 @@ from typing import Any
 from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import TABLES, arrow_schema
 
-__all__ = ["TableWriter", "Written", "day_of", "parquet_writer", "stored_schema"]
+__all__ = ["NAMED", "TableWriter", "Written", "day_of", "parquet_writer", "stored_schema"]
 
 ROWS = 20_000  # in a row group, at most
 TEXT_BYTES = 16 << 20  # of values in a row group, at most
@@ -19,16 +19,19 @@ SAMPLE = 64  # every how many rows their bytes are counted
 LONG = frozenset({"request", "response", "request_header", "data"})
 TIMES = frozenset({"timestamp", "completed_ns"})
 DAY_US = 86_400_000_000
+NAMED = ("exchanges", "fetch_partitions", "record_batches", "down_conversions", "remote_fetches")  # with topic ids
+TOPIC_ID = b'"topicId"'
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A new file, below the folder of the run. day: of a dated table."""
+    """A new file, below the folder of the run. day: of a dated table. nameless: all its rows may lack topic names."""
 
     table: str
     day: str | None
     path: str
     rows: int
+    nameless: bool = False
 
 
 def day_of(us: int) -> str:
@@ -39,8 +42,8 @@ def day_of(us: int) -> str:
 class Sink:
     """One file of one table and day."""
 
-    def __init__(self, place: Place, path: str, table: str, day: str | None) -> None:
-        self.table, self.day, self.path = table, day, path
+    def __init__(self, place: Place, path: str, table: str, day: str | None, nameless: bool = False) -> None:
+        self.table, self.day, self.path, self.nameless = table, day, path, nameless
         self.schema = stored_schema(table)
         self.file = (place / path).create()
         self.writer = parquet_writer(self.file, self.schema)
@@ -94,7 +97,7 @@ class Sink:
         self.flush_batches()
         self.writer.close()
         self.file.close()
-        return Written(self.table, self.day, self.path, self.count)
+        return Written(self.table, self.day, self.path, self.count, self.nameless)
 
 
 def parquet_writer(file: Any, schema: Any) -> Any:
@@ -131,29 +134,39 @@ def is_text(kind: Any) -> bool:
     return bool(pyarrow.types.is_dictionary(kind) or pyarrow.types.is_string(kind))
 
 
+def lacks_name(table: str, row: tuple[Any, ...]) -> bool:
+    """Whether a name may be missing beside a topic id in a row of one of the tables that are `NAMED`."""
+    at = TABLES[table].names.index
+    if table == "exchanges":
+        return any(TOPIC_ID in row[at(column)] for column in ("request", "response") if row[at(column)] is not None)
+    return row[at("topic")] is None and row[at("topic_id")] is not None
+
+
 class TableWriter:
     """Files of one task, below `folder` as table/date=day/name. Times of a dated table's rows are their first
-    column."""
+    column. Rows whose topics lack names have files of their own: what gives them names need not go through all."""
 
     def __init__(self, folder: str, name: str) -> None:
         self.folder, self.name = Place(folder), name
-        self.sinks: dict[tuple[str, int], Sink] = {}
+        self.sinks: dict[tuple[str, int, bool], Sink] = {}
 
     def put(self, table: str, row: tuple[Any, ...]) -> None:
         known = TABLES.get(table)
         number = row[0] // DAY_US if known is not None and known.dated else -1
-        sink = self.sinks.get((table, number)) or self.open(table, number)
-        sink.add(row)
+        self.sink(table, number, table in NAMED and lacks_name(table, row)).add(row)
 
-    def put_batch(self, table: str, number: int, batch: Any) -> None:
+    def put_batch(self, table: str, number: int, batch: Any, nameless: bool = False) -> None:
         """number: of the day since 1970."""
-        (self.sinks.get((table, number)) or self.open(table, number)).add_batch(batch)
+        self.sink(table, number, nameless).add_batch(batch)
 
-    def open(self, table: str, number: int) -> Sink:
+    def sink(self, table: str, number: int, nameless: bool) -> Sink:
+        return self.sinks.get((table, number, nameless)) or self.open(table, number, nameless)
+
+    def open(self, table: str, number: int, nameless: bool) -> Sink:
         day = None if number < 0 else day_of(number * DAY_US)
         folder = table if day is None else f"{table}/date={day}"
-        made = Sink(self.folder, f"{folder}/{self.name}.parquet", table, day)
-        self.sinks[table, number] = made
+        name = f"{self.name}-nameless" if nameless else self.name
+        made = self.sinks[table, number, nameless] = Sink(self.folder, f"{folder}/{name}.parquet", table, day, nameless)
         return made
 
     def close(self) -> list[Written]:

@@ -23,6 +23,8 @@ from kcli.pipeline.layouts import layout
 from tests.capture.messages import metadata, produce, request, response
 from tests.capture.wires import Wire, pcap
 
+ID, KEPT = "LiM8oXcTSBWR3XF1qnjt6A", "AAAAAAAAAAAAAAAAAAAAAQ"
+
 
 class Owner(Source):
     """A source with a sink of rows."""
@@ -36,9 +38,6 @@ class Owner(Source):
 
     def layout(self, _key: int, _version: int) -> None:
         return None
-
-    def has_ids(self, _key: int, _version: int) -> int:
-        return 3
 
     def voice(self, _link: bytes) -> int:
         return 0
@@ -180,7 +179,7 @@ def test_ids_without_a_name_and_errors_of_partitions(tmp_path: Path) -> None:
     list(owner.pieces())
     taken = owner.sink.take_columns()
     assert codes(taken["errors"]) == [[6], [71]]
-    assert sorted(taken["unnamed"]) == sorted(ids)
+    assert sorted(map(uuid_text, owner.bodies.names.missing())) == sorted(ids)
     assert (owner.told, len(taken["partitions"]) // (19 * 8)) == ([], 4)
 
 
@@ -192,7 +191,13 @@ def test_apis_that_are_told_and_partitions_without_a_layout_go_the_slower_way(tm
     assert taken["partitions"] == taken["batches"] == b""
 
 
-def test_ids_without_a_name_are_noted(tmp_path: Path) -> None:
-    asked = request(3, 12, 1, {"topics": [{"topicId": "LiM8oXcTSBWR3XF1qnjt6A", "name": None}]})
-    _, taken = ran(Wire().open().client(asked).server(response(3, 12, 1, {})).close(), tmp_path)
-    assert taken["unnamed"] == ["LiM8oXcTSBWR3XF1qnjt6A"]
+def test_rows_with_an_id_that_has_no_name_yet_are_noted(tmp_path: Path) -> None:
+    """A Metadata of the cluster's own topic, which has none; two of another, which the answer to the second names."""
+    wire = Wire().open()
+    known = {"topicId": ID, "name": "orders", "partitions": []}
+    for number, (topic_id, topics) in enumerate([(KEPT, []), (ID, []), (ID, [known]), (ID, [])], start=1):
+        wire.client(request(3, 12, number, {"topics": [{"topicId": topic_id, "name": None}]}))
+        wire.server(response(3, 12, number, {"topics": topics}))
+    owner, taken = ran(wire.close(), tmp_path)
+    assert numpy.frombuffer(taken["nameless"], numpy.int32).tolist() == [1, 2]
+    assert sorted(map(uuid_text, owner.bodies.names.missing())) == [KEPT, ID]

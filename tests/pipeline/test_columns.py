@@ -22,12 +22,13 @@ def column(*texts: str) -> tuple[bytes, bytes]:
     return struct.pack(f"{len(ends)}i", *ends), "".join(texts).encode()
 
 
-def made(numbers: bytes, rows: int) -> Columns:
+def made(numbers: bytes, rows: int, *nameless: int) -> Columns:
     texts = dict.fromkeys(("header", "request", "response"), column(*["{}"] * rows))
     taken: dict[str, Any] = {
         "numbers": numbers, "links": column("a:1-b:2", "[::1]:1-[::2]:3"), "ends": column("b:2", "[::2]:3"),
         "servers": column("[::1]:1", "a:1"), "server_of": struct.pack("2i", 1, 0), "clients": column("c"),
         "errors": (struct.pack(f"{rows + 1}i", 0, 2, 2, *[3] * (rows - 2)), struct.pack("3q", 6, 5, 6)), **texts,
+        "nameless": struct.pack(f"{len(nameless)}i", *nameless),
     }  # fmt: skip
     return Columns(taken, NAMES.get)
 
@@ -35,7 +36,10 @@ def made(numbers: bytes, rows: int) -> Columns:
 def test_a_batch_for_each_day() -> None:
     columns = made(row(0, 3, 100, 0, 0) + row(1000, 0, -1, 1, -1) + row(DAY_NS, 3, 100, 0, 0), 3)
     batches = list(columns.batches())
-    assert [(table, day, batch.num_rows) for table, day, batch in batches] == [("exchanges", 0, 2), ("exchanges", 1, 1)]
+    assert [(table, day, batch.num_rows, lacks) for table, day, batch, lacks in batches] == [
+        ("exchanges", 0, 2, False),
+        ("exchanges", 1, 1, False),
+    ]
     assert batches[0][2].schema.equals(stored_schema("exchanges"))
     first, second = batches[0][2].to_pylist()
     assert (first["server"], first["client"], first["client_id"]) == ("a:1", "b:2", "c")
@@ -48,9 +52,15 @@ def test_a_batch_for_each_day() -> None:
 
 
 def test_one_day_is_not_looked_through() -> None:
-    ((_, day, batch),) = made(row(DAY_NS, 3, 100, 0, 0) + row(DAY_NS + 1, 3, 100, 1, 0), 2).batches()
-    assert (day, batch.num_rows) == (1, 2)
+    ((_, day, batch, lacks),) = made(row(DAY_NS, 3, 100, 0, 0) + row(DAY_NS + 1, 3, 100, 1, 0), 2).batches()
+    assert (day, batch.num_rows, lacks) == (1, 2, False)
     assert batch.column("response").null_count == 0
+
+
+def test_rows_without_names_are_told_apart() -> None:
+    rows = row(0, 3, 100, 0, 0) + row(1, 0, -1, 1, 0) + row(DAY_NS, 3, 100, 0, 0)
+    batches = [(day, batch.column("api").to_pylist(), lacks) for _, day, batch, lacks in made(rows, 3, 1).batches()]
+    assert batches == [(0, ["METADATA"], False), (0, ["PRODUCE"], True), (1, ["METADATA"], False)]
 
 
 def test_texts_that_are_not_there_are_null() -> None:

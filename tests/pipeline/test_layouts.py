@@ -8,7 +8,7 @@ from kcli.capture.bodies import Bodies
 from kcli.grammar import messages
 from kcli.grammar.primitives import Counted, Fixed
 from kcli.grammar.structs import Field, Struct
-from kcli.pipeline.layouts import FIXED, NESTED, TAGS, UnreadableError, layout, side, with_ids
+from kcli.pipeline.layouts import FIXED, NESTED, TAGS, UnreadableError, layout, side
 from kcli.schemas.catalog import catalog
 
 
@@ -40,8 +40,3 @@ def test_a_version_that_lacks_a_column_is_not_read() -> None:
     side(message, {}, {"partition": 0})
     with pytest.raises(UnreadableError):
         side(message, {}, {"partition": 0, "fetchOffset": 1})
-
-
-@pytest.mark.parametrize(("key", "version", "which"), [(1, 12, 0), (1, 13, 3), (3, 9, 0), (3, 10, 3), (19, 7, 2)])
-def test_which_messages_have_topic_ids(key: int, version: int, which: int) -> None:
-    assert with_ids(Bodies(), key, version) == which

@@ -11,7 +11,7 @@ import pyarrow.parquet
 from kcli.core.values import uuid_bytes
 from kcli.pipeline.naming import NamesAt, name_topics, named_text
 from kcli.pipeline.tables import TABLES
-from kcli.pipeline.writing import TableWriter
+from kcli.pipeline.writing import parquet_writer, stored_schema
 
 ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 
@@ -43,11 +43,10 @@ OTHER = "BBBBBBBBBBBBBBBBBBBBBQ"
 
 def rewritten(tmp_path: Path, table: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows of a table, nothing else in them, after their topics were named."""
-    writer = TableWriter(str(tmp_path), "x")
-    for row in rows:
-        writer.put(table, tuple(({"timestamp": 0} | row).get(name) for name in TABLES[table].names))
-    (written,) = writer.close()
-    path = tmp_path / written.path
+    path = tmp_path / "x.parquet"
+    whole = [dict.fromkeys(TABLES[table].names) | row for row in rows]
+    with path.open("wb") as file, parquet_writer(file, stored_schema(table)) as writer:
+        writer.write_table(pyarrow.Table.from_pylist(whole, stored_schema(table)))
     name_topics(str(path), table, {ID: ("orders", 100)})
     return [
         {name: row[name] for name in rows[0]} for row in pyarrow.parquet.read_table(path, partitioning=None).to_pylist()

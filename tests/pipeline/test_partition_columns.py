@@ -33,20 +33,20 @@ ENDPOINTS = [
 Rows = dict[str, Counter[tuple[Any, ...]]]
 
 
-def tables(path: Path, columns: bool) -> tuple[Rows, set[str]]:
+def tables(path: Path, columns: bool) -> tuple[Rows, set[bytes]]:
     """The rows of all tables, and the topic ids without a name; columns: as the core makes them, else row by row."""
     found: Rows = {}
 
     def put(table: str, row: tuple[Any, ...]) -> None:
         found.setdefault(table, Counter())[tuple(map(plain, row))] += 1
 
-    def put_batch(table: str, _day: int, rows: Any) -> None:
+    def put_batch(table: str, _day: int, rows: Any, _nameless: bool) -> None:
         for row in rows.to_pylist():
             put(table, tuple(row.values()))
 
     source = RowSource(put, put_batch=put_batch if columns else None)
     source.run(slices_of(path))
-    return {table: whole(table, rows) for table, rows in found.items()}, source.rows.unnamed
+    return {table: whole(table, rows) for table, rows in found.items()}, set(source.bodies.names.missing())
 
 
 def plain(value: Any) -> Any:

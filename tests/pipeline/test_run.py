@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 
 from kcli.errors import InputError
+from kcli.pipeline.decoding import Decoded
 from kcli.pipeline.journal import Journal
-from kcli.pipeline.run import Options, run_pipeline
+from kcli.pipeline.run import Options, run_pipeline, to_name
+from kcli.pipeline.writing import Written
 from tests.capture.wires import DATA, Packet, packets_of, pcap
 from tests.pipeline.outputs import assert_decoded, rows_of, run_here, unaccounted
 
@@ -138,11 +141,25 @@ def test_a_missing_input_is_one_line(output: Path) -> None:
 
 def test_names_that_other_connections_heard(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one task each connection's names are known to all; with many they have to be put in afterwards."""
-    name = ROOT / "samples" / "java44-consume-classic.pcap"
-    run_here(monkeypatch, [name], output, shares=16)
+    names = ("java44-consume-classic.pcap", "java44-txn.pcap")
+    run_here(monkeypatch, [ROOT / "samples" / name for name in names], output, shares=16)
     rows = rows_of(output, "fetch_partitions")
     assert rows
     assert all(row["topic"] for row in rows if row["answered"])
+    apart = [path for path in output.glob("fetch_partitions/*/*") if "-nameless" in path.name]
+    assert 0 < sum(pyarrow.parquet.read_metadata(path).num_rows for path in apart) < len(rows)
+
+
+@pytest.mark.parametrize("kept", ["LiM8oXcTSBWR3XF1qnjt6A", "AAAAAAAAAAAAAAAAAAAAAQ"])
+def test_which_files_are_named(kept: str) -> None:
+    """An id that Kafka keeps for itself is noted in no row: where it has a name, all rows may lack it."""
+    tables = ("exchanges", "topic_names")
+    files = [Written(table, None, f"{table}{end}", 1, bool(end)) for table in tables for end in ("", "-nameless")]
+    decoded = Decoded(0, files, [Written("exchanges", None, "open", 1, True)], {kept})
+    assert to_name(decoded, set()) == []
+    assert [file.path for file in to_name(decoded, {kept})] == (
+        ["exchanges-nameless", "open"] if kept[0] == "L" else ["exchanges", "exchanges-nameless", "open"]
+    )
 
 
 @pytest.mark.parametrize("mirrored", [DATA / "snaplen-96.pcap"])

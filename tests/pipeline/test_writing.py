@@ -9,10 +9,11 @@ import pyarrow.parquet
 import pytest
 
 from kcli.pipeline import writing
-from kcli.pipeline.tables import arrow_schema
-from kcli.pipeline.writing import TableWriter, Written, day_of
+from kcli.pipeline.tables import TABLES, arrow_schema
+from kcli.pipeline.writing import TableWriter, Written, day_of, stored_schema
 
 DAY = 86_400_000_000
+ID = "LiM8oXcTSBWR3XF1qnjt6A"
 
 
 def event(us: int) -> tuple[Any, ...]:
@@ -37,7 +38,7 @@ def test_rows_go_out_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     writer = TableWriter(str(tmp_path), "x")
     for us in range(25):
         writer.put("undecodable", event(us))
-    assert len(writer.sinks["undecodable", 0].rows) == 5
+    assert len(writer.sinks["undecodable", 0, False].rows) == 5
     (written,) = writer.close()
     assert pyarrow.parquet.ParquetFile(tmp_path / written.path).num_row_groups == 3
 
@@ -47,8 +48,30 @@ def test_long_rows_go_out_sooner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     writer = TableWriter(str(tmp_path), "x")
     for us in range(writing.SAMPLE):
         writer.put("undecodable", (*event(us)[:8], "w" * 100, None))
-    assert not writer.sinks["undecodable", 0].rows
+    assert not writer.sinks["undecodable", 0, False].rows
     writer.close()
+
+
+def test_rows_whose_topics_lack_names_have_files_of_their_own(tmp_path: Path) -> None:
+    writer = TableWriter(str(tmp_path), "x")
+    for topic, topic_id in (("t", ID), (None, ID), ("t", None)):
+        writer.put("remote_fetches", remote(topic, topic_id))
+    for request, response in ((b"{}", None), (None, f'{{"topicId":"{ID}"}}'.encode())):
+        row = {"timestamp": 0, "request": request, "response": response}
+        writer.put("exchanges", tuple(row.get(name) for name in TABLES["exchanges"].names))
+    schema = stored_schema("remote_fetches")
+    batch = pyarrow.RecordBatch.from_pylist([dict(zip(schema.names, remote(None, ID), strict=True))], schema)
+    writer.put_batch("remote_fetches", 0, batch, True)
+    files = sorted((file.table, file.path.rpartition("/")[2], file.rows, file.nameless) for file in writer.close())
+    assert files == [
+        ("exchanges", "x-nameless.parquet", 1, True), ("exchanges", "x.parquet", 1, False),
+        ("remote_fetches", "x-nameless.parquet", 2, True), ("remote_fetches", "x.parquet", 2, False),
+    ]  # fmt: skip
+
+
+def remote(topic: str | None, topic_id: str | None) -> tuple[Any, ...]:
+    row = {"timestamp": 0, "topic": topic, "topic_id": topic_id}
+    return tuple(row.get(name) for name in TABLES["remote_fetches"].names)
 
 
 def test_days_are_utc() -> None:
