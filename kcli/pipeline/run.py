@@ -14,7 +14,7 @@ from kcli.pipeline.carrying import pack, unpack
 from kcli.pipeline.decoding import Decoded, events_only
 from kcli.pipeline.derived import Gathered, derive
 from kcli.pipeline.journal import Entry, Journal, published
-from kcli.pipeline.naming import KEPT, name_topics
+from kcli.pipeline.naming import KEPT, Names, name_topics, names_in
 from kcli.pipeline.ranges import RANGE_BYTES, Range, cut, misread
 from kcli.pipeline.scattering import Scattered, scatter
 from kcli.pipeline.shares import Share, deal, split
@@ -123,7 +123,8 @@ class Work:
         self.spark, self.journal, self.entry, self.options, self.tell = spark, journal, entry, options, tell
         self.folder = journal.folder(entry)
         self.staging = (journal.home / "staging").uri
-        self.known: dict[str, tuple[str, int]] = {}
+        self.known: Names = {}
+        self.heard: dict[str, Names] = {}  # in each file of `topic_names`
 
     def hand_out(self, what: str, tasks: Sequence[Any], work: Callable[[Any], Any]) -> list[Any]:
         self.tell(what, 0, len(tasks))
@@ -287,9 +288,20 @@ class Work:
     def uri(self, path: str) -> str:
         return (Place(self.folder) / path).uri
 
-    def read_names(self) -> dict[str, tuple[str, int]]:
+    def read_names(self) -> Names:
         """The first time each topic id had a name, over all runs."""
-        return named_in(self.files("topic_names"))
+        return self.named_in(self.files("topic_names"))
+
+    def named_in(self, uris: Sequence[str]) -> Names:
+        """The first time each topic id had a name, in files of `topic_names`, each of which is read once a run."""
+        known: dict[str, tuple[str, int]] = {}
+        for uri in uris:
+            if uri not in self.heard:
+                self.heard[uri] = names_in(uri)
+            for topic_id, (name, since) in self.heard[uri].items():
+                if topic_id not in known or since < known[topic_id][1]:
+                    known[topic_id] = name, since
+        return known
 
     def files(self, table: str) -> list[str]:
         """Of all runs and this one."""
@@ -307,7 +319,7 @@ class Work:
         names = {topic: name for topic, (name, _) in self.known.items()}
         gathered = Gathered(self.spark, self.files, self.folder, names)
         if self.journal.entries:
-            known = named_in(self.journal.standing("topic_names") + self.journal.passed("topic_names"))
+            known = self.named_in(self.journal.standing("topic_names") + self.journal.passed("topic_names"))
             renamed = names != {topic: name for topic, (name, _) in known.items()}
             gathered = replace(gathered, fresh=self.fresh_files, before=self.journal.passed, renamed=renamed)
         written = derive(gathered)
@@ -333,21 +345,6 @@ def memory_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def named_in(uris: Sequence[str]) -> dict[str, tuple[str, int]]:
-    """The first time each topic id had a name, in files of `topic_names`."""
-    import pyarrow.parquet
-
-    known: dict[str, tuple[str, int]] = {}
-    for uri in uris:
-        with Place(uri).open() as file:
-            rows = pyarrow.parquet.read_table(file).to_pylist()
-        for row in rows:
-            before = known.get(row["topic_id"])
-            if before is None or row["learnt_ns"] < before[1]:
-                known[row["topic_id"]] = row["topic"], row["learnt_ns"]
-    return known
-
-
 def to_name(decoded: Decoded, topics: set[str]) -> list[Written]:
     """The files that have topic ids without a name, of which these have one now. What Kafka keeps for itself is not
     looked for in rows: where such an id has a name all the same, all rows may lack it."""
@@ -356,7 +353,7 @@ def to_name(decoded: Decoded, topics: set[str]) -> list[Written]:
     return [file for file in files if topics and (file.nameless or everywhere)]
 
 
-def rename(known: dict[str, tuple[str, int]], files: Sequence[tuple[str, str]]) -> None:
+def rename(known: Names, files: Sequence[tuple[str, str]]) -> None:
     for uri, table in files:
         name_topics(uri, table, known)
 

@@ -8,36 +8,11 @@ from typing import Any
 
 import pyarrow.parquet
 
-from kcli.core.values import uuid_bytes
-from kcli.pipeline.naming import NamesAt, name_topics, named_text
+from kcli.pipeline.naming import name_topics, names_in
 from kcli.pipeline.tables import TABLES
-from kcli.pipeline.writing import parquet_writer, stored_schema
+from kcli.pipeline.writing import TableWriter, parquet_writer, stored_schema
 
 ID = "AAAAAAAAAAAAAAAAAAAAAQ"
-
-
-def test_a_name_is_shown_from_when_it_was_learnt_on() -> None:
-    names = NamesAt({ID: ("orders", 100)})
-    text = json.dumps({"topics": [{"topicId": ID, "partitions": []}]}, separators=(",", ":"))
-    assert named_text(text, 100, names) == text
-    named = named_text(text, 101, names)
-    assert named is not None
-    assert json.loads(named)["topics"][0] == {"topicId": ID, "partitions": [], "_topicName": "orders"}
-
-
-def test_texts_without_such_an_id_stay_as_they_are() -> None:
-    names = NamesAt({ID: ("orders", 0)})
-    for text in (None, "{}", '{"topicId":"BBBBBBBBBBBBBBBBBBBBBQ", "odd":  1}'):
-        assert named_text(text, 5, names) is text
-
-
-def test_nothing_is_learnt() -> None:
-    names = NamesAt({})
-    names.learn(uuid_bytes(ID), "x")
-    names.now = 5
-    assert names.get(uuid_bytes(ID)) is None
-
-
 OTHER = "BBBBBBBBBBBBBBBBBBBBBQ"
 
 
@@ -70,3 +45,11 @@ def test_other_tables_have_the_names_throughout(tmp_path: Path) -> None:
     before = [("mine", ID), (None, ID), (None, OTHER), ("old", None)]
     rows = rewritten(tmp_path, "remote_fetches", [{"topic": topic, "topic_id": topic_id} for topic, topic_id in before])
     assert [row["topic"] for row in rows] == ["mine", "orders", None, "old"]
+
+
+def test_names_are_known_from_the_first_time(tmp_path: Path) -> None:
+    writer = TableWriter(str(tmp_path), "x")
+    for row in ((ID, "new", 30), (ID, "first", 10), (OTHER, "o", 5), (ID, "late", 20)):
+        writer.put("topic_names", row)
+    (written,) = writer.close()
+    assert names_in(str(tmp_path / written.path)) == {ID: ("first", 10), OTHER: ("o", 5)}
