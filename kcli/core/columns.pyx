@@ -16,7 +16,7 @@ from kcli.core.records cimport *
 from kcli.core.recordproblems import REASONS
 from kcli.errors import InputError
 
-crc_setup(2)
+crc_setup(3)
 
 cdef extern from "Python.h":
     int PyBUF_READ

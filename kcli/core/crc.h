@@ -1,7 +1,7 @@
 /* CRC-32 (ISO 3309, as in zlib) and CRC-32C (Castagnoli), the two checksums of Kafka's record batches.
  *
  * Carry-less multiplication folds 16 bytes at a time (Gopal et al., "Fast CRC Computation for Generic Polynomials Using
- * PCLMULQDQ", Intel 2009), 256 where AVX-512 has it; elsewhere eight tables. What the processor can do is asked once, by
+ * PCLMULQDQ", Intel 2009), 64 at once, 128 or 256 where vectors are wider; elsewhere eight tables. What the processor can do is asked once, by
  * kc_crc_setup(): each module that includes this file calls it when it is loaded. */
 #ifndef KCLI_CRC_H
 #define KCLI_CRC_H
@@ -18,7 +18,7 @@ typedef struct {
     uint32_t table[8][256];
     uint32_t polynomial; /* reflected */
     /* x^(d+32) and x^(d-32) modulo the polynomial, reflected and shifted by one, for folds over d bits */
-    uint64_t by128[2], by512[2], by2048[2];
+    uint64_t by128[2], by512[2], by1024[2], by2048[2];
     uint64_t to64, barrett[2];
 } kc_crc;
 
@@ -26,6 +26,7 @@ static kc_crc kc_ieee = {
     .polynomial = 0xedb88320u,
     .by128 = {0x1751997d0, 0x0ccaa009e},
     .by512 = {0x154442bd4, 0x1c6e41596},
+    .by1024 = {0x1e88ef372, 0x14a7fe880},
     .by2048 = {0x11542778a, 0x1322d1430},
     .to64 = 0x163cd6124,
     .barrett = {0x1db710641, 0x1f7011641},
@@ -34,6 +35,7 @@ static kc_crc kc_castagnoli = {
     .polynomial = 0x82f63b78u,
     .by128 = {0x0f20c0dfe, 0x14cd00bd6},
     .by512 = {0x0740eef02, 0x09e4addf8},
+    .by1024 = {0x06992cea2, 0x00d3b6092},
     .by2048 = {0x0dcb17aa4, 0x0b9e02b86},
     .to64 = 0x0dd45aab8,
     .barrett = {0x105ec76f1, 0x0dea713f1},
@@ -61,12 +63,13 @@ static uint32_t kc_crc_tables(const kc_crc *c, uint32_t crc, const uint8_t *p, s
     return crc;
 }
 
-enum { KC_CRC_TABLES = 0, KC_CRC_FOLD = 1, KC_CRC_WIDE = 2 };
+enum { KC_CRC_TABLES = 0, KC_CRC_FOLD = 1, KC_CRC_DOUBLE = 2, KC_CRC_WIDE = 3 };
 static int kc_crc_level = -1;
 
 #ifdef KC_CRC_X86
 
 #define KC_FOLD_TARGET __attribute__((target("sse4.2,ssse3,pclmul")))
+#define KC_DOUBLE_TARGET __attribute__((target("sse4.2,ssse3,pclmul,avx2,vpclmulqdq")))
 #define KC_WIDE_TARGET __attribute__((target("sse4.2,ssse3,pclmul,avx512f,avx512vl,vpclmulqdq")))
 
 /* A byte shuffle that moves a vector up by 16 - r bytes starts at r, one that moves it down by r at 16 + r. */
@@ -127,6 +130,30 @@ static inline KC_FOLD_TARGET uint32_t kc_crc_fold(const kc_crc *c, uint32_t crc,
     return kc_crc_reduce(c, x, k128);
 }
 
+#define KC_FOLD2(x, k) _mm256_xor_si256(_mm256_clmulepi64_epi128(x, k, 0x00), _mm256_clmulepi64_epi128(x, k, 0x11))
+#define KC_LOAD2(p) _mm256_loadu_si256((const __m256i *)(p))
+
+/* Needs n >= 256. */
+static KC_DOUBLE_TARGET uint32_t kc_crc_double(const kc_crc *c, uint32_t crc, const uint8_t *p, size_t n) {
+    const __m256i k1024 = _mm256_broadcastsi128_si256(KC_LOAD(c->by1024));
+    const __m128i k128 = KC_LOAD(c->by128);
+    crc = kc_crc_tables(c, crc, p, n & 15);
+    p += n & 15;
+    n -= n & 15;
+    __m256i v[4];
+    for (int i = 0; i < 4; i++) v[i] = KC_LOAD2(p + 32 * i);
+    v[0] = _mm256_xor_si256(v[0], _mm256_zextsi128_si256(_mm_cvtsi32_si128((int)crc)));
+    for (p += 128, n -= 128; n >= 128; n -= 128, p += 128)
+        for (int i = 0; i < 4; i++) v[i] = _mm256_xor_si256(KC_FOLD2(v[i], k1024), KC_LOAD2(p + 32 * i));
+    __m128i x = _mm_setzero_si128();
+    for (int i = 0; i < 4; i++) {
+        x = _mm_xor_si128(KC_FOLD(x, k128), _mm256_castsi256_si128(v[i]));
+        x = _mm_xor_si128(KC_FOLD(x, k128), _mm256_extracti128_si256(v[i], 1));
+    }
+    for (; n; n -= 16, p += 16) x = _mm_xor_si128(KC_FOLD(x, k128), KC_LOAD(p));
+    return kc_crc_reduce(c, x, k128);
+}
+
 #define KC_FOLD4(x, k) _mm512_xor_si512(_mm512_clmulepi64_epi128(x, k, 0x00), _mm512_clmulepi64_epi128(x, k, 0x11))
 #define KC_LOAD4(p) _mm512_loadu_si512((const void *)(p))
 
@@ -169,12 +196,17 @@ static KC_FOLD_TARGET uint32_t kc_crc_fold_castagnoli(uint32_t crc, const uint8_
     return kc_crc_fold(&kc_castagnoli, crc, p, n);
 }
 
+/* Needs n >= 1024 and a level above folds. */
+static inline uint32_t kc_crc_long(const kc_crc *c, uint32_t crc, const uint8_t *p, size_t n) {
+    return kc_crc_level == KC_CRC_WIDE ? kc_crc_wide(c, crc, p, n) : kc_crc_double(c, crc, p, n);
+}
+
 static int kc_crc_ask(void) {
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("pclmul") || !__builtin_cpu_supports("sse4.2")) return KC_CRC_TABLES;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("vpclmulqdq"))
         return KC_CRC_WIDE;
-    return KC_CRC_FOLD;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("vpclmulqdq") ? KC_CRC_DOUBLE : KC_CRC_FOLD;
 }
 
 #else
@@ -193,7 +225,7 @@ static void kc_crc_setup(int most) {
 static inline uint32_t kc_crc32(uint32_t crc, const uint8_t *p, size_t n) {
 #ifdef KC_CRC_X86
     if (n >= 16 && kc_crc_level >= KC_CRC_FOLD)
-        return ~(n >= 1024 && kc_crc_level == KC_CRC_WIDE ? kc_crc_wide(&kc_ieee, ~crc, p, n) : kc_crc_fold_ieee(~crc, p, n));
+        return ~(n >= 1024 && kc_crc_level > KC_CRC_FOLD ? kc_crc_long(&kc_ieee, ~crc, p, n) : kc_crc_fold_ieee(~crc, p, n));
 #endif
     return ~kc_crc_tables(&kc_ieee, ~crc, p, n);
 }
@@ -201,8 +233,8 @@ static inline uint32_t kc_crc32(uint32_t crc, const uint8_t *p, size_t n) {
 static inline uint32_t kc_crc32c(uint32_t crc, const uint8_t *p, size_t n) {
 #ifdef KC_CRC_X86
     if (n >= 16 && kc_crc_level >= KC_CRC_FOLD)
-        return ~(n >= 1024 && kc_crc_level == KC_CRC_WIDE ? kc_crc_wide(&kc_castagnoli, ~crc, p, n)
-                                                          : kc_crc_fold_castagnoli(~crc, p, n));
+        return ~(n >= 1024 && kc_crc_level > KC_CRC_FOLD ? kc_crc_long(&kc_castagnoli, ~crc, p, n)
+                                                         : kc_crc_fold_castagnoli(~crc, p, n));
 #endif
     return ~kc_crc_tables(&kc_castagnoli, ~crc, p, n);
 }

@@ -11,7 +11,7 @@ cdef extern from "crc.h" nogil:
     uint32_t kc_crc32c(uint32_t crc, const uint8_t* data, size_t size)
 
 
-kc_crc_setup(2)
+kc_crc_setup(3)
 
 
 def crc32(data, uint32_t value=0):
@@ -39,6 +39,6 @@ def crc32c(data, uint32_t value=0):
 
 
 def use_level(int most):
-    """Use no more than tables (0), 16-byte folds (1) or all there is (2); returns the level in use. For tests."""
+    """Use no more than tables (0), folds of 16 bytes (1), of 32 (2) or all there is (3); returns the level in use. For tests."""
     kc_crc_setup(most)
     return kc_crc_level

@@ -10,7 +10,7 @@ from kcli.core.records cimport *
 
 from kcli.errors import InputError
 
-crc_setup(2)
+crc_setup(3)
 
 cdef extern from "Python.h":
     int PyBUF_READ

@@ -15,7 +15,7 @@ from kcli.core.recordproblems import REASONS
 from kcli.errors import InputError
 from kcli.jsontext import dumps
 
-crc_setup(2)
+crc_setup(3)
 text_setup()
 
 cdef extern from "Python.h":

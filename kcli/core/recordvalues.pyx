@@ -12,7 +12,7 @@ from kcli.core.records cimport *
 
 from kcli.core.codec cimport KC_OK, Out, out_free, out_reserve
 
-crc_setup(2)
+crc_setup(3)
 
 
 cdef inline object bytes_or_none(const uint8_t* data, int64_t size):

@@ -17,7 +17,7 @@ from kcli.core.records cimport KB_OK, Batch, batch_checksum, crc_setup, read_bat
 from kcli.core.sink cimport Sink
 from kcli.core.tcp cimport Streams
 
-crc_setup(2)
+crc_setup(3)
 
 include "exchange.pxi"
 include "frames.pxi"

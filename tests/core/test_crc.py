@@ -13,11 +13,11 @@ crc = pytest.importorskip("kcli.core.crc")
 SIZES = [*range(200), 511, 512, 1000, 1023, 1024, 1025, 1100, 2047, 4096, 9001]
 
 
-@pytest.fixture(params=[0, 1, 2])
+@pytest.fixture(params=[0, 1, 2, 3])
 def level(request: pytest.FixtureRequest) -> Iterator[int]:
-    """Tables, 16-byte folds, 256-byte folds; what this processor lacks is the one below it again."""
+    """Tables, folds of 16 bytes, of 32, of 64; what this processor lacks is the one below it again."""
     yield crc.use_level(request.param)
-    crc.use_level(2)
+    crc.use_level(3)
 
 
 def test_every_size_from_any_start(level: int) -> None:
