@@ -13,6 +13,7 @@ from kcli.pipeline.tables import TABLES, arrow_schema
 __all__ = ["NAMED", "TableWriter", "Written", "day_of", "parquet_writer", "stored_schema"]
 
 ROWS = 20_000  # in a row group, at most
+SHORT_ROWS = 100_000  # ... that wait as columns, whose texts are few
 TEXT_BYTES = 16 << 20  # of values in a row group, at most
 SAMPLE = 64  # every how many rows their bytes are counted
 # Columns whose values do not repeat: a dictionary of them, or the least and greatest, would only cost.
@@ -76,7 +77,7 @@ class Sink:
             return
         self.batches.append(batch)
         self.waiting += batch.num_rows
-        if self.waiting >= ROWS:
+        if self.waiting >= SHORT_ROWS:
             self.flush_batches()
 
     def flush_batches(self) -> None:
@@ -102,13 +103,14 @@ class Sink:
 
 def parquet_writer(file: Any, schema: Any) -> Any:
     """Of a table's columns, texts that repeat as such or as dictionaries: those say which values there are, so that the
-    least and greatest stand beside numbers only. Times follow each other closely."""
+    least and greatest stand beside numbers only. Times follow each other closely. Pages of version 2 are compressed
+    where they are made, without a copy."""
     import pyarrow.parquet
 
     short = [field for field in schema if field.name not in LONG]
     times = [field.name for field in schema if field.name in TIMES]
     return pyarrow.parquet.ParquetWriter(
-        file, schema, compression="zstd", compression_level=1, store_schema=False,
+        file, schema, compression="zstd", compression_level=1, store_schema=False, data_page_version="2.0",
         write_statistics=[field.name for field in short if not is_text(field.type)],
         use_dictionary=[field.name for field in short if is_text(field.type)],
         column_encoding=dict.fromkeys(times, "DELTA_BINARY_PACKED"),

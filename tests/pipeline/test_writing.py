@@ -92,3 +92,17 @@ def test_how_columns_are_kept(tmp_path: Path) -> None:
     assert "RLE_DICTIONARY" in columns["event"].encodings
     assert columns["event"].statistics is None
     assert "RLE_DICTIONARY" not in columns["data"].encodings
+
+
+def test_short_rows_that_are_columns_wait_for_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long ones do not: their texts lie in memory that is used again."""
+    monkeypatch.setattr(writing, "SHORT_ROWS", 5)
+    writer = TableWriter(str(tmp_path), "x")
+    for table in ("topic_names", "undecodable"):
+        schema = stored_schema(table)
+        for _ in range(3):
+            values = [pyarrow.nulls(2, field.type) for field in schema]
+            writer.put_batch(table, -1, pyarrow.record_batch(values, schema=schema))
+    short, long = (pyarrow.parquet.ParquetFile(tmp_path / each.path) for each in writer.close())
+    assert (short.num_row_groups, short.metadata.num_rows) == (1, 6)
+    assert (long.num_row_groups, long.metadata.num_rows) == (3, 6)
