@@ -46,6 +46,7 @@ cdef class Engine(Steady):
     cdef readonly uint64_t earliest, latest    # times of packets since they were set; 0: none
     cdef uint64_t chosen_hash
     cdef bint choosy, chosen_alone
+    cdef int share, shares
 
     def __init__(self, owner, ports=(), text=False, chosen=None):
         """chosen: a kcli.capture.filters.Filter for the lines that are made here."""
@@ -63,6 +64,10 @@ cdef class Engine(Steady):
     def choose(self, uint64_t ends, bint alone):
         """Read one connection's packets alone (`kcli.core.scatter.hash_of`), or all but those: as if no others were there."""
         self.choosy, self.chosen_hash, self.chosen_alone = True, ends, alone
+
+    def choose_share(self, int share, int shares):
+        """Read the connections of one bucket of `kcli.core.scatter.Scatter` alone; and what is no TCP, all of it."""
+        self.share, self.shares = share, shares
 
     def since(self, uint64_t earliest, uint64_t latest):
         """Look for the earliest and the latest time from these on."""
@@ -109,15 +114,15 @@ cdef class Engine(Steady):
     cdef int packet(self, Packet* packet) except -1:
         cdef Segment s
         cdef int kind = dissect(packet, &s)
-        if self.choosy and kind == KC_TCP and (hash_ends(&s.ends) == self.chosen_hash) != self.chosen_alone:
+        if packet.ts < self.earliest or not self.earliest:
+            self.earliest = packet.ts
+        self.latest = max(self.latest, packet.ts)
+        if kind == KC_TCP and (self.choosy or self.shares) and not self.is_chosen(hash_ends(&s.ends)):
             return 0
         self.packets += 1
         self.wire_bytes += packet.length
         if self.first_ns is None:
             self.first_ns = packet.ts
-        if packet.ts < self.earliest or not self.earliest:
-            self.earliest = packet.ts
-        self.latest = max(self.latest, packet.ts)
         if kind == KC_TCP:
             return self.segment(&s)
         self.others += kind == KC_NOT_TCP
@@ -125,6 +130,11 @@ cdef class Engine(Steady):
         self.fragments += kind == KC_FRAGMENT
         self.unknown_links += kind == KC_LINK_UNKNOWN
         return 0
+
+    cdef bint is_chosen(self, uint64_t hash) noexcept:
+        if self.choosy and (hash == self.chosen_hash) != self.chosen_alone:
+            return False
+        return not self.shares or <int>((hash >> 40) % <uint64_t>self.shares) == self.share
 
     @property
     def in_step(self):

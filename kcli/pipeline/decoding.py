@@ -235,7 +235,7 @@ def begin(
 def conclude(made: Decoded, source: RowSource, passing: TableWriter) -> None:
     """All packets were read: what is whole is counted, and rows of what is under way go where the next run replaces
     them."""
-    source.end_ns = max(source.end_ns, source.engine.last_ns)
+    source.end_ns = max(source.end_ns, source.engine.last_ns, source.engine.latest)
     made.under_way = under_way(source.engine, source.rows.uses.talks)
     source.rows.finish()
     sum_up(made, source)

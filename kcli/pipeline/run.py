@@ -16,8 +16,9 @@ from kcli.pipeline.derived import Gathered, derive
 from kcli.pipeline.journal import Entry, Journal, published
 from kcli.pipeline.naming import KEPT, Names, name_topics, names_in
 from kcli.pipeline.ranges import RANGE_BYTES, Range, cut, misread
+from kcli.pipeline.sampling import largest_share
 from kcli.pipeline.scattering import Scattered, scatter
-from kcli.pipeline.shares import Share, deal, split
+from kcli.pipeline.shares import Share, deal, dealt, split
 from kcli.pipeline.spark import hand_out
 from kcli.pipeline.standing import agrees, aim, find, place
 from kcli.pipeline.storage import Place, StoredFile, gather
@@ -35,7 +36,9 @@ TASK_BYTES = 16 << 20  # of a file, or of one connection's packets, at least, th
 FEW_ROWS = 5000  # that are named without the help of others
 FEW = 16  # windows that are placed without the help of others
 SMALL = 4 << 20  # bytes of captures below which one task is enough
-WHOLE = 4 << 30  # where there is one core: beyond that several tasks show how far the run is
+WHOLE = 4 << 30  # of captures beyond which several tasks show how far the run is
+FEW_CORES = 4  # on which as many tasks may read the same
+EVEN = 1.2  # times its part of the bytes that a share may have then
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,26 +137,36 @@ class Work:
 
     def read(self, files: Sequence[StoredFile]) -> tuple[list[Scattered], list[Decoded]]:
         """What became of the files, and of the connections."""
-        if self.is_whole(sum(file.size for file in files)):
-            return self.read_whole(files)
+        count = self.whole_tasks(files)
+        if count:
+            return self.read_whole(files, count)
         scattered = self.scatter(files)
         return scattered, self.decode(scattered)
 
-    def is_whole(self, size: int) -> bool:
-        """Whether one task may as well read everything: there is little, or one core for what is not very much."""
-        asked = self.options.shares or self.options.range_bytes or self.options.window_bytes
-        return not asked and size <= (WHOLE if self.cores == 1 else SMALL)
+    def whole_tasks(self, files: Sequence[StoredFile]) -> int:
+        """How many tasks may as well read everything, each for its share of the connections; 0: packets are sorted
+        first. That pays where tasks are many, files are big, or one connection has most of the bytes."""
+        size = sum(file.size for file in files)
+        if self.options.shares or self.options.range_bytes or self.options.window_bytes or size > WHOLE:
+            return 0
+        if size < SMALL or self.cores == 1:
+            return 1
+        few = self.local and self.cores <= FEW_CORES
+        return self.cores if few and largest_share(files, self.cores) < EVEN / self.cores else 0
 
-    def read_whole(self, files: Sequence[StoredFile]) -> tuple[list[Scattered], list[Decoded]]:
+    def read_whole(self, files: Sequence[StoredFile], count: int) -> tuple[list[Scattered], list[Decoded]]:
         carried, clock = self.carried()
         options, folder = self.decoding_options(clock, clock), self.folder
+        tasks = [Whole(tuple(files), kept, share, count) for share, kept in enumerate(dealt(carried, count))]
 
         def work(task: Whole) -> tuple[Decoded, list[Scattered]]:
             return task.decode(folder, options)
 
-        ((made, scattered),) = self.hand_out("decoding", [Whole(tuple(files), tuple(carried))], work)
-        self.publish([made], max(made.last_ns, clock))
-        return sorted(scattered, key=lambda each: each.taken.uri), [made]
+        made = self.hand_out("decoding", tasks, work)
+        scattered = sorted((each for _, parts in made for each in parts), key=lambda each: each.taken.uri)
+        decoded = [each for each, _ in made]
+        self.publish(decoded, max(clock, *(each.last_ns for each in (*scattered, *decoded))))
+        return scattered, decoded
 
     # The two stages
 

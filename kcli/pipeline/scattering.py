@@ -50,6 +50,13 @@ class Scattered:
     known: bytes = b""
     described: bytes = b""
 
+    def tcp_alone(self) -> Scattered:
+        """Without what another task tells of the same range."""
+        return Scattered(
+            self.taken, self.began, self.stopped, [], [], None, packets=self.tcp, tcp=self.tcp, payload=self.payload,
+            first_ns=self.first_ns, last_ns=self.last_ns,
+        )  # fmt: skip
+
     @property
     def ends(self) -> Ends:
         return Ends(self.taken, self.began, self.stopped, self.known, self.described)

@@ -14,7 +14,7 @@ from kcli.pipeline.scattering import Scattered
 from kcli.pipeline.staging import Staged, at_hand, vote
 from kcli.pipeline.windows import Heavy
 
-__all__ = ["Share", "deal", "heaviest", "split"]
+__all__ = ["Share", "deal", "dealt", "heaviest", "split"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,22 @@ class Share:
 
 def deal(scattered: Sequence[Scattered], carried: Sequence[Carried], count: int) -> list[Share]:
     """The shares that have anything, the biggest first. carried: of all shares."""
-    from kcli.core.scatter import share_of
-
     made = []
-    for number in range(count):
+    for number, kept in enumerate(dealt(carried, count)):
         staged = tuple(each for result in scattered for each in result.staged if each.share == number)
-        kept = tuple(each for each in carried if share_of(each[0], count) == number)
         if staged or kept:
             made.append(Share(number, staged, kept))
     return sorted(made, key=lambda share: share.size, reverse=True)
+
+
+def dealt(carried: Sequence[Carried], count: int) -> list[tuple[Carried, ...]]:
+    """Connections by their shares."""
+    from kcli.core.scatter import share_of
+
+    numbers = [share_of(each[0], count) for each in carried]
+    return [
+        tuple(each for each, share in zip(carried, numbers, strict=True) if share == number) for number in range(count)
+    ]
 
 
 def split(share: Share, window_bytes: int, clock: int) -> tuple[Share, Heavy | None]:

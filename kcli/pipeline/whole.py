@@ -1,4 +1,5 @@
-"""Captures that one task reads as they are, both stages at once: no packet is looked at twice."""
+"""Captures that a task reads as they are, both stages at once: it takes its share of the connections, if there are
+more such tasks."""
 
 from __future__ import annotations
 
@@ -24,21 +25,26 @@ COUNTS = ("packets", "others", "cuts", "fragments", "unknown_links", "payload")
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """All connections of some files, and what an earlier run left of them."""
+    """A share of the connections of some files, and what an earlier run left of them."""
 
     files: tuple[StoredFile, ...]
     carried: tuple[Carried, ...]
+    share: int = 0
+    shares: int = 1
 
     def decode(self, folder: str, options: dict[str, Any]) -> tuple[Decoded, list[Scattered]]:
-        """With what became of each file."""
+        """With what became of each file; the first share tells what is no TCP, and what is wrong."""
         found: list[Captures] = []
 
         def reading(engine: Any, new_reader: Callable[[], Any]) -> Captures:
+            if self.shares > 1:
+                engine.choose_share(self.share, self.shares)
             found.append(Captures(self.files, engine, new_reader))
             return found[0]
 
-        made = decode(0, reading, folder, carried=self.carried, **options)
-        return made, found[0].scattered
+        made = decode(self.share, reading, folder, carried=self.carried, **options)
+        scattered = found[0].scattered
+        return made, scattered if self.share == 0 else [each.tcp_alone() for each in scattered]
 
 
 class Captures:
@@ -71,6 +77,7 @@ class Captures:
                     self.read(number, source, limit)
             except OSError as error:
                 self.note(number, error)
+        self.engine.since(0, max((each.last_ns for each in self.scattered), default=0))
 
     def read(self, number: int, source: Source, limit: int) -> None:
         """A file up to a moment (ns)."""

@@ -44,8 +44,14 @@ def in_process(_spark: Any, tasks: Sequence[Any], work: Callable[[Any], Any], *_
     return [work(task) for task in tasks]
 
 
-def run_here(monkeypatch: pytest.MonkeyPatch, inputs: Sequence[Path], output: Path, **options: Any) -> run.Summary:
-    """A run in this process; the tables that only Spark makes are left out."""
+def run_here(
+    monkeypatch: pytest.MonkeyPatch, inputs: Sequence[Path], output: Path, each_core: bool = False, **options: Any
+) -> run.Summary:
+    """A run in this process; the tables that only Spark makes are left out. each_core: each core reads everything, for
+    its share."""
+    if each_core:
+        monkeypatch.setattr(run, "SMALL", 0)
+        monkeypatch.setattr(run, "EVEN", 1000)
     monkeypatch.setattr(run, "hand_out", in_process)
     monkeypatch.setattr(run.Work, "derive", lambda self: None)
     monkeypatch.setattr(run.Work, "cores", 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,16 +35,16 @@ def talk() -> Wire:
     return wire
 
 
-@pytest.mark.parametrize("shares", [2, 0])
+@pytest.mark.parametrize("tasks", [{"shares": 2}, {}, {"each_core": True}])
 @pytest.mark.parametrize("at", range(1, 20))
 def test_a_cut_at_any_packet_changes_nothing(
-    at: int, shares: int, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+    at: int, tasks: dict[str, Any], tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packets: list[Packet] = talk().packets
     paths = [tmp_path / "a.pcap", tmp_path / "b.pcap"]
     for path, part in zip(paths, (packets[:at], packets[at:]), strict=True):
         path.write_bytes(pcap(part, nano=True))
-        run_here(monkeypatch, [path], output, shares=shares)
+        run_here(monkeypatch, [path], output, **tasks)
     whole = tmp_path / "whole.pcap"
     whole.write_bytes(pcap(packets, nano=True))
     assert_decoded(output, [whole])

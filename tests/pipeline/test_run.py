@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet
 import pytest
@@ -25,10 +26,13 @@ CAPTURES = [
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("tasks", [{"shares": 5, "range_bytes": 20_000}, {}], ids=["many tasks", "one task"])
+TASKS: list[dict[str, Any]] = [{"shares": 5, "range_bytes": 20_000}, {}, {"each_core": True}]
+
+
+@pytest.mark.parametrize("tasks", TASKS, ids=["many tasks", "one task", "each core"])
 @pytest.mark.parametrize("name", CAPTURES)
 def test_rows_are_the_lines_of_decode_pcap(
-    name: str, tasks: dict[str, int], output: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tasks: dict[str, Any], output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     summary = run_here(monkeypatch, [ROOT / name], output, **tasks)
     assert_decoded(output, [ROOT / name])
@@ -47,13 +51,13 @@ def rotated(samples: Path, tmp_path: Path, count: int = 7, name: str = "java44-t
     return paths
 
 
-@pytest.mark.parametrize("shares", [3, 0])
+@pytest.mark.parametrize("tasks", TASKS)
 def test_rotated_files_in_any_order_are_one_capture(
-    shares: int, samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+    tasks: dict[str, Any], samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = rotated(samples, tmp_path)
     random.Random(3).shuffle(files)
-    run_here(monkeypatch, files, output, shares=shares)
+    run_here(monkeypatch, files, output, **tasks)
     assert_decoded(output, [samples / "java44-txn.pcap"])
     assert unaccounted(output) == 0
 
@@ -63,7 +67,7 @@ def test_a_run_for_each_file_gives_what_one_run_gives(
     name: str, samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number, path in enumerate(rotated(samples, tmp_path, name=name)):
-        run_here(monkeypatch, [path], output, shares=number % 4)
+        run_here(monkeypatch, [path], output, shares=number % 4, each_core=number > 3)
         assert unaccounted(output) == 0
     assert_decoded(output, [samples / name])
 
@@ -121,14 +125,14 @@ def test_a_run_that_dies_is_done_again_or_finished(
     assert not list((output / "_kcli" / "runs").glob("*"))
 
 
-@pytest.mark.parametrize("shares", [2, 0])
+@pytest.mark.parametrize("tasks", [{"shares": 2}, {}, {"each_core": True}])
 def test_damage_is_told_at_the_end_and_the_rest_is_there(
-    shares: int, samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+    tasks: dict[str, Any], samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cut, bad = tmp_path / "cut.pcap", tmp_path / "bad.pcap"
     cut.write_bytes((samples / "java44-txn.pcap").read_bytes()[:-7])
     bad.write_bytes(b"GIF89a" + bytes(50))
-    summary = run_here(monkeypatch, [cut, bad], output, shares=shares)
+    summary = run_here(monkeypatch, [cut, bad], output, **tasks)
     assert [str(path) in problem for path, problem in zip((bad, cut), summary.problems, strict=True)] == [True, True]
     assert summary.exchanges > 50
     assert [row["event"] for row in rows_of(output, "undecodable") if row["file"] == str(cut)] == ["truncated"]
