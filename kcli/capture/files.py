@@ -6,17 +6,20 @@ import heapq
 import io
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from kcli.capture.events import Event
 from kcli.errors import InputError
 
-__all__ = ["CaptureFile", "Engine", "drive"]
+__all__ = ["CaptureFile", "Engine", "by_time", "drive"]
 
 PACKED = 1 << 14  # bytes decompressed at a time: no more than these are lost to damage
 PIECE = 1 << 20  # bytes read at a time; fits the processor's cache, so that a packet's bytes are touched while warm
 EXPECTED = "(pcap, pcapng, or either in gzip or zstd expected)"
 FOREVER = (1 << 64) - 1  # no packet is later: the core counts nanoseconds in 64 bits
+
+
+S = TypeVar("S")
 
 
 class Reader(Protocol):
@@ -251,9 +254,7 @@ def drive(
     heapq.heapify(queue)
     sources = [entry[2] for entry in queue]
     try:
-        while queue:
-            _, number, source = heapq.heappop(queue)
-            limit = queue[0][0] if queue else FOREVER
+        for number, source, limit in by_time(queue):
             for after in run_source(source, engine, limit, emit, failures, moved):
                 if after is not None:
                     heapq.heappush(queue, (after, number, source))
@@ -265,6 +266,14 @@ def drive(
     yield
     if failures:
         raise failures[0] if len(failures) == 1 else more_than_one(failures)
+
+
+def by_time(queue: list[tuple[int, int, S]], until: int = FOREVER) -> Iterator[tuple[int, S, int]]:
+    """(number, source, up to when it is to be read) of a heap's first source, again and again, as long as there is one
+    with packets up to `until`; whoever reads it puts it back, if there is more."""
+    while queue and queue[0][0] <= until:
+        _, number, source = heapq.heappop(queue)
+        yield number, source, min(until, queue[0][0] if queue else FOREVER)
 
 
 def more_than_one(failures: list[InputError]) -> InputError:

@@ -46,9 +46,7 @@ class Range:
 
 def cut(file: StoredFile, range_bytes: int = RANGE_BYTES) -> list[Range]:
     """The ranges of one capture."""
-    if file.size <= range_bytes * 3 // 2:
-        return [Range(file.uri, file.size)]
-    if is_packed(Place(file.uri)):
+    if file.size <= range_bytes * 3 // 2 or is_packed(Place(file.uri)):
         return [Range(file.uri, file.size)]
     count = -(-file.size // range_bytes)
     places = [file.size * number // count for number in range(count)]

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from kcli.capture.files import FOREVER, CaptureFile, run_source
+from kcli.capture.files import FOREVER, CaptureFile, by_time, run_source
 from kcli.errors import InputError
 from kcli.pipeline.staging import Slice
 
@@ -37,9 +37,7 @@ class Reading:
 
     def pieces(self, until: int = FOREVER) -> Iterator[None]:
         """As `run`, a piece at a time."""
-        while self.queue and self.queue[0][0] <= until:
-            _, number, source = heapq.heappop(self.queue)
-            limit = min(until, self.next_ns)
+        for number, source, limit in by_time(self.queue, until):
             failures: list[InputError] = []
             for after in run_source(source, self.engine, limit, pass_over, failures, pass_over):  # type: ignore[arg-type]
                 if after is not None:

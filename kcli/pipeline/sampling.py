@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kcli.errors import InputError
-from kcli.pipeline.ranges import Range, RangeEngine, RangeSource, is_packed
-from kcli.pipeline.reading import FOREVER
+from kcli.pipeline.ranges import Range, RangeSource, is_packed
+from kcli.pipeline.scattering import read_range
 from kcli.pipeline.storage import Place, StoredFile
 
 __all__ = ["largest_share"]
@@ -47,11 +47,6 @@ def sample(taken: Range, shares: int, note: Any) -> None:
 
     engine = Scatter(shares, note, refer=True)
     with contextlib.closing(RangeSource(taken, engine)) as source:
-        limited = RangeEngine(engine, source.file, taken.end)
-        why = "end"
-        while why == "end":
-            used, why = limited.run(source.reader, source.file.data, FOREVER)
-            source.file.use(used)
-            if why == "end" and not source.file.fill():
-                break
+        for _ in read_range(source, engine, taken, [], []):
+            pass
     engine.finish()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kcli.capture.files import Source, run_source
+from kcli.capture.files import Source, by_time, run_source
 from kcli.errors import InputError
 from kcli.pipeline.carrying import Carried
 from kcli.pipeline.decoding import Decoded, decode
@@ -69,9 +69,7 @@ class Captures:
         made.problem = f"{made.problem}; {why}" if made.problem else why
 
     def run(self, until: int = FOREVER) -> None:
-        while self.queue and self.queue[0][0] <= until:
-            _, number, source = heapq.heappop(self.queue)
-            limit = min(until, self.queue[0][0] if self.queue else FOREVER)
+        for number, source, limit in by_time(self.queue, until):
             try:
                 with self.counting(self.scattered[number]):
                     self.read(number, source, limit)
