@@ -1,6 +1,6 @@
 """A message's verbs at C speed: read (Python values), json (text straight from the bytes), write, skip.
 
-A grammar is translated (kcli.grammar.translate) to a tree of four kinds of node: Scalar, Array, Optional, Message.
+A grammar is translated (kcli.grammar.native) to a tree of four kinds of node: Scalar, Array, Optional, Message.
 The fast way takes canonical bytes only; what it refuses goes to the node's `fallback`, the interpreted grammar, which
 either has a form that keeps the odd bytes or raises the full error. Bounds: nothing is allocated for a count before
 the bytes it speaks of are known to be there.

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.errors import DecodeError, EncodeError
-from kcli.grammar.primitives import Fixed, Sized, Word
-from kcli.grammar.source import Source, Walk, child, element
+from kcli.grammar.primitives import LengthPrefixed, Primitive, Word
+from kcli.grammar.source import DecodeTrace, Source, child, element
 from kcli.grammar.structs import Field, Struct
 
 __all__ = [
@@ -40,7 +40,7 @@ class Zigzag(Word):
         self.bits, self.most = bits, 5 if bits == 32 else 10
         self.type = "varint" if bits == 32 else "varlong"
 
-    def parse_word(self, source: Source, walk: Walk, path: str) -> int:
+    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> int:
         start, raw = source.tell(), 0
         for index in range(self.most):
             if not source.left():
@@ -53,25 +53,25 @@ class Zigzag(Word):
             raise DecodeError(path, start, f"a {self.type} at {start:#x} goes on after {self.most} bytes")
         raw &= (1 << self.bits) - 1
         value = raw >> 1 ^ -(raw & 1)
-        self.keep(value, start, source, walk, path)
-        walk.note(path, start, source.tell(), self.type, value)
+        self.keep(value, start, source, trace, path)
+        trace.note(path, start, source.tell(), self.type, value)
         return value
 
-    def keep(self, value: int, start: int, source: Source, walk: Walk, path: str) -> None:
+    def keep(self, value: int, start: int, source: Source, trace: DecodeTrace, path: str) -> None:
         end = source.tell()
         source.seek(start)
         data = source.read(end - start)
         if data != self.bytes_for(value):
-            walk.encodings[path] = data
+            trace.encodings[path] = data
 
-    def build_word(self, value: Any, out: bytearray, walk: Walk, path: str) -> None:
+    def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
         if (
             isinstance(value, bool)
             or not isinstance(value, int)
             or not -(1 << self.bits - 1) <= value < 1 << self.bits - 1
         ):
             raise EncodeError(path, f"needs an int{self.bits}, not {value!r}")
-        out += self.kept(value, path, walk) or self.bytes_for(value)
+        out += self.kept(value, path, trace) or self.bytes_for(value)
 
     def bytes_for(self, value: int) -> bytes:
         raw, out = (value << 1 ^ value >> 63) & (1 << 64) - 1, bytearray()
@@ -95,8 +95,8 @@ class ZigzagBytes(Word):
         super().__init__()
         self.nullable = nullable
 
-    def parse_word(self, source: Source, walk: Walk, path: str) -> bytes | None:
-        start, inner = source.tell(), Walk()
+    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> bytes | None:
+        start, inner = source.tell(), DecodeTrace()
         size = VARINT.parse_word(source, inner, path)
         if size < 0 and not self.nullable:
             raise source.short(size, path)
@@ -104,17 +104,17 @@ class ZigzagBytes(Word):
         if inner.encodings or size < -1:
             end = source.tell()
             source.seek(start)
-            walk.encodings[path] = source.read(end - start)
-        walk.note(path, start, source.tell(), self.type, value)
+            trace.encodings[path] = source.read(end - start)
+        trace.note(path, start, source.tell(), self.type, value)
         return value
 
-    def build_word(self, value: Any, out: bytearray, walk: Walk, path: str) -> None:
+    def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
         if value is None and self.nullable:
-            out += self.kept(value, path, walk) or VARINT.bytes_for(-1)
+            out += self.kept(value, path, trace) or VARINT.bytes_for(-1)
             return
         if not isinstance(value, (bytes, bytearray, memoryview)):
             raise EncodeError(path, f"needs bytes, not {value!r}")
-        out += self.kept(bytes(value), path, walk) or VARINT.bytes_for(len(value)) + bytes(value)
+        out += self.kept(bytes(value), path, trace) or VARINT.bytes_for(len(value)) + bytes(value)
 
 
 class Headers(Word):
@@ -124,17 +124,17 @@ class Headers(Word):
     type = "headers"
     header = fields(key=ZigzagBytes(nullable=False), value=ZigzagBytes())
 
-    def parse_word(self, source: Source, walk: Walk, path: str) -> list[dict[str, Any]]:
-        count = VARINT.parse_word(source, walk, f"{path}#count")
+    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> list[dict[str, Any]]:
+        count = VARINT.parse_word(source, trace, f"{path}#count")
         if not 0 <= count <= source.left():
             at = source.tell()
             raise DecodeError(path, at, f"says {count} headers at {at:#x}, {source.left()} bytes are left")
-        return [self.header.parse_word(source, walk, element(path, index)) for index in range(count)]
+        return [self.header.parse_word(source, trace, element(path, index)) for index in range(count)]
 
-    def build_word(self, value: Any, out: bytearray, walk: Walk, path: str) -> None:
-        VARINT.build_word(len(value), out, walk, f"{path}#count")
+    def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
+        VARINT.build_word(len(value), out, trace, f"{path}#count")
         for index, header in enumerate(value):
-            self.header.build_word(header, out, walk, element(path, index))
+            self.header.build_word(header, out, trace, element(path, index))
 
 
 class Record(Word):
@@ -143,7 +143,7 @@ class Record(Word):
     least = 7
     type = "record"
     body = fields(
-        attributes=Fixed("int8"),
+        attributes=Primitive("int8"),
         timestampDelta=VARLONG,
         offsetDelta=VARINT,
         key=ZigzagBytes(),
@@ -151,22 +151,22 @@ class Record(Word):
         headers=Headers(),
     )
 
-    def parse_word(self, source: Source, walk: Walk, path: str) -> dict[str, Any]:
+    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> dict[str, Any]:
         place = child(path, "length")
         start = source.tell()
-        size = VARINT.parse_word(source, walk, place)
+        size = VARINT.parse_word(source, trace, place)
         if not 0 <= size <= source.left():
             raise DecodeError(place, start, f"says {size} bytes at {start:#x}, {source.left()} left")
         begin = source.tell()
-        value = self.body.parse_word(source, walk, path)
+        value = self.body.parse_word(source, trace, path)
         if source.tell() - begin != size:
             raise DecodeError(place, start, f"says {size} bytes at {start:#x}, the fields take {source.tell() - begin}")
         return value
 
-    def build_word(self, value: Any, out: bytearray, walk: Walk, path: str) -> None:
+    def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
         body = bytearray()
-        self.body.build_word(value, body, walk, path)
-        VARINT.build_word(len(body), out, walk, child(path, "length"))
+        self.body.build_word(value, body, trace, path)
+        VARINT.build_word(len(body), out, trace, child(path, "length"))
         out += body
 
 
@@ -176,30 +176,35 @@ RECORD = Record()
 # a CRC-32C of all from `attributes` on. Attributes: bits 0-2 codec, 3 LogAppendTime, 4 transactional, 5 control, 6
 # delete horizon (KIP-534: then the base timestamp is the horizon).
 BATCH_HEADER = fields(
-    baseOffset=Fixed("int64"),
-    batchLength=Fixed("int32"),
-    partitionLeaderEpoch=Fixed("int32"),
-    magic=Fixed("int8"),
-    crc=Fixed("uint32"),
-    attributes=Fixed("uint16"),
-    lastOffsetDelta=Fixed("int32"),
-    baseTimestamp=Fixed("int64"),
-    maxTimestamp=Fixed("int64"),
-    producerId=Fixed("int64"),
-    producerEpoch=Fixed("int16"),
-    baseSequence=Fixed("int32"),
-    recordCount=Fixed("int32"),
+    baseOffset=Primitive("int64"),
+    batchLength=Primitive("int32"),
+    partitionLeaderEpoch=Primitive("int32"),
+    magic=Primitive("int8"),
+    crc=Primitive("uint32"),
+    attributes=Primitive("uint16"),
+    lastOffsetDelta=Primitive("int32"),
+    baseTimestamp=Primitive("int64"),
+    maxTimestamp=Primitive("int64"),
+    producerId=Primitive("int64"),
+    producerEpoch=Primitive("int16"),
+    baseSequence=Primitive("int32"),
+    recordCount=Primitive("int32"),
 )
 
 # Magic 0 and 1 (LegacyRecord): the crc is a CRC-32 of all from `magic` on. Attributes: bits 0-2 codec, in magic 1 bit
 # 3 LogAppendTime. A wrapper's `offset` is that of its last message; inner ones are absolute in magic 0, relative in 1.
-_FRONT = {"offset": Fixed("int64"), "messageSize": Fixed("int32"), "crc": Fixed("uint32"), "magic": Fixed("int8")}
-_BACK = {"key": Sized("bytes", True, False), "value": Sized("bytes", True, False)}
+_FRONT = {
+    "offset": Primitive("int64"),
+    "messageSize": Primitive("int32"),
+    "crc": Primitive("uint32"),
+    "magic": Primitive("int8"),
+}
+_BACK = {"key": LengthPrefixed("bytes", True, False), "value": LengthPrefixed("bytes", True, False)}
 MESSAGES = (
-    fields(**_FRONT, attributes=Fixed("int8"), **_BACK),
-    fields(**_FRONT, attributes=Fixed("int8"), timestamp=Fixed("int64"), **_BACK),
+    fields(**_FRONT, attributes=Primitive("int8"), **_BACK),
+    fields(**_FRONT, attributes=Primitive("int8"), timestamp=Primitive("int64"), **_BACK),
 )
 
 # Control records (ControlRecordType, EndTransactionMarker). Other types' values are messages of Kafka's schemas.
-CONTROL_KEY = fields(version=Fixed("int16"), type=Fixed("int16"))
-END_TRANSACTION_MARKER = fields(version=Fixed("int16"), coordinatorEpoch=Fixed("int32"))
+CONTROL_KEY = fields(version=Primitive("int16"), type=Primitive("int16"))
+END_TRANSACTION_MARKER = fields(version=Primitive("int16"), coordinatorEpoch=Primitive("int32"))

@@ -10,7 +10,7 @@ from kcli.core import COMPILED
 from kcli.core.values import bytes_of
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.primitives import JsonForm
-from kcli.grammar.source import Source, Span, Walk
+from kcli.grammar.source import DecodeTrace, Source, Span
 from kcli.grammar.structs import Struct
 from kcli.grammar.topics import annotate
 from kcli.jsontext import dumps
@@ -34,15 +34,15 @@ class Interpreted:
     def __init__(self, grammar: Struct) -> None:
         self.grammar = grammar
 
-    def walk(self, data: Buffer, offset: int, walk: Walk) -> tuple[Any, int]:
+    def parse(self, data: Buffer, offset: int, trace: DecodeTrace) -> tuple[Any, int]:
         source = Source(data, offset)
-        value = self.grammar.parse_word(source, walk, "")
-        if walk.encodings:
-            value[ENCODINGS] = walk.encodings
+        value = self.grammar.parse_word(source, trace, "")
+        if trace.encodings:
+            value[ENCODINGS] = trace.encodings
         return value, source.tell()
 
     def read(self, data: Buffer, offset: int = 0) -> tuple[Any, int]:
-        return self.walk(data, offset, Walk())
+        return self.parse(data, offset, DecodeTrace())
 
     def skip(self, data: Buffer, offset: int = 0) -> int:
         return self.read(data, offset)[1]
@@ -84,11 +84,11 @@ class Interpreted:
         if not isinstance(odd, dict):
             raise EncodeError(ENCODINGS, f"needs an object of paths, not {odd!r}")
         try:
-            walk = Walk(encodings={path: bytes(bytes_of(raw)) for path, raw in odd.items()})
+            trace = DecodeTrace(encodings={path: bytes(bytes_of(raw)) for path, raw in odd.items()})
         except ValueError as error:
             raise EncodeError(ENCODINGS, str(error)) from None
         out = bytearray()
-        self.grammar.build_word(value, out, walk, "")
+        self.grammar.build_word(value, out, trace, "")
         return bytes(out)
 
 
@@ -120,9 +120,9 @@ class MessageCodec:
         """The core's node, None where the core is not built."""
         if not COMPILED:
             return None
-        from kcli.grammar.translate import translate
+        from kcli.grammar.native import to_native
 
-        node = translate(self.grammar)
+        node = to_native(self.grammar)
         node.fallback = self.interpreted
         return node
 
@@ -226,7 +226,7 @@ class MessageCodec:
             name = self.fit(data, offset)[0]
             codec = dict(self.variants).get(name, self)
         try:
-            codec.interpreted.walk(data, offset, Walk(spans=spans))
+            codec.interpreted.parse(data, offset, DecodeTrace(spans=spans))
         except DecodeError as error:
             raise self.named(error) from None
         return spans

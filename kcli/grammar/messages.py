@@ -7,7 +7,7 @@ from typing import Any
 
 from kcli.errors import SchemaError
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.primitives import Counted, Fixed, Nullable, Sized, Word
+from kcli.grammar.primitives import Array, LengthPrefixed, Optional, Primitive, Word
 from kcli.grammar.structs import Field, Struct
 from kcli.schemas import model
 from kcli.schemas.catalog import catalog
@@ -84,17 +84,17 @@ def word_of(member: model.Field, version: int, flexible: bool) -> Word:
     compact = flexible if member.flexible is None else version in member.flexible
     nullable = version in member.nullable
     if member.is_array:
-        return Counted(element_of(member, version, flexible, compact), nullable, compact)
+        return Array(element_of(member, version, flexible, compact), nullable, compact)
     if member.is_struct:
         struct = struct_of(member.fields, version, flexible)
-        return Nullable(struct) if nullable else struct
-    return Sized(member.type, nullable, compact) if member.type in SIZED else Fixed(member.type)
+        return Optional(struct) if nullable else struct
+    return LengthPrefixed(member.type, nullable, compact) if member.type in SIZED else Primitive(member.type)
 
 
 def element_of(member: model.Field, version: int, flexible: bool, compact: bool) -> Word:
     if member.is_struct:
         return struct_of(member.fields, version, flexible)
-    return Sized(member.element, False, compact) if member.element in SIZED else Fixed(member.element)
+    return LengthPrefixed(member.element, False, compact) if member.element in SIZED else Primitive(member.element)
 
 
 def default_of(member: model.Field, version: int) -> Any:

@@ -15,7 +15,9 @@ from construct import (
     BitsInteger,
     BitStruct,
     Bytes,
+    Bytewise,
     FixedSized,
+    Flag,
     GreedyBytes,
     Int8ub,
     Int16ub,
@@ -24,6 +26,7 @@ from construct import (
     Int32ul,
     Int64sb,
     Int64sl,
+    Octet,
     Struct,
     this,
 )
@@ -100,32 +103,36 @@ def order(big: bool) -> Order:
     )  # fmt: skip
 
 
-ethernet = Struct("target" / Bytes(6), "source" / Bytes(6), "type" / Int16ub)
+ethernet = Struct("destination" / Bytes(6), "source" / Bytes(6), "type" / Int16ub)
 vlan = Struct("tag" / Int16ub, "type" / Int16ub)
 sll = Struct("kind" / Int16ub, "arphrd" / Int16ub, "size" / Int16ub, "address" / Bytes(8), "type" / Int16ub)
 sll2 = Struct(
     "type" / Int16ub, "reserved" / Int16ub, "interface" / Int32ub, "arphrd" / Int16ub,
     "kind" / Int8ub, "size" / Int8ub, "address" / Bytes(8),
 )  # fmt: skip
-ipv4 = Struct(
-    "first" / BitStruct("version" / BitsInteger(4), "words" / BitsInteger(4)),
-    "service" / Int8ub, "total" / Int16ub, "number" / Int16ub,
-    "place" / BitStruct("flags" / BitsInteger(2), "more" / BitsInteger(1), "fragment" / BitsInteger(13)),
-    "ttl" / Int8ub, "protocol" / Int8ub, "checksum" / Int16ub, "source" / Bytes(4), "target" / Bytes(4),
+ipv4 = BitStruct(
+    "version" / BitsInteger(4), "ihl" / BitsInteger(4), "type_of_service" / Octet, "total_length" / Bytewise(Int16ub),
+    "identification" / Bytewise(Int16ub),
+    "flags" / BitsInteger(2), "more_fragments" / Flag, "fragment_offset" / BitsInteger(13),
+    "time_to_live" / Octet, "protocol" / Octet, "header_checksum" / Bytewise(Int16ub),
+    "source" / Bytewise(Bytes(4)), "destination" / Bytewise(Bytes(4)),
 )  # fmt: skip
-ipv6 = Struct(
-    "first" / Int32ub, "total" / Int16ub, "next" / Int8ub, "hops" / Int8ub, "source" / Bytes(16), "target" / Bytes(16)
-)
-extension = Struct("next" / Int8ub, "size" / Int8ub, "rest" / Bytes(6))
-fragment = Struct(
-    "next" / Int8ub, "reserved" / Int8ub,
-    "place" / BitStruct("fragment" / BitsInteger(13), "spare" / BitsInteger(2), "more" / BitsInteger(1)),
-    "number" / Int32ub,
+ipv6 = BitStruct(
+    "version" / BitsInteger(4), "traffic_class" / BitsInteger(8), "flow_label" / BitsInteger(20),
+    "payload_length" / Bytewise(Int16ub), "next_header" / Octet, "hop_limit" / Octet,
+    "source" / Bytewise(Bytes(16)), "destination" / Bytewise(Bytes(16)),
 )  # fmt: skip
-tcp = Struct(
-    "source" / Int16ub, "target" / Int16ub, "seq" / Int32ub, "ack" / Int32ub,
-    "first" / BitStruct("words" / BitsInteger(4), "reserved" / BitsInteger(4)),
-    "flags" / Int8ub, "window" / Int16ub, "checksum" / Int16ub, "urgent" / Int16ub,
+extension = Struct("next_header" / Int8ub, "length" / Int8ub, "rest" / Bytes(6))
+fragment = BitStruct(
+    "next_header" / Octet, "reserved" / Octet,
+    "fragment_offset" / BitsInteger(13), "spare" / BitsInteger(2), "more_fragments" / Flag,
+    "identification" / Bytewise(Int32ub),
+)  # fmt: skip
+tcp = BitStruct(
+    "source" / Bytewise(Int16ub), "destination" / Bytewise(Int16ub),
+    "sequence" / Bytewise(Int32ub), "acknowledgment" / Bytewise(Int32ub),
+    "data_offset" / BitsInteger(4), "reserved" / BitsInteger(4), "flags" / Octet,
+    "window" / Bytewise(Int16ub), "checksum" / Bytewise(Int16ub), "urgent_pointer" / Bytewise(Int16ub),
 )  # fmt: skip
 
 IP_TYPES = (0x0800, 0x86DD)
@@ -216,30 +223,30 @@ def ip_segment(data: bytes, length: int) -> Segment:
 
 def ip4_segment(data: bytes, length: int) -> Segment:
     header = head(ipv4, data)
-    start, total = header.first.words * 4, header.total or length  # 0: segmentation offload leaves it so
+    start, total = header.ihl * 4, header.total_length or length  # 0: segmentation offload leaves it so
     if start < 20 or total < start or header.protocol != TCP:
         raise NoSegmentError("other")
-    if header.place.more or header.place.fragment:
+    if header.more_fragments or header.fragment_offset:
         raise NoSegmentError("fragment")
     return tcp_segment(4, header, data[:total][start:], total - start)
 
 
 def ip6_segment(data: bytes, length: int) -> Segment:
     header = head(ipv6, data)
-    total = header.total + 40 if header.total else length  # 0: a jumbogram, or segmentation offload
+    total = header.payload_length + 40 if header.payload_length else length  # 0: a jumbogram, or segmentation offload
     data = data[:total]
-    kind, at = header.next, 40
+    kind, at = header.next_header, 40
     while kind != TCP:
         if kind not in EXTENSIONS:
             raise NoSegmentError("other")
         each = head(fragment if kind == FRAGMENT else extension, data, at)
         if kind == FRAGMENT:
-            if each.place.fragment or each.place.more:
+            if each.fragment_offset or each.more_fragments:
                 raise NoSegmentError("fragment")
             at += 8
         else:
-            at += (each.size + 2) * 4 if kind == AUTHENTICATION else (each.size + 1) * 8
-        kind = each.next
+            at += (each.length + 2) * 4 if kind == AUTHENTICATION else (each.length + 1) * 8
+        kind = each.next_header
     if total < at:
         raise NoSegmentError("other")
     return tcp_segment(6, header, data[at:], total - at)
@@ -247,9 +254,11 @@ def ip6_segment(data: bytes, length: int) -> Segment:
 
 def tcp_segment(version: int, ip: Any, data: bytes, length: int) -> Segment:
     header = head(tcp, data)
-    start = header.first.words * 4
+    start = header.data_offset * 4
     if start < 20 or start > length:
         raise NoSegmentError("other")
-    ends = (ip.source, header.source), (ip.target, header.target)
+    ends = (ip.source, header.source), (ip.destination, header.destination)
     size = length - start
-    return Segment(version, ends, header.seq, header.ack, header.flags, data[start : start + size], size)
+    return Segment(
+        version, ends, header.sequence, header.acknowledgment, header.flags, data[start : start + size], size
+    )

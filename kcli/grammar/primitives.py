@@ -1,8 +1,8 @@
 """The words of Kafka's message grammars, as constructs: numbers, strings, bytes, arrays, structs with tagged fields.
 
-Each word parses, builds, gives its values' JSON form and is translated to the compiled core (`translate`). Beyond what
-construct asks of a word: every value's bytes are noted in the walk, errors carry path, offset and what was expected,
-and what a canonical encoder would write otherwise is kept (`Walk.encodings`), so that build(parse(b)) == b.
+Each word parses, builds, gives its values' JSON form and is translated to the compiled core (`to_native`). Beyond what
+construct asks of a word: every value's bytes are noted in the trace, errors carry path, offset and what was expected,
+and what a canonical encoder would write otherwise is kept (`DecodeTrace.encodings`), so that build(parse(b)) == b.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from construct import Construct
 
 from kcli.core.values import bytes_of, records_of, uuid_bytes, uuid_text
 from kcli.errors import DecodeError, EncodeError
-from kcli.grammar.source import Source, Walk, element
+from kcli.grammar.source import DecodeTrace, Source, element
 
 __all__ = [
     "WIDTHS",
-    "Counted",
-    "Fixed",
+    "Array",
     "JsonForm",
-    "Nullable",
-    "Sized",
+    "LengthPrefixed",
+    "Optional",
+    "Primitive",
     "Word",
     "read_varint",
     "write_varint",
@@ -59,31 +59,31 @@ class Word(Construct):  # type: ignore[type-arg]
     type: str = ""
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:
-        return self.parse_word(stream, context.walk, path)
+        return self.parse_word(stream, context.trace, path)
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
         out = bytearray()
-        self.build_word(obj, out, context.walk, path)
+        self.build_word(obj, out, context.trace, path)
         stream.write(bytes(out))
         return obj
 
-    def parse_word(self, source: Source, walk: Walk, path: str) -> Any:
+    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> Any:
         raise NotImplementedError
 
-    def build_word(self, value: Any, out: bytearray, walk: Walk, path: str) -> None:
+    def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
         raise NotImplementedError
 
     def json_value(self, value: Any, form: JsonForm) -> Any:
         return value
 
-    def kept(self, value: Any, key: str, walk: Walk) -> bytes | None:
+    def kept(self, value: Any, key: str, trace: DecodeTrace) -> bytes | None:
         """The odd bytes met at `key`, if they still say `value`."""
-        raw = walk.encodings.get(key)
+        raw = trace.encodings.get(key)
         if raw is None:
             return None
         source = Source(raw)
         try:
-            same = self.parse_word(source, Walk(), "") == value and source.left() == 0
+            same = self.parse_word(source, DecodeTrace(), "") == value and source.left() == 0
         except DecodeError:
             return None
         return raw if same else None
@@ -133,20 +133,20 @@ def null_refused(source: Source, start: int, path: str) -> DecodeError:
     return DecodeError(path, start, f"null at {start:#x}, where this version allows none")
 
 
-class Fixed(Word):
+class Primitive(Word):
     """A number, bool or uuid of a fixed width, big-endian."""
 
     def __init__(self, type_: str) -> None:
         super().__init__()
         self.type, self.least = type_, WIDTHS[type_]
 
-    def parse_word(self, source: Source, walk: Walk, path: str) -> Any:
+    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> Any:
         start = source.tell()
         data = source.take(self.least, path)
         value, canonical = self.value_of(data)
         if not canonical:
-            walk.encodings[path] = data
-        walk.note(path, start, source.tell(), self.type, value)
+            trace.encodings[path] = data
+        trace.note(path, start, source.tell(), self.type, value)
         return value
 
     def value_of(self, data: bytes) -> tuple[Any, bool]:
@@ -157,9 +157,9 @@ class Fixed(Word):
         (value,) = struct.unpack(_FORMATS[self.type], data)
         return value, self.type != "float64" or not math.isnan(value) or data == _JAVA_NAN
 
-    def build_word(self, value: Any, out: bytearray, walk: Walk, path: str) -> None:
+    def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
         try:
-            out += self.kept(value, path, walk) or self.bytes_for(value)
+            out += self.kept(value, path, trace) or self.bytes_for(value)
         except ValueError as error:
             raise EncodeError(path, str(error)) from None
 
@@ -186,8 +186,8 @@ class Fixed(Word):
             return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
         return value
 
-    def kept(self, value: Any, key: str, walk: Walk) -> bytes | None:
-        raw = walk.encodings.get(key)
+    def kept(self, value: Any, key: str, trace: DecodeTrace) -> bytes | None:
+        raw = trace.encodings.get(key)
         if raw is None or len(raw) != self.least:
             return None
         found = self.value_of(raw)[0]
@@ -203,7 +203,7 @@ def float_of(value: Any) -> float:
     return float(value)
 
 
-class Sized(Word):
+class LengthPrefixed(Word):
     """A string, bytes or records behind their length: int16 or int32, or compact (a varint of length + 1)."""
 
     def __init__(self, kind: str, nullable: bool, compact: bool) -> None:
@@ -213,7 +213,7 @@ class Sized(Word):
         self.least = self.width or 1
         self.type = "".join(("nullable " * nullable, "compact " * compact, kind))
 
-    def parse_word(self, source: Source, walk: Walk, path: str) -> Any:
+    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> Any:
         start = source.tell()
         length, canonical = read_length(source, self.width, path)
         if length < 0:
@@ -225,8 +225,8 @@ class Sized(Word):
             canonical = canonical and clean
         if not canonical:
             source.seek(start)
-            walk.encodings[path] = source.read(self.size_of(source, path))
-        walk.note(path, start, source.tell(), self.type, value)
+            trace.encodings[path] = source.read(self.size_of(source, path))
+        trace.note(path, start, source.tell(), self.type, value)
         return value
 
     def size_of(self, source: Source, path: str) -> int:
@@ -244,9 +244,9 @@ class Sized(Word):
         except UnicodeDecodeError:
             return data.decode(errors="replace"), False
 
-    def build_word(self, value: Any, out: bytearray, walk: Walk, path: str) -> None:
+    def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
         try:
-            kept = self.kept(value, path, walk)
+            kept = self.kept(value, path, trace)
             out += kept if kept is not None else self.bytes_for(value)
         except ValueError as error:
             raise EncodeError(path, str(error)) from None
@@ -273,10 +273,10 @@ class Sized(Word):
         except UnicodeEncodeError:
             raise ValueError("a string with surrogates has no UTF-8 form") from None
 
-    def kept(self, value: Any, key: str, walk: Walk) -> bytes | None:
-        if key in walk.encodings and self.kind != "string" and value is not None:
+    def kept(self, value: Any, key: str, trace: DecodeTrace) -> bytes | None:
+        if key in trace.encodings and self.kind != "string" and value is not None:
             value = bytes(self.content_of(value))
-        return super().kept(value, key, walk)
+        return super().kept(value, key, trace)
 
     def json_value(self, value: Any, form: JsonForm) -> Any:
         if value is None or self.kind == "string":
@@ -298,7 +298,7 @@ def entries(count: int) -> str:
     return "1 entry" if count == 1 else f"{count} entries"
 
 
-class Counted(Word):
+class Array(Word):
     """An array behind its count: int32, or compact (a varint of count + 1)."""
 
     def __init__(self, subcon: Word, nullable: bool, compact: bool) -> None:
@@ -308,7 +308,7 @@ class Counted(Word):
         self.least = self.width or 1
         self.type = "compact array" if compact else "array"
 
-    def parse_word(self, source: Source, walk: Walk, path: str) -> Any:
+    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> Any:
         start = source.tell()
         count, canonical = read_length(source, self.width, path)
         if count < 0 and not self.nullable:
@@ -320,14 +320,14 @@ class Counted(Word):
         if not canonical:
             end = source.tell()
             source.seek(start)
-            walk.encodings[f"{path}#count"] = source.read(end - start)
+            trace.encodings[f"{path}#count"] = source.read(end - start)
         said = "null" if count < 0 else entries(count)
-        walk.note(path, start, source.tell(), f"{self.type} count", f"{said} ({self.type})")
-        return None if count < 0 else [self.parse_element(source, walk, path, i, count) for i in range(count)]
+        trace.note(path, start, source.tell(), f"{self.type} count", f"{said} ({self.type})")
+        return None if count < 0 else [self.parse_element(source, trace, path, i, count) for i in range(count)]
 
-    def parse_element(self, source: Source, walk: Walk, path: str, index: int, count: int) -> Any:
+    def parse_element(self, source: Source, trace: DecodeTrace, path: str, index: int, count: int) -> Any:
         try:
-            return self.subcon.parse_word(source, walk, element(path, index))
+            return self.subcon.parse_word(source, trace, element(path, index))
         except DecodeError as error:
             if error.reason.startswith("needs ") and not error.reason.endswith(")"):
                 here = f"{index} {'is' if index == 1 else 'are'} here"
@@ -335,17 +335,17 @@ class Counted(Word):
                 raise DecodeError(error.path, error.offset, reason) from None
             raise
 
-    def build_word(self, value: Any, out: bytearray, walk: Walk, path: str) -> None:
+    def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
         if value is None and not self.nullable:
             raise EncodeError(path, "null, where this version allows none")
         if value is not None and not isinstance(value, list):
             raise EncodeError(path, f"needs a list, not {value!r}")
-        out += self.count_bytes(-1 if value is None else len(value), walk, path)
+        out += self.count_bytes(-1 if value is None else len(value), trace, path)
         for index, item in enumerate(value or ()):
-            self.subcon.build_word(item, out, walk, element(path, index))
+            self.subcon.build_word(item, out, trace, element(path, index))
 
-    def count_bytes(self, count: int, walk: Walk, path: str) -> bytes:
-        raw = walk.encodings.get(f"{path}#count")
+    def count_bytes(self, count: int, trace: DecodeTrace, path: str) -> bytes:
+        raw = trace.encodings.get(f"{path}#count")
         if raw is not None:
             source = Source(raw)
             try:
@@ -359,29 +359,29 @@ class Counted(Word):
         return None if value is None else [self.subcon.json_value(item, form) for item in value]
 
 
-class Nullable(Word):
+class Optional(Word):
     """A struct that may be null: an int8 in front, -1 for null, else 1."""
 
     def __init__(self, subcon: Word) -> None:
         super().__init__()
         self.subcon, self.least, self.type = subcon, 1, "nullable struct"
 
-    def parse_word(self, source: Source, walk: Walk, path: str) -> Any:
+    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> Any:
         start = source.tell()
         marker = source.take(1, path)
         if marker not in (b"\xff", b"\x01"):
-            walk.encodings[f"{path}#present"] = marker
+            trace.encodings[f"{path}#present"] = marker
         present = marker[0] < 0x80
-        walk.note(path, start, start + 1, self.type, "present" if present else None)
-        return self.subcon.parse_word(source, walk, path) if present else None
+        trace.note(path, start, start + 1, self.type, "present" if present else None)
+        return self.subcon.parse_word(source, trace, path) if present else None
 
-    def build_word(self, value: Any, out: bytearray, walk: Walk, path: str) -> None:
-        marker = walk.encodings.get(f"{path}#present", b"")
+    def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
+        marker = trace.encodings.get(f"{path}#present", b"")
         if len(marker) != 1 or (marker[0] < 0x80) != (value is not None):
             marker = b"\xff" if value is None else b"\x01"
         out += marker
         if value is not None:
-            self.subcon.build_word(value, out, walk, path)
+            self.subcon.build_word(value, out, trace, path)
 
     def json_value(self, value: Any, form: JsonForm) -> Any:
         return None if value is None else self.subcon.json_value(value, form)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from kcli.errors import DecodeError
 
-__all__ = ["Source", "Span", "Walk", "child", "element"]
+__all__ = ["DecodeTrace", "Source", "Span", "child", "element"]
 
 
 class Span(NamedTuple):
@@ -20,7 +20,7 @@ class Span(NamedTuple):
     value: Any
 
 
-class Walk:
+class DecodeTrace:
     """Notes of one walk through a grammar.
 
     spans: every value's bytes, when asked for. encodings: bytes that a canonical encoder would not write, by the place

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from kcli.core.values import bytes_of
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.primitives import JsonForm, Word, read_varint, write_varint
-from kcli.grammar.source import Source, Walk, child
+from kcli.grammar.source import DecodeTrace, Source, child
 
 __all__ = ["UNKNOWN_TAGS", "Field", "Struct"]
 
@@ -36,64 +36,64 @@ class Struct(Word):
         self.by_tag = {field.tag: field for field in tagged}
         self.least = sum(field.subcon.least for field in fields) + flexible
 
-    def parse_word(self, source: Source, walk: Walk, path: str) -> dict[str, Any]:
+    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> dict[str, Any]:
         value = {}
         for field in self.fields:
-            value[field.name] = field.subcon.parse_word(source, walk, child(path, field.name))
+            value[field.name] = field.subcon.parse_word(source, trace, child(path, field.name))
         if self.flexible:
-            value |= self.parse_tags(source, walk, path)
+            value |= self.parse_tags(source, trace, path)
         return value
 
-    def parse_tags(self, source: Source, walk: Walk, path: str) -> dict[str, Any]:
+    def parse_tags(self, source: Source, trace: DecodeTrace, path: str) -> dict[str, Any]:
         start, value, before = source.tell(), dict[str, Any](), -1
         place = child(path, "_tags")
         count, canonical = read_varint(source, place)
-        walk.note(place, start, source.tell(), "tag count", count)
+        trace.note(place, start, source.tell(), "tag count", count)
         for _ in range(count):
-            tag, clean = self.parse_tag(source, walk, path, value)
+            tag, clean = self.parse_tag(source, trace, path, value)
             canonical = canonical and clean and tag > before
             before = tag
         if not canonical:
             end = source.tell()
             source.seek(start)
-            walk.encodings[f"{path}#tags"] = source.read(end - start)
+            trace.encodings[f"{path}#tags"] = source.read(end - start)
         return value
 
-    def parse_tag(self, source: Source, walk: Walk, path: str, value: dict[str, Any]) -> tuple[int, bool]:
+    def parse_tag(self, source: Source, trace: DecodeTrace, path: str, value: dict[str, Any]) -> tuple[int, bool]:
         """(tag, canonical); the field is put into `value`."""
         place, start = child(path, "_tags"), source.tell()
         tag, clean = read_varint(source, place)
         size, clean_size = read_varint(source, place)
         if source.left() < size:
             raise source.short(size, place)
-        walk.note(place, start, source.tell(), "tag and size", f"tag {tag}, {size} bytes")
+        trace.note(place, start, source.tell(), "tag and size", f"tag {tag}, {size} bytes")
         field = self.by_tag.get(tag)
         if field is None:
             at, data = source.tell(), source.read(size)
-            walk.note(child(path, f"tag {tag}"), at, source.tell(), "unknown tagged field", data)
+            trace.note(child(path, f"tag {tag}"), at, source.tell(), "unknown tagged field", data)
             value.setdefault(UNKNOWN_TAGS, []).append({"tag": tag, "data": data})
         else:
-            value[field.name] = self.parse_sized(field, size, source, walk, path)
+            value[field.name] = self.parse_sized(field, size, source, trace, path)
         return tag, clean and clean_size
 
-    def parse_sized(self, field: Field, size: int, source: Source, walk: Walk, path: str) -> Any:
+    def parse_sized(self, field: Field, size: int, source: Source, trace: DecodeTrace, path: str) -> Any:
         start, limit, place = source.tell(), source.limit, child(path, field.name)
         source.limit = start + size
-        value = field.subcon.parse_word(source, walk, place)
+        value = field.subcon.parse_word(source, trace, place)
         took = source.tell() - start
         if took != size:
             raise DecodeError(place, start, f"a tagged field at {start:#x} says {size} bytes and takes {took}")
         source.limit = limit
         return value
 
-    def build_word(self, value: Any, out: bytearray, walk: Walk, path: str) -> None:
+    def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
         if not isinstance(value, dict):
             raise EncodeError(path, f"needs an object with fields, not {value!r}")
         self.check_names(value, path)
         for field in self.fields:
-            field.subcon.build_word(value.get(field.name, field.default), out, walk, child(path, field.name))
+            field.subcon.build_word(value.get(field.name, field.default), out, trace, child(path, field.name))
         if self.flexible:
-            out += self.kept_tags(value, walk, path) or self.tag_bytes(value, walk, path)
+            out += self.kept_tags(value, trace, path) or self.tag_bytes(value, trace, path)
 
     def check_names(self, value: dict[str, Any], path: str) -> None:
         known = {field.name for field in (*self.fields, *self.tagged)}
@@ -102,13 +102,13 @@ class Struct(Word):
                 there = ", ".join(sorted(known)) or "none"
                 raise EncodeError(path, f"has no field {name!r} in this version (it has: {there})")
 
-    def kept_tags(self, value: dict[str, Any], walk: Walk, path: str) -> bytes | None:
+    def kept_tags(self, value: dict[str, Any], trace: DecodeTrace, path: str) -> bytes | None:
         """An odd section of tags, if it still says what the value has."""
-        raw = walk.encodings.get(f"{path}#tags")
+        raw = trace.encodings.get(f"{path}#tags")
         if raw is None:
             return None
         try:
-            said = self.parse_tags(Source(raw), Walk(), "")
+            said = self.parse_tags(Source(raw), DecodeTrace(), "")
             tagged = {field.name: value[field.name] for field in self.tagged if field.name in value}
             unknown = [{"tag": tag, "data": data} for tag, data in self.unknown_of(value, path)]
         except DecodeError:
@@ -121,12 +121,12 @@ class Struct(Word):
             return None  # not a value of this shape: whoever builds it says so
         return raw if same else None
 
-    def tag_bytes(self, value: dict[str, Any], walk: Walk, path: str) -> bytes:
+    def tag_bytes(self, value: dict[str, Any], trace: DecodeTrace, path: str) -> bytes:
         sent = self.unknown_of(value, path)
         for field in self.tagged:
             if field.name in value:
                 written = bytearray()
-                field.subcon.build_word(value[field.name], written, walk, child(path, field.name))
+                field.subcon.build_word(value[field.name], written, trace, child(path, field.name))
                 sent.append((field.tag or 0, bytes(written)))
         if len({tag for tag, _ in sent}) != len(sent):
             raise EncodeError(child(path, UNKNOWN_TAGS), "a tag is there twice")

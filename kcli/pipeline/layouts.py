@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kcli.grammar import messages
-from kcli.grammar.primitives import Counted, Fixed, Sized, Word
+from kcli.grammar.native import to_native
+from kcli.grammar.primitives import Array, LengthPrefixed, Primitive, Word
 from kcli.grammar.structs import Struct
-from kcli.grammar.translate import translate
 
 if TYPE_CHECKING:
     from kcli.capture.bodies import Bodies
@@ -79,7 +79,7 @@ def side(message: Struct, own: Mapping[str, int], columns: Mapping[str, int]) ->
 
 def nested(struct: Struct, names: tuple[str, ...]) -> Struct:
     found = [field.subcon for field in struct.fields if field.name in names]
-    if len(found) != 1 or not isinstance(found[0], Counted) or not isinstance(found[0].subcon, Struct):
+    if len(found) != 1 or not isinstance(found[0], Array) or not isinstance(found[0].subcon, Struct):
         raise UnreadableError
     return found[0].subcon
 
@@ -96,7 +96,7 @@ def tags(struct: Struct, columns: Mapping[str, int]) -> Entry:
         word = field.subcon
         if field.name == "currentLeader" and isinstance(word, Struct) and word.fields[0].name == "leaderId":
             return TAGS, field.tag or 0, columns.get(field.name, -1), None
-        if field.name == "nodeEndpoints" and isinstance(word, Counted) and is_endpoint(word.subcon):
+        if field.name == "nodeEndpoints" and isinstance(word, Array) and is_endpoint(word.subcon):
             return TAGS, field.tag or 0, -1, None
     return TAGS, -1, -1, None
 
@@ -107,12 +107,12 @@ def is_endpoint(word: Any) -> bool:
 
 def entry(name: str, word: Word, columns: Mapping[str, int], below: tuple[str, ...]) -> Entry:
     column = columns.get(name, -1)
-    if name in below and isinstance(word, Counted):
+    if name in below and isinstance(word, Array):
         return NESTED, word.width, -1, None
-    if isinstance(word, Fixed):
+    if isinstance(word, Primitive):
         named = below == PARTITIONS and NAMES.get(name) == UUID
         return UUID if named else FIXED, word.least, column, None
-    if isinstance(word, Sized):
+    if isinstance(word, LengthPrefixed):
         named = below == PARTITIONS and NAMES.get(name) == TEXT
         return TEXT if named else BYTES, word.width, column, None
-    return OTHER, 0, -1, translate(word)
+    return OTHER, 0, -1, to_native(word)

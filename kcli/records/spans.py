@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kcli.errors import DecodeError
 from kcli.grammar.batches import BATCH_HEADER, CONTROL_KEY, END_TRANSACTION_MARKER, MESSAGES, RECORD
-from kcli.grammar.source import Source, Span, Walk, child
+from kcli.grammar.source import DecodeTrace, Source, Span, child
 from kcli.grammar.structs import Struct
 from kcli.records.batches import CODEC_MASK, CONTROL
 from kcli.records.codecs import CODECS
@@ -25,7 +25,7 @@ def batch_spans(data: bytes) -> tuple[list[Span], DecodeError | None]:
         path = f"batches[{index}]"
         start = source.tell()
         try:
-            walk_entry(source, Walk(spans), path, data)
+            walk_entry(source, DecodeTrace(spans), path, data)
         except DecodeError as error:
             end = max((span.end for span in spans), default=start)
             if end < len(data):
@@ -35,7 +35,7 @@ def batch_spans(data: bytes) -> tuple[list[Span], DecodeError | None]:
     return spans, None
 
 
-def walk_entry(source: Source, walk: Walk, path: str, data: bytes) -> None:
+def walk_entry(source: Source, trace: DecodeTrace, path: str, data: bytes) -> None:
     start = source.tell()
     if source.left() < 18:
         raise DecodeError(path, start, f"{source.left()} bytes at {start:#x}, fewer than a batch has")
@@ -48,46 +48,46 @@ def walk_entry(source: Source, walk: Walk, path: str, data: bytes) -> None:
     source.limit = end
     magic = data[start + 16]
     if magic < 2:
-        MESSAGES[magic].parse_word(source, walk, path)
+        MESSAGES[magic].parse_word(source, trace, path)
     else:
-        walk_batch(source, walk, path, end)
+        walk_batch(source, trace, path, end)
     if source.tell() < end:
-        walk.note(child(path, "_rest"), source.tell(), end, "bytes", data[source.tell() : end])
+        trace.note(child(path, "_rest"), source.tell(), end, "bytes", data[source.tell() : end])
     source.limit = limit
     source.seek(end)
 
 
-def walk_batch(source: Source, walk: Walk, path: str, end: int) -> None:
-    header = BATCH_HEADER.parse_word(source, walk, path)
+def walk_batch(source: Source, trace: DecodeTrace, path: str, end: int) -> None:
+    header = BATCH_HEADER.parse_word(source, trace, path)
     codec = header["attributes"] & CODEC_MASK
     if codec:
         name = CODECS[codec] if codec < len(CODECS) else f"codec {codec}"
         start = source.tell()
-        walk.note(
+        trace.note(
             child(path, "records"), start, end, f"{name} of {header['recordCount']} records", source.read(end - start)
         )
         return
     for index in range(max(header["recordCount"], 0)):
         place = child(path, f"records[{index}]")
-        record = RECORD.parse_word(source, walk, place)
+        record = RECORD.parse_word(source, trace, place)
         if header["attributes"] & CONTROL:
-            note_control(record, walk, place)
+            note_control(record, trace, place)
 
 
-def note_control(record: dict[str, bytes | None], walk: Walk, path: str) -> None:
+def note_control(record: dict[str, bytes | None], trace: DecodeTrace, path: str) -> None:
     """What a control record's key says, and a marker's value, inside the bytes noted for them."""
-    if walk.spans is None:
+    if trace.spans is None:
         return
     key, value = record["key"], record["value"]
     for name, data, grammar in (("key", key, CONTROL_KEY), ("value", value, marker_of(key))):
-        span = next((span for span in reversed(walk.spans) if span.path == f"{path}.{name}"), None)
+        span = next((span for span in reversed(trace.spans) if span.path == f"{path}.{name}"), None)
         if data is None or grammar is None or span is None or len(data) < grammar.least:
             continue
         inner: list[Span] = []
-        grammar.parse_word(Source(data), Walk(inner), span.path)
+        grammar.parse_word(Source(data), DecodeTrace(inner), span.path)
         shift = span.end - len(data)
-        at = walk.spans.index(span) + 1
-        walk.spans[at:at] = [each._replace(start=each.start + shift, end=each.end + shift) for each in inner]
+        at = trace.spans.index(span) + 1
+        trace.spans[at:at] = [each._replace(start=each.start + shift, end=each.end + shift) for each in inner]
 
 
 def marker_of(key: bytes | None) -> Struct | None:

@@ -15,14 +15,14 @@ from kcli.grammar.batches import (
     ZigzagBytes,
 )
 from kcli.grammar.primitives import Word
-from kcli.grammar.source import Source, Walk
+from kcli.grammar.source import DecodeTrace, Source
 
 
 def both_ways(word: Word, data: bytes) -> object:
-    source, walk = Source(data), Walk()
-    value = word.parse_word(source, walk, "")
+    source, trace = Source(data), DecodeTrace()
+    value = word.parse_word(source, trace, "")
     out = bytearray()
-    word.build_word(value, out, walk, "")
+    word.build_word(value, out, trace, "")
     assert source.left() == 0 and bytes(out) == data
     return value
 
@@ -51,7 +51,7 @@ def test_zigzag_refuses() -> None:
             both_ways(Zigzag(bits), data)
     for value in (1 << 31, -(1 << 31) - 1, "1", True):
         with pytest.raises(EncodeError):
-            Zigzag(32).build_word(value, bytearray(), Walk(), "")
+            Zigzag(32).build_word(value, bytearray(), DecodeTrace(), "")
 
 
 def test_bytes_and_null() -> None:
@@ -64,7 +64,7 @@ def test_bytes_and_null() -> None:
     with pytest.raises(DecodeError):
         both_ways(ZigzagBytes(nullable=False), b"\1")
     with pytest.raises(EncodeError):
-        ZigzagBytes(nullable=False).build_word(None, bytearray(), Walk(), "")
+        ZigzagBytes(nullable=False).build_word(None, bytearray(), DecodeTrace(), "")
 
 
 def test_a_record() -> None:

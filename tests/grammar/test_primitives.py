@@ -8,7 +8,7 @@ import pytest
 
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.codec import Interpreted
-from kcli.grammar.primitives import Fixed, JsonForm, Sized
+from kcli.grammar.primitives import JsonForm, LengthPrefixed, Primitive
 from kcli.grammar.structs import Field, Struct
 from tests.grammar import cases
 
@@ -84,20 +84,20 @@ def test_wrong_values_are_named(word: object, value: object, said: str, verbs: s
     [("7ff8000000000000", "NaN"), ("7ff0000000000000", "Infinity"), ("fff0000000000000", "-Infinity")],
 )
 def test_floats_that_json_lacks_are_text(bits: str, text: str, verbs: str) -> None:
-    codec = chosen(Fixed("float64"), verbs)
+    codec = chosen(Primitive("float64"), verbs)
     data = bytes.fromhex(bits)
     assert codec.json(data)[0] == f'{{"x":"{text}"}}'.encode()
     assert codec.write({"x": text}) == data
 
 
 def test_another_nan_keeps_its_bits(verbs: str) -> None:
-    codec = chosen(Fixed("float64"), verbs)
+    codec = chosen(Primitive("float64"), verbs)
     data = bytes.fromhex("fff8000000000123")
     assert codec.write(json.loads(codec.json(data)[0])) == data
 
 
 def test_records_show_what_was_asked_for() -> None:
-    word = Struct([Field("x", Sized("records", True, False), None)], [], flexible=False)
+    word = Struct([Field("x", LengthPrefixed("records", True, False), None)], [], flexible=False)
     value = {"x": b"abc"}
     assert word.json_value(value, JsonForm()) == {"x": {"sizeInBytes": 3}}
     assert word.json_value(value, JsonForm("raw")) == {"x": {"sizeInBytes": 3, "base64": "YWJj"}}
@@ -106,9 +106,9 @@ def test_records_show_what_was_asked_for() -> None:
 
 
 def test_construct_parses_and_builds_a_word_too() -> None:
-    """The words are constructs: they work inside any other construct, given a walk."""
-    from kcli.grammar.source import Source, Walk
+    """The words are constructs: they work inside any other construct, given a trace."""
+    from kcli.grammar.source import DecodeTrace, Source
 
     struct = cases.POINT
-    assert struct.parse_stream(Source(b"\1\2"), walk=Walk()) == {"a": 1, "b": 2}
-    assert struct.build({"a": 1}, walk=Walk()) == b"\1\7"
+    assert struct.parse_stream(Source(b"\1\2"), trace=DecodeTrace()) == {"a": 1, "b": 2}
+    assert struct.build({"a": 1}, trace=DecodeTrace()) == b"\1\7"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kcli.errors import DecodeError
-from kcli.grammar.source import Source, Span, Walk, child, element
+from kcli.grammar.source import DecodeTrace, Source, Span, child, element
 
 
 def test_a_source_reads_no_further_than_its_limit() -> None:
@@ -24,8 +24,8 @@ def test_paths() -> None:
 
 
 def test_a_walk_notes_spans_only_when_asked() -> None:
-    silent, noting = Walk(), Walk(spans=[])
-    for walk in (silent, noting):
-        walk.note("a", 0, 1, "int8", 5)
+    silent, noting = DecodeTrace(), DecodeTrace(spans=[])
+    for trace in (silent, noting):
+        trace.note("a", 0, 1, "int8", 5)
     assert silent.spans is None
     assert noting.spans == [Span("a", 0, 1, "int8", 5)]

@@ -6,7 +6,7 @@ import pytest
 
 from kcli.capture.bodies import Bodies
 from kcli.grammar import messages
-from kcli.grammar.primitives import Counted, Fixed
+from kcli.grammar.primitives import Array, Primitive
 from kcli.grammar.structs import Field, Struct
 from kcli.pipeline.layouts import FIXED, NESTED, TAGS, UnreadableError, layout, side
 from kcli.schemas.catalog import catalog
@@ -32,11 +32,11 @@ def test_the_columns_of_one_version() -> None:
 
 
 def test_a_version_that_lacks_a_column_is_not_read() -> None:
-    partition = Struct([Field("partition", Fixed("int32"), 0)], [], False)
+    partition = Struct([Field("partition", Primitive("int32"), 0)], [], False)
     topic = Struct(
-        [Field("topic", Fixed("int32"), 0), Field("partitions", Counted(partition, False, False), [])], [], False
+        [Field("topic", Primitive("int32"), 0), Field("partitions", Array(partition, False, False), [])], [], False
     )
-    message = Struct([Field("topics", Counted(topic, False, False), [])], [], False)
+    message = Struct([Field("topics", Array(topic, False, False), [])], [], False)
     side(message, {}, {"partition": 0})
     with pytest.raises(UnreadableError):
         side(message, {}, {"partition": 0, "fetchOffset": 1})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kcli.errors import DecodeError
 from kcli.grammar.batches import BATCH_HEADER, MESSAGES
-from kcli.grammar.source import Source, Walk
+from kcli.grammar.source import DecodeTrace, Source
 from kcli.records.interpreted.crc import crc32, crc32c
 
 __all__ = ["DONE", "END", "LENGTH", "MAGIC", "PARTIAL", "SHORT", "SUSPECT", "Frame", "is_sound", "read_frame"]
@@ -82,7 +82,7 @@ def read_frame(data: memoryview, at: int, end: int) -> tuple[int, Frame | None]:
 
 
 def batch_frame(entry: memoryview, at: int) -> Frame:
-    head = BATCH_HEADER.parse_word(Source(entry[:HEADER_2]), Walk(), "")
+    head = BATCH_HEADER.parse_word(Source(entry[:HEADER_2]), DecodeTrace(), "")
     return Frame(
         at,
         len(entry),
@@ -121,7 +121,7 @@ def message_frame(entry: memoryview, at: int, magic: int) -> Frame:
                 broken = BROKEN_KEY
                 break
         try:
-            value[field.name] = field.subcon.parse_word(source, Walk(), field.name)
+            value[field.name] = field.subcon.parse_word(source, DecodeTrace(), field.name)
         except DecodeError:
             broken = BROKEN_VALUE
             break

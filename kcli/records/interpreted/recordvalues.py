@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcli.errors import DecodeError
 from kcli.grammar.batches import BATCH_HEADER, MESSAGES, RECORD
-from kcli.grammar.source import Source, Walk
+from kcli.grammar.source import DecodeTrace, Source
 from kcli.records.interpreted.crc import crc32, crc32c
 from kcli.records.interpreted.framing import DONE, PARTIAL, Frame, read_frame, wrap
 
@@ -42,7 +42,7 @@ def read_records(
         if not source.left():
             return rows, (COUNT_MORE, index, start, count, index)
         try:
-            value = RECORD.parse_word(source, Walk(), "")
+            value = RECORD.parse_word(source, DecodeTrace(), "")
         except DecodeError as error:
             return rows, problem_of(error, index)
         headers = tuple((h["key"].decode("utf-8", "surrogateescape"), h["value"]) for h in value["headers"])
@@ -134,7 +134,7 @@ def write_records(
             "value": value,
             "headers": [{"key": name, "value": content} for name, content in headers],
         }
-        RECORD.build_word(row, out, Walk(), "")
+        RECORD.build_word(row, out, DecodeTrace(), "")
     return bytes(out)
 
 
@@ -170,7 +170,7 @@ def write_header(
         "baseSequence": base_sequence,
         "recordCount": count,
     }
-    BATCH_HEADER.build_word(row, out, Walk(), "")
+    BATCH_HEADER.build_word(row, out, DecodeTrace(), "")
     out += data
     if crc is None:
         out[17:21] = crc32c(out[21:]).to_bytes(4, "big")
@@ -199,7 +199,7 @@ def write_message(
     if magic == 1:
         row["timestamp"] = timestamp
     out = bytearray()
-    MESSAGES[magic].build_word(row, out, Walk(), "")
+    MESSAGES[magic].build_word(row, out, DecodeTrace(), "")
     if crc is None:
         out[12:16] = crc32(out[16:]).to_bytes(4, "big")
     return bytes(out)

@@ -1,0 +1,52 @@
+"""From construct words to nodes of the core."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("kcli.core.codec", reason="the core is not built")
+
+from kcli.core import codec
+from kcli.errors import SchemaError
+from kcli.grammar.native import DEEPEST, to_native
+from kcli.grammar.primitives import Array, LengthPrefixed, Optional, Primitive, Word
+from kcli.grammar.structs import Field, Struct
+
+
+def test_each_word_has_its_node() -> None:
+    point = Struct(
+        [Field("a", Primitive("int8"), 0)],
+        [Field("b", LengthPrefixed("string", True, True), None, tag=4)],
+        flexible=True,
+    )
+    assert isinstance(to_native(Primitive("int8")), codec.Scalar)
+    array = to_native(Array(Optional(point), True, True))
+    assert isinstance(array, codec.Array)
+    assert isinstance(array.element, codec.Optional)
+    message = array.element.inner
+    assert isinstance(message, codec.Message)
+    assert [name for name, _, _ in message.fields] == ["a"]
+    assert [(name, tag) for name, tag, _ in message.tagged] == [("b", 4)]
+
+
+def test_the_least_sizes_are_the_grammars() -> None:
+    for word in (
+        Primitive("uuid"),
+        LengthPrefixed("bytes", False, False),
+        LengthPrefixed("string", True, True),
+        Array(Primitive("bool"), False, True),
+    ):
+        assert to_native(word).least == word.least
+
+
+def test_a_word_without_a_node_is_a_bug() -> None:
+    with pytest.raises(TypeError, match="no node for Word"):
+        to_native(Word())
+
+
+def test_structs_may_not_be_nested_without_end() -> None:
+    struct = Struct([], [], flexible=False)
+    for _ in range(DEEPEST):
+        struct = Struct([Field("x", struct, {})], [], flexible=False)
+    with pytest.raises(SchemaError, match="deeper than 16 levels"):
+        to_native(struct)
