@@ -82,6 +82,12 @@ def test_examples_print_what_the_documents_say(file: Path, tmp_path: Path) -> No
         assert examples.matches(example.expected, printed), f"{example}\n{printed}"
 
 
+@pytest.mark.parametrize("file", [file for file in examples.documents() if examples.programs(file)], ids=str)
+def test_python_in_the_documents_runs(file: Path, tmp_path: Path) -> None:
+    wrong = examples.run_programs(file, examples.workplace(tmp_path))
+    assert not wrong, "\n".join(wrong)
+
+
 def test_the_readme_has_examples() -> None:
     assert len(list(examples.read(ROOT / "README.md"))) > 5
 
@@ -110,3 +116,22 @@ def test_examples_are_read_from_their_fences(tmp_path: Path) -> None:
     file.write_text("text\n\n```console\n$ one |\n> two\nout\n$ three\n```\n\n```sh\n$ not run\n```\n")
     found = [(example.line, example.command, example.expected) for example in examples.read(file)]
     assert found == [(4, "one |\ntwo", "out"), (7, "three", "")]
+
+
+def test_programs_of_a_page_share_names_and_are_checked(tmp_path: Path) -> None:
+    file = tmp_path / "page.md"
+    file.write_text(
+        "```python\nx = 5\nprint('not looked at')\n```\n\n"
+        "```python\n>>> x + 1\n6\n>>> y = [x] * 30\n>>> y\n[5, 5, ...]\n```\n\n"
+        "```python\nassert len(y) == 30\n```\n"
+    )
+    assert [program.line for program in examples.programs(file)] == [2, 7, 15]
+    assert examples.run_programs(file, tmp_path) == []
+
+
+def test_programs_that_fail_are_named_with_their_line(tmp_path: Path) -> None:
+    file = tmp_path / "page.md"
+    file.write_text("```python\n>>> 1 + 1\n3\n```\n\n```python\n1 / 0\n```\n\n```py\nnot run\n```\n")
+    printed, raised = examples.run_programs(file, tmp_path)
+    assert "line 2" in printed and "Expected:\n    3\nGot:\n    2" in printed
+    assert raised.startswith("page.md:7\n") and "ZeroDivisionError" in raised and "line 7" in raised

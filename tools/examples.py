@@ -1,4 +1,4 @@
-"""The shell examples in README.md and docs/: run them, compare what they print, show them.
+"""The examples in README.md and docs/, shell and Python: run them, compare what they print, show them.
 
     python tools/examples.py check FILE...     run and compare; exit 1 when one printed something else
     python tools/examples.py show FILE...      run for a person to see (make demo); their files stay in build/demo
@@ -7,24 +7,48 @@
 An example stands in a fence marked `console`: lines that begin with "$ " (and "> " for what they go on with) are run by
 a shell, the rest is what must come out, stdout and stderr as they come. A line "..." there stands for any lines, and
 "…" within a line for any text. All examples of a file run in one folder, in order, with samples/ in it.
+
+Fences marked `python` run too, in order, in such a folder and in one namespace for the whole file. A fence with ">>> "
+prompts is a doctest: what it prints is compared ("..." stands for any text, all white space is the same). A fence
+without prompts is a program: it has to run without an exception; what it prints is not looked at.
 """
 
 from __future__ import annotations
 
+import contextlib
+import doctest
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-__all__ = ["Example", "check", "documents", "matches", "on_spark", "read", "run", "show", "update", "workplace"]
+__all__ = [
+    "Example",
+    "Program",
+    "check",
+    "documents",
+    "matches",
+    "on_spark",
+    "programs",
+    "read",
+    "run",
+    "run_programs",
+    "show",
+    "update",
+    "workplace",
+]
 
 ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 DEMO = ROOT / "build" / "demo"
 SECONDS = 120
 SCRIPTS = Path(sys.executable).parent
@@ -39,6 +63,15 @@ class Example:
 
     def __str__(self) -> str:
         return f"{self.file.name}:{self.line}: $ {self.command}"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A fence of Python; `line`: of its first statement, from 1."""
+
+    file: Path
+    line: int
+    source: str
 
 
 def documents() -> list[Path]:
@@ -65,6 +98,38 @@ def read(file: Path) -> Iterator[Example]:
                 expected.append(content)
         if command:
             yield Example(file, start, "\n".join(command), "\n".join(expected))
+
+
+def programs(file: Path) -> list[Program]:
+    """The Python fences of a file, in order."""
+    text = file.read_text()
+    return [Program(file, text.count("\n", 0, fence.start(1)) + 1, fence[1]) for fence in PYTHON.finditer(text)]
+
+
+def run_programs(file: Path, folder: Path) -> list[str]:
+    """Run the Python fences of a file in `folder`; what went wrong, a text for each fence that failed."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    with contextlib.chdir(folder):
+        return [wrong for program in programs(file) if (wrong := run_program(program, namespace))]
+
+
+def run_program(program: Program, namespace: dict[str, Any]) -> str:
+    """What went wrong, "" when nothing did. `namespace` has what the program left there."""
+    name = f"{program.file.name}:{program.line}"
+    if re.search(r"^>>> ", program.source, re.MULTILINE):
+        wrong: list[str] = []
+        test = doctest.DocTestParser().get_doctest(program.source, namespace, name, str(program.file), program.line - 1)
+        doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(
+            test, out=wrong.append, clear_globs=False
+        )
+        namespace.update(test.globs)
+        return "".join(wrong)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile("\n" * (program.line - 1) + program.source, str(program.file), "exec"), namespace)
+    except Exception:
+        return f"{name}\n{traceback.format_exc()}"
+    return ""
 
 
 def workplace(folder: Path) -> Path:
@@ -123,6 +188,9 @@ def check(files: list[Path]) -> int:
                 if not matches(example.expected, printed):
                     wrong += 1
                     print(f"{example}\n--- expected\n{example.expected}\n--- printed\n{printed}\n")
+            for text in run_programs(file, workplace(Path(folder))):
+                wrong += 1
+                print(text)
     return 1 if wrong else 0
 
 
