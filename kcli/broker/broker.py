@@ -31,6 +31,12 @@ __all__ = ["Broker"]
 
 WILDCARDS = ("0.0.0.0", "::", "")
 SWEEP_SECONDS = 30.0
+# Internal topics: the config that says how many partitions they have, and configs of their own.
+INTERNAL_TOPICS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "__consumer_offsets": ("offsets.topic.num.partitions", {"cleanup.policy": "compact"}),
+    "__transaction_state": ("transaction.state.log.num.partitions", {"cleanup.policy": "compact"}),
+    "__share_group_state": ("share.coordinator.state.topic.num.partitions", {"retention.ms": "-1"}),
+}
 
 
 class Broker:
@@ -187,6 +193,14 @@ class Broker:
         made = self.topics.add(name, topic_id or new_topic_id(), configs or {}, replicas)
         self.metadata.topic_created(made)
         return made
+
+    def create_asked_topic(self, name: str) -> Topic:
+        """A topic that is made because somebody needs it: internal ones as their coordinators want them (Kafka's
+        AutoTopicCreationManager), others by the broker's defaults."""
+        if name not in INTERNAL_TOPICS:
+            return self.create_topic(name)
+        count, configs = INTERNAL_TOPICS[name]
+        return self.create_topic(name, self.configs.int(count), configs=configs)
 
     def assign(self, partitions: int, replication: int | None = None) -> list[tuple[int, ...]]:
         """Replicas for so many partitions, leaders going round."""

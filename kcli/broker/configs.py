@@ -149,7 +149,9 @@ BROKER: Mapping[str, Config] = table(
     Config("offset.metadata.max.bytes", "4096", INT),
     Config("offsets.topic.num.partitions", "50", COUNT),
     Config("remote.read.latency.ms", "0", LONG),
+    Config("share.coordinator.state.topic.num.partitions", "50", COUNT),
     Config("socket.request.max.bytes", "104857600", COUNT),
+    Config("transaction.state.log.num.partitions", "50", COUNT),
 )
 
 

@@ -32,6 +32,8 @@ LATEST, EARLIEST = -1, -2
 LONGEST = (1 << 31) - 1
 NEWEST = 1 << 15
 NEWEST_MAGIC = 2
+# The furthest that a log can end.
+LAST_END = (1 << 63) - 1
 
 
 class Spooled(NamedTuple):
@@ -193,6 +195,8 @@ class History:
         """Spool batches; certain: the newest magic of which it is certain that they were stored in it."""
         for each, data in batches:
             first, last = offsets_of(each, data)
+            if not 0 <= first <= last < LAST_END:
+                continue
             known = partition.batches.get((each.head.magic, last))
             spooled = Spooled(first, last, each.head.magic, self._spooled, len(data), each.head.magic <= certain)
             if known is None or (spooled.certain and not known.certain):
@@ -212,9 +216,9 @@ class History:
 
     def take_metadata(self, _request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
         for row in response["topics"]:
-            if row["errorCode"] or not row.get("name"):
-                continue
             topic_id = row.get("topicId", NO_ID)
+            if row["errorCode"] or not row.get("name") or not RAFT_TOPICS.isdisjoint((row["name"], topic_id)):
+                continue
             if topic_id != NO_ID:
                 self.names[topic_id] = row["name"]
             seen = self.topics.setdefault(row["name"], SeenTopic(row["name"]))
@@ -225,7 +229,7 @@ class History:
 
     def take_created(self, _request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
         for row in response["topics"]:
-            if not row["errorCode"] and row.get("topicId", NO_ID) != NO_ID:
+            if not row["errorCode"] and row.get("topicId", NO_ID) not in (NO_ID, *RAFT_TOPICS):
                 self.names[row["topicId"]] = row["name"]
 
     def take_fetch(self, request: Mapping[str, Any], response: Mapping[str, Any], version: int = NEWEST) -> None:
@@ -295,7 +299,7 @@ class History:
         except RefusedError:
             return
         offset = answer["baseOffset"]
-        for each in batches:
+        for each in batches if offset + sum(each.offsets for each in batches) <= LAST_END else ():
             ready = each if time < 0 else stamped(each, time)
             parts, _ = numbered(ready, offset, max(partition.epoch, 0), 0)
             self.keep(partition, [(ready, b"".join(parts))])

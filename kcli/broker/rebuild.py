@@ -1,8 +1,9 @@
 """A broker rebuilt from a capture: the topics, ids, leaders and records that were seen in it, at their offsets.
 
 Offsets that the capture tells of but whose records it does not show are there all the same, as batches without records
-(compaction leaves such ones, too). Staged, the broker goes through the capture once more with those who fetch from it
-(`staging`); else it stands as the captured ones stood in the end.
+(compaction leaves such ones, too). A topic whose name Kafka would refuse is kept under a lawful one. Staged, the
+broker goes through the capture once more with those who fetch from it (`staging`); else it stands as the captured ones
+stood in the end.
 """
 
 from __future__ import annotations
@@ -19,10 +20,16 @@ from kcli.broker.topics import Partition, new_topic_id
 from kcli.capture import exchanges
 from kcli.errors import InputError
 from kcli.records import kernels
+from kcli.sessions.report import shown
+from kcli.topic_names import lawful_name, name_fault, renaming
 
 __all__ = ["RebuiltBroker", "rebuild"]
 
 WIDEST = 1 << 30
+# From here on a gap is left between two segments, but for its end.
+HUGE = 4 * WIDEST
+# Partitions that a capture does not show, below those that it does, in all topics together.
+MOST_UNSEEN = 20_000
 SLOTS = "max.incremental.fetch.session.cache.slots"
 
 
@@ -55,12 +62,21 @@ class RebuiltBroker(Broker):
         self.history = history
         self.stage = Stage(self)
         self.staged = staged
+        self._unseen = MOST_UNSEEN
 
     async def start(self) -> None:
         await super().start()
-        for seen in self.history.topics.values():
-            self._fill_topic(seen)
-        self.history.close()
+        renamed = [seen.name for seen in self.history.topics.values() if name_fault(seen.name)]
+        if renamed:
+            self.note(renaming(renamed))
+        try:
+            for seen in self.history.topics.values():
+                self._fill_topic(seen)
+        except BaseException:
+            await self.stop()
+            raise
+        finally:
+            self.history.close()
 
     def now(self) -> int:
         return self.stage.ns // 1_000_000 if self.staged and self.stage.ns else super().now()
@@ -69,16 +85,27 @@ class RebuiltBroker(Broker):
         return self.stage.cue() if self.staged else None
 
     def _fill_topic(self, seen: SeenTopic) -> None:
-        if not seen.partitions or seen.name in self.topics.by_name:
+        name = lawful_name(seen.name)
+        count = self._count(seen)
+        if not count or name in self.topics.by_name:
             return
-        count = max(seen.partitions) + 1
         known = [seen.partitions.get(index, SeenPartition()) for index in range(count)]
         leaders = [each.leader if each.leader in self.node_ids else self.node_ids[0] for each in known]
         topic_id = seen.topic_id or new_topic_id()
-        topic = self.create_topic(seen.name, assignment=[(each,) for each in leaders], topic_id=topic_id)
+        topic = self.create_topic(name, assignment=[(each,) for each in leaders], topic_id=topic_id)
         for partition, each in zip(topic.partitions, known, strict=True):
             partition.epoch = max(each.epoch, 0)
             self._fill(partition, each)
+
+    def _count(self, seen: SeenTopic) -> int:
+        """How many partitions a topic has: up to the highest index seen, as far as that is likely."""
+        likely = [index for index in seen.partitions if 0 <= index < len(seen.partitions) + self._unseen]
+        count = max(likely, default=-1) + 1
+        self._unseen -= count - len(likely)
+        if len(likely) < len(seen.partitions):
+            left_out = sorted(seen.partitions.keys() - likely)
+            self.note(f"topic {lawful_name(seen.name)}: partitions {shown(list(map(str, left_out)))} are left out")
+        return count
 
     def _fill(self, partition: Partition, seen: SeenPartition) -> None:
         """Write the batches in order, and what is missing between and behind them as gaps."""
@@ -100,6 +127,8 @@ class RebuiltBroker(Broker):
 
 def fill_gap(log: Log, end: int, epoch: int) -> None:
     """Batches without records from the log's end up to this offset."""
+    if end - log.end_offset > HUGE:
+        log.skip_to(end - WIDEST)
     while log.end_offset < end:
         last = min(end, log.end_offset + WIDEST) - 1
         base = log.end_offset

@@ -25,6 +25,7 @@ from kcli.sessions.cache import FetchSessionCache
 from kcli.sessions.rules import FULL_EPOCH
 from kcli.sessions.trace import Key, Told
 from kcli.sessions.values import Position
+from kcli.topic_names import lawful_name
 
 if TYPE_CHECKING:
     from kcli.broker.rebuild import RebuiltBroker
@@ -203,7 +204,7 @@ class Stage:
         return self.history.find(key).replicas or tuple(self.broker.node_ids)
 
     def _partition(self, key: Key) -> Partition | None:
-        topic = self.broker.topics.get(key[0])
+        topic = self.broker.topics.get(key[0]) or self.broker.topics.get(lawful_name(key[0]))
         return topic.partition(key[1]) if topic is not None else None
 
     def _tick(self, ns: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,12 +16,10 @@ from kcli.broker.storage.files import FilePool
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.recovery import open_log
 from kcli.broker.tiering import remote_folder
+from kcli.topic_names import INTERNAL, folder_prefix
 
-__all__ = ["INTERNAL", "Partition", "Shown", "Topic", "Topics", "name_fault", "new_topic_id"]
+__all__ = ["Partition", "Shown", "Topic", "Topics", "new_topic_id"]
 
-INTERNAL = frozenset(["__consumer_offsets", "__transaction_state", "__share_group_state"])
-LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
-LONGEST_NAME = 249
 START_CHECKPOINT = "log-start-offset-checkpoint"
 
 FENCED, UNKNOWN_EPOCH = error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_LEADER_EPOCH")
@@ -36,19 +33,6 @@ def new_topic_id() -> str:
     while (text := base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")).startswith("-"):
         continue
     return text
-
-
-def name_fault(name: str) -> str | None:
-    """What is wrong with a topic's name, None when nothing is (Kafka's Topic.validate)."""
-    if not name:
-        return "the empty string is not allowed"
-    if name in (".", ".."):
-        return f"{name!r} is not allowed"
-    if len(name) > LONGEST_NAME:
-        return f"the name has {len(name)} characters, {LONGEST_NAME} is the most"
-    if not LEGAL.fullmatch(name):
-        return f"{name!r} contains other characters than letters, digits, '.', '_' and '-'"
-    return None
 
 
 class Shown(NamedTuple):
@@ -81,7 +65,7 @@ class Partition:
 
     @property
     def folder_name(self) -> str:
-        return f"{self.topic.name}-{self.index}"
+        return f"{self.topic.folder_prefix}{self.index}"
 
     @property
     def log(self) -> Log | None:
@@ -136,7 +120,10 @@ class Partition:
 
 
 class Topic:
+    """internal: only the broker itself writes to it. InputError: Kafka takes no topic of this name."""
+
     def __init__(self, owner: Topics, name: str, topic_id: str, configs: TopicConfigs) -> None:
+        self.folder_prefix = folder_prefix(name)
         self.owner, self.name, self.id, self.configs = owner, name, topic_id, configs
         self.partitions: list[Partition] = []
         self.internal = name in INTERNAL
@@ -174,7 +161,7 @@ class Topics:
         return topic.partition(key[1]) if topic is not None else None
 
     def add(self, name: str, topic_id: str, own: Mapping[str, str], replicas: Iterable[tuple[int, ...]]) -> Topic:
-        """A topic with a partition for each tuple of replicas; the first of them leads."""
+        """A topic with a partition for each tuple of replicas; the first of them leads. InputError: a bad name."""
         topic = Topic(self, name, topic_id, self.configs.of_topic(own))
         self.by_name[name] = self.by_id[topic_id] = topic
         self.add_partitions(topic, replicas)

@@ -17,6 +17,7 @@ from kcli.broker.apis import offered
 from kcli.broker.faults import read_rules
 from kcli.cli.inputs import schema_option
 from kcli.errors import UsageError
+from kcli.topic_names import CLUSTER_METADATA, name_fault
 
 __all__ = ["serve"]
 
@@ -104,10 +105,9 @@ def known_release(text: str | None) -> str | None:
 
 
 def wanted_topic(text: str) -> tuple[str, int | None]:
-    from kcli.broker.topics import name_fault
-
     name, _, count = text.partition(":")
-    if fault := name_fault(name):
+    fault = name_fault(name) or ("the metadata log goes by this name" if name == CLUSTER_METADATA else None)
+    if fault:
         raise UsageError(f"--topic {text}: {fault}")
     if count and not (count.isdigit() and int(count)):
         raise UsageError(f"--topic {text}: NAME or NAME:PARTITIONS expected")

@@ -108,9 +108,11 @@ def parts(answer: dict[str, Any]) -> dict[tuple[str, int], dict[str, Any]]:
 
 
 @asynccontextmanager
-async def connected(broker: Broker, node: int = 0, dialect: str | None = None) -> AsyncIterator[Talk]:
+async def connected(
+    broker: Broker, node: int = 0, dialect: str | None = None, client_id: str = "talk"
+) -> AsyncIterator[Talk]:
     address = broker.bootstrap.split(",")[node]
-    config = ClientConfig({"bootstrap.servers": address, "client.id": "talk"})
+    config = ClientConfig({"bootstrap.servers": address, "client.id": client_id})
     connection = await Connection.open(parse_bootstrap([address])[0], config)
     try:
         yield Talk(broker, connection, dialect)

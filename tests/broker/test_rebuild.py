@@ -11,6 +11,7 @@ from kcli.broker.rebuild import RebuiltBroker, rebuild
 from kcli.broker.session_slots import Place, SessionSlots
 from kcli.errors import InputError
 from kcli.records import scan
+from kcli.topic_names import lawful_name
 from tests.broker.talk import batch, fetch_body, parts, produced, run, talking
 
 TOPIC_ID = "Zm9vYmFyYmF6cXV4MTIzNA"
@@ -189,3 +190,86 @@ def test_a_real_capture() -> None:
                 assert broker.bootstrap
 
         run(work())
+
+
+def topic_row(name: str, *partitions: int) -> dict[str, object]:
+    listed = [{"partitionIndex": index, "leaderId": 7, "leaderEpoch": 0} for index in partitions]
+    return {"errorCode": 0, "name": name, "partitions": listed}
+
+
+UNLAWFUL = [
+    "../../above",
+    "a/../../b",
+    "/elsewhere",
+    "nul\0",
+    ".",
+    "..",
+    "x" * 300,
+    "back\\slash",
+]
+
+
+def test_no_name_in_a_capture_leaves_the_folder(tmp_path: Path) -> None:
+    """What it says of such a topic is kept under another name, and told in one line; the others are as they were."""
+    made = history()
+    seen = [*UNLAWFUL, "__cluster_metadata"]
+    listed = [topic_row(name, 0) for name in seen]
+    made.take_metadata({}, {"topics": listed})
+    for name in seen:
+        row = {"partitionIndex": 0, "errorCode": 0, "highWatermark": 1, "records": batch("of an attacker")}
+        made.take_fetch({"sessionEpoch": 0}, {"responses": [{"topic": name, "partitions": [row]}]}, 4)
+    made.settle()
+    data, notes = tmp_path / "a" / "data", list[str]()
+
+    async def work() -> None:
+        async with RebuiltBroker(made, data=data, note=notes.append) as broker:
+            assert sorted(broker.topics.by_name) == sorted(["t", *map(lawful_name, UNLAWFUL)])
+            assert {len(each.partitions) for each in broker.topics if each.name != "t"} == {1}
+            kept = broker.topics.find((lawful_name("nul\0"), 0))
+            assert kept is not None
+            assert kept.end_offset == 1
+
+    run(work())
+    assert len(notes) == 1
+    assert "'../../above' as _.._above-" in notes[0]
+    assert "5 more" in notes[0]
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["data"]
+
+
+@pytest.mark.parametrize("end", [1 << 31, 1 << 40, (1 << 63) - 1])
+def test_a_log_that_claims_to_be_endless(end: int) -> None:
+    """Its end costs as little as any other, and records before it can be read."""
+    made = history()
+    made.take_fetch({"sessionEpoch": 1}, fetched(b"", end, start=2))
+    made.settle()
+
+    async def work() -> None:
+        async with talking(RebuiltBroker(made)) as talk:
+            log = talk.broker.topics.by_name["t"].partitions[0].log
+            assert log is not None
+            assert (log.start_offset, log.end_offset) == (2, end)
+            assert len(log.segments) < 10
+            row = parts(await talk.fetch(11, ("t", 0, 4)))["t", 0]
+            assert row["highWatermark"] == end
+            first = next(iter(scan(row["records"])))
+            assert [record.value for record in first.records()] == [b"a", b"b"]
+
+    run(work())
+
+
+def test_batches_and_partitions_that_can_not_be() -> None:
+    made = history()
+    for base in (-5, (1 << 63) - 2):
+        made.take_fetch({"sessionEpoch": 1}, fetched(batch("a", "b", base_offset=base), 9))
+    made.take_metadata({}, {"topics": [topic_row("wide", 0, 3, (1 << 31) - 1, -1)]})
+    made.settle()
+    notes: list[str] = []
+
+    async def work() -> None:
+        async with RebuiltBroker(made, note=notes.append) as broker:
+            assert broker.topics.by_name["t"].partitions[0].end_offset == 9
+            assert len(broker.topics.by_name["wide"].partitions) == 4
+
+    run(work())
+    assert notes == ["topic wide: partitions -1, 2147483647 are left out"]

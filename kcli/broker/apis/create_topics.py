@@ -1,7 +1,8 @@
 """CreateTopics v0-v7 (KIP-4, KIP-464 defaults by -1, KIP-525 configs in the answer from v5 on, ids from v7 on).
 
-Refused: names that Kafka refuses, and those that differ from another topic's only in '.' and '_'; more copies than
-nodes; unknown configs; topics named twice in one request. validate_only checks and does nothing.
+Refused: names that Kafka refuses, and those that differ from another topic's only in '.' and '_'; the metadata log's
+name (TOPIC_AUTHORIZATION_FAILED, as in Kafka's ControllerApis); more copies than nodes; unknown configs; topics named
+twice in one request. validate_only checks and does nothing.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
 from kcli.broker.configs import TOPIC, Configs, parse
 from kcli.broker.storage.incoming import RefusedError
-from kcli.broker.topics import Topic, name_fault
+from kcli.broker.topics import Topic
 from kcli.errors import UsageError
+from kcli.topic_names import CLUSTER_METADATA, name_fault
 
 MOST_PARTITIONS = 1_000_000
 OWN, DEFAULT = 1, 5
@@ -62,6 +64,8 @@ def check_name(call: Call, name: str) -> None:
     fault = name_fault(name)
     if fault:
         raise RefusedError("INVALID_TOPIC_EXCEPTION", fault)
+    if name == CLUSTER_METADATA:
+        raise RefusedError("TOPIC_AUTHORIZATION_FAILED", f"nobody may create the internal topic {name}")
     topics = call.broker.topics
     if name in topics.by_name:
         raise RefusedError("TOPIC_ALREADY_EXISTS", f"Topic '{name}' already exists.")

@@ -1,6 +1,7 @@
 """DeleteRecords v0-v2 (KIP-107): records before an offset may not be read any more; -1 means all there are.
 
 Of the metadata log only what a snapshot holds may go (KIP-630); more, or any of a compacted topic: POLICY_VIOLATION.
+Records of internal topics stay: INVALID_TOPIC_EXCEPTION (Kafka's ReplicaManager).
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ def delete(call: Call, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
         return row | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
     if code := call.fault(name, index):
         return row | {"errorCode": code}
+    if partition.topic.internal:
+        return row | {"errorCode": error_code("INVALID_TOPIC_EXCEPTION")}
     if partition.leader != call.node.id:
         return row | {"errorCode": error_code("NOT_LEADER_OR_FOLLOWER")}
     offset = partition.end_offset if offset == EVERYTHING else offset

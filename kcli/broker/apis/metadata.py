@@ -2,7 +2,7 @@
 
 * All topics: an empty list in v0, null from v1 on. By topic id from v10 on (a name counts where both are given).
 * A topic that is not there is made where the client allows it (always before v4) and auto.create.topics.enable does,
-  and told at once; otherwise UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID.
+  and listed at once; otherwise UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID. The metadata log is never made.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any
 
 from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
-from kcli.broker.topics import Partition, Topic, name_fault
+from kcli.broker.topics import Partition, Topic
+from kcli.topic_names import CLUSTER_METADATA, name_fault
 
 NO_ID = "A" * 22
 
@@ -41,9 +42,9 @@ def find(call: Call, wanted: dict[str, Any]) -> Topic | dict[str, Any]:
     if name_fault(name):
         return {"errorCode": error_code("INVALID_TOPIC_EXCEPTION"), "name": name}
     allowed = call.body.get("allowAutoTopicCreation", True)
-    if not allowed or not call.broker.configs.bool("auto.create.topics.enable"):
+    if name == CLUSTER_METADATA or not allowed or not call.broker.configs.bool("auto.create.topics.enable"):
         return {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION"), "name": name}
-    return call.broker.create_topic(name)
+    return call.broker.create_asked_topic(name)
 
 
 def row(call: Call, topic: Topic) -> dict[str, Any]:

@@ -5,6 +5,7 @@
 * v3 and later carry magic 2 and one batch a partition, zstd only from v7 on; v0 to v2 carry magic 0 and 1.
 * acks 0 has no answer: when something fails the connection is closed, so that the client notices. 1 and -1 mean the
   same here, since the leader's log is the only one.
+* INVALID_TOPIC_EXCEPTION for internal topics, except from a client that calls itself __admin_client (ReplicaManager).
 * NOT_LEADER_OR_FOLLOWER names the leader, and where it is, from v10 on.
 """
 
@@ -24,6 +25,8 @@ from kcli.schemas.errors import error_name
 ZSTD = 4
 NO_PRODUCER = -1
 MAGIC_2_SINCE, ZSTD_SINCE, TOPIC_IDS_SINCE = 3, 7, 13
+# Whoever goes by this client id may write to internal topics (Kafka's AdminUtils).
+ADMIN = "__admin_client"
 
 
 def handle(call: Call) -> Answer:
@@ -77,6 +80,8 @@ def partition_row(call: Call, topic: Topic, part: dict[str, Any], hints: Hints, 
         return {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
     if code := call.fault(topic.name, partition.index):
         return {"errorCode": code, **hints.about(partition, code)}
+    if topic.internal and call.client_id != ADMIN:
+        raise RefusedError("INVALID_TOPIC_EXCEPTION", f"Cannot append to internal topic {topic.name}")
     if partition.leader != call.node.id:
         code = error_code("NOT_LEADER_OR_FOLLOWER")
         return {"errorCode": code, **hints.about(partition, code)}

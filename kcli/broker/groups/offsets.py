@@ -43,8 +43,7 @@ class OffsetStore:
     def partition(self, group: str) -> Partition:
         topic = self.broker.topics.by_name.get(TOPIC)
         if topic is None:
-            count = self.broker.configs.int("offsets.topic.num.partitions")
-            topic = self.broker.create_topic(TOPIC, count, configs={"cleanup.policy": "compact"})
+            topic = self.broker.create_asked_topic(TOPIC)
         return topic.partitions[partition_for(group, len(topic.partitions))]
 
     def write(self, group: str, offsets: Mapping[Place, Committed | None]) -> None:

@@ -115,6 +115,10 @@ class Log:
         self.start_offset = offset
         self.add_segment(offset)
 
+    def skip_to(self, offset: int) -> None:
+        """The next record has this offset: a new segment begins there, and the offsets before it stay a gap."""
+        self.roll(offset)
+
     def write(self, parts: Sequence[bytes | memoryview], places: Sequence[Place]) -> None:
         # The kernel takes only so many buffers in one call.
         parts = [b"".join(parts)] if len(parts) > 512 else parts
@@ -127,13 +131,17 @@ class Log:
         if full or next_offset - 1 - active.base_offset > FARTHEST:
             self.roll()
 
-    def roll(self) -> None:
-        """Close the active segment for good: indexes and producers written, data on the disk."""
+    def roll(self, base: int | None = None) -> None:
+        """Close the active segment for good: indexes and producers written, data on the disk.
+
+        base: the next one's first offset, by default the log's end
+        """
+        base = self.end_offset if base is None else base
         self.active.seal()
         self.active.file().sync()
         self.epochs.save()
-        self.write_snapshot(self.end_offset)
-        self.add_segment(self.end_offset)
+        self.write_snapshot(base)
+        self.add_segment(base)
 
     def add_segment(self, base: int, folder: Path | None = None) -> Segment:
         made = Segment(folder or self.folder, base, self.pool, self.settings.index_interval_bytes)

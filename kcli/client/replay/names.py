@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kcli.errors import UsageError
 from kcli.sessions.trace import NO_UUID
+from kcli.topic_names import lawful_name, name_fault
 
 __all__ = ["TopicNames", "parse_topic_map"]
 
-LEGAL_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 METADATA, FETCH = 3, 1
 # Api key -> the list of topics in its response that holds names beside ids.
 TOPIC_LISTS = {METADATA: "topics", 19: "topics", 20: "responses", 75: "topics"}
@@ -39,9 +38,12 @@ class TopicNames:
             self.names[topic_id] = name
 
     def live_name(self, captured: str, mapping: Mapping[str, str]) -> str:
-        """The live topic for a captured id or name: as mapped, else its name; an id that nothing names is its own."""
+        """The live topic for a captured id or name: as mapped, else its name; an id that nothing names is its own.
+
+        A name that Kafka refuses gives way to a lawful one.
+        """
         name = self.names.get(captured, captured)
-        return mapping.get(captured) or mapping.get(name) or name
+        return mapping.get(captured) or mapping.get(name) or lawful_name(name)
 
 
 def parse_topic_map(texts: Iterable[str]) -> dict[str, str]:
@@ -50,7 +52,7 @@ def parse_topic_map(texts: Iterable[str]) -> dict[str, str]:
     for text in texts:
         for pair in text.split(","):
             captured, equals, live = pair.strip().partition("=")
-            if not equals or not captured or not LEGAL_NAME.fullmatch(live):
+            if not equals or not captured or name_fault(live):
                 raise UsageError(f"--topic-map {pair.strip()!r}: CAPTURED=LIVE expected, LIVE a topic's name")
             mapping[captured] = live
     return mapping

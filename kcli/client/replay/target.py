@@ -14,6 +14,7 @@ from kcli.client.replay.positions import Bounds
 from kcli.errors import BrokerError, NetworkError
 from kcli.schemas.errors import error_name, is_retriable
 from kcli.sessions.trace import TOPIC_IDS_SINCE, Key
+from kcli.topic_names import name_fault, renaming
 
 __all__ = ["Target", "find_target"]
 
@@ -64,6 +65,9 @@ async def find_target(
     """
     wanted = plan.partitions()
     live = {captured: names.live_name(captured, mapping) for captured in wanted}
+    refused = [name for each in wanted if (name := names.names.get(each, each)) and name_fault(name)]
+    if refused:
+        tell(renaming(refused))
     sizes: dict[str, int] = {}
     for captured, name in live.items():
         sizes[name] = max(sizes.get(name, 0), wanted[captured])

@@ -29,6 +29,7 @@ from tests.broker.talk import (
     OFFSET_FOR_LEADER_EPOCH,
     Talk,
     batch,
+    connected,
     parts,
     run,
     talking,
@@ -57,6 +58,9 @@ def test_topics_are_made(version: int) -> None:
 REFUSED = [
     (wanted(""), "INVALID_TOPIC_EXCEPTION"),
     (wanted(".."), "INVALID_TOPIC_EXCEPTION"),
+    (wanted("../x"), "INVALID_TOPIC_EXCEPTION"),
+    (wanted("nul\0"), "INVALID_TOPIC_EXCEPTION"),
+    (wanted("__cluster_metadata"), "TOPIC_AUTHORIZATION_FAILED"),
     (wanted("a b"), "INVALID_TOPIC_EXCEPTION"),
     (wanted("x" * 250), "INVALID_TOPIC_EXCEPTION"),
     (wanted("there"), "TOPIC_ALREADY_EXISTS"),
@@ -446,5 +450,42 @@ def test_another_nodes_partition_is_refused_with_a_hint() -> None:
                 assert ends == (ports if version >= 16 else {})
             async with talk.another(2) as third:
                 assert (await third.produce("t", batch("a")))["errorCode"] == 0
+
+    run(work())
+
+
+def test_nobody_but_the_broker_writes_to_internal_topics(tmp_path: Path) -> None:
+    """The metadata log is no topic of the clients'; an admin may write to the others (Kafka's ReplicaManager)."""
+
+    async def names(talk: Talk, version: int, *wanted: str) -> dict[str, str]:
+        answer = await talk(METADATA, version, {"topics": [{"name": name} for name in wanted]})
+        return {each["name"]: error_name(each["errorCode"]) for each in answer["topics"]}
+
+    async def write(talk: Talk, topic: str) -> str:
+        return error_name((await talk.produce(topic, batch("x")))["errorCode"])
+
+    async def work() -> None:
+        async with talking(data=tmp_path) as talk:
+            unlawful = ["../x", "/x", "a b", "nul\0", "..", "x" * 250]
+            assert set((await names(talk, 1, *unlawful)).values()) == {"INVALID_TOPIC_EXCEPTION"}
+            assert await names(talk, 1, "__cluster_metadata") == {"__cluster_metadata": "UNKNOWN_TOPIC_OR_PARTITION"}
+            assert await write(talk, "__cluster_metadata") == "UNKNOWN_TOPIC_OR_PARTITION"
+            for name in ("__consumer_offsets", "__transaction_state", "__share_group_state"):
+                assert await names(talk, 1, name) == {name: "NONE"}
+                topic = talk.broker.topics.by_name[name]
+                assert topic.internal
+                assert len(topic.partitions) == 50
+                assert await write(talk, name) == "INVALID_TOPIC_EXCEPTION"
+                asked = {"name": name, "partitions": [{"partitionIndex": 0, "offset": 0}]}
+                answer = await talk(DELETE_RECORDS, 2, {"topics": [asked], "timeoutMs": 1000})
+                assert error_name(answer["topics"][0]["partitions"][0]["errorCode"]) == "INVALID_TOPIC_EXCEPTION"
+            assert talk.broker.topics.by_name["__consumer_offsets"].configs.own == {"cleanup.policy": "compact"}
+            async with connected(talk.broker, client_id="__admin_client") as admin:
+                assert await write(admin, "__transaction_state") == "NONE"
+        # The folder starts again, and nothing stands where it should not.
+        async with talking(data=tmp_path) as talk:
+            assert "__transaction_state" in talk.broker.topics.by_name
+        folders = {path.name for path in tmp_path.iterdir() if path.is_dir()}
+        assert folders == {"__cluster_metadata-0", "__transaction_state-0"}
 
     run(work())

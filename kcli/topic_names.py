@@ -1,0 +1,62 @@
+"""Topic names: which ones Kafka takes, which topics are its own, and the only way from a name to a folder's name.
+
+Names come from clients, captures and data folders, so none may leave the folder that holds the logs. Source: Kafka's
+Topic.validate, Topic.isInternal and TopicPartition.toString.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+
+from kcli.errors import InputError
+
+__all__ = ["CLUSTER_METADATA", "INTERNAL", "LONGEST_NAME", "folder_prefix", "lawful_name", "name_fault", "renaming"]
+
+# The metadata log: no client can create it, nor write to it.
+CLUSTER_METADATA = "__cluster_metadata"
+# Topics that only the broker itself writes to.
+INTERNAL = frozenset(["__consumer_offsets", "__transaction_state", "__share_group_state"])
+LONGEST_NAME = 249
+LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
+ILLEGAL = re.compile(r"[^a-zA-Z0-9._-]+")
+KEPT, DIGEST, SHOWN = 48, 12, 3
+
+
+def name_fault(name: str) -> str | None:
+    """What is wrong with a topic's name, None when nothing is (Kafka's Topic.validate)."""
+    if not name:
+        return "the empty string is not allowed"
+    if name in (".", ".."):
+        return f"{name!r} is not allowed"
+    if len(name) > LONGEST_NAME:
+        return f"the name has {len(name)} characters, {LONGEST_NAME} is the most"
+    if not LEGAL.fullmatch(name):
+        return f"{name!r} contains other characters than letters, digits, '.', '_' and '-'"
+    return None
+
+
+def lawful_name(name: str) -> str:
+    """The name itself where Kafka takes it; else one that it takes: what is lawful of it, and a digest of all of it."""
+    if name_fault(name) is None:
+        return name
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST]
+    return f"{ILLEGAL.sub('_', name)[:KEPT].strip('.')}-{digest}".lstrip("-")
+
+
+def renaming(names: Sequence[str]) -> str:
+    """One line that says by which names topics go whose own Kafka refuses."""
+    pairs = [f"{name[:KEPT]!r} as {lawful_name(name)}" for name in names[:SHOWN]]
+    rest = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"no topic can have such a name; kept under another: {', '.join(pairs)}{rest}"
+
+
+def folder_prefix(name: str) -> str:
+    """What the names of the folders of a topic's partitions begin with; the partition's index follows.
+
+    InputError: Kafka takes no topic of this name.
+    """
+    if fault := name_fault(name):
+        raise InputError(f"no topic can have this name: {fault}")
+    return f"{name}-"
