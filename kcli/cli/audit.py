@@ -11,8 +11,9 @@ import click
 
 from kcli.capture.audit import Client, Usage, audit, usages
 from kcli.capture.exchanges import Item, Source
-from kcli.cli.console import is_terminal, open_output
+from kcli.cli.console import is_terminal
 from kcli.cli.inputs import port_option, schema_option
+from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError
 from kcli.jsontext import dumps
 from kcli.schemas.catalog import catalog
@@ -34,7 +35,7 @@ __all__ = ["audit_captures"]
     show_default=True,
     help="How to show it.",
 )
-@click.option("-o", "--output", metavar="OUT", help="Write to this file instead of standard output.")
+@output_option
 @schema_option
 def audit_captures(files: tuple[str, ...], **options: Any) -> int:
     """Say which clients in captures a release of Kafka would refuse, and for which of their requests.
@@ -45,14 +46,14 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
     tables = catalog(options["dialect"])
     release = tables.release(options["against"] or tables.releases[-1])
     failures: list[InputError] = []
-    clients = audit(readable(files, options, failures))
-    judged = [(client, list(usages(client, tables, release))) for client in clients]
-    lines = (
-        json_lines(judged, release)
-        if options["format_"] == "jsonl"
-        else table_lines(judged, release, options["output"])
-    )
-    with open_output(options["output"]) as out:
+    with open_output(options["output"], files) as out:
+        clients = audit(readable(files, options, failures))
+        judged = [(client, list(usages(client, tables, release))) for client in clients]
+        lines = (
+            json_lines(judged, release)
+            if options["format_"] == "jsonl"
+            else table_lines(judged, release, options["output"])
+        )
         for line in lines:
             out.write(line.encode() + b"\n")
     if failures:

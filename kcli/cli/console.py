@@ -1,4 +1,4 @@
-"""What commands write: the terminal's console, progress on stderr, data to a file or stdout."""
+"""What commands say: the terminal's console, progress and warnings on stderr."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO
+from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["console", "is_terminal", "open_output", "progress", "warn"]
+__all__ = ["console", "is_terminal", "progress", "warn"]
 
 
 def is_terminal(stream: IO[str]) -> bool:
@@ -48,15 +47,3 @@ def progress(total: int | None, label: str, quiet: bool = False) -> Iterator[Cal
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done: bar.update(task, completed=done)
-
-
-@contextlib.contextmanager
-def open_output(path: str | None) -> Iterator[BinaryIO]:
-    """Where data goes: standard output for None or "-", else a file, written anew."""
-    if path is None or path == "-":
-        sys.stdout.flush()
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    with Path(path).open("wb") as file:
-        yield file

@@ -16,8 +16,9 @@ from kcli.capture.clock import parse_instant
 from kcli.capture.events import Event, Exchange
 from kcli.capture.exchanges import ALL, Source
 from kcli.capture.filters import Filter
-from kcli.cli.console import is_terminal, open_output, progress
+from kcli.cli.console import is_terminal, progress
 from kcli.cli.inputs import port_option, schema_option
+from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError, UsageError
 from kcli.schemas.catalog import catalog
 
@@ -47,7 +48,7 @@ Item = Exchange | Event
 @click.option("--errors", is_flag=True, help="Only what was answered with an error.")
 @click.option("--since", metavar="T", help="Only requests at or after this time (ISO 8601 or seconds since 1970).")
 @click.option("--until", metavar="T", help="Only requests at or before this time.")
-@click.option("-o", "--output", metavar="OUT", help="Write to this file instead of standard output.")
+@output_option
 @click.option("--quiet", is_flag=True, help="No progress, no closing summary.")
 @schema_option
 def pcap(files: tuple[str, ...], **options: Any) -> None:
@@ -69,7 +70,7 @@ def pcap(files: tuple[str, ...], **options: Any) -> None:
         text=text,
         chosen=chosen if text else ALL,
     )
-    with open_output(output) as out, reading(files, options["quiet"]) as moved:
+    with open_output(output, files) as out, reading(files, options["quiet"]) as moved:
         WRITERS[options["format_"]](source, chosen, out, moved, options)
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from kcli.cli.console import open_output, progress, warn
+from kcli.cli.console import progress, warn
 from kcli.cli.inputs import binary_input, name_of, read_bytes, schema_option
+from kcli.cli.output import open_output, output_option
 from kcli.errors import DecodeError, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ RECORDS = click.Choice(["none", "batches", "full"])
     help="json and jsonl: a batch on each line. tree, hexdump: each field with its bytes.",
 )
 @click.option("--topic", help="The internal topic they are from: its records are decoded as well.")
-@click.option("-o", "--output", metavar="OUT", help="Where to write (default: standard output).")
+@output_option
 @click.option("--quiet", is_flag=True, help="No warnings.")
 def batch(
     file: str,
@@ -63,7 +64,7 @@ def batch(
     data = read_bytes(file, hex_, base64_)
     if not data:
         raise InputError("no bytes: record batches expected", file=name_of(file))
-    with open_output(output) as out:
+    with open_output(output, [file]) as out:
         if format_ in ("tree", "hexdump"):
             show_spans(data, format_, out, name_of(file))
             return
@@ -93,7 +94,7 @@ def batch(
 @click.option("--topic", help="The internal topic they are from (default: what the folder's name says).")
 @click.option("--position", is_flag=True, help='Say where each batch is in its file ("_position").')
 @click.option("--exact", is_flag=True, help="Carry what an exact encode needs: stored payloads of compressed batches.")
-@click.option("-o", "--output", metavar="OUT", help="Where to write (default: standard output).")
+@output_option
 @click.option("--quiet", is_flag=True, help="No progress, no warnings.")
 def segment(
     files: tuple[str, ...],
@@ -115,11 +116,11 @@ def segment(
     """
     paths = expand(files)
     if verify:
-        return run_verify(paths, format_, output, quiet)
+        return run_verify(paths, [*files, *paths], format_, output, quiet)
     if format_ == "parquet":
-        return write_parquet(paths, output, quiet)
+        return write_parquet(paths, [*files, *paths], output, quiet)
     failure: InputError | None = None
-    with open_output(output) as out:
+    with open_output(output, [*files, *paths]) as out:
         for path in paths:
             if len(paths) > 1:
                 title(out, path, format_)
@@ -353,12 +354,12 @@ def show_spans(data: bytes, format_: str, out: BinaryIO, name: str) -> None:
         raise problem.within(name)
 
 
-def run_verify(paths: list[str], format_: str, output: str | None, quiet: bool) -> int:
+def run_verify(paths: list[str], inputs: list[str], format_: str, output: str | None, quiet: bool) -> int:
     """Findings, a line each; 1 when there are errors among them."""
     from kcli.jsontext import dumps
 
     errors = 0
-    with open_output(output) as out:
+    with open_output(output, inputs) as out:
         for finding in findings_of(paths, quiet):
             errors += finding.severity == "error"
             if format_ == "jsonl":
@@ -403,7 +404,7 @@ def beside(path: str, facts: LogFacts) -> LogFacts:
     return found
 
 
-def write_parquet(paths: list[str], output: str | None, quiet: bool) -> int:
+def write_parquet(paths: list[str], inputs: list[str], output: str | None, quiet: bool) -> int:
     if output is None or output == "-":
         raise UsageError("--format parquet writes a file: -o OUT expected")
     from kcli.records.columns import write_parquet as write
@@ -411,13 +412,13 @@ def write_parquet(paths: list[str], output: str | None, quiet: bool) -> int:
 
     logs = [path for path in paths if kind_of(path) in (None, "log")]
     failure = None
-    with write(output) as append:
+    with open_output(output, inputs) as out, write(out) as append:
         for path in logs:
             with open_source(path) as source, progress(source.size, path, quiet) as bar:
                 try:
                     append(source.read, path, bar)
                 except DecodeError as error:
                     failure = error.within(path)
-    if failure is not None:
-        raise failure
+        if failure is not None:
+            raise failure
     return 0

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from kcli.cli.console import open_output, progress, warn
+from kcli.cli.console import progress, warn
 from kcli.cli.inputs import name_of
+from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]
 @click.command()
 @click.argument("files", metavar="IN...", nargs=-1, required=True)
 @click.option("--to-magic", type=click.IntRange(0, 1), required=True, help="The message format to convert to.")
-@click.option("-o", "--output", metavar="OUT", help="Where to write the messages (default: standard output).")
+@output_option
 @click.option("--chunk-size", type=Size(), default="128k", show_default=True, help="Whole batches converted at a time.")
 @click.option("--fetch-size", type=Size(), help="Make what a broker sends for one partition of a fetch of N bytes.")
 @click.option("--first-offset", type=int, default=0, help="Begin at the batch that holds this offset.")
@@ -79,7 +80,7 @@ def down_convert(
         return
     if output is None and sys.stdout.isatty():
         raise UsageError("the output is binary, and standard output a terminal: -o OUT expected")
-    with open_output(output) as out:
+    with open_output(output, files) as out:
         for file in files:
             with ExitStack() as stack:
                 try:

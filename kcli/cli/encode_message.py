@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from kcli.cli.console import open_output
 from kcli.cli.inputs import name_of, read_text, schema_option
+from kcli.cli.output import open_output, output_option
 from kcli.errors import EncodeError, InputError
 from kcli.grammar import frames
 from kcli.jsontext import loads
@@ -21,7 +21,7 @@ FORMS = click.Choice(["raw", "hex", "base64"])
 
 def encode_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
-        click.option("-o", "--output", metavar="OUT", help='Where to write ("-": standard output, the default).'),
+        output_option,
         click.option("--framed/--unframed", default=False, help="Put the message's int32 length in front of it."),
         click.option("--to", "form", type=FORMS, default="raw", show_default=True, help="Bytes, or text of them."),
         schema_option,
@@ -56,7 +56,7 @@ def response(file: str, dialect: str | None, form: str, framed: bool, output: st
 def encode(
     file: str, form: str, framed: bool, output: str | None, write: Callable[[dict[str, Any]], bytes | None]
 ) -> None:
-    with open_output(output) as out:
+    with open_output(output, [file]) as out:
         for place, row in rows(file):
             try:
                 data = write(row)

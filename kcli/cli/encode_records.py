@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from kcli.cli.console import open_output
 from kcli.cli.encode_message import FORMS, write_as
 from kcli.cli.inputs import name_of, read_text
+from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError
 from kcli.jsontext import loads
 
@@ -19,7 +19,7 @@ __all__ = ["batch"]
 @click.argument("file", default="-")
 @click.option("--to", "form", type=FORMS, default="raw", show_default=True, help="Bytes, or text of them.")
 @click.option("--level", type=int, help="Compression level, for batches that are compressed anew (default: Kafka's).")
-@click.option("-o", "--output", metavar="OUT", help='Where to write ("-": standard output, the default).')
+@output_option
 def batch(file: str, form: str, level: int | None, output: str | None) -> None:
     """Encode record batches from JSON: what `decode batch` prints, or `decode segment --records full`.
 
@@ -31,7 +31,7 @@ def batch(file: str, form: str, level: int | None, output: str | None) -> None:
 
     try:
         rows = read_rows(read_text(file))
-        with open_output(output) as out:
+        with open_output(output, [file]) as out:
             data = encode_batches(rows, level)
             out.write(write_as(form, data))
     except InputError as error:

@@ -37,15 +37,18 @@ class Writer:
         fields = [(name, types.get(kind) or getattr(pyarrow, kind)()) for name, kind in COLUMNS.items()]
         self.arrow = pyarrow
         self.schema = pyarrow.schema(fields)
-        self.file = pyarrow.parquet.ParquetWriter(out, self.schema, compression="zstd")
+        self.out = out
+        self.file: Any = None  # made with the first rows: a capture that can't be read at all gives no file
         self.rows: list[dict[str, Any]] = []
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.flush()
-        self.file.close()
+    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
+        if self.rows or failed is None:
+            self.flush()
+        if self.file is not None:
+            self.file.close()
 
     def add(self, item: Exchange | Event) -> None:
         self.rows.append(exchange_row(item) if isinstance(item, Exchange) else event_row(item))
@@ -53,9 +56,10 @@ class Writer:
             self.flush()
 
     def flush(self) -> None:
-        if self.rows:
-            self.file.write_table(self.arrow.Table.from_pylist(self.rows, schema=self.schema))
-            self.rows = []
+        if self.file is None:
+            self.file = self.arrow.parquet.ParquetWriter(self.out, self.schema, compression="zstd")
+        self.file.write_table(self.arrow.Table.from_pylist(self.rows, schema=self.schema))
+        self.rows = []
 
 
 def exchange_row(exchange: Exchange) -> dict[str, Any]:

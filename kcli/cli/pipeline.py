@@ -12,6 +12,7 @@ import click
 
 from kcli.cli.console import console, is_terminal
 from kcli.cli.inputs import port_option, schema_option
+from kcli.cli.output import refuse_inputs
 from kcli.core import COMPILED
 from kcli.errors import InputError, UsageError
 
@@ -73,7 +74,10 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     if not COMPILED:
         raise UsageError("kcli pipeline run needs the compiled core, which is not built (see `kcli --version`)")
     chosen = Options(output, options["ports"], options["dialect"], options["shares"])
-    size = sum(file.size for file in gather(list(inputs)))
+    files = gather(list(inputs))
+    if options["page"]:
+        refuse_inputs(options["page"], [*inputs, *(file.uri for file in files)])
+    size = sum(file.size for file in files)
     brief = size < BRIEF_BYTES and not options["stream"]
     spark = session(options["master"], log=log_of(output), settings=settings(options), brief=brief)
     if options["stream"]:

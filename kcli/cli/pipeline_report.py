@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
 from kcli.cli.columns import print_rows
 from kcli.cli.console import console
+from kcli.cli.output import open_output, refuse_inputs
 
 __all__ = ["report"]
 
@@ -17,8 +17,9 @@ __all__ = ["report"]
 @click.command()
 @click.argument("folder", metavar="DIR")
 @click.option(
-    "-o", "--output", metavar="FILE", help="Write one HTML page, which needs nothing else, instead of tables."
-)
+    "-o", "--output", metavar="FILE",
+    help="Write one HTML page, which needs nothing else, instead of tables. An existing FILE is replaced at the end.",
+)  # fmt: skip
 @click.option("--sql", is_flag=True, help="Print the SQL behind each answer; alone, nothing is asked.")
 @click.option("--master", metavar="URL", help="Spark's master, as of spark-submit.  [default: local[*]]")
 @click.option("--quiet", is_flag=True, help="No word about where the page is.")
@@ -28,6 +29,8 @@ def report(folder: str, output: str | None, sql: bool, master: str | None, quiet
     if sql and output is None:
         print_sql()
         return
+    if output is not None:
+        refuse_inputs(output, [folder])
     from kcli.cli.pipeline import BRIEF_BYTES, log_of
     from kcli.pipeline.report import ask, open_tables, stored_bytes
     from kcli.pipeline.spark import session
@@ -49,11 +52,10 @@ def write_page(spark: Any, folder: str, output: str, *, quiet: bool) -> None:
 
     runs = open_tables(spark, folder)
     page = render(list(ask(spark)), "What the wire says of this fleet", f"{folder}, {runs} runs of kcli pipeline")
-    if output == "-":
-        sys.stdout.write(page)
-        return
-    Path(output).write_text(page, encoding="utf-8")
-    console(stderr=True, quiet=quiet).print(f"report in {output} ({len(page) // 1000:,} kB)")
+    with open_output(output, [folder]) as out:
+        out.write(page.encode())
+    if output != "-":
+        console(stderr=True, quiet=quiet).print(f"report in {output} ({len(page) // 1000:,} kB)")
 
 
 def print_sql() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from kcli.cli.console import progress, warn
+from kcli.cli.output import open_output
 
 if TYPE_CHECKING:
     from kcli.schemas.jars import Definitions
@@ -37,7 +40,7 @@ def import_(jars: tuple[Path, ...], output: Path | None, anew: bool, quiet: bool
     base = target if has_tables(target) else STOCK
     known = Imported() if anew else load_tables(base)
     merged = import_releases(known, read_all(jars, quiet))
-    write_tables(target, merged)
+    write_tables(target, merged, jars)
     if not quiet:
         say_imported(target, known, merged)
 
@@ -62,16 +65,15 @@ def read_all(jars: tuple[Path, ...], quiet: bool) -> dict[str, Definitions]:
     return found
 
 
-def write_tables(folder: Path, merged: Imported) -> None:
+def write_tables(folder: Path, merged: Imported, jars: Iterable[Path]) -> None:
     from kcli.schemas.tables import to_files
 
     folder.mkdir(parents=True, exist_ok=True)
-    texts = to_files(merged)
-    for name, text in texts.items():
-        (folder / f"{name}.new").write_text(text, "utf-8")
-    # Nothing is replaced before all is written.
-    for name in texts:
-        (folder / f"{name}.new").replace(folder / name)
+    with ExitStack() as files:  # nothing is replaced before all is written
+        for name, text in to_files(merged).items():
+            out = files.enter_context(open_output(folder / name, jars))
+            out.write(text.encode())
+            out.flush()
 
 
 def say_imported(folder: Path, known: Imported, merged: Imported) -> None:

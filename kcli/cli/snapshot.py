@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.cli.console import is_terminal, open_output, warn
+from kcli.cli.console import is_terminal, warn
 from kcli.cli.inputs import schema_option
+from kcli.cli.output import open_output, output_option
 from kcli.cli.snapshot_files import OpenFile, chosen_files, open_file
 from kcli.errors import InputError
 
@@ -29,7 +30,7 @@ __all__ = ["inspect"]
     help="A table (the default on a terminal), or one JSON object a line.",
 )
 @click.option("--stats", is_flag=True, help="Also the KIP's measures: size, load time, generation time.")
-@click.option("-o", "--output", metavar="FILE", help="Where to write; standard output by default.")
+@output_option
 @click.option("--quiet", is_flag=True, help="No warnings on stderr.")
 @schema_option
 def inspect(
@@ -51,7 +52,7 @@ def inspect(
     wrong = []
     files = chosen_files(paths, logs=records)
     form = form or ("table" if is_terminal(sys.stdout) and output in (None, "-") and not records else "jsonl")
-    with open_output(output) as out:
+    with open_output(output, [*paths, *files]) as out:
         for path in files:
             with open_file(path) as file:
                 shown = show_records(file, out, dialect) if records else show_survey(file, out, form, stats, dialect)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.cli.console import is_terminal, open_output, warn
+from kcli.cli.console import is_terminal, warn
 from kcli.cli.inputs import schema_option
+from kcli.cli.output import open_output, output_option
 from kcli.cli.snapshot_load import load_image, parse_wanted
 from kcli.jsontext import dumps
 
@@ -39,7 +40,7 @@ NOUNS = {
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="B")
 @click.option("--format", "form", type=click.Choice(["text", "jsonl"]), help="Lines to read, or one JSON object each.")
-@click.option("-o", "--output", metavar="FILE", help="Where to write; standard output by default.")
+@output_option
 @click.option("--secrets", is_flag=True, help="Show SCRAM salts and keys, and configs that are passwords.")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when there are differences.")
 @click.option("--quiet", is_flag=True, help="No summary, no warnings.")
@@ -62,14 +63,16 @@ def diff(
     from kcli.snapshots.diff import diff_images
 
     images = []
+    inputs = []
     for wanted in (before, after):
         loaded = load_image(parse_wanted(wanted), dialect=dialect)
         images.append(loaded.loader.image)
+        inputs += [parse_wanted(wanted).path, *loaded.sources]
         for _, text in loaded.loader.problems[:5]:
             warn(f"{wanted}: {text}", quiet)
     form = form or ("text" if is_terminal(sys.stdout) else "jsonl")
     counts: Counter[str] = Counter()
-    with open_output(output) as out:
+    with open_output(output, inputs) as out:
         for change in diff_images(images[0], images[1], secrets=secrets):
             counts[change.kind] += 1
             line = dumps(change_json(change)) if form == "jsonl" else change_text(change)

@@ -13,6 +13,7 @@ from kcli.capture import exchanges
 from kcli.capture.events import Exchange
 from kcli.cli.console import warn
 from kcli.cli.inputs import schema_option
+from kcli.cli.output import refuse_inputs
 from kcli.cli.snapshot_files import publish, settle
 from kcli.errors import InputError
 from kcli.snapshots.extract import Assembly, Key, Piece, pieces_of
@@ -35,7 +36,7 @@ def extract(captures: tuple[str, ...], output: str, ports: tuple[int, ...], quie
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        files = Files(folder, stack)
+        files = Files(folder, stack, captures)
         for piece in pieces_of(only_exchanges(captures, ports, dialect)):
             files.write(piece)
         files.settle()
@@ -62,13 +63,14 @@ def only_exchanges(captures: tuple[str, ...], ports: tuple[int, ...], dialect: s
 class Files:
     """The files while they come: one for each server and snapshot."""
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
-        self.folder, self.stack = folder, stack
+    def __init__(self, folder: Path, stack: ExitStack, captures: tuple[str, ...]) -> None:
+        self.folder, self.stack, self.captures = folder, stack, captures
         self.parts: dict[Key, tuple[Path, IO[bytes], Assembly]] = {}
 
     def write(self, piece: Piece) -> None:
         if piece.key not in self.parts:
             path = self.folder / f"{piece.key.server.replace(':', '_')}-{piece.key.id.file_name}.part"
+            refuse_inputs(path, self.captures)
             self.parts[piece.key] = path, self.stack.enter_context(path.open("w+b")), Assembly(piece.size)
         _, stream, assembly = self.parts[piece.key]
         stream.seek(piece.position)
@@ -90,6 +92,7 @@ class Files:
             if final.exists() and final.read_bytes() != part.read_bytes():
                 final = self.folder / key.server.replace(":", "_") / key.id.file_name
                 final.parent.mkdir(exist_ok=True)
+            refuse_inputs(final, self.captures)
             final.unlink(missing_ok=True)
             publish(part, final)
             yield final, ""

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from kcli.cli.output import open_output
 from kcli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def chosen_files(paths: tuple[str, ...], *, logs: bool = False) -> list[str]:
 
 @contextmanager
 def place_snapshot(folder: Path, identity: SnapshotId) -> Iterator[tuple[IO[bytes], Path]]:
-    """Write a snapshot as Kafka does: under `.part`, to the disk, read-only, renamed. Nothing is left of a failure.
+    """Write a snapshot as Kafka does: under another name, to the disk, read-only, renamed. A failure leaves nothing.
 
     UsageError when there is one of this id already.
     """
@@ -123,15 +124,8 @@ def place_snapshot(folder: Path, identity: SnapshotId) -> Iterator[tuple[IO[byte
     final = folder / identity.file_name
     if final.exists():
         raise UsageError(f"{final} is there already")
-    part = final.with_name(final.name + ".part")
-    try:
-        with part.open("wb") as stream:
-            yield stream, final
-            settle(stream)
-        publish(part, final)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    with open_output(final, (), sealed=True) as stream:
+        yield stream, final
 
 
 def settle(stream: IO[bytes]) -> None:

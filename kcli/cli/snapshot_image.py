@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from kcli.cli.console import is_terminal, open_output, warn
+from kcli.cli.console import is_terminal, warn
 from kcli.cli.inputs import schema_option
+from kcli.cli.output import open_output
 from kcli.cli.snapshot_load import Loaded, Wanted, load_image
 from kcli.errors import InputError, UsageError
 from kcli.jsontext import dumps
@@ -49,7 +50,12 @@ VERBS = ("ls", "cat", "find", "tree")
     type=click.Choice(["text", "json", "jsonl", "parquet"]),
     help="json: one object of tables; jsonl: a row a line; parquet: a file for each table in the directory -o.",
 )
-@click.option("-o", "--output", metavar="FILE|DIR", help="Where to write; standard output by default.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE|DIR",
+    help="Write to FILE, not to standard output; parquet: into DIR. An existing one is replaced when all is written.",
+)
 @click.option("--secrets", is_flag=True, help="Show SCRAM salts and keys, and configs that are passwords.")
 @click.option("--stats", is_flag=True, help="How long loading took, to stderr.")
 @click.option("--quiet", is_flag=True, help="No warnings on stderr.")
@@ -81,11 +87,12 @@ def image(
     if stats:
         tell_stats(loaded)
     write = writer_for(verb, place, path, ask, form, secrets)
+    inputs = [source, *filter(None, [log]), *loaded.sources]
     if form == "parquet":
         assert output is not None
-        write_parquet(loaded.loader.image, output, secrets)
+        write_parquet(loaded.loader.image, output, inputs, secrets)
     else:
-        with open_output(output) as out:
+        with open_output(output, inputs) as out:
             write(loaded.loader.image, out)
     for _, text in loaded.loader.problems[:20]:
         warn(f"{source}: {text}", quiet)
@@ -238,17 +245,18 @@ def write_tables(found: Image, form: str | None, secrets: bool, out: BinaryIO) -
     out.write(b"}\n")
 
 
-def write_parquet(found: Image, folder: str, secrets: bool) -> None:
+def write_parquet(found: Image, folder: str, inputs: list[str], secrets: bool) -> None:
     from pathlib import Path
 
     from kcli.snapshots.tables import TABLES
 
     Path(folder).mkdir(parents=True, exist_ok=True)
     for table in TABLES.values():
-        write_table(table, table.rows(found, secrets), str(Path(folder) / f"{table.name}.parquet"))
+        with open_output(Path(folder) / f"{table.name}.parquet", inputs) as out:
+            write_table(table, table.rows(found, secrets), out)
 
 
-def write_table(table: Table, rows: Iterator[dict[str, object]], path: str) -> None:
+def write_table(table: Table, rows: Iterator[dict[str, object]], out: BinaryIO) -> None:
     """One Parquet file, in row groups of 65,536."""
     from itertools import islice
 
@@ -260,6 +268,6 @@ def write_table(table: Table, rows: Iterator[dict[str, object]], path: str) -> N
     types = {"list<int32>": arrow.list_(arrow.int32()), "list<string>": arrow.list_(arrow.string())}
     columns = [(name, types.get(kind) or arrow.type_for_alias(kind)) for name, kind in table.columns.items()]
     schema = arrow.schema(columns)
-    with parquet.ParquetWriter(path, schema) as writer:
+    with parquet.ParquetWriter(out, schema) as writer:
         while piece := list(islice(rows, 65536)):
             writer.write_table(arrow.Table.from_pylist(piece, schema=schema))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from kcli.errors import DecodeError, UsageError
 from kcli.records.batches import Batch, scan
@@ -145,39 +145,49 @@ def batch_arrays(pa: Any, np: Any, batches: list[Batch], of_batch: Any, file: st
 
 
 @contextmanager
-def write_parquet(path: str) -> Iterator[Append]:
+def write_parquet(out: BinaryIO) -> Iterator[Append]:
     """A Parquet file of records; what it yields takes a log after the other: append(read, file name, progress).
 
+    out: a file, to which nothing is written where an error comes before the first record.
     DecodeError from `append` where a log breaks off or records can't be read, behind the rest of it.
     """
     pa = pyarrow()
     held: list[Any] = []
     sizes = [0]
+    writers: list[Any] = []
 
-    with pa.parquet.ParquetWriter(path, schema(pa), compression="zstd") as writer:
+    def writer() -> Any:
+        if not writers:
+            writers.append(pa.parquet.ParquetWriter(out, schema(pa), compression="zstd"))
+        return writers[0]
 
-        def flush() -> None:
-            if held:
-                writer.write_table(pa.Table.from_batches(held).unify_dictionaries())
-                held.clear()
-                sizes[0] = 0
+    def flush() -> None:
+        if any(map(len, held)):
+            writer().write_table(pa.Table.from_batches(held).unify_dictionaries())
+        held.clear()
+        sizes[0] = 0
 
-        def append(read: ReadInto, file: str, progress: Callable[[int], None]) -> None:
-            problems: list[tuple[int, int, str]] = []
-            for piece, start, stop, damage in stretches(read, PIECE_BYTES):
-                found: list[tuple[int, int, str]] = []
-                held.append(arrow_batch(memoryview(piece.data)[start:stop], file, found))
-                problems += [(piece.base + start + position, record, reason) for position, record, reason in found]
-                if damage is not None and not damage.lawful:
-                    problems.append((piece.base + damage.start, 0, damage.reason))
-                sizes[0] += stop - start
-                if sizes[0] >= GROUP_BYTES or sum(len(batch) for batch in held) >= GROUP_ROWS:
-                    flush()
-                progress(piece.base + stop)
-            flush()
-            if problems:
-                position, record, reason = problems[0]
-                more = f"; {len(problems) - 1} more" if len(problems) > 1 else ""
-                raise DecodeError(f"records[{record}]", position, f"{reason} (in the batch at 0x{position:x}{more})")
+    def append(read: ReadInto, file: str, progress: Callable[[int], None]) -> None:
+        problems: list[tuple[int, int, str]] = []
+        for piece, start, stop, damage in stretches(read, PIECE_BYTES):
+            found: list[tuple[int, int, str]] = []
+            held.append(arrow_batch(memoryview(piece.data)[start:stop], file, found))
+            problems += [(piece.base + start + position, record, reason) for position, record, reason in found]
+            if damage is not None and not damage.lawful:
+                problems.append((piece.base + damage.start, 0, damage.reason))
+            sizes[0] += stop - start
+            if sizes[0] >= GROUP_BYTES or sum(len(batch) for batch in held) >= GROUP_ROWS:
+                flush()
+            progress(piece.base + stop)
+        flush()
+        if problems:
+            position, record, reason = problems[0]
+            more = f"; {len(problems) - 1} more" if len(problems) > 1 else ""
+            raise DecodeError(f"records[{record}]", position, f"{reason} (in the batch at 0x{position:x}{more})")
 
+    try:
         yield append
+        writer()
+    finally:
+        for each in writers:
+            each.close()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from kcli.cli.console import console, is_terminal, open_output, progress, warn
+from kcli.cli.console import console, is_terminal, progress, warn
 
 
 class Terminal:
@@ -33,12 +31,3 @@ def test_progress_and_warnings_stay_off_stdout(capsys: pytest.CaptureFixture[str
     warn("odd", quiet=True)
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "kcli: odd\n")
-
-
-def test_output_goes_to_a_file_or_stdout(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    with open_output(str(tmp_path / "out")) as out:
-        out.write(b"a")
-    with open_output("-") as out:
-        out.write(b"b")
-    assert (tmp_path / "out").read_bytes() == b"a"
-    assert capfdbinary.readouterr().out == b"b"

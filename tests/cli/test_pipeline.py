@@ -125,6 +125,16 @@ def test_a_run_with_its_report(
     assert page.read_text().startswith("<!doctype html>")
 
 
+def test_a_report_is_not_written_over_a_capture(samples: Path, tmp_path: Path, no_spark: dict[str, Any]) -> None:
+    capture = tmp_path / "in.pcap"
+    capture.write_bytes((samples / "java44-txn.pcap").read_bytes())
+    for given in (capture, tmp_path):
+        words = ["--input", str(given), "--output", str(tmp_path / "out"), "--report", str(capture)]
+        assert main(["pipeline", "run", *words]) == 2
+    assert capture.read_bytes() == (samples / "java44-txn.pcap").read_bytes()
+    assert not no_spark
+
+
 def test_a_short_run_is_asked_for_as_such(samples: Path, tmp_path: Path, no_spark: dict[str, Any]) -> None:
     words = ["--input", str(samples / "java44-txn.pcap"), "--quiet", "--output", str(tmp_path / "o")]
     assert main(["pipeline", "run", *words]) == 0

@@ -29,6 +29,16 @@ def test_a_page(answered: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err.startswith(f"report in {page} (")
 
 
+def test_a_page_is_not_written_over_tables(answered: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("exchanges/1.parquet", "_kcli/journal/00000001.json"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"table")
+        assert main(["pipeline", "report", str(tmp_path), "-o", str(path)]) == 2
+        assert path.read_bytes() == b"table"
+        assert "belongs to the input" in capsys.readouterr().err
+
+
 def test_tables_on_the_terminal(answered: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pipeline", "report", str(tmp_path)]) == 0
     said = capsys.readouterr().out

@@ -33,6 +33,18 @@ def test_import_merges_jars_into_a_directory(capsys: pytest.CaptureFixture[str],
     assert {path.name: path.read_text() for path in tables.iterdir()} == once
 
 
+def test_a_jar_is_not_written_over(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    first, _ = releases(tmp_path)
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    (tables / "errors.json").symlink_to(first)
+    before = first.read_bytes()
+    _, err = run(capsys, "import", first, "-o", tables, "--anew", code=2)
+    assert "is the input" in err
+    assert first.read_bytes() == before
+    assert [each.name for each in tables.iterdir()] == ["errors.json"]
+
+
 def test_import_goes_onto_the_stock_tables(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     later = jar(tmp_path, "kafka-clients-99.0.0.jar", message("Marvel", field("A")))
     _, err = run(capsys, "import", later, "-o", tmp_path / "tables")

@@ -32,6 +32,16 @@ def test_another_file_of_that_id_gets_a_directory(tmp_path: Path, capfd: Capture
     assert Path(capfd.readouterr().out.strip()).parent.parent == tmp_path
 
 
+@pytest.mark.parametrize("name", [NAME, f"127.0.0.1_21001-{NAME}.part"])
+def test_a_capture_is_not_written_over(name: str, tmp_path: Path, capfd: Captured) -> None:
+    """One that bears the name of what is in it."""
+    assert main(["snapshot", "extract", str(CAPTURE), "-o", str(tmp_path / "first")]) == 0
+    capture = tmp_path / name
+    capture.write_bytes(CAPTURE.read_bytes())
+    main(["snapshot", "extract", str(capture), "-o", str(tmp_path), "--quiet"])
+    assert capture.read_bytes() == CAPTURE.read_bytes()
+
+
 def test_a_capture_that_ends_early(tmp_path: Path, capfd: Captured) -> None:
     """Cut where the third answer has not come."""
     data = CAPTURE.read_bytes()

@@ -45,7 +45,7 @@ def test_a_record_has_what_its_batch_says(tmp_path: Path) -> None:
     import pyarrow.parquet
 
     data = mixed_batches()
-    with write_parquet(str(tmp_path / "x.parquet")) as append:
+    with (tmp_path / "x.parquet").open("wb") as out, write_parquet(out) as append:
         append(Slice.of(data).read, "a.log", lambda _: None)
         append(Slice.of(data).read, "b.log", lambda _: None)
     table = pyarrow.parquet.read_table(tmp_path / "x.parquet")
@@ -60,7 +60,7 @@ def test_what_cannot_be_read_is_an_error_behind_the_rest(tmp_path: Path) -> None
     import pyarrow.parquet
 
     one = named("one-record")
-    with write_parquet(str(tmp_path / "x.parquet")) as append:
+    with (tmp_path / "x.parquet").open("wb") as out, write_parquet(out) as append:
         for data in (one + named("key-length-long") + one, one + b"\1" * 40 + one):
             with pytest.raises(DecodeError):
                 append(Slice.of(data).read, "a.log", lambda _: None)
