@@ -21,6 +21,8 @@ from kcli.broker.configs import LISTENER, Configs
 from kcli.broker.datadir import DataDir
 from kcli.broker.faults import Faults, Rule
 from kcli.broker.groups.coordinator import Groups
+from kcli.broker.intake import Intake
+from kcli.broker.listening import Gate, most_connections
 from kcli.broker.metalog import BROKER, TOPIC, MetadataLog
 from kcli.broker.node import Node
 from kcli.broker.tiering import tier
@@ -31,6 +33,8 @@ __all__ = ["Broker"]
 
 WILDCARDS = ("0.0.0.0", "::", "")
 SWEEP_SECONDS = 30.0
+# Lines about clients that come within that time.
+MOST_COMPLAINTS = 20
 # Internal topics: the config that says how many partitions they have, and configs of their own.
 INTERNAL_TOPICS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "__consumer_offsets": ("offsets.topic.num.partitions", {"cleanup.policy": "compact"}),
@@ -74,6 +78,8 @@ class Broker:
         self.dialect, self.release = dialect, release
         self.hints = True
         self.note = note or (lambda text: None)
+        self.intake = Intake()
+        self._complaints = 0
         self._data = data
         self.nodes: list[Node] = []
         self._sweeper: asyncio.Task[None] | None = None
@@ -94,6 +100,7 @@ class Broker:
             self.cluster_id = self.directory.cluster_id
             self.topics = Topics(self.directory.path, self.configs, clean=self.directory.clean)
             self.topics.on_delete = self._forget_topic
+            self.gate = Gate(most_connections(self.topics.pool.limit), self.complain)
             self.metadata = MetadataLog(self)
             self.metadata.replay()
             self.groups = Groups(self)
@@ -132,6 +139,7 @@ class Broker:
         retained = time.monotonic()
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
+            self._forget_complaints()
             idle = self.configs.int("connections.max.idle.ms")
             for node in self.nodes if idle >= 0 else ():
                 node.close_idle(idle / 1000)
@@ -140,6 +148,19 @@ class Broker:
                 self.retain()
 
     # --- what others ask
+
+    def complain(self, text: str) -> None:
+        """A line about what a client did; where there are too many of them, the rest is counted."""
+        self._complaints += 1
+        if self._complaints <= MOST_COMPLAINTS:
+            self.note(text)
+        if self._complaints == MOST_COMPLAINTS:
+            self.note(f"more of this within {SWEEP_SECONDS:.0f} s is counted only")
+
+    def _forget_complaints(self) -> None:
+        if self._complaints > MOST_COMPLAINTS:
+            self.note(f"{self._complaints - MOST_COMPLAINTS} more complaints about clients in {SWEEP_SECONDS:.0f} s")
+        self._complaints = 0
 
     def cue(self) -> Awaitable[None] | None:
         """What the fetch that came just now is to wait for before anything is looked at; None: nothing."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 from kcli.broker import apis
 from kcli.broker.calls import Answer, Call, HangUpError, Outcome, Piece, Spliced
+from kcli.broker.intake import SMALL
 from kcli.broker.receiving import FrameReader, TooLongError
 from kcli.broker.sending import Outlet
 from kcli.broker.storage.segment import Slice
@@ -52,7 +53,7 @@ class Connection(asyncio.BufferedProtocol):
         self._waiting: deque[bytes | bytearray] = deque()
         self._waiting_bytes = 0
         self._task: asyncio.Task[None] | None = None
-        self._paused = False
+        self._paused = self._counted = False
         self._woken: asyncio.Event | None = None
         self._transport: asyncio.Transport | None = None
         self._writable = asyncio.Event()
@@ -77,6 +78,8 @@ class Connection(asyncio.BufferedProtocol):
             for frame in self._reader.take(nbytes):
                 self._waiting.append(frame)
                 self._waiting_bytes += len(frame)
+            if self._waiting_bytes + self._reader.allocated > SMALL or self._counted:
+                self._account()
         except TooLongError as error:
             self.hang_up(str(error))
             return
@@ -92,6 +95,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._writable.set()
+        if self._task is None:
+            self._answer_waiting()
 
     def eof_received(self) -> bool:
         """The client sends no more, but may wait for answers to what it sent."""
@@ -109,6 +114,8 @@ class Connection(asyncio.BufferedProtocol):
         self._writable.set()
         self._waiting.clear()
         self.node.connections.discard(self)
+        self.node.broker.intake.forget(self)
+        self.node.broker.gate.leave()
         if self._task is not None:
             self._task.cancel()
 
@@ -137,7 +144,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def hang_up(self, why: str) -> None:
         """Close at once, and say why in the broker's log."""
-        self.node.broker.note(f"{self.name}: closed: {why}")
+        self.node.broker.complain(f"{self.name}: closed: {why}")
         self.abort()
 
     def abort(self) -> None:
@@ -162,8 +169,10 @@ class Connection(asyncio.BufferedProtocol):
     # --- answering
 
     def _answer_waiting(self) -> None:
-        """Answer what waits, up to the first request that has to wait itself."""
+        """Answer what waits, up to the first request that has to wait, and while the client takes answers."""
         while self._waiting and self._transport is not None:
+            if not self._writable.is_set():
+                return
             try:
                 call = self._read(self._take())
                 plan = self.node.broker.faults.plan(call)
@@ -182,11 +191,21 @@ class Connection(asyncio.BufferedProtocol):
     def _take(self) -> bytes | bytearray:
         frame = self._waiting.popleft()
         self._waiting_bytes -= len(frame)
+        if self._counted:
+            self._account()
         if self._paused and self._waiting_bytes <= MOST_WAITING_BYTES // 2:
             self._paused = False
             if self._transport is not None:
                 self._transport.resume_reading()
         return frame
+
+    def _account(self) -> None:
+        """Tell the broker how much is held for this client; too much in all, and whoever holds most is closed."""
+        held = self._waiting_bytes + self._reader.allocated
+        self._counted = held > SMALL
+        hog = self.node.broker.intake.note(self, held if self._counted else 0)
+        if hog is not None:
+            hog.hang_up("it holds most of the memory for requests, and more is needed")
 
     def _read(self, frame: bytes | bytearray) -> Call:
         """The request in a frame. HangUpError, DecodeError: it is none that this broker takes."""
@@ -233,7 +252,15 @@ class Connection(asyncio.BufferedProtocol):
             return
         await self._flush()
         assert self._transport is not None
-        self._outlet = outlet = Outlet(self.node.loop, self._transport.get_extra_info("socket").fileno())
+        try:
+            outlet = Outlet(self.node.loop, self._transport.get_extra_info("socket").fileno())
+        except OSError:
+            # No descriptor is left for it: by the transport, which is slower.
+            for each in pieces:
+                for chunk in (each,) if isinstance(each, bytes) else each:
+                    await self.write(chunk)
+            return
+        self._outlet = outlet
         try:
             await send_through(outlet, pieces)
         except ConnectionError:
@@ -262,6 +289,9 @@ class Connection(asyncio.BufferedProtocol):
         """A request that has no answer ends the connection, as in Kafka; a bug is told with its traceback."""
         if isinstance(error, (HangUpError, DecodeError)):
             self.hang_up(str(error))
+            return
+        if isinstance(error, (OSError, MemoryError)):
+            self.hang_up(f"its request can't be answered: {error or 'out of memory'}")
             return
         traceback.print_exception(error, file=sys.stderr)
         self.hang_up("an error of this broker's own")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcli.broker.apis.incremental_fetch import watch_key
 from kcli.broker.connection import Connection
+from kcli.broker.listening import Listener
 from kcli.broker.receiving import SCRATCH
 from kcli.broker.topics import Key, Partition
 from kcli.broker.waiting import Watches
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from kcli.broker.broker import Broker
 
 __all__ = ["Node"]
-
-BACKLOG = 1024
 
 
 class Node:
@@ -35,20 +34,18 @@ class Node:
             FetchSessionCache(broker.configs.int("max.incremental.fetch.session.cache.slots"))
         )
         self.drafts = DraftBroker()
-        self._server: asyncio.Server | None = None
+        self._listener: Listener | None = None
 
     async def start(self) -> None:
         """Listen. OSError: the port is taken, or the host is none of this machine's."""
-        self._server = await self.loop.create_server(
-            lambda: Connection(self), self.host or None, self.port, backlog=BACKLOG
-        )
-        self.port = self._server.sockets[0].getsockname()[1]
+        self._listener = Listener(self.broker.gate, lambda: Connection(self), self.host or None, self.port)
+        self.port = self._listener.port
 
     async def stop(self) -> None:
         """Take no more connections, and end those there are."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
         works = [each.work for each in self.connections if each.work is not None]
         for each in tuple(self.connections):
             each.abort()

@@ -41,6 +41,11 @@ class FrameReader:
         """Bytes of a frame that is not whole yet."""
         return len(self._rest) if self._big is None else self._filled
 
+    @property
+    def allocated(self) -> int:
+        """Bytes of memory that it takes."""
+        return len(self._rest) if self._big is None else len(self._big)
+
     def buffer(self) -> memoryview:
         """Where the next read goes."""
         if self._big is not None:

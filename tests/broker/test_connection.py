@@ -171,6 +171,41 @@ def test_a_client_that_reads_nothing_holds_up_nobody() -> None:
     run(work())
 
 
+def test_answers_that_nobody_takes_do_not_pile_up() -> None:
+    """A client that sends requests, and reads no answer, is read no more."""
+
+    async def work() -> None:
+        async with talking() as talk:
+            long = request(body=struct.pack(">ih", 1, 30_000) + b"x" * 30_000)
+            reader, writer = await asyncio.open_connection("127.0.0.1", talk.broker.nodes[0].port)
+            for _ in range(600):
+                writer.write(long)
+            await asyncio.sleep(0.3)
+            greedy = next(each for each in talk.broker.nodes[0].connections if each is not None and each._waiting)
+            assert greedy._transport is not None
+            assert greedy._transport.get_write_buffer_size() < 4 << 20
+            assert (await talk(METADATA, 1, {"topics": []}))["topics"] == []
+            # Whoever reads on gets them all.
+            for _ in range(600):
+                await reader.readexactly(int.from_bytes(await reader.readexactly(4), "big"))
+            writer.close()
+
+    run(work())
+
+
+def test_complaints_about_clients_are_counted_where_there_are_many() -> None:
+    notes: list[str] = []
+
+    async def work() -> None:
+        async with talking(note=notes.append) as talk:
+            for _ in range(60):
+                await raw(talk.broker.bootstrap, struct.pack(">i", -1))
+
+    run(work())
+    assert len(notes) == 21
+    assert notes[-1] == "more of this within 30 s is counted only"
+
+
 def test_idle_connections_are_closed() -> None:
     async def work() -> None:
         async with talking() as talk:

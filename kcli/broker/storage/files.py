@@ -6,6 +6,7 @@ even after the segment's topic is gone.
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 from collections import OrderedDict
@@ -78,10 +79,20 @@ class FilePool:
         if file is None:
             while len(self._open) >= self.limit:
                 self._open.popitem(last=False)
-            file = self._open[path] = LogFile(path)
+            file = self._open[path] = self._opened(path)
         else:
             self._open.move_to_end(path)
         return file
+
+    def _opened(self, path: Path) -> LogFile:
+        """The file; where the system grants no more, others are closed for it. OSError."""
+        while True:
+            try:
+                return LogFile(path)
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._open:
+                    raise
+                self._open.popitem(last=False)
 
     def forget(self, path: Path) -> None:
         self._open.pop(path, None)

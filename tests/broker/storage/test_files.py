@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -39,3 +40,21 @@ def test_a_write_that_stops_half_way_goes_on(tmp_path: Path, monkeypatch: pytest
     file = LogFile(tmp_path / "a")
     file.write([b"abcd", b"efgh"], 0, 8)
     assert (tmp_path / "a").read_bytes() == b"abcdefgh"
+
+
+def test_a_pool_gives_up_files_when_the_system_grants_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = FilePool(100)
+    for number in range(5):
+        pool.open(tmp_path / str(number))
+
+    class Scarce(LogFile):
+        """Only where fewer than three others are open."""
+
+        def __init__(self, path: Path) -> None:
+            if len(pool._open) >= 3:
+                raise OSError(errno.EMFILE, "Too many open files")
+            super().__init__(path)
+
+    monkeypatch.setattr("kcli.broker.storage.files.LogFile", Scarce)
+    assert pool.open(tmp_path / "new").read(0, 1) == b""
+    assert [path.name for path in pool._open] == ["3", "4", "new"]
