@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from kcli.errors import InputError
+from kcli.legible import UNSAFE
 
 __all__ = ["dumps", "loads"]
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+_unsafe = re.compile(f"[{UNSAFE}]")
 
 
-def dumps(value: Any) -> str:
-    """Compact JSON on one line, text outside ASCII as it is."""
-    return _encode(value)
+def dumps(value: Any, *, indent: int | None = None) -> str:
+    """Compact JSON on one line, or indented; text outside ASCII as it is, but for what steers a terminal: `\\u009b`."""
+    if indent is None:
+        text = _encode(value)
+    else:
+        text = json.dumps(value, ensure_ascii=False, check_circular=False, indent=indent)
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return _unsafe.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def loads(text: str | bytes, *, what: str = "JSON") -> Any:

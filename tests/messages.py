@@ -127,6 +127,6 @@ def scalar(kind: str, path: str) -> Any:
     if kind == "uuid":
         return base64.urlsafe_b64encode(seed[:16]).decode().rstrip("=")
     if kind == "string":
-        # Every width of UTF-8, and what JSON has to escape.
-        return f'{path.rpartition(".")[2]} {seed[0]:x} é€𝄞 "\\\n\x01\x7f'
+        # Every width of UTF-8, and what JSON has to escape, or kcli does.
+        return f'{path.rpartition(".")[2]} {seed[0]:x} é€𝄞 "\\\n\x01\x7f\x9b\u061c\u202e\u2028'
     return seed[: 1 + seed[0] % 32]

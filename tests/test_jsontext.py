@@ -12,6 +12,16 @@ def test_compact_and_as_it_is() -> None:
     assert dumps({"a": [1, "é", None, 1.5, True]}) == '{"a":[1,"é",null,1.5,true]}'
 
 
+def test_what_steers_a_terminal_is_escaped_as_the_same_value() -> None:
+    value = {"\x9b": "\x1b\x7f\x80\u061c\u200f\u2028\u202e\u2069", "file": "\udcff", "é": "日本語 \u2030"}
+    text = dumps(value)
+    assert text == (
+        r'{"\u009b":"\u001b\u007f\u0080\u061c\u200f\u2028\u202e\u2069","file":"\udcff","é":"日本語 ' + '\u2030"}'
+    )
+    assert loads(text) == value
+    assert dumps({"a": ["\x7f"]}, indent=2) == '{\n  "a": [\n    "\\u007f"\n  ]\n}'
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

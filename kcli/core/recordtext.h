@@ -51,7 +51,7 @@ static inline char *kt_base64(char *p, const uint8_t *s, size_t n) {
 }
 
 /* What may stand in a text apart from plain ASCII. Returns the bytes taken, 0 when it does not print: controls other than
- * tab, line feed and carriage return, DEL, U+0080 to U+009F, and whatever is not UTF-8. */
+ * tab, line feed and carriage return, DEL, U+0080 to U+009F, and whatever is not UTF-8. Marks of direction are escaped. */
 static inline size_t kt_rare(char **p, const uint8_t *s, size_t left) {
     uint8_t c = s[0];
     if (c < 0x80) {
@@ -60,13 +60,18 @@ static inline size_t kt_rare(char **p, const uint8_t *s, size_t left) {
         return 1;
     }
     size_t length = kc_utf8_char(s, left);
-    if (c == 0xc2 && length && s[1] < 0xa0) return 0;
+    if (!length) return 0;
+    if (kc_steers(s)) {
+        if (c == 0xc2) return 0;
+        *p = kc_escape_wide(*p, s, length);
+        return length;
+    }
     memcpy(*p, s, length);
     *p += length;
     return length;
 }
 
-/* The text in quotes; NULL when it does not print. The room is the caller's: 2 * n + 18. */
+/* The text in quotes; NULL when it does not print. The room is the caller's: 3 * n + 18. */
 static inline char *kt_text(char *p, const uint8_t *s, size_t n) {
     size_t i = 0;
     *p++ = '"';
@@ -88,8 +93,6 @@ static inline char *kt_text(char *p, const uint8_t *s, size_t n) {
 #endif
         {
             size_t plain = kc_copy_plain(p, s + i, n - i);
-            const char *del = plain ? memchr(p, 0x7f, plain) : NULL;
-            if (del) return NULL;
             p += plain;
             i += plain;
             if (i == n) break;
@@ -112,7 +115,7 @@ static inline char *kt_bytes(char *p, const uint8_t *s, size_t n) {
     return p + 2;
 }
 
-static inline size_t kt_room(size_t n) { return 2 * n + 32; }
+static inline size_t kt_room(size_t n) { return 3 * n + 32; }
 
 /* A key or value; s NULL: null. The room is the caller's: kt_room(n). */
 static inline char *kt_value(char *p, const uint8_t *s, size_t n) {

@@ -158,13 +158,13 @@ static inline size_t kc_utf8_char(const uint8_t *s, size_t left) {
     return 4;
 }
 
-static inline int kc_is_plain(uint8_t c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
+static inline int kc_is_plain(uint8_t c) { return (uint8_t)(c - 0x20) < 0x5f && c != '"' && c != '\\'; }
 
-/* Nonzero when one of the eight bytes is a control character, a quote, a backslash or outside ASCII. */
+/* Nonzero when one of the eight bytes is a control character, DEL, a quote, a backslash or outside ASCII. */
 static inline uint64_t kc_not_plain8(uint64_t w) {
     const uint64_t ones = 0x0101010101010101ULL, high = 0x8080808080808080ULL;
     uint64_t quote = w ^ (ones * '"'), slash = w ^ (ones * '\\');
-    return ((w - ones * 0x20) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | w) & high;
+    return ((w - ones * 0x20) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | (w + ones) | w) & high;
 }
 
 /* The characters up to the first that is not plain are copied with their scan, eight at a time; the room is the caller's. */
@@ -201,6 +201,26 @@ static inline char *kc_escape(char *p, uint8_t c) {
     return p + 5;
 }
 
+/* Does this well-formed character outside ASCII steer a terminal or end a line: U+0080 to U+009F, U+061C, U+200E, U+200F,
+ * U+2028 to U+202E, U+2066 to U+2069? The same set as UNSAFE in kcli/legible.py. */
+static inline int kc_steers(const uint8_t *s) {
+    if (s[0] == 0xe2) {
+        if (s[1] == 0x80) return s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xa8 && s[2] <= 0xae);
+        return s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9;
+    }
+    return (s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xd8 && s[1] == 0x9c);
+}
+
+/* A character of two or three bytes as \uXXXX: 6 characters. */
+static inline char *kc_escape_wide(char *p, const uint8_t *s, size_t length) {
+    static const char hex[17] = "0123456789abcdef";
+    unsigned c = length == 2 ? (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu) : (s[0] & 0x0fu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
+    p[0] = '\\';
+    p[1] = 'u';
+    for (int i = 0; i < 4; i++) p[2 + i] = hex[c >> (12 - 4 * i) & 15];
+    return p + 6;
+}
+
 /* The rest of a string behind its plain start, with escapes; takes no more than 6 characters for a byte. */
 static int kc_string_rest(kc_out *out, const uint8_t *s, size_t n) {
     if (n > SIZE_MAX / 6 - 16 || kc_reserve(out, n * 6 + 1)) return KC_MEMORY;
@@ -217,8 +237,12 @@ static int kc_string_rest(kc_out *out, const uint8_t *s, size_t n) {
         }
         size_t length = kc_utf8_char(s + i, n - i);
         if (!length) return KC_UTF8;
-        memcpy(p, s + i, length);
-        p += length;
+        if (kc_steers(s + i)) {
+            p = kc_escape_wide(p, s + i, length);
+        } else {
+            memcpy(p, s + i, length);
+            p += length;
+        }
         i += length;
     }
     *p++ = '"';

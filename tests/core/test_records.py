@@ -59,6 +59,20 @@ def test_any_place_in_a_value_is_looked_at() -> None:
                     assert value == content.decode()
 
 
+def test_marks_of_direction_are_escaped_and_nothing_else_is() -> None:
+    """Every character of two and three bytes, as kcli's own JSON writer has it; those of C1 do not print."""
+    from kcli.jsontext import dumps
+
+    for low in range(0xA0, 0x10000, 0x400):
+        text = "".join(map(chr, range(low, low + 0x400))).encode("utf-8", "ignore")
+        writer = core.BatchText(decompress)
+        data = build_batch([(0, text, b"\xd8\x9c" * 300, ())])
+        writer.write(data, 0, len(data), 0, True)
+        written = bytes(writer.take()).decode()
+        key, value = dumps(text.decode()), dumps("\u061c" * 300)
+        assert f'"key":{key},"value":{value}' in written, hex(low)
+
+
 def test_base64_of_every_length() -> None:
     import base64
 

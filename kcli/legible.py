@@ -1,0 +1,36 @@
+"""Text from bytes that strangers sent, made safe to show: what steers a terminal is escaped, not obeyed.
+
+`legible` is for one value or one line; `legible_lines` for text of several lines that kcli itself has laid out. Both
+leave text alone that was made legible before, so that a value and the line around it may both go through.
+"""
+
+from __future__ import annotations
+
+import re
+from re import Match
+
+__all__ = ["UNSAFE", "legible", "legible_lines"]
+
+# DEL, C1 (ECMA-48), marks of direction (UAX #9), line and paragraph separators, and half surrogate pairs, which file
+# names that are not UTF-8 have. The core escapes the same characters in JSON (`kc_steers` in core/text.h).
+UNSAFE = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+
+SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+IN_LINE = re.compile(f"[\x00-\x1f{UNSAFE}]")
+IN_LINES = re.compile(f"[\x00-\x08\x0b-\x1f{UNSAFE}]")
+
+
+def legible(text: str) -> str:
+    """The text on one line, without a control character: `\\n`, `\\x1b`, `\\u202e` stand for what it has of them."""
+    return text if text.isprintable() else IN_LINE.sub(escape, text)
+
+
+def legible_lines(text: str) -> str:
+    """The same for text whose line feeds and tabs are kcli's own."""
+    return text if text.isprintable() else IN_LINES.sub(escape, text)
+
+
+def escape(found: Match[str]) -> str:
+    char = found[0]
+    code = ord(char)
+    return SHORT.get(char) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")

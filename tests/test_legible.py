@@ -1,0 +1,44 @@
+"""What may steer a terminal is escaped; everything else is left alone."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+
+from kcli.legible import legible, legible_lines
+
+HARMLESS = ["", "orders", "[red]x[/red] :smile:", "é 日本語 𝄞 e\u0301 א ع", "a\\x1b", "soft\u00adhyphen"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mred\x1b]0;title\x07", "\\x1b[31mred\\x1b]0;title\\x07"),
+        ("a\nb\rc\td", "a\\nb\\rc\\td"),
+        ("\x00\x08\x7f\x80\x9b", "\\x00\\x08\\x7f\\x80\\x9b"),
+        ("\u061c\u200e\u202egpj.exe\u2066\u2028", "\\u061c\\u200e\\u202egpj.exe\\u2066\\u2028"),
+        ("file-\udcff", "file-\\udcff"),
+    ],
+)
+def test_what_steers_a_terminal_is_escaped(text: str, shown: str) -> None:
+    assert legible(text) == shown
+    assert legible(shown) == shown
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_all_else_stays(text: str) -> None:
+    assert legible(text) == legible_lines(text) == text
+
+
+def test_lines_and_tabs_stay_in_text_of_lines() -> None:
+    assert legible_lines("a\tb\n\x1bc\r\n") == "a\tb\n\\x1bc\\r\n"
+
+
+def test_every_control_character_and_every_mark_of_direction_is_among_them() -> None:
+    directed = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}  # UAX #9, explicit formatting
+    for code in range(0x110000):
+        char = chr(code)
+        steers = unicodedata.category(char) in ("Cc", "Zl", "Zp", "Cs") or unicodedata.bidirectional(char) in directed
+        steers |= char in "\u061c\u200e\u200f"
+        assert (legible(char) != char) == steers, hex(code)
