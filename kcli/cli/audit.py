@@ -13,12 +13,15 @@ from kcli.capture.audit import Client, Usage, audit, usages
 from kcli.capture.exchanges import Item, Source
 from kcli.cli.console import is_terminal
 from kcli.cli.inputs import port_option, schema_option
+from kcli.cli.lines import Lines, paint
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError
 from kcli.jsontext import dumps
 from kcli.schemas.catalog import catalog
 
 __all__ = ["audit_captures"]
+
+Judged = list[tuple[Client, list[Usage]]]
 
 
 @click.command(name="audit")
@@ -54,8 +57,9 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
             if options["format_"] == "jsonl"
             else table_lines(judged, release, options["output"])
         )
-        for line in lines:
-            out.write(line.encode() + b"\n")
+        write = Lines(out).line
+        for parts in lines:
+            write(*parts)
     if failures:
         raise failures[0]
     return 1 if any(use.refused for _, uses in judged for use in uses) else 0
@@ -71,9 +75,9 @@ def readable(files: tuple[str, ...], options: dict[str, Any], failures: list[Inp
         failures.append(error)
 
 
-def json_lines(judged: list[tuple[Client, list[Usage]]], release: str) -> Iterator[str]:
+def json_lines(judged: Judged, release: str) -> Iterator[tuple[str, ...]]:
     for client, uses in judged:
-        yield dumps(
+        text = dumps(
             {
                 "clientId": client.client_id,
                 "address": client.address,
@@ -87,9 +91,11 @@ def json_lines(judged: list[tuple[Client, list[Usage]]], release: str) -> Iterat
                 "apis": [use.as_dict() for use in uses],
             }
         )
+        yield (text,)
 
 
-def table_lines(judged: list[tuple[Client, list[Usage]]], release: str, output: str | None) -> Iterator[str]:
+def table_lines(judged: Judged, release: str, output: str | None) -> Iterator[tuple[str, ...]]:
+    """Lines, each by its parts."""
     colour = output is None and is_terminal(sys.stdout) and "NO_COLOR" not in os.environ
     for client, uses in judged:
         bad = [use for use in uses if use.refused]
@@ -100,19 +106,15 @@ def table_lines(judged: list[tuple[Client, list[Usage]]], release: str, output: 
         unsure = [use for use in uses if use.unsure]
         verdict = f"{release} refuses it" if bad else f"unclear with {release}" if unsure else f"fine with {release}"
         tone = "red" if bad else "yellow" if unsure else "green"
-        yield paint(head, colour, bold=True) + "  " + paint(verdict, colour, fg=tone)
-        yield f"  {', '.join(f'{use.name} {versions_text(list(use.versions))}' for use in uses)}"
+        yield paint(head, colour, bold=True), "  ", paint(verdict, colour, fg=tone)
+        yield (f"  {', '.join(f'{use.name} {versions_text(list(use.versions))}' for use in uses)}",)
         for use in bad:
-            yield paint(f"  refused: {use.name} {versions_text(list(use.refused))} ({use.reason})", colour, fg="red")
+            yield (paint(f"  refused: {use.name} {versions_text(list(use.refused))} ({use.reason})", colour, fg="red"),)
         for use in unsure:
             words = f"{use.name} {versions_text(list(use.unsure))} ({use.reason}; its broker offered nothing newer)"
-            yield paint(f"  unclear: {words}", colour, fg="yellow")
+            yield (paint(f"  unclear: {words}", colour, fg="yellow"),)
     refused = sum(any(use.refused for use in uses) for _, uses in judged)
-    yield f"{len(judged):,} client{'' if len(judged) == 1 else 's'}, {refused:,} that Kafka {release} would refuse."
-
-
-def paint(text: str, colour: bool, **style: Any) -> str:
-    return click.style(text, **style) if colour else text
+    yield (f"{len(judged):,} client{'' if len(judged) == 1 else 's'}, {refused:,} that Kafka {release} would refuse.",)
 
 
 def versions_text(versions: list[int]) -> str:

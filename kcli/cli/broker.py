@@ -16,6 +16,7 @@ from kcli.broker import Broker
 from kcli.broker.apis import offered
 from kcli.broker.faults import read_rules
 from kcli.cli.inputs import schema_option
+from kcli.cli.lines import print_line, print_note
 from kcli.errors import UsageError
 from kcli.topic_names import CLUSTER_METADATA, name_fault
 
@@ -124,7 +125,7 @@ async def run(broker: Broker, topics: Iterable[tuple[str, int | None]], data: Pa
         for name, count in topics:
             if name not in broker.topics.by_name:
                 broker.create_topic(name, count)
-        sys.stdout.write(f"bootstrap.servers={broker.bootstrap}\n")
+        print_line(f"bootstrap.servers={broker.bootstrap}")
         sys.stdout.flush()
         if not quiet:
             tell(summary(broker, data))
@@ -158,7 +159,8 @@ def counted(count: int, noun: str) -> str:
 
 
 def tell(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
+    for line in text.split("\n"):
+        print_note(line)
     sys.stderr.flush()
 
 

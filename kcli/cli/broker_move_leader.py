@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import click
 
 from kcli.cli.client_options import client_options, configure
+from kcli.cli.lines import print_line
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
 from kcli.errors import BrokerError, NetworkError, UsageError
@@ -60,7 +60,7 @@ def move_leader(
         raise NetworkError(f"the leaders have not moved within {timeout:g} s (--timeout)") from None
     if not quiet:
         for before, after in moved:
-            sys.stdout.write(f"{before.topic}[{before.number}] leader {before.leader} -> {after}\n")
+            print_line(f"{before.topic}[{before.number}] leader {before.leader} -> {after}")
 
 
 def parse(text: str) -> tuple[str, int | None]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
 
+from kcli.cli.console import warn
 from kcli.client.properties import ClientConfig, load
 
 __all__ = ["client_options", "configure"]
@@ -33,5 +33,5 @@ def configure(bootstrap: str | None, settings: Iterable[str], *, quiet: bool = F
     config = load(settings, bootstrap)
     if config.ignored and not quiet:
         names = ", ".join(config.ignored)
-        sys.stderr.write(f"kcli: properties of Kafka's without a meaning here, left aside: {names}\n")
+        warn(f"properties of Kafka's without a meaning here, left aside: {names}")
     return config

@@ -6,7 +6,9 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from kcli.cli.cells import align
 from kcli.cli.console import console, is_terminal
+from kcli.cli.lines import print_line
 from kcli.jsontext import dumps
 
 __all__ = ["print_json", "print_rows"]
@@ -16,43 +18,36 @@ Row = Sequence[str]
 
 def print_rows(headings: Row, rows: Iterable[Row], *, title: str = "") -> None:
     """Print rows of text, each as long as the headings; the last column may be long."""
-    whole = [list(row) for row in rows]
     if is_terminal(sys.stdout):
-        print_table(headings, whole, title)
-    else:
-        print_columns(headings, whole, title)
+        print_table(headings, rows, title)
+        return
+    if title:
+        print_line(title)
+    for line in align([headings, *rows]):
+        print_line(line)
 
 
-def print_table(headings: Row, rows: list[list[str]], title: str) -> None:
+def print_table(headings: Row, rows: Iterable[Row], title: str) -> None:
     from rich import box
     from rich.table import Table
-    from rich.text import Text
+
+    from kcli.cli.screen import shown
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, heading in enumerate(headings):
-        table.add_column(Text(heading), no_wrap=number < len(headings) - 1, overflow="fold")
+        table.add_column(shown(heading), no_wrap=number < len(headings) - 1, overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*map(shown, row))
     screen = console()
     if title:
-        screen.print(Text(title, style="bold"))
+        screen.print(shown(title, "bold"))
     screen.print(table)
-
-
-def print_columns(headings: Row, rows: list[list[str]], title: str) -> None:
-    if title:
-        sys.stdout.write(f"{title}\n")
-    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-    for row in [headings, *rows]:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        sys.stdout.write(f"{'  '.join(cells).rstrip()}\n")
 
 
 def print_json(values: Iterable[Mapping[str, Any]], form: str) -> None:
     """jsonl: an object a line; json: one array."""
     lines = [dumps(value) for value in values]
-    if form == "jsonl":
-        sys.stdout.writelines(f"{line}\n" for line in lines)
-    else:
-        body = ",\n".join(lines)
-        sys.stdout.write(f"[\n{body}\n]\n" if lines else "[]\n")
+    if form != "jsonl":
+        lines = ["[", *(f"{line}," for line in lines[:-1]), *lines[-1:], "]"] if lines else ["[]"]
+    for line in lines:
+        print_line(line)

@@ -8,8 +8,11 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import IO, TYPE_CHECKING
 
+from kcli.cli.lines import print_note, unguarded
+from kcli.legible import legible
+
 if TYPE_CHECKING:
-    from rich.console import Console
+    from kcli.cli.screen import Screen
 
 __all__ = ["console", "is_terminal", "progress", "warn"]
 
@@ -18,12 +21,12 @@ def is_terminal(stream: IO[str]) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def console(stderr: bool = False, quiet: bool = False) -> Console:
+def console(stderr: bool = False, quiet: bool = False) -> Screen:
     """rich's console, which honours NO_COLOR; in a pipe it writes plain text and breaks no line."""
-    from rich.console import Console
+    from kcli.cli.screen import Screen
 
-    stream = sys.stderr if stderr else sys.stdout
-    made = Console(stderr=stderr, quiet=quiet, highlight=False, soft_wrap=not is_terminal(stream))
+    stream = unguarded(sys.stderr if stderr else sys.stdout)
+    made = Screen(file=stream, quiet=quiet, soft_wrap=not is_terminal(stream))
     if not is_terminal(stream) and "COLUMNS" not in os.environ:
         made.width = 10_000
     return made
@@ -32,7 +35,7 @@ def console(stderr: bool = False, quiet: bool = False) -> Console:
 def warn(text: str, quiet: bool = False) -> None:
     """One line on stderr about something odd that is no failure."""
     if not quiet:
-        sys.stderr.write(f"kcli: {text}\n")
+        print_note(f"kcli: {text}")
 
 
 @contextlib.contextmanager
@@ -43,7 +46,7 @@ def progress(total: int | None, label: str, quiet: bool = False) -> Iterator[Cal
         return
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total)
+        task = bar.add_task(legible(label), total=total)
         yield lambda done: bar.update(task, completed=done)

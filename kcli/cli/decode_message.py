@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import click
 
-from kcli.cli.console import is_terminal, warn
+from kcli.cli.console import console, is_terminal, warn
 from kcli.cli.inputs import binary_input, name_of, read_bytes, schema_option
+from kcli.cli.lines import print_line
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
@@ -184,11 +185,11 @@ def show_json(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) 
     text, _ = codec.json(data, start, records=options["records"], hook=records_hook(options["records"]), whole=True)
     made = shape.wrap(shape.header.json_value(header), loads(text))
     if is_terminal(sys.stdout):
-        from rich import print_json
+        from rich.highlighter import JSONHighlighter
 
-        print_json(dumps(made))
+        console().print(JSONHighlighter()(dumps(made, indent=2)))
     else:
-        click.echo(dumps(made))
+        print_line(dumps(made))
 
 
 def records_hook(records: str) -> Callable[[memoryview], bytes] | None:
@@ -206,7 +207,7 @@ def show_table(data: bytes, frame: Frame, shape: Shape) -> None:
     rows = list(leaves(shape.wrap(shape.header.json_value(header), codec.json_value(codec.read_whole(data, start)))))
     width = max((len(path) for path, _ in rows), default=0)
     for path, value in rows:
-        click.echo(f"{path:<{width}}  {dumps(value)}")
+        print_line(f"{path:<{width}}  {dumps(value)}")
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -238,11 +239,11 @@ def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
             spans.append(Span("_trailing", end, len(data), "bytes behind the message", bytes(data[end:])))
     except DecodeError as error:
         failure = error
-    click.echo(f"{what}, {frame.end - frame.start} bytes")
+    print_line(f"{what}, {frame.end - frame.start} bytes")
     lines = tree_lines if options["format_"] == "tree" else hexdump_lines
     for line in lines(data, spans, options["dialect"]):
-        click.echo(line)
+        print_line(line)
     if failure is not None:
         left = data[failure.offset : failure.offset + 8].hex(" ")
-        click.echo(f"{failure.offset:04x}  {left:<28}  {failure.path}  {failure.reason}")
+        print_line(f"{failure.offset:04x}  {left:<28}  {failure.path}  {failure.reason}")
         raise failure

@@ -18,6 +18,7 @@ from kcli.capture.exchanges import ALL, Source
 from kcli.capture.filters import Filter
 from kcli.cli.console import is_terminal, progress
 from kcli.cli.inputs import port_option, schema_option
+from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError, UsageError
 from kcli.schemas.catalog import catalog
@@ -119,7 +120,7 @@ def sum_up(source: Source, options: dict[str, Any], table: Any) -> None:
 
     sys.stdout.flush()
     for line in closing(source.tally, source.engine, table, tuple(source.paths)):
-        sys.stderr.write(line + "\n")
+        print_note(line)
 
 
 def write_lines(
@@ -154,9 +155,7 @@ def write_table(
     terminal = options["output"] is None and is_terminal(sys.stdout)
     colour = terminal and "NO_COLOR" not in os.environ
 
-    def write(line: str) -> None:
-        out.write(line.encode() + b"\n")
-
+    write = Lines(out).line
     table = Table(write, width=terminal_width() if terminal else None, colour=colour)
     with summed_up(source, options, table):
         for items in wanted(source, chosen, moved):
@@ -169,7 +168,7 @@ def write_table(
             out.flush()
 
 
-def show_records(item: Item, options: dict[str, Any], write: Callable[[str], None]) -> None:
+def show_records(item: Item, options: dict[str, Any], write: Callable[..., None]) -> None:
     if options["records"] in ("batches", "full") and isinstance(item, Exchange):
         from kcli.cli.pcap_records import record_lines
 
@@ -182,11 +181,12 @@ def write_tree(
 ) -> None:
     from kcli.cli.pcap_tree import tree
 
+    write = Lines(out).line
     with summed_up(source, options):
         for items in wanted(source, chosen, moved):
             for item in items:
                 for line in tree(item):
-                    out.write(line.encode() + b"\n")
+                    write(line)
             out.flush()
 
 

@@ -14,6 +14,7 @@ import click
 
 from kcli.cli.console import progress, warn
 from kcli.cli.inputs import binary_input, name_of, read_bytes, schema_option
+from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
 from kcli.errors import DecodeError, InputError, UsageError
 
@@ -156,8 +157,7 @@ def expand(files: tuple[str, ...]) -> list[str]:
 def title(out: BinaryIO, path: str, format_: str) -> None:
     from kcli.jsontext import dumps
 
-    line = dumps({"event": "file", "file": path}) if format_ == "jsonl" else f"{path}:"
-    out.write(line.encode() + b"\n")
+    Lines(out).line(dumps({"event": "file", "file": path}) if format_ == "jsonl" else f"{path}:")
 
 
 def folder_topic(path: str) -> str | None:
@@ -202,8 +202,8 @@ def write_row(out: BinaryIO, row: dict[str, Any], number: int, format_: str) -> 
         out.write(dumps(row).encode() + b"\n")
         return
     if number == 0:
-        out.write("  ".join(f"{name:>20}" for name in row).encode() + b"\n")
-    out.write("  ".join(f"{value:>20}" for value in row.values()).encode() + b"\n")
+        Lines(out).line("  ".join(f"{name:>20}" for name in row))
+    Lines(out).line("  ".join(f"{value:>20}" for value in row.values()))
 
 
 class OpenSource:
@@ -265,11 +265,12 @@ def write_table(source: OpenSource, out: BinaryIO, bar: Callable[[int], None] | 
     from kcli.jsontext import loads
     from kcli.records.sweep import sweep_lines
 
-    out.write(TABLE.format(*HEADINGS).encode())
+    write = Lines(out).line
+    write(TABLE.format(*HEADINGS))
 
     def emit(text: memoryview) -> None:
         for line in bytes(text).splitlines():
-            out.write(table_line(loads(line)).encode())
+            write(table_line(loads(line)))
 
     return sweep_lines(
         source.read, emit, False, seekable=source.seekable, positions=True, progress=bar, size=source.size
@@ -277,33 +278,30 @@ def write_table(source: OpenSource, out: BinaryIO, bar: Callable[[int], None] | 
 
 
 HEADINGS = ("position", "offsets", "count", "magic", "codec", "time", "latest", "size", "crc", "")
-TABLE = "{:>12}  {:>25}  {:>7}  {:>5}  {:<6}  {:<6}  {:<24}  {:>9}  {:<8}  {}\n"
+TABLE = "{:>12}  {:>25}  {:>7}  {:>5}  {:<6}  {:<6}  {:<24}  {:>9}  {:<8}  {}"
 
 
 def table_line(row: dict[str, Any]) -> str:
     if "event" in row:
-        return f"{row['offset']:>12}  {row['event']}: {row['bytes']} bytes: {row['reason']}\n"
+        return f"{row['offset']:>12}  {row['event']}: {row['bytes']} bytes: {row['reason']}"
     marks = [name for name, flag in (("txn", "isTransactional"), ("control", "isControl")) if row[flag]]
     if (row["producerId"] or -1) >= 0:
         marks.append(f"producer {row['producerId']}:{row['producerEpoch']} seq {row['baseSequence']}")
     if row["partitionLeaderEpoch"] is not None:
         marks.append(f"epoch {row['partitionLeaderEpoch']}")
     marks += [f"{row['_error']['path']}: {row['_error']['reason']}"] if "_error" in row else []
-    return (
-        TABLE.format(
-            row["_position"],
-            f"{'?' if row['baseOffset'] is None else row['baseOffset']}-{row['lastOffset']}",
-            "?" if row["count"] is None else row["count"],
-            row["magic"],
-            row["compression"],
-            {"CreateTime": "create", "LogAppendTime": "append"}.get(row["timestampType"], "-"),
-            time_text(row["maxTimestamp"]),
-            row["sizeInBytes"],
-            f"{row['crc']:08x}" if row["crcValid"] else "WRONG",
-            ", ".join(marks),
-        ).rstrip()
-        + "\n"
-    )
+    return TABLE.format(
+        row["_position"],
+        f"{'?' if row['baseOffset'] is None else row['baseOffset']}-{row['lastOffset']}",
+        "?" if row["count"] is None else row["count"],
+        row["magic"],
+        row["compression"],
+        {"CreateTime": "create", "LogAppendTime": "append"}.get(row["timestampType"], "-"),
+        time_text(row["maxTimestamp"]),
+        row["sizeInBytes"],
+        f"{row['crc']:08x}" if row["crcValid"] else "WRONG",
+        ", ".join(marks),
+    ).rstrip()
 
 
 def time_text(milliseconds: int) -> str:
@@ -349,7 +347,7 @@ def show_spans(data: bytes, format_: str, out: BinaryIO, name: str) -> None:
 
     spans, problem = batch_spans(data)
     for line in (tree_lines if format_ == "tree" else hexdump_lines)(data, spans):
-        out.write(line.encode() + b"\n")
+        Lines(out).line(line)
     if problem is not None:
         raise problem.within(name)
 
@@ -360,13 +358,14 @@ def run_verify(paths: list[str], inputs: list[str], format_: str, output: str | 
 
     errors = 0
     with open_output(output, inputs) as out:
+        write = Lines(out).line
         for finding in findings_of(paths, quiet):
             errors += finding.severity == "error"
             if format_ == "jsonl":
-                out.write(dumps(finding._asdict()).encode() + b"\n")
+                write(dumps(finding._asdict()))
             else:
-                text = f"{finding.severity}: {finding.file}: at {finding.offset}: {finding.rule}: {finding.message}"
-                out.write(text.encode() + b"\n")
+                place = f"{finding.file}: at {finding.offset}"
+                write(f"{finding.severity}: {place}: {finding.rule}: {finding.message}")
     return 1 if errors else 0
 
 

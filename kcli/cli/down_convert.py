@@ -13,6 +13,7 @@ import click
 
 from kcli.cli.console import progress, warn
 from kcli.cli.inputs import name_of
+from kcli.cli.lines import print_line
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError, UsageError
 
@@ -164,17 +165,20 @@ def print_plan(files: tuple[str, ...], magic: int, chunk_bytes: int, first_offse
                 raise error.within(name_of(file)) from None
     if format_ == "json":
         for row in rows:
-            click.echo(dumps(row))
+            print_line(dumps(row))
         return
     for row in rows:
-        click.echo(
+        print_line(
             f"{row['file']}: {row['bytesBefore']:,} bytes -> {row['bytesAfter']:,} in magic {magic}"
-            f"{' (estimated)' if row['estimated'] else ''}, {row['records']:,} records converted\n"
-            f"  memory at most {row['peakBytesChunked']:,} bytes in chunks of {chunk_bytes:,}, "
-            f"{row['peakBytesWhole']:,} without\n"
-            f"  {row['recordsLosingHeaders']:,} records lose their headers"
-            + (f"\n  stops: {row['refused']}" if row["refused"] else "")
+            f"{' (estimated)' if row['estimated'] else ''}, {row['records']:,} records converted"
         )
+        print_line(
+            f"  memory at most {row['peakBytesChunked']:,} bytes in chunks of {chunk_bytes:,}, "
+            f"{row['peakBytesWhole']:,} without"
+        )
+        print_line(f"  {row['recordsLosingHeaders']:,} records lose their headers")
+        if row["refused"]:
+            print_line(f"  stops: {row['refused']}")
 
 
 def plan_file(file: str, source: Slice, magic: int, chunk_bytes: int, first_offset: int) -> dict[str, Any]:

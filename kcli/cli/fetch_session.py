@@ -12,6 +12,7 @@ import click
 from kcli.cli.captured import holds_rows, rows
 from kcli.cli.console import is_terminal, progress, warn
 from kcli.cli.inputs import schema_option
+from kcli.cli.lines import print_line
 from kcli.errors import InputError
 from kcli.jsontext import dumps
 from kcli.sessions.explain import loose_dict, session_dict, when
@@ -72,7 +73,7 @@ def explain(
         if table:
             ended.append(session)
         else:
-            sys.stdout.write(dumps(session_dict(session, ledger.offsets.names)) + "\n")
+            print_line(dumps(session_dict(session, ledger.offsets.names)))
 
     ledger = Ledger(on_end=end, kernel=new_kernel(dialect))
     problems = follow(files, ledger, ports, dialect, quiet)
@@ -82,7 +83,8 @@ def explain(
 
         show(ended, loose, ledger, files)
     else:
-        sys.stdout.writelines(dumps(loose_dict(it)) + "\n" for it in loose)
+        for it in loose:
+            print_line(dumps(loose_dict(it)))
     return conclude(problems)
 
 
@@ -116,7 +118,7 @@ def lint(
         severity = finding.verdict.severity
         counts[severity] += 1
         if severity == "error" or notes:
-            sys.stdout.write(line_of(finding, ledger, format_) + "\n")
+            print_line(line_of(finding, ledger, format_))
 
     ledger = Ledger(on_finding=find, kernel=new_kernel(dialect))
     problems = follow(files, ledger, ports, dialect, quiet)

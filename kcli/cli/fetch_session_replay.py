@@ -14,6 +14,7 @@ from kcli.cli.captured import holds_rows, name_of, rows
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import console, is_terminal, warn
 from kcli.cli.inputs import schema_option
+from kcli.cli.lines import print_line
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.drafting import DIALECT
 from kcli.client.replay.names import TopicNames, parse_topic_map
@@ -212,7 +213,8 @@ def tell_plan(plan: Plan, quiet: bool, *, rebuilt: bool) -> None:
 
 def show(found: list[Pair], format_: str) -> None:
     if format_ == "jsonl":
-        sys.stdout.writelines(dumps(each.as_dict()) + "\n" for each in found)
+        for each in found:
+            print_line(dumps(each.as_dict()))
         return
     from kcli.cli.fetch_session_replay_view import show_pairs
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from kcli.cli.console import console
+from kcli.cli.screen import shown
 from kcli.client.replay.outcome import Pair
 
 __all__ = ["show_pairs"]
@@ -72,7 +73,7 @@ def counted(count: int, one: str, many: str | None = None) -> str:
 
 def limited(out: Console, start: str, texts: list[str]) -> None:
     for text in texts[:SHOWN]:
-        out.print(f"  {start}{text}", markup=False)
+        out.print(shown(f"  {start}{text}"))
     if len(texts) > SHOWN:
         out.print(f"  and {len(texts) - SHOWN:,} more (--format jsonl has them all)")
 
@@ -81,12 +82,12 @@ def show_pair(out: Console, each: Pair) -> None:
     captured, live = each.captured.as_dict(), each.live.as_dict()
     run = f", run {each.run}" if each.run > 1 else ""
     title = f"{each.captured.label}   Fetch v{captured['apiVersion']} -> v{live['apiVersion']}{run}"
-    out.print(title, markup=False, style="bold")
+    out.print(shown(title, "bold"))
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
     for heading in ("", "captured", "live"):
         table.add_column(heading)
     for name, cell in ROWS:
-        table.add_row(f"  {name}", cell(captured), cell(live))
+        table.add_row(f"  {name}", shown(cell(captured)), shown(cell(live)))
     names = " / ".join((captured["latencyMs"] or live["latencyMs"] or {}).keys())
     if names:
         table.add_row(f"  latency ms ({names})", latency(captured), latency(live))
@@ -101,7 +102,7 @@ def show_rows(out: Console, found: list[Pair]) -> None:
     for each in found:
         for side, report in (("captured", each.captured), ("live", each.live)):
             label, count = (report.label, "") if side == "captured" else ("", f"{len(each.differences):,}")
-            table.add_row(*row(report.as_dict(), side, label), count)
+            table.add_row(*map(shown, row(report.as_dict(), side, label)), count)
     out.print(table)
 
 

@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from kcli.cli.console import console
+from kcli.cli.screen import shown
+from kcli.legible import legible
 from kcli.sessions.draft_trace import error_name
 from kcli.sessions.explain import when
 from kcli.sessions.findings import name_of
@@ -39,11 +41,11 @@ def show_session(out: Console, session: Watched, names: Mapping[str, str]) -> No
     head.append(f"   {partitions(session)}")
     out.print(head)
     full, size = strips(session.strip)
-    out.print(Text(f"  full  {full}  ended: ").append(ending(session), style=colour(session)))
-    out.print(Text(f"  bytes {size}  {price(session)}"))
-    out.print(Text(f"  {polls(session)}", style="dim"))
+    out.print(shown(f"  full  {full}  ended: ").append(ending(session), style=colour(session)))
+    out.print(shown(f"  bytes {size}  {price(session)}"))
+    out.print(shown(f"  {polls(session)}", "dim"))
     for line in details(session, names):
-        out.print(Text(f"  {line}"))
+        out.print(shown(f"  {line}"))
     out.print()
 
 
@@ -53,7 +55,7 @@ def show_loose(out: Console, client: Loose) -> None:
     head.append(f"   {span(client)}   {count(client.fetches, 'full fetch', 'full fetches')}, Fetch v{client.version}: ")
     head.append(why_loose(client))
     out.print(head)
-    out.print(Text(f"  {polls(client)}", style="dim"))
+    out.print(shown(f"  {polls(client)}", "dim"))
     out.print()
 
 
@@ -61,13 +63,13 @@ def show_findings(out: Console, ended: Sequence[Watched], files: Sequence[str]) 
     found = sum(session.findings for session in ended)
     command = f"kcli fetch-session lint {' '.join(files)}"
     if found:
-        out.print(Text(f"findings: {found:,}. {command}", style="red"))
+        out.print(shown(f"findings: {found:,}. {command}", "red"))
     else:
-        out.print(Text(f"findings: none. ({command})"))
+        out.print(shown(f"findings: none. ({command})"))
 
 
 def who(client_id: str, replica_id: int) -> str:
-    name = client_id or "(no client id)"
+    name = legible(client_id) or "(no client id)"
     return f"follower {replica_id} ({name})" if replica_id >= 0 else name
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kcli.cli.lines import guard_streams, print_note
 from kcli.errors import KcliError
 
 if TYPE_CHECKING:
@@ -189,8 +190,7 @@ cli = LazyGroup(
 
 def complain(error: BaseException | str) -> None:
     """One line on stderr, as every kcli error."""
-    text = str(error).replace("\n", " ")
-    sys.stderr.write(f"kcli: {text}\n")
+    print_note(f"kcli: {error}")
 
 
 def reader_gone() -> int:
@@ -218,6 +218,7 @@ def main(argv: list[str] | None = None) -> int:
 
     A bug still shows its traceback.
     """
+    unguard = guard_streams()
     try:
         code = run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
@@ -230,7 +231,10 @@ def main(argv: list[str] | None = None) -> int:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         hint = f" (see `{context.command_path} --help`)" if context else ""
-        complain(f"{error.format_message()}{hint}")
+        text = error.format_message()
+        if isinstance(error, click.MissingParameter):
+            text = " ".join(text.split())  # click sets its choices below each other
+        complain(f"{text}{hint}")
         return error.exit_code
     except KeyboardInterrupt:
         return 130
@@ -243,7 +247,9 @@ def main(argv: list[str] | None = None) -> int:
         complain("out of memory")
         return 3
     finally:
-        if argv is None:
+        if argv is not None:
+            unguard()
+        else:
             # The process ends now: the interpreter need not look once more for garbage in all that was imported.
             gc.freeze()
 

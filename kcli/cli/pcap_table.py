@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import shutil
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import click
-
 from kcli.capture.clock import instant
 from kcli.capture.events import Event, Exchange
 from kcli.capture.tally import Tally, bytes_text
+from kcli.cli.cells import cut, pad, width, wrap
+from kcli.cli.lines import paint
 from kcli.cli.pcap_summaries import answer_of, errors_text, summarize
+from kcli.legible import legible
 from kcli.schemas.catalog import catalog
 
 __all__ = ["Table", "closing"]
@@ -33,8 +33,8 @@ class Layout(NamedTuple):
     room: int
 
     def left(self, time: str, conn: str, client: str, api: str) -> str:
-        cut = shorten(client, self.client), shorten(api, self.api)
-        return f"{time:>11}  {conn:<5} {cut[0]:<{self.client}} {cut[1]:<{self.api}} "
+        names = pad(cut(client, self.client), self.client), pad(cut(api, self.api), self.api)
+        return f"{time:>11}  {conn:<5} {names[0]} {names[1]} "
 
     def right(self, ms: str, size: str) -> str:
         return f" {ms:>8}" + (f"  {size}" if self.sizes else "")
@@ -53,7 +53,8 @@ def layout(width: int | None) -> Layout:
 class Table:
     """Lines out of exchanges and events. width: columns of the terminal, None: lines are not broken (a pipe)."""
 
-    def __init__(self, write: Callable[[str], None], *, width: int | None = None, colour: bool = False) -> None:
+    def __init__(self, write: Callable[..., None], *, width: int | None = None, colour: bool = False) -> None:
+        """write: takes the parts of a line, as `Lines.line` does."""
         self.write = write
         self.colour = colour
         self.broken = width is not None
@@ -65,20 +66,14 @@ class Table:
         self.slowest: tuple[float, str] = (0.0, "")
         self.ports: set[str] = set()
 
-    def style(self, text: str, **style: Any) -> str:
-        return click.style(text, **style) if self.colour else text
-
     def begin(self, ns: int, opening: str = "") -> None:
         """The headings; times are shown from here. opening: what is being read, for a terminal."""
         self.start = ns
         if opening:
             self.write(f"{opening}  from {instant(ns)[:-4].replace('T', ' ')}")
         what = f"{'what':<{self.layout.room}}"
-        self.write(
-            self.style(
-                self.layout.left("time", "conn", "client", "api") + what + self.layout.right("ms", "bytes"), bold=True
-            )
-        )
+        headings = self.layout.left("time", "conn", "client", "api") + what + self.layout.right("ms", "bytes")
+        self.write(paint(headings, self.colour, bold=True))
 
     def show(self, item: Exchange | Event) -> None:
         if self.start is None:
@@ -110,7 +105,7 @@ class Table:
         if latency is not None and latency > self.slowest[0]:
             self.slowest = latency, api.name if api else str(exchange.api_key)
         name = api.name if api else f"key {exchange.api_key}"
-        words = f"{shorten(name, self.layout.api - 3)} {exchange.api_version}"
+        words = f"{cut(name, self.layout.api - 3)} {exchange.api_version}"
         left = self.layout.left(self.time(exchange.request_ns), self.conn(exchange.connection), client or "-", words)
         answer = compose(exchange, answered, errors)
         text = f"{asked} -> {answer}" if answer else asked
@@ -123,16 +118,15 @@ class Table:
         self.line(left, event.reason, "", short(event.size), "yellow")
 
     def line(self, left: str, text: str, ms: str, size: str, colour: str | None) -> None:
-        text = printable(text)
         room = self.layout.room
-        parts = textwrap.wrap(text, room) if self.broken else [text]
+        parts = wrap(text, room) if self.broken else [legible(text)]
         first = parts[0] if parts else ""
-        self.write(self.paint(f"{left}{first:<{room}}", colour) + self.layout.right(ms or "-", size))
+        self.write(self.paint(left + pad(first, room), colour), self.layout.right(ms or "-", size))
         for part in parts[1:]:
-            self.write(self.paint(" " * len(left) + part, colour))
+            self.write(self.paint(" " * width(left) + part, colour))
 
     def paint(self, text: str, colour: str | None) -> str:
-        return self.style(text, fg=colour) if colour else text
+        return paint(text, self.colour and colour is not None, fg=colour)
 
 
 def compose(exchange: Exchange, answered: str, errors: str) -> str:
@@ -144,16 +138,6 @@ def compose(exchange: Exchange, answered: str, errors: str) -> str:
     leader = answered[answered.find("leader is") :] if "leader is" in answered else ""
     words = answer_of(exchange.response)
     return errors + (f", {leader}" if leader else "") + (f": {words}" if words else "")
-
-
-def printable(text: str) -> str:
-    """Text from the wire, with nothing in it that would steer a terminal."""
-    return text if text.isprintable() else "".join(char if char.isprintable() else "?" for char in text)
-
-
-def shorten(text: str, size: int) -> str:
-    text = printable(text)
-    return text if len(text) <= size else text[: size - 1] + "…"
 
 
 def milliseconds(latency: float | None) -> str:

@@ -12,6 +12,7 @@ import click
 
 from kcli.cli.console import console, is_terminal
 from kcli.cli.inputs import port_option, schema_option
+from kcli.cli.lines import print_note
 from kcli.cli.output import refuse_inputs
 from kcli.core import COMPILED
 from kcli.errors import InputError, UsageError
@@ -122,7 +123,7 @@ def telling(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting Spark", total=None)
         yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
@@ -132,18 +133,17 @@ def say(summary: Any, output: str, reported: bool = False) -> None:
     """reported: the next step is done already."""
     from kcli.pipeline.tables import TABLES
 
-    out = console(stderr=True)
     if not summary.files:
-        out.print(f"nothing new: {summary.skipped} files were read before")
+        print_note(f"nothing new: {summary.skipped} files were read before")
         return
     rows = ", ".join(f"{name} {summary.rows[name]:,}" for name in TABLES if summary.rows.get(name))
-    out.print(
+    print_note(
         f"{summary.files} captures, {summary.packets:,} packets, {summary.exchanges:,} exchanges, "
         f"{summary.events:,} events"
     )
-    out.print(f"rows: {rows}")
+    print_note(f"rows: {rows}")
     if not reported:
-        out.print(f"Next: kcli pipeline report {output} -o report.html")
+        print_note(f"Next: kcli pipeline report {output} -o report.html")
 
 
 @click.command()

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kcli.cli.columns import print_rows
-from kcli.cli.console import console
+from kcli.cli.lines import print_line, print_note
 from kcli.cli.output import open_output, refuse_inputs
 
 __all__ = ["report"]
@@ -54,8 +54,8 @@ def write_page(spark: Any, folder: str, output: str, *, quiet: bool) -> None:
     page = render(list(ask(spark)), "What the wire says of this fleet", f"{folder}, {runs} runs of kcli pipeline")
     with open_output(output, [folder]) as out:
         out.write(page.encode())
-    if output != "-":
-        console(stderr=True, quiet=quiet).print(f"report in {output} ({len(page) // 1000:,} kB)")
+    if output != "-" and not quiet:
+        print_note(f"report in {output} ({len(page) // 1000:,} kB)")
 
 
 def print_sql() -> None:
@@ -70,8 +70,9 @@ def print_answers(answers: list[Any]) -> None:
 
     for each in answers:
         if not each.rows:
-            sys.stdout.write(f"{each.question.title}\n{each.question.empty}\n\n")
+            for line in (each.question.title, each.question.empty, ""):
+                print_line(line)
             continue
         rows = [[cell(name, value) for name, value in zip(each.columns, row, strict=True)] for row in each.rows]
         print_rows([name.replace("_", " ") for name in each.columns], rows, title=each.question.title)
-        sys.stdout.write("\n")
+        print_line()

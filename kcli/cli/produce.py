@@ -14,6 +14,7 @@ import click
 
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import is_terminal
+from kcli.cli.lines import print_line, print_note
 from kcli.client.cluster import Client
 from kcli.client.producing.producer import DISCOVERIES, Producer
 from kcli.client.producing.statistics import Statistics
@@ -189,12 +190,12 @@ async def watch(statistics: Statistics) -> None:
         await asyncio.sleep(WINDOW_SECONDS)
         done = statistics.records - before
         before = statistics.records
-        sys.stderr.write(
+        print_note(
             f"{done} records sent, {done / WINDOW_SECONDS:.1f} records/sec, {statistics.average():.1f} ms avg latency, "
-            f"{statistics.latencies.most / 1e6:.1f} ms max latency, {statistics.retries} retries.\n"
+            f"{statistics.latencies.most / 1e6:.1f} ms max latency, {statistics.retries} retries."
         )
 
 
 def show(statistics: Statistics, seconds: float, format_: str) -> None:
     seconds = max(seconds, 1e-9)
-    sys.stdout.write((dumps(statistics.as_dict(seconds)) if format_ == "json" else statistics.line(seconds)) + "\n")
+    print_line(dumps(statistics.as_dict(seconds)) if format_ == "json" else statistics.line(seconds))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,7 +10,9 @@ import click
 from kcli.cli.columns import print_json, print_rows
 from kcli.cli.console import warn
 from kcli.cli.inputs import schema_option
+from kcli.cli.lines import print_line
 from kcli.errors import UsageError
+from kcli.jsontext import dumps
 from kcli.schemas.catalog import Catalog, catalog, unknown
 from kcli.schemas.model import Message
 
@@ -143,20 +144,14 @@ def show(name: str, version: int | None, variants: bool, dialect: str | None, fo
     if form == "table":
         for number, (label, message) in enumerate(shown):
             if number:
-                sys.stdout.write("\n")
+                print_line()
             show_message(tables, message, version, label)
     elif form == "json" and len(shown) == 1:
-        sys.stdout.write(f"{indented(definition(messages[0], version))}\n")
+        for line in dumps(definition(messages[0], version), indent=2).split("\n"):
+            print_line(line)
     else:
         print_json([definition(message, version) for _, message in shown], form)
     say_findings(tables)
-
-
-def indented(value: Any) -> str:
-    """JSON for people to go on with: a field a line."""
-    import json
-
-    return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def named(tables: Catalog, name: str) -> list[str]:
@@ -185,9 +180,10 @@ def show_message(tables: Catalog, message: Message, version: int | None, label: 
     if rows:
         print_rows(FIELD_HEADINGS, rows, title=title)
     else:
-        sys.stdout.write(f"{title}: no fields\n")
+        print_line(f"{title}: no fields")
     if version is None:
-        sys.stdout.writelines(f"{line}\n" for line in provenance(message))
+        for line in provenance(message):
+            print_line(line)
 
 
 @click.command()
@@ -241,7 +237,7 @@ def print_changes(changes: list[Change], form: str) -> None:
     if form != "table":
         print_json(map(asdict, changes), form)
     elif not changes:
-        sys.stdout.write("no difference\n")
+        print_line("no difference")
     else:
         shown = ["message", "path", "change", "before", "after"]
         if not any(change.path for change in changes):

@@ -13,6 +13,7 @@ from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import warn
 from kcli.cli.decode_message import RECORDS, records_hook
 from kcli.cli.inputs import binary_input, read_bytes, schema_option
+from kcli.cli.lines import print_line
 from kcli.client.calls import call_of
 from kcli.client.cluster import Client
 from kcli.client.connection import Connection, Frame
@@ -123,12 +124,13 @@ async def send_to_leader(client: Client, number: int, request: Written, records:
         if not made.answered:
             return None
         frame = await session.connection.expect(made.correlation, made.what)
-        text = answer_text(made, frame, session.dialect, records, records_hook(records)) + "\n"
+        text = answer_text(made, frame, session.dialect, records, records_hook(records))
         assert made.api_key is not None and made.version is not None
         return call_of(made.api_key, made.version, session.dialect).decode(frame)
 
     await ask_leader(client, request.api_key, request.body, ask)
-    sys.stdout.write(text)
+    if text:
+        print_line(text)
     sys.stdout.flush()
 
 
@@ -140,11 +142,11 @@ async def converse(connection: Connection, requests: list[Outgoing], records: st
         if each.answered:
             awaited.append((each, connection.expect(each.correlation, each.what)))
         else:
-            sys.stderr.write(f"kcli: {each.what} with acks=0 has no response\n")
+            warn(f"{each.what} with acks=0 has no response")
     await connection.drain()
     try:
         for each, future in awaited:
-            sys.stdout.write(answer_text(each, await future, dialect, records, records_hook(records)) + "\n")
+            print_line(answer_text(each, await future, dialect, records, records_hook(records)))
             sys.stdout.flush()
     finally:
         for _, future in awaited:

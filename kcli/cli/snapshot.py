@@ -9,6 +9,7 @@ import click
 
 from kcli.cli.console import is_terminal, warn
 from kcli.cli.inputs import schema_option
+from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
 from kcli.cli.snapshot_files import OpenFile, chosen_files, open_file
 from kcli.errors import InputError
@@ -103,5 +104,6 @@ def show_survey(file: OpenFile, out: BinaryIO, form: str, stats: bool, dialect: 
     else:
         from kcli.cli.snapshot_table import survey_table
 
-        out.write(survey_table(found, file.path, stats).encode())
+        for line in survey_table(found, file.path, stats):
+            Lines(out).line(line)
     return [f"at byte {at}: the batch's checksum is wrong" for at in found.bad_checksums[:5]] + found.problems

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 
 import click
 
 from kcli.cli.inputs import schema_option
+from kcli.cli.lines import print_line, print_note
 from kcli.cli.snapshot_files import metadata_directory, place_snapshot
 from kcli.cli.snapshot_load import Wanted, load_image
 from kcli.errors import InputError, UsageError
@@ -66,10 +66,8 @@ def create(
             loader.image, stream.write, now_ms=time.time_ns() // 1_000_000, most_batch=max_batch_bytes
         )
     if not quiet:
-        click.echo(str(path))
+        print_line(str(path))
     if stats:
         took = (time.perf_counter() - began) * 1000
-        sys.stderr.write(
-            f"SnapshotSizeBytes {written.size}  GenSnapshotLatencyMs {took:.1f}  records {written.records:,}\n"
-        )
+        print_note(f"SnapshotSizeBytes {written.size}  GenSnapshotLatencyMs {took:.1f}  records {written.records:,}")
     return 0

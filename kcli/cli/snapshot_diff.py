@@ -10,6 +10,7 @@ import click
 
 from kcli.cli.console import is_terminal, warn
 from kcli.cli.inputs import schema_option
+from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
 from kcli.cli.snapshot_load import load_image, parse_wanted
 from kcli.jsontext import dumps
@@ -73,13 +74,13 @@ def diff(
     form = form or ("text" if is_terminal(sys.stdout) else "jsonl")
     counts: Counter[str] = Counter()
     with open_output(output, inputs) as out:
+        write = Lines(out).line
         for change in diff_images(images[0], images[1], secrets=secrets):
             counts[change.kind] += 1
-            line = dumps(change_json(change)) if form == "jsonl" else change_text(change)
-            out.write(line.encode() + b"\n")
+            write(dumps(change_json(change)) if form == "jsonl" else change_text(change))
     if not quiet:
         kinds = ", ".join(f"{counts[kind]:,} {kind}" for kind in MARKS if counts[kind])
-        sys.stderr.write(f"{kinds or 'no difference'}\n")
+        print_note(kinds or "no difference")
     return 1 if counts and exit_code else 0
 
 

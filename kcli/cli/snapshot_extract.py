@@ -13,6 +13,7 @@ from kcli.capture import exchanges
 from kcli.capture.events import Exchange
 from kcli.cli.console import warn
 from kcli.cli.inputs import schema_option
+from kcli.cli.lines import print_line
 from kcli.cli.output import refuse_inputs
 from kcli.cli.snapshot_files import publish, settle
 from kcli.errors import InputError
@@ -48,7 +49,7 @@ def extract(captures: tuple[str, ...], output: str, ports: tuple[int, ...], quie
             broken.append(f"{path}: {reason}")
             warn(broken[-1], quiet)
         elif not quiet:
-            click.echo(str(path))
+            print_line(str(path))
     if broken:
         raise InputError(broken[0])
     return 0

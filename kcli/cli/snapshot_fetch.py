@@ -13,6 +13,7 @@ import click
 
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import progress, warn
+from kcli.cli.lines import print_line
 from kcli.cli.snapshot_files import open_file, publish, settle
 from kcli.client.address import Address
 from kcli.client.calls import call
@@ -61,7 +62,7 @@ def fetch(
     sink = PartFile(folder, resume=not no_resume, tell=lambda text: warn(text, quiet))
     asyncio.run(run(config, sink, wanted, cluster_id, max_bytes, quiet))
     if not quiet:
-        click.echo(str(sink.final))
+        print_line(str(sink.final))
     return 0
 
 

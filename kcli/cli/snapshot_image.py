@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from kcli.cli.cells import align
 from kcli.cli.console import is_terminal, warn
 from kcli.cli.inputs import schema_option
+from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output
 from kcli.cli.snapshot_load import Loaded, Wanted, load_image
 from kcli.errors import InputError, UsageError
@@ -104,7 +106,7 @@ def image(
 
 def tell_stats(loaded: Loaded) -> None:
     records, seconds = loaded.loader.records, loaded.seconds
-    sys.stderr.write(f"LoadSnapshotLatencyMs {seconds * 1000:.1f}  records {records:,}  files {len(loaded.sources)}\n")
+    print_note(f"LoadSnapshotLatencyMs {seconds * 1000:.1f}  records {records:,}  files {len(loaded.sources)}")
 
 
 Writer = Callable[["Image", BinaryIO], None]
@@ -133,10 +135,12 @@ def write_summary(found: Image, out: BinaryIO) -> None:
         out.write(dumps(summary).encode() + b"\n")
         return
     wide = max(map(len, summary))
+    write = Lines(out).line
     for name, value in summary.items():
         shown = dumps(value) if isinstance(value, dict | list) else f"{value:,}" if isinstance(value, int) else value
-        out.write(f"{name:<{wide}}  {'' if shown is None else shown}\n".encode())
-    out.write(b"\nNext: `tree topics/byName`, `ls /image`, --ask by-broker, --format json\n")
+        write(f"{name:<{wide}}  {'' if shown is None else shown}")
+    write("")
+    write("Next: `tree topics/byName`, `ls /image`, --ask by-broker, --format json")
 
 
 def write_answer(found: Image, question: str, form: str | None, out: BinaryIO) -> None:
@@ -146,23 +150,20 @@ def write_answer(found: Image, question: str, form: str | None, out: BinaryIO) -
     if form == "json":
         out.write(dumps(rows).encode() + b"\n")
     elif form == "text" or (form is None and is_terminal(sys.stdout)):
-        out.write(columns_text(rows).encode())
+        write_columns(rows, Lines(out).line)
     else:
         out.writelines(dumps(row).encode() + b"\n" for row in rows)
 
 
-def columns_text(rows: list[dict[str, object]]) -> str:
+def write_columns(rows: list[dict[str, object]], write: Callable[[str], None]) -> None:
     """Rows in aligned columns, with a count."""
     if not rows:
-        return "none\n"
+        write("none")
+        return
     names = list(rows[0])
-    cells = [[plain(row[name]) for name in names] for row in rows]
-    widths = [max(len(name), *(len(row[index]) for row in cells)) for index, name in enumerate(names)]
-    lines = [names, *cells]
-    text = "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
-    return f"{text}\n{len(rows):,} rows\n"
+    for line in align([names, *([plain(row[name]) for name in names] for row in rows)]):
+        write(line)
+    write(f"{len(rows):,} rows")
 
 
 def plain(value: object) -> str:
@@ -182,8 +183,10 @@ def write_nodes(found: Image, verb: str, pattern: str, form: str | None, secrets
             leaves = ((each, leaf.text()) for each, leaf in walk_tree(node, path) if isinstance(leaf, Leaf))
             out.writelines(dumps({"path": each, "value": value}).encode() + b"\n" for each, value in leaves)
         return
+    write = Lines(out).line
     for path, node in nodes:
-        out.writelines(line.encode() + b"\n" for line in NODE_WRITERS[verb](path, node, len(nodes) > 1))
+        for line in NODE_WRITERS[verb](path, node, len(nodes) > 1):
+            write(line)
 
 
 def list_node(path: str, node: Node, many: bool) -> Iterator[str]:

@@ -11,6 +11,7 @@ import click
 
 from kcli.cli.console import is_terminal
 from kcli.cli.inputs import schema_option
+from kcli.cli.lines import print_line
 from kcli.cli.snapshot_files import listing_of, metadata_directory, open_file
 from kcli.errors import UsageError
 from kcli.snapshots.directory import Listing
@@ -71,9 +72,10 @@ def plan(directory: str | None, dialect: str | None, form: str | None, **given: 
     if form == "json" or (form is None and not is_terminal(sys.stdout)):
         from kcli.jsontext import dumps
 
-        click.echo(dumps(answer))
+        print_line(dumps(answer))
     else:
-        click.echo("\n".join(plan_lines(answer)))
+        for line in plan_lines(answer):
+            print_line(line)
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 
+from kcli.legible import legible
 from kcli.snapshots.names import parse_snapshot_name, segment_offset
 from kcli.snapshots.report import instant, stats_json, type_name
 from kcli.snapshots.surveys import Survey
@@ -23,8 +24,8 @@ def human(size: float) -> str:
     return ""
 
 
-def survey_table(found: Survey, path: str, stats: bool = False) -> str:
-    """The whole screen, with a line end."""
+def survey_table(found: Survey, path: str, stats: bool = False) -> list[str]:
+    """The lines of the whole screen."""
     log = segment_offset(found.file) is not None
     lines = [title(found), whole(found), ""]
     lines += bars(found)
@@ -40,7 +41,7 @@ def survey_table(found: Survey, path: str, stats: bool = False) -> str:
         )
         lines += ["", f"Next: {commands}"]
     width = shutil.get_terminal_size((120, 24)).columns
-    return "".join(part + "\n" for line in lines for part in wrapped(line, width))
+    return [part for line in lines for part in wrapped(legible(line), width)]
 
 
 def wrapped(line: str, width: int) -> list[str]:

@@ -11,6 +11,7 @@ import click
 
 from kcli.cli.console import is_terminal
 from kcli.cli.inputs import schema_option
+from kcli.cli.lines import print_line
 from kcli.cli.snapshot_files import listing_of, metadata_directory, open_file
 from kcli.errors import InputError
 from kcli.snapshots.directory import parse_leader_epochs, parse_partition_metadata, parse_quorum_state
@@ -47,7 +48,7 @@ def verify(paths: tuple[str, ...], form: str | None, quiet: bool, dialect: str |
             write(finding, form)
     if not quiet and form == "table":
         verdict = counted(errors, "error") if errors else "sound"
-        click.echo(f"{', '.join(paths)}: {verdict}" + (f", {counted(notes, 'note')}" if notes else ""))
+        print_line(f"{', '.join(paths)}: {verdict}" + (f", {counted(notes, 'note')}" if notes else ""))
     return 1 if errors else 0
 
 
@@ -66,10 +67,10 @@ def write(finding: Finding, form: str) -> None:
             "offset": finding.offset,
             "message": finding.message,
         }
-        click.echo(dumps(row))
+        print_line(dumps(row))
         return
     place = finding.file + (f" @ byte {finding.offset}" if finding.offset is not None else "")
-    click.echo(f"{finding.severity:<5}  {finding.rule:<20}  {place}: {finding.message}")
+    print_line(f"{finding.severity:<5}  {finding.rule:<20}  {place}: {finding.message}")
 
 
 def findings(path: str, dialect: str | None) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kcli.errors import UsageError
+from kcli.legible import legible
 from kcli.pipeline.queries import Chart
 from kcli.pipeline.report import Answered
 
@@ -94,11 +95,17 @@ def render(answers: Sequence[Answered], title: str, subtitle: str) -> str:
         from jinja2 import Environment
     except ImportError:
         raise UsageError("kcli pipeline report needs jinja2 and pygal (pip install 'kcli-kafka[spark]')") from None
-    template = Environment(autoescape=True, trim_blocks=True).from_string(TEMPLATE)
+    environment = Environment(autoescape=True, trim_blocks=True, finalize=safe)
+    template = environment.from_string(TEMPLATE)
     shown = [section(each) for each in answers]
     return template.render(
         title=title, subtitle=subtitle, answers=shown, figures=figures(answers), marked=("refused", "unsure")
     )
+
+
+def safe(value: Any) -> Any:
+    """A value as the page may show it: no control characters, no marks of direction."""
+    return legible(value) if type(value) is str else value
 
 
 def section(each: Answered) -> dict[str, Any]:
@@ -204,7 +211,9 @@ def draw(each: Answered, chart: Chart) -> str:
     )
     # Horizontal bars grow upwards: the first row shall stand on top.
     rows = list(reversed(rows)) if bars else rows
-    made.x_labels = [" ".join(str(row[at]) for at in labels if row[at] not in (None, "")) or "(none)" for row in rows]
+    made.x_labels = [
+        " ".join(legible(str(row[at])) for at in labels if row[at] not in (None, "")) or "(none)" for row in rows
+    ]
     for column, legend in chart.values:
         at = each.columns.index(column)
         made.add(legend, [row[at] for row in rows])

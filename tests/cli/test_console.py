@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from kcli.cli.console import console, is_terminal, progress, warn
@@ -20,8 +22,21 @@ def test_a_dumb_terminal_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_pipe_gets_plain_unbroken_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    console().print("[red]" + "x" * 500 + "[/red]")
-    assert capsys.readouterr().out == "x" * 500 + "\n"
+    console().print("[red]" + "x" * 500 + "[/red]", style="red")
+    assert capsys.readouterr().out == "[red]" + "x" * 500 + "[/red]\n"
+
+
+def test_a_label_of_a_bar_is_shown_and_not_obeyed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    with progress(10, "[/]\x1b]0;x\x07.log") as moved:
+        moved(5)
+    shown = capsys.readouterr().err
+    assert "[/]\\x1b]0;x\\x07.log" in shown
+    assert "\x1b]0" not in shown
 
 
 def test_progress_and_warnings_stay_off_stdout(capsys: pytest.CaptureFixture[str]) -> None:

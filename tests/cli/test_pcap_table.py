@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from kcli.capture.events import Event
 from kcli.capture.exchanges import Source
-from kcli.cli.pcap_table import Table, closing, opening, shorten, span_text
+from kcli.cli.pcap_table import Table, closing, opening, span_text
 from tests.capture.wires import DATA, SAMPLES
+
+
+def writer(lines: list[str]) -> Callable[..., None]:
+    """What a Table writes its lines to."""
+    return lambda *parts: lines.append("".join(parts))
 
 
 def table(path: Path, width: int | None = None, colour: bool = False) -> tuple[list[str], list[str]]:
     """(lines, closing summary) of a capture."""
     lines: list[str] = []
-    shown = Table(lines.append, width=width, colour=colour)
+    shown = Table(writer(lines), width=width, colour=colour)
     source = Source([str(path)])
     for items in source.pieces():
         for item in items:
@@ -76,11 +83,21 @@ def test_a_missing_byte_would_be_said() -> None:
     assert "5 bytes NOT accounted for" in closing(source.tally, source.engine, None, ())[1]
 
 
-def test_text_from_the_wire_cannot_steer_the_terminal() -> None:
+@pytest.mark.parametrize("width", [None, 100])
+def test_text_from_the_wire_cannot_steer_the_terminal(width: int | None) -> None:
     lines: list[str] = []
-    Table(lines.append).show(Event("gap", "a:1-b:2", 1, 0, 5, "\x1b[2Jgone\n", "cli\x1bent"))
-    assert not any("\x1b" in line or "\n" in line for line in lines)
-    assert shorten("a\x07" + "b" * 30, 10) == "a?bbbbbbb…"
+    table = Table(writer(lines), width=width, colour=True)
+    table.show(Event("gap", "a:1-b:2", 1, 0, 5, "\x1b[2Jgone\n", "cli\x1bent"))
+    assert not any("\x1b[2J" in line or "\n" in line for line in lines)
+    assert "\\x1b[2Jgone\\n" in lines[-1]
+
+
+def test_columns_stand_below_each_other_whatever_a_client_is_called() -> None:
+    lines: list[str] = []
+    table = Table(writer(lines))
+    for name in ("plain", "日本語" * 9, "e\u0301" * 3, "\u202e\x1b[8m"):
+        table.show(Event("gap", "a:1-b:2", 1, 0, 5, "words", name))
+    assert len({cell_len(line[: line.index(" gap ")]) for line in lines[1:]}) == 1
 
 
 @pytest.mark.parametrize(("ns", "text"), [(2_100_000_000, "2.1 s"), (600 * 10**9, "10.0 min"), (7200 * 10**9, "2.0 h")])

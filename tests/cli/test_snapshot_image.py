@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
-from kcli.cli.snapshot_image import columns_text
+from kcli.cli.snapshot_image import write_columns
 from tests.snapshots.files import LAST_431, TRUTH, damaged, log_file, partition_folder, unpacked
 
 FILE = str(log_file(LAST_431))
@@ -96,5 +96,9 @@ def test_what_is_wrong(arguments: list[str], code: int, text: str, capfd: Captur
 
 def test_columns() -> None:
     rows: list[dict[str, object]] = [{"a": 1, "b": [1, 2]}, {"a": True, "b": None}]
-    assert columns_text(rows) == "a    b\n1    1,2\nyes  -\n2 rows\n"
-    assert columns_text([]) == "none\n"
+    lines: list[str] = []
+    write_columns(rows, lines.append)
+    assert lines == ["a    b", "1    1,2", "yes  -", "2 rows"]
+    lines.clear()
+    write_columns([], lines.append)
+    assert lines == ["none"]

@@ -1,0 +1,57 @@
+"""Values in columns, measured in a terminal's cells: wide characters take two, combining ones none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kcli.legible import legible
+
+__all__ = ["align", "cut", "pad", "width", "wrap"]
+
+
+def width(text: str) -> int:
+    """How many cells the text takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def pad(text: str, size: int, *, right: bool = False) -> str:
+    """The text, escaped and filled up to `size` cells; right: set to the right."""
+    text = legible(text)
+    blank = " " * (size - width(text))
+    return blank + text if right else text + blank
+
+
+def cut(text: str, size: int) -> str:
+    """The text, escaped, in `size` cells at most: where it is cut stands "…"."""
+    text = legible(text)
+    if width(text) <= size:
+        return text
+    if text.isascii():
+        return text[: size - 1] + "…"
+    from rich.cells import set_cell_size
+
+    return set_cell_size(text, size - 1) + "…"
+
+
+def wrap(text: str, size: int) -> list[str]:
+    """The text, escaped, in lines of `size` cells at most, broken between words where that is possible."""
+    text = legible(text)
+    if text.isascii():
+        import textwrap
+
+        return textwrap.wrap(text, size)
+    from rich.console import Console
+    from rich.text import Text
+
+    return [line.plain.rstrip() for line in Text(text).wrap(Console(width=size), size)]
+
+
+def align(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Rows of as many values each as lines of columns, two spaces apart."""
+    cells = [[legible(cell) for cell in row] for row in rows]
+    sizes = [max(map(width, column)) for column in zip(*cells, strict=True)]
+    return ["  ".join(pad(cell, size) for cell, size in zip(row, sizes, strict=True)).rstrip() for row in cells]

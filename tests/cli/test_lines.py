@@ -1,0 +1,57 @@
+"""Lines: one each, whatever their values hold; and the guards over standard output and error."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Any
+
+import pytest
+
+from kcli.cli.lines import Lines, guard_streams, paint, print_line, print_note, unguarded
+
+HOSTILE = "\x1b[31mred\x1b]0;t\x07\nFORGED\r\u202e\x9b\u2028\udcff"
+SHOWN = "\\x1b[31mred\\x1b]0;t\\x07\\nFORGED\\r\\u202e\\x9b\\u2028\\udcff"
+
+
+def test_a_line_stays_one_line() -> None:
+    out = io.BytesIO()
+    Lines(out).line("topic ", HOSTILE, " é")
+    assert out.getvalue().decode() == f"topic {SHOWN} é\n"
+
+
+def test_colours_are_those_of_paint_alone() -> None:
+    out = io.BytesIO()
+    Lines(out).line(paint(HOSTILE, True, fg="red"), HOSTILE, paint(HOSTILE, False, fg="red"))
+    assert out.getvalue().decode() == f"\x1b[31m{SHOWN}\x1b[0m{SHOWN}{SHOWN}\n"
+
+
+def test_lines_on_standard_output_and_error(capsys: pytest.CaptureFixture[str]) -> None:
+    print_line("a", paint("b", True, bold=True), HOSTILE)
+    print_line()
+    print_note("note ", HOSTILE)
+    print_note("x" * 40_000)
+    captured = capsys.readouterr()
+    assert captured.out == f"a\x1b[1mb\x1b[0m{SHOWN}\n\n"
+    note, long = captured.err.splitlines()
+    assert note == f"note {SHOWN}"
+    assert long == "x" * 1200 + "… (40,000 characters)"
+
+
+def test_guards_escape_all_but_lines_and_tabs(capsys: pytest.CaptureFixture[str]) -> None:
+    before: Any = sys.stdout
+    restore = guard_streams()
+    try:
+        again = guard_streams()
+        print("a\tb", HOSTILE)
+        sys.stderr.writelines(["x\x1b", "\u202ey\n"])
+        guarded: Any = sys.stdout
+        assert unguarded(sys.stdout) is before
+        assert guarded.buffer is before.buffer
+        again()
+    finally:
+        restore()
+    assert sys.stdout is before
+    captured = capsys.readouterr()
+    assert captured.out == "a\tb " + SHOWN.replace("\\n", "\n") + "\n"
+    assert captured.err == "x\\x1b\\u202ey\n"
