@@ -47,7 +47,7 @@ def test_guards_escape_all_but_lines_and_tabs(capsys: pytest.CaptureFixture[str]
         sys.stderr.writelines(["x\x1b", "\u202ey\n"])
         guarded: Any = sys.stdout
         assert unguarded(sys.stdout) is before
-        assert guarded.buffer is before.buffer
+        assert guarded.fileno == before.fileno
         again()
     finally:
         restore()
