@@ -52,7 +52,7 @@ class InputError(KcliError):
 
 
 class DecodeError(InputError):
-    """Bytes that break their grammar.
+    """Bytes that break their grammar. A construct.ConstructError too, once kcli.grammar is imported.
 
     path: the field, as `topics[3].partitions[5].fetchOffset` ("" for the message itself)
     offset: bytes from the start of the buffer that was given
@@ -60,16 +60,16 @@ class DecodeError(InputError):
     """
 
     def __init__(self, path: str, offset: int, reason: str, *, what: str = "", file: str | None = None) -> None:
-        self.path, self.offset, self.reason, self.what = path, offset, reason, what
         super().__init__(": ".join(part for part in (what, path, reason) if part), file=file)
+        self.path, self.offset, self.reason, self.what = path, offset, reason, what
 
 
 class EncodeError(InputError):
-    """A value that its grammar has no bytes for; `path` names the field."""
+    """A value that its grammar has no bytes for; `path` names the field. A construct.ConstructError as above."""
 
     def __init__(self, path: str, reason: str, *, what: str = "", file: str | None = None) -> None:
-        self.path, self.reason, self.what = path, reason, what
         super().__init__(": ".join(part for part in (what, path, reason) if part), file=file)
+        self.path, self.reason, self.what = path, reason, what
 
 
 class SchemaError(InputError):

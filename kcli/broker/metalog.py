@@ -15,7 +15,7 @@ from kcli.broker.storage.recovery import open_log
 from kcli.broker.topics import Partition, Topic, new_topic_id
 from kcli.errors import InputError
 from kcli.grammar import messages
-from kcli.grammar.primitives import write_varint
+from kcli.grammar.varints import write_varint
 from kcli.records.batches import scan
 from kcli.records.builder import build_batch
 from kcli.schemas.catalog import catalog

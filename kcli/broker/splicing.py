@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Iterable
 
 from kcli.broker.calls import Lazy, Piece, Spliced
-from kcli.grammar.primitives import write_varint
+from kcli.grammar.varints import write_varint
 
 __all__ = ["INLINE", "MARK", "splice"]
 

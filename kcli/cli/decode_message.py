@@ -14,7 +14,7 @@ from kcli.cli.lines import print_line
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.source import Span
+from kcli.grammar.trace import Span
 from kcli.jsontext import dumps, loads
 from kcli.schemas.catalog import catalog
 

@@ -9,7 +9,7 @@ from kcli.cli.spans import tree_lines
 from kcli.errors import DecodeError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.source import Span
+from kcli.grammar.trace import Span
 
 __all__ = ["tree"]
 

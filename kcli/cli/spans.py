@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.grammar.source import Span
+from kcli.grammar.trace import Span
 from kcli.schemas.catalog import catalog
 
 __all__ = ["hexdump_lines", "tree_lines"]

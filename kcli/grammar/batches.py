@@ -9,9 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.errors import DecodeError, EncodeError
-from kcli.grammar.primitives import LengthPrefixed, Primitive, Word
-from kcli.grammar.source import DecodeTrace, Source, child, element
-from kcli.grammar.structs import Field, Struct
+from kcli.grammar.scalars import LengthPrefixed, Primitive
+from kcli.grammar.source import Source
+from kcli.grammar.structs import Struct
+from kcli.grammar.trace import DecodeTrace, child, element
+from kcli.grammar.varints import Zigzag
+from kcli.grammar.word import Word
 
 __all__ = [
     "BATCH_HEADER",
@@ -20,66 +23,8 @@ __all__ = [
     "MESSAGES",
     "RECORD",
     "Record",
-    "Zigzag",
     "ZigzagBytes",
 ]
-
-
-def fields(**words: Word) -> Struct:
-    return Struct([Field(name, word, None) for name, word in words.items()], [], flexible=False)
-
-
-class Zigzag(Word):
-    """A zigzag varint (Kafka's ByteUtils): of an int32 in at most 5 bytes, of an int64 in at most 10. Longer forms than
-    needed are read, and kept."""
-
-    least = 1
-
-    def __init__(self, bits: int) -> None:
-        super().__init__()
-        self.bits, self.most = bits, 5 if bits == 32 else 10
-        self.type = "varint" if bits == 32 else "varlong"
-
-    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> int:
-        start, raw = source.tell(), 0
-        for index in range(self.most):
-            if not source.left():
-                raise DecodeError(path, start, f"a {self.type} at {start:#x} is cut at the end of the bytes")
-            byte = source.read(1)[0]
-            raw |= (byte & 0x7F) << 7 * index
-            if byte < 0x80:
-                break
-        else:
-            raise DecodeError(path, start, f"a {self.type} at {start:#x} goes on after {self.most} bytes")
-        raw &= (1 << self.bits) - 1
-        value = raw >> 1 ^ -(raw & 1)
-        self.keep(value, start, source, trace, path)
-        trace.note(path, start, source.tell(), self.type, value)
-        return value
-
-    def keep(self, value: int, start: int, source: Source, trace: DecodeTrace, path: str) -> None:
-        end = source.tell()
-        source.seek(start)
-        data = source.read(end - start)
-        if data != self.bytes_for(value):
-            trace.encodings[path] = data
-
-    def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int)
-            or not -(1 << self.bits - 1) <= value < 1 << self.bits - 1
-        ):
-            raise EncodeError(path, f"needs an int{self.bits}, not {value!r}")
-        out += self.kept(value, path, trace) or self.bytes_for(value)
-
-    def bytes_for(self, value: int) -> bytes:
-        raw, out = (value << 1 ^ value >> 63) & (1 << 64) - 1, bytearray()
-        while raw >= 0x80:
-            out.append(raw & 0x7F | 0x80)
-            raw >>= 7
-        out.append(raw)
-        return bytes(out)
 
 
 VARINT, VARLONG = Zigzag(32), Zigzag(64)
@@ -122,7 +67,7 @@ class Headers(Word):
 
     least = 1
     type = "headers"
-    header = fields(key=ZigzagBytes(nullable=False), value=ZigzagBytes())
+    header = Struct(key=ZigzagBytes(nullable=False), value=ZigzagBytes())
 
     def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> list[dict[str, Any]]:
         count = VARINT.parse_word(source, trace, f"{path}#count")
@@ -142,7 +87,7 @@ class Record(Word):
 
     least = 7
     type = "record"
-    body = fields(
+    body = Struct(
         attributes=Primitive("int8"),
         timestampDelta=VARLONG,
         offsetDelta=VARINT,
@@ -175,7 +120,7 @@ RECORD = Record()
 # Magic 2 (DefaultRecordBatch): 61 bytes, then the records. batchLength counts from partitionLeaderEpoch on; the crc is
 # a CRC-32C of all from `attributes` on. Attributes: bits 0-2 codec, 3 LogAppendTime, 4 transactional, 5 control, 6
 # delete horizon (KIP-534: then the base timestamp is the horizon).
-BATCH_HEADER = fields(
+BATCH_HEADER = Struct(
     baseOffset=Primitive("int64"),
     batchLength=Primitive("int32"),
     partitionLeaderEpoch=Primitive("int32"),
@@ -201,10 +146,10 @@ _FRONT = {
 }
 _BACK = {"key": LengthPrefixed("bytes", True, False), "value": LengthPrefixed("bytes", True, False)}
 MESSAGES = (
-    fields(**_FRONT, attributes=Primitive("int8"), **_BACK),
-    fields(**_FRONT, attributes=Primitive("int8"), timestamp=Primitive("int64"), **_BACK),
+    Struct(**_FRONT, attributes=Primitive("int8"), **_BACK),
+    Struct(**_FRONT, attributes=Primitive("int8"), timestamp=Primitive("int64"), **_BACK),
 )
 
 # Control records (ControlRecordType, EndTransactionMarker). Other types' values are messages of Kafka's schemas.
-CONTROL_KEY = fields(version=Primitive("int16"), type=Primitive("int16"))
-END_TRANSACTION_MARKER = fields(version=Primitive("int16"), coordinatorEpoch=Primitive("int32"))
+CONTROL_KEY = Struct(version=Primitive("int16"), type=Primitive("int16"))
+END_TRANSACTION_MARKER = Struct(version=Primitive("int16"), coordinatorEpoch=Primitive("int32"))

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from kcli.core import COMPILED
 from kcli.core.values import bytes_of
 from kcli.errors import DecodeError, EncodeError
-from kcli.grammar.primitives import JsonForm
-from kcli.grammar.source import DecodeTrace, Source, Span
+from kcli.grammar.source import Source
 from kcli.grammar.structs import Struct
 from kcli.grammar.topics import annotate
+from kcli.grammar.trace import ENCODINGS, DecodeTrace, Span
+from kcli.grammar.word import Grammar, JsonForm
 from kcli.jsontext import dumps
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ __all__ = ["Interpreted", "MessageCodec"]
 Buffer = bytes | bytearray | memoryview
 Hook = Callable[[memoryview], bytes]
 
-ENCODINGS = "_encodings"
 TRAILING = "_trailing"
 VARIANT = "_variant"
 
@@ -80,29 +80,28 @@ class Interpreted:
         return made
 
     def write(self, value: dict[str, Any]) -> bytes:
-        odd = value.get(ENCODINGS, {}) if isinstance(value, dict) else {}
-        if not isinstance(odd, dict):
-            raise EncodeError(ENCODINGS, f"needs an object of paths, not {odd!r}")
-        try:
-            trace = DecodeTrace(encodings={path: bytes(bytes_of(raw)) for path, raw in odd.items()})
-        except ValueError as error:
-            raise EncodeError(ENCODINGS, str(error)) from None
+        trace = DecodeTrace.of_value(value)
         out = bytearray()
         self.grammar.build_word(value, out, trace, "")
         return bytes(out)
 
 
-class MessageCodec:
+class MessageCodec(Grammar):
     """A message's name and version, and what can be done with its bytes and values.
 
     Values are plain dicts in Kafka's field names. Underscored keys keep what a canonical encoder would lose:
     "_unknownTaggedFields", "_trailing" (bytes behind the message), "_encodings" (odd but lawful bytes, by path) and
     "_variant" (the layout some old releases had under this version, where it is not the newest one's).
+
+    It is a construct, too: parse, build and sizeof are those of the message in its newest layout.
     """
+
+    name: str
 
     def __init__(
         self, name: str, version: int, grammar: Struct, variants: Sequence[tuple[str, MessageCodec]] = ()
     ) -> None:
+        super().__init__()
         self.name, self.version, self.grammar = name, version, grammar
         self.variants = tuple(variants)
         self.interpreted = Interpreted(grammar)
@@ -117,8 +116,8 @@ class MessageCodec:
 
     @cached_property
     def compiled(self) -> Node | None:
-        """The core's node, None where the core is not built."""
-        if not COMPILED:
+        """The core's node, None where the core is not built or the grammar has words of construct's own."""
+        if not COMPILED or self.grammar.embeds:
             return None
         from kcli.grammar.native import to_native
 
@@ -230,6 +229,15 @@ class MessageCodec:
         except DecodeError as error:
             raise self.named(error) from None
         return spans
+
+    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> dict[str, Any]:
+        return self.grammar.parse_word(source, trace, path)
+
+    def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
+        self.grammar.build_word(value, out, trace, path)
+
+    def _sizeof(self, context: Any, path: str) -> int:
+        return self.grammar._sizeof(context, path)
 
     def named(self, error: DecodeError) -> DecodeError:
         return DecodeError(error.path, error.offset, error.reason, what=self.what)

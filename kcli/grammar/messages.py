@@ -3,51 +3,59 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from kcli.errors import SchemaError
+from kcli.grammar.arrays import Array, Optional
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.primitives import Array, LengthPrefixed, Optional, Primitive, Word
-from kcli.grammar.structs import Field, Struct
+from kcli.grammar.scalars import LengthPrefixed, Primitive
+from kcli.grammar.structs import Struct
+from kcli.grammar.tagged import Field, TaggedFields
+from kcli.grammar.word import Word
 from kcli.schemas import model
 from kcli.schemas.catalog import catalog
 
 __all__ = ["data", "request", "request_header", "response", "response_header", "unknown"]
 
 SIZED = ("string", "bytes", "records")
-ZEROS: dict[str, Any] = {"bool": False, "float64": 0.0, "uuid": "A" * 22, "string": "", "bytes": b"", "records": b""}
 
 
-def request(api_key: int, version: int, dialect: str | None = None) -> MessageCodec:
-    """The request of an api key. SchemaError: there is no such key or version in the tables."""
-    return data(api(api_key, dialect).request, version, dialect)
+def request(api: int | str, version: int, dialect: str | None = None) -> MessageCodec:
+    """The request of an API, by key or name. SchemaError: the tables lack the key or version; UsageError: the name."""
+    return data(known_api(api, dialect).request, version, dialect)
 
 
-def response(api_key: int, version: int, dialect: str | None = None) -> MessageCodec:
-    return data(api(api_key, dialect).response, version, dialect)
+def response(api: int | str, version: int, dialect: str | None = None) -> MessageCodec:
+    """The response of an API, by key or name, in the version of its request. SchemaError and UsageError as above."""
+    return data(known_api(api, dialect).response, version, dialect)
 
 
-def request_header(api_key: int, version: int, dialect: str | None = None) -> MessageCodec:
-    """The header in front of that request; of an unknown one the header that flexible versions have."""
-    known = catalog(dialect).apis.get(api_key)
-    return data("RequestHeader", known.request_header_version(version) if known else 2, dialect)
+def request_header(api: int | str, version: int, dialect: str | None = None) -> MessageCodec:
+    """The header before that request; for an unknown key the header of flexible versions."""
+    found = api_of(api, dialect)
+    return data("RequestHeader", found.request_header_version(version) if found else 2, dialect)
 
 
-def response_header(api_key: int, version: int, dialect: str | None = None) -> MessageCodec:
-    known = catalog(dialect).apis.get(api_key)
-    return data("ResponseHeader", known.response_header_version(version) if known else 0, dialect)
+def response_header(api: int | str, version: int, dialect: str | None = None) -> MessageCodec:
+    """The header before that response; for an unknown key the one without tagged fields."""
+    found = api_of(api, dialect)
+    return data("ResponseHeader", found.response_header_version(version) if found else 0, dialect)
 
 
 def unknown(what: str, api_key: int, version: int) -> MessageCodec:
     """The codec of a message that the tables don't have: nothing of it is known, all its bytes are "_trailing"."""
-    return MessageCodec(f"{what} of api key {api_key}", version, Struct([], [], flexible=False))
+    return MessageCodec(f"{what} of api key {api_key}", version, Struct())
 
 
-def api(api_key: int, dialect: str | None) -> model.Api:
-    known = catalog(dialect).apis.get(api_key)
-    if known is None:
-        raise SchemaError(f"api key {api_key} is unknown")
-    return known
+def api_of(api: int | str, dialect: str | None) -> model.Api | None:
+    tables = catalog(dialect)
+    return tables.api(tables.api_key(api) if isinstance(api, str) else api)
+
+
+def known_api(api: int | str, dialect: str | None) -> model.Api:
+    found = api_of(api, dialect)
+    if found is None:
+        raise SchemaError(f"api key {api} is unknown")
+    return found
 
 
 @cache
@@ -70,14 +78,21 @@ def grammar_of(message: model.Message, version: int) -> Struct:
 
 
 def struct_of(members: tuple[model.Field, ...], version: int, flexible: bool) -> Struct:
-    plain, tagged = [], []
+    plain: list[Field] = []
+    tagged: dict[int, Field] = {}
     for member in members:
         if version in member.tagged:
-            word = word_of(member, version, flexible)
-            tagged.append(Field(member.name, word, default_of(member, version), member.tag))
+            tagged[member.tag or 0] = field_of(member, version, flexible)
         elif version in member.versions:
-            plain.append(Field(member.name, word_of(member, version, flexible), default_of(member, version)))
-    return Struct(plain, tagged, flexible)
+            plain.append(field_of(member, version, flexible))
+    return Struct(*plain, TaggedFields(tagged)) if flexible else Struct(*plain)
+
+
+def field_of(member: model.Field, version: int, flexible: bool) -> Field:
+    """The field with what a writer takes when it is not given: a default of null is zero where there is no null."""
+    word = word_of(member, version, flexible)
+    plain = member.default is not None and not member.is_array and not member.is_struct
+    return Field(member.name, word, member.default if plain else word.zero)
 
 
 def word_of(member: model.Field, version: int, flexible: bool) -> Word:
@@ -95,12 +110,3 @@ def element_of(member: model.Field, version: int, flexible: bool, compact: bool)
     if member.is_struct:
         return struct_of(member.fields, version, flexible)
     return LengthPrefixed(member.element, False, compact) if member.element in SIZED else Primitive(member.element)
-
-
-def default_of(member: model.Field, version: int) -> Any:
-    """What a writer takes when the field is not given; a null default means zero where the version has no null."""
-    if member.default is None:
-        if version in member.nullable:
-            return None
-        return [] if member.is_array else {} if member.is_struct else ZEROS.get(member.type, 0)
-    return [] if member.is_array else {} if member.is_struct else member.default

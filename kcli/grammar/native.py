@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from kcli.core import codec
 from kcli.errors import SchemaError
-from kcli.grammar.primitives import Array, LengthPrefixed, Optional, Primitive, Word
+from kcli.grammar.arrays import Array, Optional
+from kcli.grammar.scalars import LengthPrefixed, Primitive
 from kcli.grammar.structs import Struct
+from kcli.grammar.word import Word
 
 __all__ = ["DEEPEST", "to_native"]
 

@@ -1,45 +1,28 @@
-"""What a grammar's words read from and keep notes in: a buffer with bounds, spans, odd encodings."""
+"""What a grammar's words read from: a buffer with a limit, or a stream read piece by piece."""
 
 from __future__ import annotations
 
 import io
-from typing import Any, NamedTuple
+from typing import Any, Protocol
 
 from kcli.errors import DecodeError
 
-__all__ = ["DecodeTrace", "Source", "Span", "child", "element"]
+__all__ = ["Source", "Stream", "StreamSource", "Window", "leave", "source_of"]
+
+# The limit of a stream that can't tell its length (a pipe).
+ENDLESS = 1 << 62
 
 
-class Span(NamedTuple):
-    """The bytes of one value: `start` to `end` (exclusive) in the buffer, its path, type and value."""
+class Stream(Protocol):
+    """What construct asks of a stream that it parses."""
 
-    path: str
-    start: int
-    end: int
-    type: str
-    value: Any
-
-
-class DecodeTrace:
-    """Notes of one walk through a grammar.
-
-    spans: every value's bytes, when asked for. encodings: bytes that a canonical encoder would not write, by the place
-    they were met at; on the way back they are written again where the value is still the one they say.
-    """
-
-    __slots__ = ("encodings", "spans")
-
-    def __init__(self, spans: list[Span] | None = None, encodings: dict[str, bytes] | None = None) -> None:
-        self.spans = spans
-        self.encodings = {} if encodings is None else encodings
-
-    def note(self, path: str, start: int, end: int, type_: str, value: Any) -> None:
-        if self.spans is not None:
-            self.spans.append(Span(path, start, end, type_, value))
+    def read(self, size: int = -1, /) -> bytes: ...
+    def tell(self) -> int: ...
+    def seek(self, offset: int, whence: int = 0, /) -> int: ...
 
 
 class Source(io.BytesIO):
-    """A buffer that reads no further than `limit`, and says what is missing.
+    """A buffer whose words read no further than `limit`; it says what is missing.
 
     Offsets are those of the buffer it was made from.
     """
@@ -63,10 +46,74 @@ class Source(io.BytesIO):
         return DecodeError(path, at, f"needs {size} {unit} at {at:#x}, {self.left()} left")
 
 
-def child(path: str, name: str) -> str:
-    """The path of a field; construct's own opening "(parsing)" is no field."""
-    return f"{path}.{name}" if path and not path.startswith("(") else name
+class StreamSource(Source):
+    """A source that pulls from a stream exactly the bytes that words read, so that the stream stands behind them."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        try:
+            self.start = stream.tell()
+            end = stream.seek(0, io.SEEK_END)
+            stream.seek(self.start)
+            end = end if end > self.start else ENDLESS  # devices give 0
+        except (AttributeError, OSError, ValueError):
+            self.start, end = 0, ENDLESS
+        super().__init__(b"", self.start)
+        self.limit = end
+
+    def tell(self) -> int:
+        return self.start + super().tell()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """To an offset of the stream; only where it was read before."""
+        return self.start + super().seek(offset - self.start, whence)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Up to `size` bytes, all that are left without one. DecodeError where a pipe ends before `size`."""
+        at, every = super().tell(), size is None or size < 0
+        wanted = self.left() if size is None or size < 0 else size
+        missing = wanted - (super().seek(0, io.SEEK_END) - at)
+        if missing > 0:
+            self.write(self.stream.read(-1 if every and self.limit == ENDLESS else missing))
+        super().seek(at)
+        data = super().read(wanted)
+        if len(data) < wanted and not every and self.limit == ENDLESS:
+            super().seek(at)
+            self.limit = self.tell() + len(data)
+            raise self.short(wanted, "")
+        return data
 
 
-def element(path: str, index: int) -> str:
-    return f"{path}[{index}]"
+class Window:
+    """A source as construct's own words may read it: no further than its limit."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def read(self, size: int = -1, /) -> bytes:
+        left = self.source.left()
+        return self.source.read(left if size < 0 else min(size, left))
+
+    def tell(self) -> int:
+        return self.source.tell()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self.source.tell(), io.SEEK_END: self.source.limit}[whence]
+        return self.source.seek(base + offset)
+
+
+def source_of(stream: Any) -> Source:
+    """The source of a stream that construct hands to a word. A BytesIO is not copied."""
+    if isinstance(stream, Source):
+        return stream
+    if isinstance(stream, Window):
+        return stream.source
+    if type(stream) is io.BytesIO:
+        return Source(stream.getvalue(), stream.tell())
+    return StreamSource(stream)
+
+
+def leave(stream: Any, source: Source) -> None:
+    """Set a stream behind what was read from its source."""
+    if type(stream) is io.BytesIO:
+        stream.seek(source.tell())

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.grammar import messages
 from kcli.grammar.native import to_native
-from kcli.grammar.primitives import Array, LengthPrefixed, Primitive, Word
-from kcli.grammar.structs import Struct
+from kcli.grammar.primitives import Array, LengthPrefixed, Primitive, Struct
+from kcli.grammar.word import Word
 
 if TYPE_CHECKING:
     from kcli.capture.bodies import Bodies

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from kcli.errors import DecodeError
 from kcli.grammar.batches import BATCH_HEADER, CONTROL_KEY, END_TRANSACTION_MARKER, MESSAGES, RECORD
-from kcli.grammar.source import DecodeTrace, Source, Span, child
+from kcli.grammar.source import Source
 from kcli.grammar.structs import Struct
+from kcli.grammar.trace import DecodeTrace, Span, child
 from kcli.records.batches import CODEC_MASK, CONTROL
 from kcli.records.codecs import CODECS
 

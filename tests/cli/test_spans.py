@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcli.cli.spans import hexdump_lines, tree_lines
-from kcli.grammar.source import Span
+from kcli.grammar.trace import Span
 
 DATA = bytes(range(24))
 SPANS = [

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.primitives import Array, LengthPrefixed, Optional, Primitive
-from kcli.grammar.structs import Field, Struct
+from kcli.grammar.primitives import Array, Field, LengthPrefixed, Optional, Primitive, Struct, TaggedFields
 
 __all__ = ["CANONICAL", "ODD", "WRONG_BYTES", "WRONG_VALUES", "Case", "codec_of"]
 
@@ -20,7 +19,7 @@ class Case(NamedTuple):
 
 def codec_of(word: Any) -> MessageCodec:
     """A message with the one field `x`."""
-    return MessageCodec("Test", 0, Struct([Field("x", word, zero(word))], [], flexible=False))
+    return MessageCodec("Test", 0, Struct(Field("x", word, zero(word))))
 
 
 def zero(word: Any) -> Any:
@@ -36,11 +35,10 @@ def zero(word: Any) -> Any:
     )
 
 
-POINT = Struct([Field("a", Primitive("int8"), 0), Field("b", Primitive("int8"), 7)], [], flexible=False)
+POINT = Struct(Field("a", Primitive("int8"), 0), Field("b", Primitive("int8"), 7))
 TAGGED = Struct(
-    [Field("a", Primitive("int8"), 0)],
-    [Field("t", Primitive("int16"), 5, tag=1), Field("s", LengthPrefixed("string", True, True), None, tag=3)],
-    flexible=True,
+    Field("a", Primitive("int8"), 0),
+    TaggedFields({1: Field("t", Primitive("int16"), 5), 3: "s" / LengthPrefixed("string", True, True)}),
 )
 STRING, COMPACT = LengthPrefixed("string", False, False), LengthPrefixed("string", False, True)
 NULLABLE, COMPACT_NULLABLE = LengthPrefixed("string", True, False), LengthPrefixed("string", True, True)
@@ -131,7 +129,7 @@ WRONG_BYTES = [
     ),
     (
         "array of nothing",
-        Array(Struct([], [], flexible=False), False, False),
+        Array(Struct(), False, False),
         b"\x7f\xff\xff\xff",
         "x: an array at 0x0 says 2147483647 entries, 0 bytes are left",
     ),

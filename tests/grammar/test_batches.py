@@ -11,11 +11,12 @@ from kcli.grammar.batches import (
     END_TRANSACTION_MARKER,
     MESSAGES,
     RECORD,
-    Zigzag,
     ZigzagBytes,
 )
-from kcli.grammar.primitives import Word
-from kcli.grammar.source import DecodeTrace, Source
+from kcli.grammar.source import Source
+from kcli.grammar.trace import DecodeTrace
+from kcli.grammar.varints import Zigzag
+from kcli.grammar.word import Word
 
 
 def both_ways(word: Word, data: bytes) -> object:

@@ -10,18 +10,17 @@ from kcli.core import COMPILED
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.primitives import Primitive
-from kcli.grammar.structs import Field, Struct
+from kcli.grammar.primitives import Field, Primitive, Struct
 
 
 def one_byte(name: str) -> Struct:
-    return Struct([Field(name, Primitive("int8"), 0)], [], flexible=False)
+    return Struct(Field(name, Primitive("int8"), 0))
 
 
 VARIED = MessageCodec(
     "Test",
     0,
-    Struct([Field("new", Primitive("int16"), 0)], [], flexible=False),
+    Struct(Field("new", Primitive("int16"), 0)),
     [("before 2.0", MessageCodec("Test", 0, one_byte("old")))],
 )
 

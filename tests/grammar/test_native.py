@@ -9,16 +9,13 @@ pytest.importorskip("kcli.core.codec", reason="the core is not built")
 from kcli.core import codec
 from kcli.errors import SchemaError
 from kcli.grammar.native import DEEPEST, to_native
-from kcli.grammar.primitives import Array, LengthPrefixed, Optional, Primitive, Word
-from kcli.grammar.structs import Field, Struct
+from kcli.grammar.primitives import Array, Field, LengthPrefixed, Optional, Primitive, Struct, TaggedFields
+from kcli.grammar.word import Word
 
 
 def test_each_word_has_its_node() -> None:
-    point = Struct(
-        [Field("a", Primitive("int8"), 0)],
-        [Field("b", LengthPrefixed("string", True, True), None, tag=4)],
-        flexible=True,
-    )
+    tagged = TaggedFields({4: "b" / LengthPrefixed("string", True, True)})
+    point = Struct("a" / Primitive("int8"), tagged)
     assert isinstance(to_native(Primitive("int8")), codec.Scalar)
     array = to_native(Array(Optional(point), True, True))
     assert isinstance(array, codec.Array)
@@ -45,8 +42,8 @@ def test_a_word_without_a_node_is_a_bug() -> None:
 
 
 def test_structs_may_not_be_nested_without_end() -> None:
-    struct = Struct([], [], flexible=False)
+    struct = Struct()
     for _ in range(DEEPEST):
-        struct = Struct([Field("x", struct, {})], [], flexible=False)
+        struct = Struct(Field("x", struct, {}))
     with pytest.raises(SchemaError, match="deeper than 16 levels"):
         to_native(struct)

@@ -6,8 +6,7 @@ import pytest
 
 from kcli.capture.bodies import Bodies
 from kcli.grammar import messages
-from kcli.grammar.primitives import Array, Primitive
-from kcli.grammar.structs import Field, Struct
+from kcli.grammar.primitives import Array, Primitive, Struct
 from kcli.pipeline.layouts import FIXED, NESTED, TAGS, UnreadableError, layout, side
 from kcli.schemas.catalog import catalog
 
@@ -32,11 +31,9 @@ def test_the_columns_of_one_version() -> None:
 
 
 def test_a_version_that_lacks_a_column_is_not_read() -> None:
-    partition = Struct([Field("partition", Primitive("int32"), 0)], [], False)
-    topic = Struct(
-        [Field("topic", Primitive("int32"), 0), Field("partitions", Array(partition, False, False), [])], [], False
-    )
-    message = Struct([Field("topics", Array(topic, False, False), [])], [], False)
+    partition = Struct("partition" / Primitive("int32"))
+    topic = Struct("topic" / Primitive("int32"), "partitions" / Array(partition))
+    message = Struct("topics" / Array(topic))
     side(message, {}, {"partition": 0})
     with pytest.raises(UnreadableError):
         side(message, {}, {"partition": 0, "fetchOffset": 1})

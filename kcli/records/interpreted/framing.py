@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from kcli.errors import DecodeError
 from kcli.grammar.batches import BATCH_HEADER, MESSAGES
-from kcli.grammar.source import DecodeTrace, Source
+from kcli.grammar.source import Source
+from kcli.grammar.trace import DecodeTrace
 from kcli.records.interpreted.crc import crc32, crc32c
 
 __all__ = ["DONE", "END", "LENGTH", "MAGIC", "PARTIAL", "SHORT", "SUSPECT", "Frame", "is_sound", "read_frame"]

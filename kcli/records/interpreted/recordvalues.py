@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from kcli.errors import DecodeError
 from kcli.grammar.batches import BATCH_HEADER, MESSAGES, RECORD
-from kcli.grammar.source import DecodeTrace, Source
+from kcli.grammar.source import Source
+from kcli.grammar.trace import DecodeTrace
 from kcli.records.interpreted.crc import crc32, crc32c
 from kcli.records.interpreted.framing import DONE, PARTIAL, Frame, read_frame, wrap
 
