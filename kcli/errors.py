@@ -12,6 +12,8 @@ KcliError                     exit 3 unless a class below says otherwise
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 __all__ = [
     "BrokerError",
     "DecodeError",
@@ -51,21 +53,37 @@ class InputError(KcliError):
         return f"{self.file}: {self.text}" if self.file else self.text
 
 
-class DecodeError(InputError):
-    """Bytes that break their grammar. A construct.ConstructError too, once kcli.grammar is imported.
+if TYPE_CHECKING:
+    from construct import ConstructError
+
+    class GrammarError(KcliError, ConstructError): ...
+
+else:
+
+    class GrammarError(KcliError):
+        """Bytes and a grammar that don't fit. A construct.ConstructError, too, as soon as kcli.grammar is imported:
+        most commands start without construct."""
+
+
+class DecodeError(InputError, GrammarError):
+    """Bytes that break their grammar.
 
     path: the field, as `topics[3].partitions[5].fetchOffset` ("" for the message itself)
     offset: bytes from the start of the buffer that was given
     reason: what is wrong, and what was expected
     """
 
+    path: str
+
     def __init__(self, path: str, offset: int, reason: str, *, what: str = "", file: str | None = None) -> None:
         super().__init__(": ".join(part for part in (what, path, reason) if part), file=file)
         self.path, self.offset, self.reason, self.what = path, offset, reason, what
 
 
-class EncodeError(InputError):
-    """A value that its grammar has no bytes for; `path` names the field. A construct.ConstructError as above."""
+class EncodeError(InputError, GrammarError):
+    """A value that its grammar has no bytes for; `path` names the field."""
+
+    path: str
 
     def __init__(self, path: str, reason: str, *, what: str = "", file: str | None = None) -> None:
         super().__init__(": ".join(part for part in (what, path, reason) if part), file=file)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 from kcli import errors
 
 
@@ -32,3 +35,16 @@ def test_the_tree_is_the_one_drawn_on_top() -> None:
         error = getattr(errors, name)
         assert f"{name} " in (errors.__doc__ or "")
         assert error is errors.KcliError or f"{error.__base__.__name__} " in (errors.__doc__ or "")
+
+
+def test_errors_of_grammars_are_constructs_without_loading_it() -> None:
+    """A start without grammar stays fast; with one, `except ConstructError` catches them."""
+    code = (
+        "import sys, kcli.errors as errors; assert 'construct' not in sys.modules; "
+        "import kcli.grammar.word; from construct import ConstructError; "
+        "assert issubclass(errors.DecodeError, ConstructError) and issubclass(errors.EncodeError, ConstructError); "
+        "error = errors.DecodeError('a.b', 7, 'needs more', what='Fetch v1'); "
+        "assert (str(error), error.path, error.offset) == ('Fetch v1: a.b: needs more', 'a.b', 7)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

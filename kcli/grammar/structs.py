@@ -89,9 +89,11 @@ class Struct(Word):
         try:
             for field in self.fields:
                 context[field.name] = item = value.get(field.name, field.default)
-                built = field.subcon.build_word(item, out, trace, child(path, field.name))
+                place = child(path, field.name)
                 if isinstance(field.subcon, Embedded):
-                    context[field.name] = built
+                    context[field.name] = field.subcon.build_word(item, out, trace, place)
+                else:
+                    field.subcon.build_word(item, out, trace, place)
         except StopFieldError:
             pass
         finally:

@@ -12,16 +12,15 @@ from typing import Any, NamedTuple
 
 from construct import Construct, ConstructError, Container, ListContainer, SizeofError
 
-from kcli.errors import DecodeError, EncodeError, InputError
+from kcli.errors import DecodeError, EncodeError, GrammarError, KcliError
 from kcli.grammar.source import Source, leave, source_of
 from kcli.grammar.trace import ENCODINGS, DecodeTrace, field_path, inside, trace_of
 
 __all__ = ["Grammar", "JsonForm", "Word", "containers"]
 
-# Whoever parses with construct catches ConstructError. The base class joins here and not in kcli/errors.py, because
-# commands that need no grammar shall start without construct (45 ms).
-for _error in (DecodeError, EncodeError):
-    _error.__bases__ = (InputError, ConstructError)
+# Whoever parses with construct catches ConstructError. The base joins here and not in kcli/errors.py, because commands
+# that need no grammar start without construct (45 ms).
+GrammarError.__bases__ = (KcliError, ConstructError)
 
 
 class JsonForm(NamedTuple):

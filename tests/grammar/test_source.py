@@ -20,7 +20,7 @@ def test_a_source_reads_no_further_than_its_limit() -> None:
 
 
 def test_a_stream_is_read_as_far_as_words_ask() -> None:
-    stream = io.BufferedReader(io.BytesIO(b"??abcdef"))  # type: ignore[arg-type]
+    stream = io.BufferedReader(io.BytesIO(b"??abcdef"))
     stream.seek(2)
     source = source_of(stream)
     assert isinstance(source, StreamSource)
