@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import Any
 
 from kcli.errors import InputError
@@ -36,3 +37,6 @@ def loads(text: str | bytes, *, what: str = "JSON") -> Any:
         raise InputError(f"not {what}: line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
         raise InputError(f"not {what}: nested too deep") from None
+    except ValueError:
+        # The only other one: CPython converts no more digits than this, because the time grows with their square.
+        raise InputError(f"not {what}: a number of more than {sys.get_int_max_str_digits():,} digits") from None

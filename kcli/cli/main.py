@@ -246,6 +246,9 @@ def main(argv: list[str] | None = None) -> int:
     except MemoryError:
         complain("out of memory")
         return 3
+    except RecursionError:
+        complain("the input is nested too deep")
+        return 3
     finally:
         if argv is not None:
             unguard()

@@ -45,11 +45,24 @@ def fields_of(value: Any, name: str, topic: dict[str, Any]) -> Iterator[tuple[st
 
 
 def batch_line(place: str, batch: dict[str, Any]) -> str:
+    """A batch; or the event of bytes that are none, as a batch that the broker cut at the fetch's limit."""
+    if "event" in batch:
+        return f"{place} {batch['event']}: {batch['bytes']:,} bytes: {batch['reason']}"
     wrong = "" if batch.get("crcValid", True) else ", CRC WRONG"
     control = ", control" if batch.get("isControl") else ", transactional" if batch.get("isTransactional") else ""
-    offsets = f"{batch['baseOffset']}-{batch['lastOffset']}"
-    size = f"{batch['count']} records, {batch['sizeInBytes']:,} bytes"
-    return f"{place} {offsets}  {size}, {batch['compression']}{control}{wrong}"
+    offsets = f"{known(batch['baseOffset'])}-{batch['lastOffset']}"
+    size = f"{known(batch['count'])} records, {batch['sizeInBytes']:,} bytes"
+    return f"{place} {offsets}  {size}, {batch['compression']}{control}{wrong}{unread(batch)}"
+
+
+def known(value: int | None) -> int | str:
+    """A number that a compressed message set has only inside what it wraps; "?" where that can't be read."""
+    return "?" if value is None else value
+
+
+def unread(batch: dict[str, Any]) -> str:
+    error = batch.get("_error")
+    return f", {error['path']}: {error['reason']}" if error else ""
 
 
 def text_of(value: Any) -> str:

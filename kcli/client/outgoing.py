@@ -96,17 +96,21 @@ def from_json(data: bytes, api: str | None, version: int | None, dialect: str | 
 
 
 def values(data: bytes) -> Iterator[Any]:
-    """The JSON values of a text: one, or one a line."""
+    """The JSON values of a text: one, or one a line. InputError."""
     try:
-        yield json.loads(data)
-    except UnicodeDecodeError:
-        loads(data)
+        json.loads(data)
     except json.JSONDecodeError as error:
-        if "Extra data" not in error.msg:
-            loads(data)  # raises, in kcli's words
-        for number, line in enumerate(data.splitlines(), 1):
-            if line.strip():
-                yield loads(line, what=f"JSON in line {number}")
+        is_lines = error.msg == "Extra data"
+    except (ValueError, RecursionError):
+        is_lines = False
+    else:
+        is_lines = False
+    if not is_lines:
+        yield loads(data)
+        return
+    for number, line in enumerate(data.splitlines(), 1):
+        if line.strip():
+            yield loads(line, what=f"JSON in line {number}")
 
 
 def written(value: Any, api: str | None, version: int | None, dialect: str | None) -> Written:

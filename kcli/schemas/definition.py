@@ -36,6 +36,8 @@ def parse_text(text: str) -> Raw:
         raise SchemaError(f"not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
         raise SchemaError("not a message definition: nested too deep") from None
+    except ValueError:
+        raise SchemaError("not a message definition: a number of too many digits") from None
     if not isinstance(raw, dict):
         raise SchemaError(f"not a message definition: a JSON object expected, not {type(raw).__name__}")
     return raw
