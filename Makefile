@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CORE := setup.py $(foreach kind,pyx pxd pxi h,$(wildcard kcli/core/*.$(kind)))
 
-.PHONY: help demo test check unit real bench fuzz man dist format clean
+.PHONY: help demo test check unit real bench fuzz soak man dist format clean
 .DEFAULT_GOAL := help
 
 help:  ## This list
@@ -40,6 +40,9 @@ bench: $(VENV)/built $(VENV)/extra-dev $(VENV)/extra-bench  ## Each bench with i
 
 fuzz: $(VENV)/built $(VENV)/extra-dev  ## Damage real bytes for MINUTES=10 and look for tracebacks, hangs and greed
 	$(BIN)/python -m tests.fuzz.run $(or $(MINUTES),10)
+
+soak: $(VENV)/built $(VENV)/extra-dev  ## Every command with every value of every option on ever other damage, for MINUTES=10 (SEED=n)
+	$(BIN)/python -m tests.matrix.run $(or $(MINUTES),10) $(SEED)
 
 man: $(VENV)/built  ## Write man/ anew from the commands
 	$(BIN)/python tools/manpages.py man

@@ -28,6 +28,7 @@ def test_what_steers_a_terminal_is_escaped_as_the_same_value() -> None:
         (b'{"a": }', "not JSON: line 1, column 7: Expecting value"),
         (b"\xff", "not JSON: byte 0 is not UTF-8"),
         (b"[" * 100_000, "nested too deep"),
+        (b'{"a": ' + b"9" * 10_000 + b"}", "not JSON: a number of more than 4,300 digits"),
     ],
 )
 def test_where_it_breaks_off(text: bytes, said: str) -> None:

@@ -24,6 +24,7 @@ __all__ = ["Size", "down_convert"]
 
 # A pipe's size, as long as it is not known.
 UNKNOWN_SIZE = 1 << 62
+LARGEST_OFFSET = (1 << 63) - 1
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -33,10 +34,10 @@ class Size(click.ParamType):  # type: ignore[type-arg]
     name = "bytes"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        match = re.fullmatch(r"(\d+)\s*([kmg]?)(?:i?b)?", str(value).lower())
+        match = re.fullmatch(r"(\d{1,30})\s*([kmg]?)(?:i?b)?", str(value).lower())
         if not match:
             self.fail(f"{value!r}: bytes expected, as 65536, 128k or 1M", param, ctx)
-        return int(match[1]) * UNITS[match[2]]
+        return min(int(match[1]) * UNITS[match[2]], UNKNOWN_SIZE)
 
 
 @click.command()
@@ -76,6 +77,7 @@ def down_convert(
     """
     if chunk_size < 1:
         raise UsageError("--chunk-size: 1 byte or more expected")
+    first_offset = max(min(first_offset, LARGEST_OFFSET), 0)
     if plan:
         print_plan(files, to_magic, chunk_size, first_offset, format_)
         return
@@ -129,7 +131,7 @@ def convert_file(
 
     if first_offset > 0 and source.size < UNKNOWN_SIZE:
         source = cut_slice(source, source.size, first_offset)
-    conversion = Conversion(source, magic, max(first_offset, 0), chunk_bytes)
+    conversion = Conversion(source, magic, first_offset, chunk_bytes)
     with progress(source.size if source.size < UNKNOWN_SIZE else None, file, quiet) as bar:
         try:
             for chunk in conversion.chunks():
@@ -186,7 +188,7 @@ def plan_file(file: str, source: Slice, magic: int, chunk_bytes: int, first_offs
     from kcli.records.fetching import cut_slice
 
     part = cut_slice(source, source.size, first_offset) if first_offset > 0 else source
-    conversion = Conversion(part, magic, max(first_offset, 0), chunk_bytes, counting=True)
+    conversion = Conversion(part, magic, first_offset, chunk_bytes, counting=True)
     refused = None
     try:
         for _ in conversion.chunks():

@@ -49,6 +49,7 @@ def test_first_offset_begins_at_its_batch(segment: Path, tmp_path: Path) -> None
     assert convert(segment, "--to-magic", 1, "-o", out, "--first-offset", 7) == 0
     assert int.from_bytes(out.read_bytes()[:8], "big") == 7
     assert convert(segment, "--to-magic", 1, "-o", out, "--first-offset", 700) == 0 and out.read_bytes() == b""
+    assert convert(segment, "--to-magic", 1, "-o", out, "--first-offset", 10**30) == 0 and out.read_bytes() == b""
 
 
 def test_zstd_is_refused_behind_what_could_be_converted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,7 +92,9 @@ def test_a_plan(segment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "18 records lose their headers" in out and "stops:" in out
 
 
-@pytest.mark.parametrize(("text", "size"), [("7", 7), ("128k", 131072), ("1M", 1 << 20), ("2 GiB", 2 << 30)])
+@pytest.mark.parametrize(
+    ("text", "size"), [("7", 7), ("128k", 131072), ("1M", 1 << 20), ("2 GiB", 2 << 30), ("9" * 30, 1 << 62)]
+)
 def test_sizes(text: str, size: int) -> None:
     assert Size().convert(text, None, None) == size
 

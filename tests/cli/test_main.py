@@ -147,6 +147,7 @@ def test_an_unknown_command_without_a_near_one_lists_them_all(capsys: pytest.Cap
         (FileNotFoundError(2, "No such file or directory", "x.bin"), 3, "x.bin: No such file or directory"),
         (OSError(28, "No space left on device"), 3, "No space left on device"),
         (MemoryError(), 3, "out of memory"),
+        (RecursionError("maximum recursion depth exceeded"), 3, "the input is nested too deep"),
         (errors.InputError("two\nlines"), 3, "two\\nlines"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcli.capture.exchanges import Exchange, read
-from kcli.cli.pcap_records import record_lines, text_of
+from kcli.cli.pcap_records import batch_line, record_lines, text_of
 from tests.capture.wires import SAMPLES
 
 
@@ -27,3 +27,23 @@ def test_records() -> None:
 def test_values_of_every_kind() -> None:
     assert (text_of("a"), text_of(None), text_of({"base64": "AA=="})) == ("a", "null", '{"base64":"AA=="}')
     assert text_of("x" * 100).endswith("… (100 characters)")
+
+
+def test_what_is_no_batch_stands_among_them() -> None:
+    """A broker cuts the last batch at the fetch's limit."""
+    row = {"event": "truncated", "offset": 7, "bytes": 393, "reason": "a batch of 2072 bytes, 393 are here"}
+    assert batch_line("t[0]", row) == "t[0] truncated: 393 bytes: a batch of 2072 bytes, 393 are here"
+
+
+def test_a_message_set_that_cannot_be_unpacked() -> None:
+    row = {
+        "baseOffset": None, "lastOffset": 9, "count": None, "sizeInBytes": 1000, "compression": "lz4",
+        "_error": {"path": "records", "reason": "not lz4"},
+    }  # fmt: skip
+    assert batch_line("t[0]", row) == "t[0] ?-9  ? records, 1,000 bytes, lz4, records: not lz4"
+
+
+def test_a_capture_with_cut_batches() -> None:
+    items = read([str(SAMPLES / "old-librdkafka-on-3.9.pcap")])
+    found = [line for item in items if isinstance(item, Exchange) for line in record_lines(item, "batches")]
+    assert any(" truncated: " in line for line in found)

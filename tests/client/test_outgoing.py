@@ -60,6 +60,9 @@ def test_json_lines_are_as_many_requests() -> None:
         ('{"request": {}}\n{"request": }', InputError, "not JSON in line 2"),
         ('{"requestHeader": {"requestApiKeyName": "Metadat"}, "request": {}}', UsageError, "did you mean Metadata"),
         ('{"requestHeader": 3, "request": {}}', InputError, "are JSON objects"),
+        ('{"request": ' + "[" * 100_000, InputError, "nested too deep"),
+        ('{"request": ' + "9" * 10_000 + "}", InputError, "a number of more than"),
+        ('{"request": {}}\n' + "9" * 10_000, InputError, "a number of more than"),
     ],
 )
 def test_what_is_wrong_with_json_is_said(text: str, error: type[Exception], words: str) -> None:

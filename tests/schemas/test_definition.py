@@ -24,6 +24,7 @@ def test_comments_and_text_after_the_object_are_left_out() -> None:
         ("[]", "a JSON object expected, not list"),
         ("", "line 1, column 1"),
         ("[" * 100_000, "nested too deep"),
+        ('{"name": ' + "9" * 10_000 + "}", "too many digits"),
     ],
 )
 def test_what_is_no_definition(text: str, reason: str) -> None:
