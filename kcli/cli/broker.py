@@ -128,7 +128,8 @@ async def run(broker: Broker, topics: Iterable[tuple[str, int | None]], data: Pa
         print_line(f"bootstrap.servers={broker.bootstrap}")
         sys.stdout.flush()
         if not quiet:
-            tell(summary(broker, data))
+            for line in summary(broker, data):
+                tell(line)
         await stopped.wait()
 
 
@@ -138,7 +139,7 @@ def allow_files() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def summary(broker: Broker, data: Path | None) -> str:
+def summary(broker: Broker, data: Path | None) -> tuple[str, str]:
     """What is served, in two lines."""
     nodes = counted(len(broker.node_ids), "node")
     topics = list(broker.topics)
@@ -149,8 +150,8 @@ def summary(broker: Broker, data: Path | None) -> str:
     spoken = f"as Kafka {broker.release}" if broker.release else f"Produce v0-{apis[0].hi}, Fetch v0-{apis[1].hi}"
     held = f"{counted(len(topics), 'topic')}, {counted(partitions, 'partition')}"
     return (
-        f"serving {nodes}, {held}; {where}; {len(apis)} APIs, {spoken}{faults}\n"
-        f"try: echo hello | kcat -b {broker.bootstrap} -P -t greetings    (Ctrl-C stops)"
+        f"serving {nodes}, {held}; {where}; {len(apis)} APIs, {spoken}{faults}",
+        f"try: echo hello | kcat -b {broker.bootstrap} -P -t greetings    (Ctrl-C stops)",
     )
 
 
@@ -159,8 +160,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def tell(text: str) -> None:
-    for line in text.split("\n"):
-        print_note(line)
+    print_note(text)
     sys.stderr.flush()
 
 

@@ -1,0 +1,231 @@
+"""Every command in every format, over inputs and names that would steer a terminal: nothing of it is obeyed.
+
+A new command has to be put into CASES, a new format is tried by itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+import pytest
+
+from kcli.cli.main import COMMANDS, cli, main
+from tests.hostile import NAME, TEXTS, Liar, World, illegible
+
+LOGIN = (
+    "--bootstrap 127.0.0.1:{port} --config security.protocol=SASL_PLAINTEXT --config sasl.mechanism=PLAIN "
+    "--config request.timeout.ms=5000 --config default.api.timeout.ms=5000 --config max.block.ms=5000 --config {jaas}"
+)
+JAAS = 'sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="p";'
+
+# Arguments by command; {words} stand for what the test has. Each is tried in every --format and with every --records.
+CASES: dict[str, list[str]] = {
+    "audit": ["{capture}", "{garbage}", "{name}", "{capture} --against {name}", "{capture} --schema {dialect}"],
+    "broker move-leader": ["topic --to 1 " + LOGIN, "topic --to 1 --bootstrap {name}"],
+    "broker serve": [
+        "--topic {name}", "--config {name}=1", "--fault {name}", "--from {garbage} --port 0", "--release {name}",
+    ],
+    "completion": ["{name}"],
+    "decode batch": ["{segment}", "{offsets} --topic __consumer_offsets", "{garbage}", "{segment} --topic {name}"],
+    "decode pcap": [
+        "{capture}", "{garbage}", "{name}", "{capture} --api {name}", "{capture} --errors", "{capture} --since {name}",
+        "{capture} --schema {dialect}", "{capture} -o {out}/{name}/x", "{garbage} {capture}",
+    ],
+    "decode request": ["{requests} --framed", "{garbage}", "{requests} --hex", "{capture} --framed"],
+    "decode response": [
+        "{response} --api Metadata --api-version 12", "{garbage} --api Metadata --api-version 12",
+        "{response} --api {name} --api-version 1",
+    ],
+    "decode segment": [
+        "{segment}", "{offsets}", "{segment} --verify", "{garbage}", "{world}", "{segment} --topic {name}",
+    ],
+    "down-convert": [
+        "{segment} --to-magic 0 --plan", "{garbage} --to-magic 0", "{name} --to-magic 1", "{name} --to-magic {name}",
+    ],
+    "encode batch": ["{lines}", "{garbage}", "{name}"],
+    "encode request": ["{lines}", "{garbage}", "{name}"],
+    "encode response": ["{lines}", "{garbage}", "{name}"],
+    "fetch-session explain": ["{capture}", "{lines}", "{garbage}", "{name}"],
+    "fetch-session lint": ["{capture}", "{lines}", "{garbage}", "{name}"],
+    "fetch-session replay": ["{capture}", "{lines} " + LOGIN, "{garbage}", "{name}", "{capture} " + LOGIN],
+    "pipeline report": ["{world}", "{name}", "{world} --sql"],
+    "pipeline run": ["--input {name} --output {out}/{name}"],
+    "pipeline tables": ["", "{name}"],
+    "produce": [
+        "topic --num-records 1 " + LOGIN, "{name} {name} --bootstrap {name}",
+        "topic {lines} --key-separator {name} " + LOGIN,
+    ],
+    "schema diff": ["Metadata 0 1", "{name} 1 2", "--schema {dialect} Metadata 0 0", "--release {name} 4.0"],
+    "schema import": ["{garbage} --to {out}/{name}", "{name} --to {out}"],
+    "schema list": ["", "{name}", "--kind {name}", "--release {name}", "--errors", "--schema {dialect}"],
+    "schema show": ["Metadata", "{name}", "MetadataRequest 0 --schema {dialect}", "MetadataRequest --schema {dialect}"],
+    "send": ["{lines} " + LOGIN, "{garbage} " + LOGIN, "{lines} --bootstrap {name}", "{lines} --api {name} " + LOGIN],
+    "snapshot create": ["--log {world} -o {out}/{name} --at-offset 5", "--log {name}"],
+    "snapshot diff": ["{first} {second}", "{first} {garbage}", "{first} {name}", "{first} {second} --secrets"],
+    "snapshot extract": ["{capture} -o {out}", "{garbage} -o {out}", "{name} -o {out}/{name}"],
+    "snapshot fetch": ["-o {out}/{name} " + LOGIN, "-o {out} --snapshot {name} --bootstrap x:1"],
+    "snapshot image": [
+        "{first}", "{first} tree", "{first} find", "{first} ls /image/topics/byName", "{first} ls /image/**",
+        "{first} cat /image/configs/**", "{first} --path **", "{first} --ask by-broker", "{first} --ask fenced",
+        "{first} cat {name}", "{first} --secrets", "{garbage}", "{name}",
+    ],
+    "snapshot inspect": ["{first} {second}", "{first} --records", "{garbage}", "{name}", "{world}"],
+    "snapshot plan": ["{world}", "{name}", "{world} --replica {name}"],
+    "snapshot verify": ["{first}", "{garbage}", "{name}", "{world}", "{segment}"],
+}  # fmt: skip
+NEEDED = {"pipeline": "pyspark"}
+
+
+def commands(group: click.Group = cli, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{path}{name} ")
+        else:
+            yield f"{path}{name}", command
+
+
+def forms(command: click.Command) -> list[list[str]]:
+    """Every value of --format and --records together."""
+    chosen = [
+        [[option.opts[0], value] for value in option.type.choices]
+        for option in command.params
+        if isinstance(option, click.Option) and isinstance(option.type, click.Choice) and set(option.opts) & WAYS
+    ]
+    return [list(itertools.chain(*each)) for each in itertools.product(*chosen)]
+
+
+WAYS = {"--format", "--records"}
+FOUND = dict(commands())
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return World(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture(scope="module")
+def liar() -> Iterator[Liar]:
+    server = Liar()
+    yield server
+    server.close()
+
+
+def test_every_command_is_tried() -> None:
+    assert set(FOUND) == set(CASES)
+    assert len(FOUND) == sum(len(each) if isinstance(each, dict) else 1 for each in COMMANDS.values())
+
+
+@pytest.mark.parametrize("terminal", [False, True], ids=["pipe", "terminal"])
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_is_obeyed(
+    name: str,
+    terminal: bool,
+    world: World,
+    liar: Liar,
+    tmp_path: Path,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    needed = NEEDED.get(name.split()[0])
+    if needed and find_spec(needed) is None:
+        pytest.skip(f"needs {needed}")
+    if name == "pipeline report":
+        answer_by_hand(monkeypatch)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    for number, (arguments, form) in enumerate(itertools.product(CASES[name], forms(FOUND[name]))):
+        out = tmp_path / str(number)
+        out.mkdir()
+        words = [*name.split(), *filled_in(arguments, world, liar, out), *form]
+        if "parquet" in form and "-o" not in words:
+            words += ["-o", str(out / "file.parquet")]
+        code = main(words)
+        captured = capfdbinary.readouterr()
+        assert code in (0, 1, 2, 3, 4), words
+        for text, colours in ((captured.out, terminal), (captured.err, False)):
+            shown = text.decode("utf-8", "surrogateescape")
+            assert illegible(shown, styled=colours) is None, (words, illegible(shown, styled=colours))
+        assert code < 2 or captured.err.startswith(b"kcli: ") or b"\nkcli: " in captured.err, words
+
+
+def filled_in(arguments: str, world: World, liar: Liar, out: Path) -> list[str]:
+    at = {
+        "capture": world.capture, "garbage": world.garbage, "name": NAME, "dialect": world.dialect, "out": out,
+        "segment": world.segment, "offsets": world.offsets, "requests": world.requests, "response": world.responses,
+        "world": world.folder, "lines": world.lines, "port": liar.port, "jaas": JAAS,
+        "first": world.snapshots[0], "second": world.snapshots[1],
+    }  # fmt: skip
+    return [word.format_map(at) for word in arguments.split()]
+
+
+# Columns that the page's first line adds up.
+FIGURES = ("exchanges", "packets", "unaccounted", "converted_bytes", "changes")
+
+
+def answer_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`pipeline report` without Spark: each question is answered with hostile rows."""
+    from kcli.pipeline.queries import QUESTIONS
+    from kcli.pipeline.report import Answered
+
+    answers = []
+    for each in QUESTIONS:
+        texts = (*(each.chart.label if each.chart else ()), "verdict", "note")
+        numbers = (*(name for name, _ in each.chart.values),) if each.chart else ()
+        columns = tuple(dict.fromkeys((*texts, *numbers, *FIGURES)))
+        answers.append(Answered(each, columns, [tuple(t if name in texts else 1 for name in columns) for t in TEXTS]))
+    monkeypatch.setattr("kcli.pipeline.spark.session", lambda *_, **__: None)
+    monkeypatch.setattr("kcli.pipeline.report.open_tables", lambda *_: 2)
+    monkeypatch.setattr("kcli.pipeline.report.stored_bytes", lambda _: 1)
+    monkeypatch.setattr("kcli.pipeline.report.ask", lambda _: iter(answers))
+
+
+def test_a_page_of_the_report_holds_none_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyspark")
+    answer_by_hand(monkeypatch)
+    page = tmp_path / "page.html"
+    assert main(["pipeline", "report", str(tmp_path), "-o", str(page)]) == 0
+    text = page.read_text()
+    assert illegible(text) is None
+    assert "<script>alert(1)" not in text
+    assert "&lt;script&gt;alert(1)" in text
+
+
+def test_what_a_broker_says_of_itself(tmp_path: Path) -> None:
+    data = tmp_path / NAME
+    words = [sys.executable, "-m", "kcli.cli", "broker", "serve", "--port", "0", "--data", str(data)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as broker:
+        assert broker.stdout
+        assert broker.stderr
+        assert broker.stdout.readline().startswith(b"bootstrap.servers=127.0.0.1:")
+        first = broker.stderr.readline()
+        broker.send_signal(signal.SIGINT)
+        said = first + broker.stderr.read()
+    assert b"data in " in first
+    assert illegible(os.fsdecode(said)) is None
+
+
+def test_json_holds_the_same_values(world: World, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert main(["decode", "pcap", str(world.capture), "--format", "jsonl", "--quiet"]) in (0, 3)
+    rows = [json.loads(line) for line in capfdbinary.readouterr().out.split(b"\n")[:-1]]
+    topics = {
+        topic["topic"]
+        for row in rows
+        if "request" in row
+        for topic in row["request"].get("topics") or ()
+        if "topic" in topic
+    }
+    assert set(TEXTS) <= topics
+    assert set(TEXTS) <= {row["requestHeader"]["clientId"] for row in rows if "requestHeader" in row}
