@@ -131,6 +131,7 @@ class World:
         partition = {"partition": 0, "fetchOffset": 0, "partitionMaxBytes": 1 << 20}
         topics = [{"topic": text, "partitions": [partition]}]
         data = [{"topic": text, "partitions": [{"partitionIndex": 0, "highWatermark": 9, "records": records()}]}]
+        steps: tuple[tuple[int, int, int, int, list[dict[str, Any]]], ...]
         steps = ((0, 0, 0, 777 + number, data), (777 + number, 1, 0, 777 + number, []), (777 + number, 9, 71, 0, []))
         for correlation, (session, epoch, error, told, answered) in enumerate(steps, 2):
             asked = {"maxWaitMs": 1, "minBytes": 1, "sessionId": session, "sessionEpoch": epoch, "topics": topics}
@@ -226,8 +227,10 @@ class Liar:
         size = struct.unpack(">i", link.recv(4, socket.MSG_WAITALL))[0]
         key, version, correlation = struct.unpack(">hhi", link.recv(size, socket.MSG_WAITALL)[:8])
         offered = [{"apiKey": each, "minVersion": 0, "maxVersion": 0} for each in (17, 18, 36)]
-        body: dict[str, Any] = {
+        bodies: dict[int, dict[str, Any]] = {
             17: {"mechanisms": ["PLAIN"]},
             18: {"errorCode": 35 if version else 0, "apiKeys": offered},
-        }.get(key, {"errorCode": 58, "errorMessage": "".join(TEXTS), "authBytes": b""})
+            36: {"errorCode": 58, "errorMessage": "".join(TEXTS), "authBytes": b""},
+        }
+        body = bodies[key]
         return frame(encode_response({"correlationId": correlation}, key, 0 if key == 18 else version, body))
