@@ -232,5 +232,6 @@ class Liar:
             18: {"errorCode": 35 if version else 0, "apiKeys": offered},
             36: {"errorCode": 58, "errorMessage": "".join(TEXTS), "authBytes": b""},
         }
-        body = bodies[key]
-        return frame(encode_response({"correlationId": correlation}, key, 0 if key == 18 else version, body))
+        if key not in bodies:
+            return b""
+        return frame(encode_response({"correlationId": correlation}, key, 0 if key == 18 else version, bodies[key]))
