@@ -1,5 +1,104 @@
-"""kcli: a command-line toolkit for the bytes of Apache Kafka."""
+"""kcli: the bytes of Apache Kafka, for the command line and for programs.
 
-__all__ = ["__version__"]
+read_capture(files, api=..., ...)       the exchanges of packet captures: Exchange, Event, Capture
+read_segment(files)                     the batches of log segments: Batch, Record
+read_snapshot(file)                     the metadata image of a KRaft snapshot: Image
+decode_request(frame)                   a Request; decode_response(frame, api, version): a Response
+encode(message)                         the frame of a Request or Response
+message(name, version)                  the construct grammar of one version of a message
+embedded_broker()                       a small Kafka for the time of a `with` block: EmbeddedBroker
+KcliError                               every error that kcli raises on purpose, and its kinds (see kcli.errors)
+
+Names are imported when they are asked for. docs/python.md shows them at work.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # importing typing would take longer than the rest of this
+if TYPE_CHECKING:
+    from kcli.broker.embedded import EmbeddedBroker, embedded_broker
+    from kcli.capture.events import Event, Exchange
+    from kcli.capture.reading import Capture, read_capture
+    from kcli.errors import (
+        BrokerError,
+        DecodeError,
+        EncodeError,
+        InputError,
+        KcliError,
+        NetworkError,
+        SchemaError,
+        UsageError,
+    )
+    from kcli.grammar.frames import Request, Response, decode_request, decode_response, encode
+    from kcli.grammar.messages import message
+    from kcli.records.batches import Batch, Record
+    from kcli.records.reading import read_segment
+    from kcli.snapshots.image import Image
+    from kcli.snapshots.reading import read_snapshot
+
+__all__ = [
+    "Batch",
+    "BrokerError",
+    "Capture",
+    "DecodeError",
+    "EmbeddedBroker",
+    "EncodeError",
+    "Event",
+    "Exchange",
+    "Image",
+    "InputError",
+    "KcliError",
+    "NetworkError",
+    "Record",
+    "Request",
+    "Response",
+    "SchemaError",
+    "UsageError",
+    "__version__",
+    "decode_request",
+    "decode_response",
+    "embedded_broker",
+    "encode",
+    "message",
+    "read_capture",
+    "read_segment",
+    "read_snapshot",
+]
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "broker.embedded": ("EmbeddedBroker", "embedded_broker"),
+    "capture.events": ("Event", "Exchange"),
+    "capture.reading": ("Capture", "read_capture"),
+    "errors": (
+        "BrokerError",
+        "DecodeError",
+        "EncodeError",
+        "InputError",
+        "KcliError",
+        "NetworkError",
+        "SchemaError",
+        "UsageError",
+    ),
+    "grammar.frames": ("Request", "Response", "decode_request", "decode_response", "encode"),
+    "grammar.messages": ("message",),
+    "records.batches": ("Batch", "Record"),
+    "records.reading": ("read_segment",),
+    "snapshots.image": ("Image",),
+    "snapshots.reading": ("read_snapshot",),
+}
+
+if not TYPE_CHECKING:  # a type checker knows the names above, and no others
+
+    def __getattr__(name: str) -> object:
+        home = next((home for home, names in _HOMES.items() if name in names), None)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import importlib
+
+        value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+        return value
+
+    def __dir__() -> list[str]:
+        return [*__all__, "__doc__", "__file__", "__name__", "__path__"]

@@ -12,6 +12,7 @@ KcliError                     exit 3 unless a class below says otherwise
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "NetworkError",
     "SchemaError",
     "UsageError",
+    "all_of",
 ]
 
 
@@ -51,6 +53,12 @@ class InputError(KcliError):
 
     def __str__(self) -> str:
         return f"{self.file}: {self.text}" if self.file else self.text
+
+
+def all_of(errors: Sequence[InputError]) -> InputError:
+    """The one error that tells of several: the first, and how many more there are."""
+    first, more = errors[0], len(errors) - 1
+    return InputError(f"{first.text} (and {more} more)", file=first.file) if more else first
 
 
 if TYPE_CHECKING:

@@ -7,9 +7,11 @@ import sys
 
 from kcli import errors
 
+CLASSES = [name for name in errors.__all__ if name[0].isupper()]
+
 
 def test_exit_codes() -> None:
-    codes = {name: getattr(errors, name).exit_code for name in errors.__all__}
+    codes = {name: getattr(errors, name).exit_code for name in CLASSES}
     assert codes == {
         "BrokerError": 4,
         "DecodeError": 3,
@@ -30,8 +32,14 @@ def test_texts() -> None:
     assert str(errors.BrokerError(6, "NOT_LEADER_OR_FOLLOWER", "t[0]")) == "t[0]: NOT_LEADER_OR_FOLLOWER (6)"
 
 
+def test_several_errors_are_told_in_one() -> None:
+    first, second = errors.InputError("a", file="x"), errors.InputError("b", file="y")
+    assert errors.all_of([first]) is first
+    assert str(errors.all_of([first, second])) == "x: a (and 1 more)"
+
+
 def test_the_tree_is_the_one_drawn_on_top() -> None:
-    for name in errors.__all__:
+    for name in CLASSES:
         error = getattr(errors, name)
         assert f"{name} " in (errors.__doc__ or "")
         assert error is errors.KcliError or f"{error.__base__.__name__} " in (errors.__doc__ or "")

@@ -230,4 +230,4 @@ if __name__ == "__main__":
     verbs = {"check": check, "show": show, "update": update}
     if len(sys.argv) < 3 or sys.argv[1] not in verbs:
         sys.exit(__doc__)
-    sys.exit(verbs[sys.argv[1]]([Path(name) for name in sys.argv[2:]]))
+    sys.exit(verbs[sys.argv[1]]([Path(name).resolve() for name in sys.argv[2:]]))

@@ -1,7 +1,6 @@
 """The embedded broker: a small Kafka for tests, replays and experiments, with real logs and faults on demand.
 
 Broker       one node or several in this event loop (`async with`)
-embedded     the same in a thread of its own (`with`)
 rebuild      a broker that begins with what a capture shows
 Names are imported when they are asked for.
 """
@@ -13,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kcli.broker.broker import Broker
-    from kcli.broker.embedded import embedded
     from kcli.broker.rebuild import rebuild
 
-__all__ = ["Broker", "embedded", "rebuild"]
+__all__ = ["Broker", "rebuild"]
 
-_MODULES = {"Broker": "broker", "embedded": "embedded", "rebuild": "rebuild"}
+_MODULES = {"Broker": "broker", "rebuild": "rebuild"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,51 +1,66 @@
 """An embedded broker beside code that is not asynchronous: it runs in a thread of its own.
 
-with embedded(config={"num.partitions": "3"}) as server:
-    producer = KafkaProducer(bootstrap_servers=server.bootstrap)
+with embedded_broker(config={"num.partitions": 3}) as broker:
+    producer = KafkaProducer(bootstrap_servers=broker.bootstrap_servers)
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self, TypeVar
 
 from kcli.broker.broker import Broker
+from kcli.errors import UsageError
 
-__all__ = ["Embedded", "embedded"]
+__all__ = ["EmbeddedBroker", "embedded_broker"]
 
 T = TypeVar("T")
 
 
-class Embedded:
-    """A running broker. bootstrap: "127.0.0.1:port", for each node one, with commas between."""
+class EmbeddedBroker:
+    """A broker that runs for the time of a `with` block.
+
+    bootstrap_servers: "127.0.0.1:port", for each node one, with commas between; "" while it does not run.
+    """
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
-        self.bootstrap = ""
-        self._loop = asyncio.new_event_loop()
+        self.bootstrap_servers = ""
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._started = threading.Event()
         self._failure: BaseException | None = None
         self._end: asyncio.Event | None = None
         self._thread = threading.Thread(target=self._run, name="kcli-broker", daemon=True)
 
-    def start(self) -> None:
-        """Raises what the broker's own start raises."""
+    def __repr__(self) -> str:
+        return f"<EmbeddedBroker {self.bootstrap_servers or 'not running'}>"
+
+    def __enter__(self) -> Self:
+        """Raises what the broker's own start raises: NetworkError, UsageError."""
         self._thread.start()
         self._started.wait()
         if self._failure is not None:
             self._thread.join()
             raise self._failure
+        return self
 
-    def stop(self) -> None:
-        if self._end is not None:
+    def __exit__(self, *_: object) -> None:
+        if self._loop is not None and self._end is not None:
             self._loop.call_soon_threadsafe(self._end.set)
         self._thread.join()
 
+    def create_topic(self, name: str, partitions: int | None = None, *, replication: int | None = None) -> None:
+        """A new topic; what is not given comes from the broker's configs. UsageError: it can't be made."""
+        self.call(lambda broker: broker.create_topic(name, partitions, replication=replication))
+
     def call(self, function: Callable[[Broker], T]) -> T:
-        """What the function gives for the broker, called in the broker's own thread."""
+        """What the function gives for the broker, called in the broker's own thread. UsageError: it does not run."""
+        if self._loop is None or not self.bootstrap_servers:
+            raise UsageError("the embedded broker does not run: with embedded_broker() as broker: ...")
 
         async def work() -> T:
             return function(self.broker)
@@ -53,9 +68,11 @@ class Embedded:
         return asyncio.run_coroutine_threadsafe(work(), self._loop).result()
 
     def _run(self) -> None:
+        self._loop = asyncio.new_event_loop()
         try:
             self._loop.run_until_complete(self._serve())
         finally:
+            self.bootstrap_servers = ""
             self._loop.close()
 
     async def _serve(self) -> None:
@@ -66,7 +83,7 @@ class Embedded:
             self._failure, self._end = error, None
             self._started.set()
             return
-        self.bootstrap = self.broker.bootstrap
+        self.bootstrap_servers = self.broker.bootstrap
         self._started.set()
         try:
             await self._end.wait()
@@ -74,12 +91,42 @@ class Embedded:
             await self.broker.stop()
 
 
-@contextmanager
-def embedded(broker: Broker | None = None, **options: Any) -> Iterator[Embedded]:
-    """A broker for the time of the block: the one given, or a new one with these options (as Broker takes them)."""
-    server = Embedded(broker if broker is not None else Broker(**options))
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
+def embedded_broker(
+    data: str | os.PathLike[str] | None = None,
+    *,
+    nodes: int = 1,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    config: Mapping[str, Any] | None = None,
+    faults: Iterable[str] = (),
+    seed: int | None = None,
+    dialect: str | None = None,
+    release: str | None = None,
+) -> EmbeddedBroker:
+    """A broker for the time of a `with` block, on loopback and a free port unless told otherwise.
+
+    data: the directory of its logs, None: a temporary one. nodes: how many brokers. port: of the first node, the others
+    follow. config: by Kafka's names ({"num.partitions": 3}). faults: rules as for `kcli broker serve --fault`.
+    seed: for the random choices of these. dialect: message definitions that it speaks. release: take only the versions
+    that brokers of that Kafka release take ("2.8").
+
+    UsageError: an option makes no sense; NetworkError, when the block begins: it can't listen.
+    """
+    return EmbeddedBroker(
+        Broker(
+            None if data is None else Path(data),
+            config={name: config_text(value) for name, value in (config or {}).items()},
+            host=host,
+            port=port,
+            nodes=nodes,
+            faults=faults,
+            seed=seed,
+            dialect=dialect,
+            release=release,
+        )
+    )
+
+
+def config_text(value: object) -> str:
+    """As Kafka's properties files have it: True as "true"."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -124,7 +124,7 @@ class History:
 
     @classmethod
     def of(cls, exchanges: Iterable[object], problem: Callable[[InputError], None] | None = None) -> History:
-        """From the items that `kcli.capture.exchanges.read` gives, in order; problem: gets what ends them early."""
+        """From what `Capture.items` gives, in order; problem: gets what ends them early."""
         made = cls()
         try:
             for item in exchanges:

@@ -17,7 +17,7 @@ from kcli.broker.staging import Stage
 from kcli.broker.storage.incoming import stored
 from kcli.broker.storage.log import Log
 from kcli.broker.topics import Partition, new_topic_id
-from kcli.capture import exchanges
+from kcli.capture.reading import read_capture
 from kcli.errors import InputError
 from kcli.records import kernels
 from kcli.sessions.report import shown
@@ -47,7 +47,7 @@ def rebuild(
     problem: gets what is wrong with a file that can be read in part. InputError: a file that is no capture, or without
     `problem` one that is damaged.
     """
-    history = History.of(exchanges.read(paths, ports=ports, dialect=dialect), problem)
+    history = History.of(read_capture(paths, ports=ports, dialect=dialect).items(), problem)
     return RebuiltBroker(history, staged=staged, dialect=dialect, **options)
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from kcli.errors import UsageError
 
-__all__ = ["instant", "milliseconds", "parse_instant"]
+__all__ = ["instant", "milliseconds", "moment", "parse_instant"]
 
 SECOND = 1_000_000_000
 LAST_NS = (1 << 63) - 1  # in 2262: what is later counts as that, as in a capture
@@ -21,25 +21,33 @@ def instant(ns: int) -> str:
     return f"{at:%Y-%m-%dT%H:%M:%S}.{rest // 1000:06d}Z"
 
 
+def moment(ns: int) -> datetime:
+    """The same as a datetime in UTC, to the microsecond."""
+    return EPOCH + timedelta(microseconds=min(ns // 1000, LAST * 1_000_000))
+
+
 def milliseconds(ns: int) -> float:
     """To the microsecond, as `latencyMs` is written."""
     return (ns // 1000) / 1000
 
 
-def parse_instant(text: str) -> int:
-    """Nanoseconds of an ISO 8601 time (UTC where it names no zone), or of seconds since 1970. UsageError."""
-    return max(-LAST_NS, min(nanoseconds(text), LAST_NS))
+def parse_instant(when: str | float | datetime) -> int:
+    """Nanoseconds of an ISO 8601 time, a datetime (UTC where it names no zone), or seconds since 1970. UsageError."""
+    return max(-LAST_NS, min(nanoseconds(when), LAST_NS))
 
 
-def nanoseconds(text: str) -> int:
-    try:
-        return round(float(text) * SECOND)
-    except (ValueError, OverflowError):
-        pass
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"{text}: no time; an ISO 8601 time (2026-11-21T09:14:02.5Z) or seconds since 1970") from None
+def nanoseconds(when: str | float | datetime) -> int:
+    at = when
+    if not isinstance(at, datetime):
+        try:
+            return round(float(at) * SECOND)
+        except (ValueError, OverflowError, TypeError):
+            pass
+        try:
+            at = datetime.fromisoformat(str(at))
+        except ValueError:
+            expected = "an ISO 8601 time (2026-11-21T09:14:02.5Z) or seconds since 1970"
+            raise UsageError(f"{when}: no time; {expected}") from None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     elapsed = at - EPOCH
     return (elapsed.days * 86400 + elapsed.seconds) * SECOND + elapsed.microseconds * 1000

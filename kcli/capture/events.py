@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal
 
 from kcli.capture.bodies import Bodies
-from kcli.capture.clock import instant, milliseconds
+from kcli.capture.clock import instant, milliseconds, moment
 from kcli.errors import DecodeError
 from kcli.jsontext import dumps
+from kcli.notebook import card, quoted, shortened
+from kcli.schemas.catalog import catalog
 
-__all__ = ["Event", "Exchange", "Kind", "Link"]
+__all__ = ["Event", "Exchange", "Kind", "Link", "error_codes"]
 
 Kind = Literal["gap", "truncated", "undecodable", "not-kafka", "unanswered-at-end"]
 CONTROLLED_SHUTDOWN = 7
@@ -30,7 +34,7 @@ class Link:
         return f"{self.server}-{self.client}"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Event:
     """Bytes that are no exchange, or the news that an answer is missing.
 
@@ -49,8 +53,18 @@ class Event:
     data: bytes | None = None
     captured: bool = True  # `size` counts bytes that are here; False: bytes that are missing, or are in an exchange too
 
+    def __repr__(self) -> str:
+        text = f"{self.kind} {self.timestamp} {self.connection or self.file}: {self.size} bytes: {self.reason}"
+        return f"<Event {shortened(text)}>"
+
+    @property
+    def time(self) -> datetime:
+        """UTC, to the microsecond; `ns` has the rest."""
+        return moment(self.ns)
+
     @property
     def timestamp(self) -> str:
+        """ISO 8601, UTC, to the microsecond."""
         return instant(self.ns)
 
     def as_dict(self) -> dict[str, Any]:
@@ -92,14 +106,64 @@ class Exchange:
         self.bodies = bodies
         self.failures: list[Event] = []
 
+    def __repr__(self) -> str:
+        client = "" if self.client_id is None else f" from {quoted(self.client_id)}"
+        return f"<Exchange {self.timestamp} {self.api} v{self.version}{client}: {self.outcome}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what `line` has, cut to some thousand characters."""
+        known, self.failures = self.failures, []
+        header, request, response = self.texts()
+        found, self.failures = self.failures, known
+        facts = {
+            "time": self.timestamp,
+            "connection": self.connection,
+            "client": self.client_id,
+            "outcome": self.outcome,
+            "bytes": f"request {self.request_bytes}, response {self.response_bytes or 0}",
+            "undecodable": "; ".join(failure.reason for failure in found) or None,
+        }
+        texts = {"header": header, "request": request, "response": response}
+        return card(f"{self.api} v{self.version}", facts, texts)
+
+    @property
+    def outcome(self) -> str:
+        """In words: "1.2 ms", "1.2 ms, UNKNOWN_TOPIC_OR_PARTITION", "no answer"."""
+        if self.response_frame is None:
+            return "no answer"
+        return ", ".join([f"{self.latency_ms} ms", *self.errors])
+
     @property
     def connection(self) -> str:
         """ "server-client"."""
         return f"{self.link.server}-{self.link.client}"
 
     @property
+    def time(self) -> datetime:
+        """Of the request: UTC, to the microsecond; `request_ns` has the rest."""
+        return moment(self.request_ns)
+
+    @property
     def timestamp(self) -> str:
+        """The same as text, ISO 8601."""
         return instant(self.request_ns)
+
+    @property
+    def api(self) -> str:
+        """The API's name as in Kafka's documentation: "Fetch"; of an unknown key its number."""
+        api = self.bodies.api(self.api_key)
+        return api.name if api else str(self.api_key)
+
+    @property
+    def version(self) -> int:
+        """The API's version."""
+        return self.api_version
+
+    @property
+    def errors(self) -> list[str]:
+        """Names of the error codes in the response, each once: ["NOT_LEADER_OR_FOLLOWER"]."""
+        known = catalog(self.bodies.dialect)
+        return [known.error_name(code) for code in dict.fromkeys(error_codes(self.response or {}))]
 
     @property
     def api_key(self) -> int:
@@ -213,3 +277,24 @@ class Exchange:
             except DecodeError as error:
                 self.fail("server", self.response_ns or 0, self.response_frame, error)
         return head, request, response
+
+
+def error_codes(value: Any) -> Iterator[int]:
+    """Every error code in a message that is not 0, in order."""
+    if isinstance(value, list):
+        if value and may_fail(value[0]):
+            for item in value:
+                yield from error_codes(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if isinstance(item, (dict, list)):
+                yield from error_codes(item)
+            elif item and (name == "errorCode" or name.endswith("ErrorCode")) and isinstance(item, int):
+                yield item
+
+
+def may_fail(item: Any) -> bool:
+    """Whether an entry of a list is worth a look; entries are alike."""
+    if not isinstance(item, dict):
+        return isinstance(item, list)
+    return any(isinstance(value, (dict, list)) or name.endswith("rrorCode") for name, value in item.items())

@@ -1,4 +1,4 @@
-"""Exchanges and events out of capture files: `read` for values, `Lines` for JSON text at full speed."""
+"""Exchanges and events out of capture files: as values (`Source.wanted`), or as lines of JSON (`Source.lines`)."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from kcli.capture.filters import Filter
 from kcli.capture.ranges import Row
 from kcli.capture.tally import Tally
 from kcli.core import COMPILED
+from kcli.filelike import Stream, name_of
 
-__all__ = ["Event", "Exchange", "Item", "Source", "read"]
+__all__ = ["ALL", "Event", "Exchange", "Item", "Source", "with_failures"]
 
 Item = Exchange | Event
 ALL = Filter()
+NAMING = frozenset({3, 19, 20, 75})  # Metadata, CreateTopics, DeleteTopics, DescribeTopicPartitions
 
 
 class Source:
     """A capture in one or more files, on its way through: its engine, and what has come out and was not yet taken.
 
-    text: exchanges and events become lines of JSON (`lines`), else values (`pieces`). names: values too show a topic's
-    name beside its id, as `_topicName`. chosen: which lines are wanted.
+    text: exchanges and events become lines of JSON (`lines`), else values (`pieces`, `wanted`). names: values too show
+    a topic's name beside its id, as `_topicName`. chosen: which of them `lines` and `wanted` give.
     """
 
     def __init__(
         self,
-        paths: Sequence[str],
+        paths: Sequence[str | Stream],
         *,
         ports: Sequence[int] = (),
         dialect: str | None = None,
@@ -39,6 +41,7 @@ class Source:
         chosen: Filter = ALL,
     ) -> None:
         self.paths = paths
+        self.file_names = tuple(map(name_of, paths))
         self.chosen = chosen
         self.bodies = Bodies(dialect, records, names)
         self.items: list[Item] = []
@@ -51,7 +54,7 @@ class Source:
             from kcli.core.capture import Engine
             from kcli.core.packets import Reader
 
-            return Engine(self, ports, self.text, self.chosen), Reader
+            return Engine(self, ports, self.text, self.chosen if self.text else ALL), Reader
         from kcli.capture import engine, packets
 
         return engine.Engine(self, ports, self.text, self.chosen), packets.Reader
@@ -101,6 +104,14 @@ class Source:
                 yield self.taken()
         self.tally.add_steady(self.engine)
 
+    def wanted(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[list[Item]]:
+        """The same, but only what passes the filter. An exchange's own events are in its `failures`."""
+        for items in self.pieces(moved):
+            for item in items:
+                if isinstance(item, Exchange) and item.api_key in NAMING:
+                    _ = item.request, item.response  # topic names are learnt also from what is not wanted
+            yield items if self.chosen.takes_all else [item for item in items if self.chosen.wants(item)]
+
     def lines(
         self,
         write: Callable[[memoryview], Any],
@@ -117,24 +128,9 @@ class Source:
             self.tally.add_steady(self.engine)
 
 
-def read(
-    paths: Sequence[str],
-    *,
-    ports: Sequence[int] = (),
-    dialect: str | None = None,
-    records: str = "none",
-    names: bool = True,
-) -> Iterator[Item]:
-    """Every exchange and event of the captures, read as one, in the order in which they complete.
-
-    paths: files in any order, "-" for standard input. ports: of servers; connections without one are left out. dialect:
-    laid over the tables. records: of `Exchange.line`. names: see `Source`. An exchange's undecodable bodies are None,
-    with events before it.
-    Raises InputError at the end, when all that could be read was, for files that are no captures or damaged.
-    """
-    for items in Source(paths, ports=ports, dialect=dialect, records=records, names=names).pieces():
-        for item in items:
-            if isinstance(item, Exchange):
-                _ = item.request, item.response
-                yield from item.failures
-            yield item
+def with_failures(item: Item) -> Iterator[Item]:
+    """An exchange behind the events about its own bodies, which are decoded here; an event as it is."""
+    if isinstance(item, Exchange):
+        _ = item.request, item.response
+        yield from item.failures
+    yield item

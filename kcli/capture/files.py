@@ -1,15 +1,18 @@
-"""Capture files: opened, decompressed, put in order of time, and read in pieces. "-" is standard input."""
+"""Capture files: opened, decompressed, put in order of time, and read in pieces.
+
+A file is a path ("-": standard input) or a `Stream`; what can't be read twice is read from where it stands.
+"""
 
 from __future__ import annotations
 
 import heapq
 import io
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 from kcli.capture.events import Event
-from kcli.errors import InputError
+from kcli.errors import InputError, all_of
+from kcli.filelike import STDIN, Stream, name_of
 
 __all__ = ["CaptureFile", "Engine", "by_time", "drive"]
 
@@ -43,9 +46,10 @@ class Engine(Protocol):
 class CaptureFile:
     """One file's bytes behind its compression, with what is not yet used of them in `data`."""
 
-    def __init__(self, path: str) -> None:
-        self.name = "standard input" if path == "-" else path
+    def __init__(self, path: str | Stream) -> None:
+        self.name = name_of(path)
         self.path = path
+        self.piped = is_piped(path)
         self.room = bytearray(PIECE)
         self.start = self.end = 0
         self.offset = 0  # of `start`, in the decompressed file
@@ -72,7 +76,9 @@ class CaptureFile:
 
     def open_raw(self) -> Any:
         """The bytes as they are stored; a subclass may have them from elsewhere."""
-        return io.FileIO(0, closefd=False) if self.path == "-" else io.FileIO(self.path)
+        if isinstance(self.path, Stream):
+            return self.path
+        return io.FileIO(0, closefd=False) if self.path == STDIN else io.FileIO(self.path)
 
     def rewound(self, raw: Any) -> Any:
         """The compressed stream from its first byte on, also where it cannot be sought in (a pipe)."""
@@ -94,7 +100,7 @@ class CaptureFile:
     @property
     def place(self) -> int:
         """How far the file itself, compressed or not, has been read; 0 for a pipe."""
-        return 0 if self.path == "-" else int(self.raw.tell())
+        return 0 if self.piped else int(self.raw.tell())
 
     def use(self, count: int) -> None:
         self.start += count
@@ -115,8 +121,13 @@ class CaptureFile:
         return bool(count)
 
     def close(self) -> None:
-        if self.path != "-":
+        if not self.piped:
             self.raw.close()
+
+
+def is_piped(path: str | Stream) -> bool:
+    """Whether a file can be read only once."""
+    return isinstance(path, Stream) or path == STDIN
 
 
 class Rejoined(io.RawIOBase):
@@ -177,10 +188,10 @@ class Source:
 
     def __init__(
         self,
-        path: str,
+        path: str | Stream,
         number: int,
         new_reader: Callable[[], Reader],
-        open_file: Callable[[str], CaptureFile] = CaptureFile,
+        open_file: Callable[[Any], CaptureFile] = CaptureFile,
     ) -> None:
         self.path, self.number, self.new_reader, self.open_file = path, number, new_reader, open_file
         self.file: CaptureFile | None = None
@@ -190,7 +201,7 @@ class Source:
     def look(self) -> int:
         """Nanoseconds of the first packet; 0 for a file without any. InputError: not a capture."""
         self.file = self.open_file(self.path)
-        if self.path == "-":
+        if is_piped(self.path):
             return 0  # a pipe may take its time, and can't be read twice
         try:
             return self.probe(self.file)
@@ -231,7 +242,7 @@ def check_start(file: CaptureFile, probe: Reader) -> None:
 
 
 def drive(
-    paths: Sequence[str],
+    paths: Sequence[str | Stream],
     engine: Engine,
     new_reader: Callable[[], Reader],
     emit: Callable[[Event], None],
@@ -250,7 +261,7 @@ def drive(
         except InputError as error:
             failures.append(error)
         except OSError as error:
-            failures.append(InputError(error.strerror or str(error), file=path))
+            failures.append(InputError(error.strerror or str(error), file=name_of(path)))
     heapq.heapify(queue)
     sources = [entry[2] for entry in queue]
     try:
@@ -265,7 +276,7 @@ def drive(
     engine.finish()
     yield
     if failures:
-        raise failures[0] if len(failures) == 1 else more_than_one(failures)
+        raise all_of(failures)
 
 
 def by_time(queue: list[tuple[int, int, S]], until: int = FOREVER) -> Iterator[tuple[int, S, int]]:
@@ -274,11 +285,6 @@ def by_time(queue: list[tuple[int, int, S]], until: int = FOREVER) -> Iterator[t
     while queue and queue[0][0] <= until:
         _, number, source = heapq.heappop(queue)
         yield number, source, min(until, queue[0][0] if queue else FOREVER)
-
-
-def more_than_one(failures: list[InputError]) -> InputError:
-    first = failures[0]
-    return InputError(f"{first.text} (and {len(failures) - 1} more)", file=first.file)
 
 
 def run_source(
@@ -339,7 +345,7 @@ def report_end(file: CaptureFile, reader: Reader, emit: Callable[[Event], None],
             InputError(f"can't be decompressed beyond {file.offset + left:,} bytes: {file.failure}", file=file.name)
         )
         emit(Event("truncated", None, 0, file.offset, left, f"can't be decompressed: {file.failure}", file=file.name))
-    elif file.path == "-" and not file.offset and left < 24:
+    elif file.piped and not file.offset and left < 24:
         failures.append(
             InputError(f"not a capture: {'empty' if not left else f'only {left} bytes'} {EXPECTED}", file=file.name)
         )
@@ -347,7 +353,3 @@ def report_end(file: CaptureFile, reader: Reader, emit: Callable[[Event], None],
         why = f"the file ends in the middle of a packet, {left} bytes into it"
         failures.append(InputError(f"{why}, at {file.offset:#x}", file=file.name))
         emit(Event("truncated", None, 0, file.offset, left, why, file=file.name))
-
-
-def is_terminal_input(paths: Iterable[str]) -> bool:
-    return "-" in paths and sys.stdin.isatty()

@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, TypeAlias
 
-from kcli.capture.events import Event, Exchange
+from kcli.capture.clock import parse_instant
+from kcli.capture.events import Event, Exchange, error_codes
+from kcli.errors import UsageError
 from kcli.jsontext import loads
+from kcli.schemas.catalog import catalog
 
-__all__ = ["Filter", "error_codes", "mentions"]
+__all__ = ["Filter", "Name", "Time", "chosen", "mentions"]
 
 Item = Exchange | Event
-
-
-def error_codes(value: Any) -> Iterator[int]:
-    """Every error code in a message that is not 0, in order."""
-    if isinstance(value, list):
-        if value and may_fail(value[0]):
-            for item in value:
-                yield from error_codes(item)
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            if isinstance(item, (dict, list)):
-                yield from error_codes(item)
-            elif item and (name == "errorCode" or name.endswith("ErrorCode")) and isinstance(item, int):
-                yield item
-
-
-def may_fail(item: Any) -> bool:
-    """Whether an entry of a list is worth a look; entries are alike."""
-    if not isinstance(item, dict):
-        return isinstance(item, list)
-    return any(isinstance(value, (dict, list)) or name.endswith("rrorCode") for name, value in item.items())
+Name: TypeAlias = "str | int"  # of an API, or its key
+Time: TypeAlias = "str | float | datetime"
 
 
 def mentions(value: Any, topic: str) -> bool:
@@ -102,3 +87,30 @@ class Filter:
         """An error code in the answer, or a body that can't be read."""
         answer = exchange.response
         return next(error_codes(answer), None) is not None or bool(exchange.failures)
+
+
+def chosen(
+    api: Name | Iterable[Name] | None = None,
+    client_id: str | None = None,
+    topic: str | None = None,
+    errors: bool = False,
+    since: Time | None = None,
+    until: Time | None = None,
+    dialect: str | None = None,
+) -> Filter:
+    """The filter that names, keys and times make. UsageError: no such API, or no time."""
+    named = () if api is None else (api,) if isinstance(api, str | int) else api
+    if not isinstance(named, Iterable):
+        raise UsageError(f"api {api!r}: a name, a key, or several of these expected")
+    for name, value in (("client_id", client_id), ("topic", topic)):
+        if value is not None and not isinstance(value, str):
+            raise UsageError(f"{name} {value!r}: text expected")
+    known = catalog(dialect)
+    return Filter(
+        frozenset(known.api_key(each) for each in named),
+        client_id,
+        topic,
+        bool(errors),
+        None if since is None else parse_instant(since),
+        None if until is None else parse_instant(until),
+    )

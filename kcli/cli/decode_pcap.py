@@ -12,22 +12,18 @@ from typing import Any, BinaryIO
 import click
 
 from kcli.capture.bodies import RECORDS
-from kcli.capture.clock import parse_instant
-from kcli.capture.events import Event, Exchange
-from kcli.capture.exchanges import ALL, Source
-from kcli.capture.filters import Filter
+from kcli.capture.events import Exchange
+from kcli.capture.exchanges import Item, Source, with_failures
+from kcli.capture.filters import chosen
 from kcli.cli.console import is_terminal, progress
 from kcli.cli.inputs import port_option, schema_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError, UsageError
-from kcli.schemas.catalog import catalog
 
 __all__ = ["pcap"]
 
 FORMATS = ("table", "jsonl", "tree", "parquet")
-NAMING = frozenset({3, 19, 20, 75})  # Metadata, CreateTopics, DeleteTopics, DescribeTopicPartitions
-Item = Exchange | Event
 
 
 @click.command()
@@ -58,7 +54,6 @@ def pcap(files: tuple[str, ...], **options: Any) -> None:
     Each FILE is a pcap or pcapng file, also in gzip or zstd, or "-" for standard input, as in
     `tcpdump -w - | kcli decode pcap -`. Several files are read as one capture, in order of time.
     """
-    chosen = make_filter(options)
     output = options["output"]
     if options["format_"] == "parquet" and output is None and is_terminal(sys.stdout):
         raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
@@ -69,22 +64,18 @@ def pcap(files: tuple[str, ...], **options: Any) -> None:
         dialect=options["dialect"],
         records=options["records"],
         text=text,
-        chosen=chosen if text else ALL,
+        chosen=chosen(
+            options["apis"],
+            options["client_id"],
+            options["topic"],
+            options["errors"],
+            options["since"],
+            options["until"],
+            options["dialect"],
+        ),
     )
     with open_output(output, files) as out, reading(files, options["quiet"]) as moved:
-        WRITERS[options["format_"]](source, chosen, out, moved, options)
-
-
-def make_filter(options: dict[str, Any]) -> Filter:
-    known = catalog(options["dialect"])
-    return Filter(
-        frozenset(known.api_key(name) for name in options["apis"]),
-        options["client_id"],
-        options["topic"],
-        options["errors"],
-        None if options["since"] is None else parse_instant(options["since"]),
-        None if options["until"] is None else parse_instant(options["until"]),
-    )
+        WRITERS[options["format_"]](source, out, moved, options)
 
 
 @contextlib.contextmanager
@@ -119,37 +110,17 @@ def sum_up(source: Source, options: dict[str, Any], table: Any) -> None:
     from kcli.cli.pcap_table import closing
 
     sys.stdout.flush()
-    for line in closing(source.tally, source.engine, table, tuple(source.paths)):
+    for line in closing(source.tally, source.engine, table, source.file_names):
         print_note(line)
 
 
-def write_lines(
-    source: Source, chosen: Filter, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]
-) -> None:
+def write_lines(source: Source, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
     """Lines of JSON, at the engine's own speed; it does the filtering."""
     with summed_up(source, options):
         source.lines(out.write, moved, out.flush if "-" in source.paths else None)
 
 
-def wanted(source: Source, chosen: Filter, moved: Callable[[int], None]) -> Iterator[list[Item]]:
-    """Pieces of what passes the filter, each exchange behind the events about its own bodies."""
-    for items in source.pieces(moved):
-        for item in items:
-            if isinstance(item, Exchange) and item.api_key in NAMING and not chosen.takes_all:
-                _ = item.request, item.response  # topic names are learnt also from what is not shown
-        yield [item for item in items if chosen.wants(item)]
-
-
-def with_failures(item: Item) -> Iterator[Item]:
-    if isinstance(item, Exchange):
-        _ = item.request, item.response
-        yield from item.failures
-    yield item
-
-
-def write_table(
-    source: Source, chosen: Filter, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]
-) -> None:
+def write_table(source: Source, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
     from kcli.cli.pcap_table import Table, opening, terminal_width
 
     terminal = options["output"] is None and is_terminal(sys.stdout)
@@ -158,9 +129,9 @@ def write_table(
     write = Lines(out).line
     table = Table(write, width=terminal_width() if terminal else None, colour=colour)
     with summed_up(source, options, table):
-        for items in wanted(source, chosen, moved):
+        for items in source.wanted(moved):
             if table.start is None and items and source.engine.first_ns is not None:
-                table.begin(source.engine.first_ns, opening(tuple(source.paths)) if terminal else "")
+                table.begin(source.engine.first_ns, opening(source.file_names) if terminal else "")
             for item in items:
                 for shown in with_failures(item):
                     table.show(shown)
@@ -176,33 +147,29 @@ def show_records(item: Item, options: dict[str, Any], write: Callable[..., None]
             write(line)
 
 
-def write_tree(
-    source: Source, chosen: Filter, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]
-) -> None:
+def write_tree(source: Source, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
     from kcli.cli.pcap_tree import tree
 
     write = Lines(out).line
     with summed_up(source, options):
-        for items in wanted(source, chosen, moved):
+        for items in source.wanted(moved):
             for item in items:
                 for line in tree(item):
                     write(line)
             out.flush()
 
 
-def write_parquet(
-    source: Source, chosen: Filter, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]
-) -> None:
+def write_parquet(source: Source, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
     from kcli.cli.pcap_parquet import Writer
 
     with summed_up(source, options), Writer(out) as writer:
-        for items in wanted(source, chosen, moved):
+        for items in source.wanted(moved):
             for item in items:
                 for each in with_failures(item):
                     writer.add(each)
 
 
-WRITERS: dict[str, Callable[[Source, Filter, BinaryIO, Callable[[int], None], dict[str, Any]], None]] = {
+WRITERS: dict[str, Callable[[Source, BinaryIO, Callable[[int], None], dict[str, Any]], None]] = {
     "jsonl": write_lines,
     "table": write_table,
     "tree": write_tree,

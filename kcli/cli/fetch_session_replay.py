@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 import click
 
 from kcli.capture import exchanges
+from kcli.capture.reading import read_capture
 from kcli.cli.captured import holds_rows, name_of, rows
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import console, is_terminal, warn
@@ -177,7 +178,7 @@ def read_fetches(
     if not captures:
         return
     try:
-        for item in exchanges.read(captures, dialect=dialect):
+        for item in read_capture(captures, dialect=dialect).items():
             made = fetch_of_exchange(item, names) if isinstance(item, exchanges.Exchange) else None
             if made is not None:
                 yield made

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, BinaryIO, Self
 
-from kcli.capture.events import Event, Exchange
-from kcli.capture.filters import error_codes
+from kcli.capture.events import Event, Exchange, error_codes
 from kcli.errors import UsageError
 from kcli.jsontext import loads
 from kcli.schemas.errors import error_name

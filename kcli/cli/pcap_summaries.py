@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kcli.capture.events import Exchange
-from kcli.capture.filters import error_codes
+from kcli.capture.events import Exchange, error_codes
 from kcli.errors import DecodeError
 from kcli.schemas.errors import error_name
 

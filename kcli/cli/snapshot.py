@@ -11,8 +11,8 @@ from kcli.cli.console import is_terminal, warn
 from kcli.cli.inputs import schema_option
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
-from kcli.cli.snapshot_files import OpenFile, chosen_files, open_file
 from kcli.errors import InputError
+from kcli.snapshots.files import OpenFile, chosen_files, open_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,10 +9,11 @@ import click
 
 from kcli.cli.inputs import schema_option
 from kcli.cli.lines import print_line, print_note
-from kcli.cli.snapshot_files import metadata_directory, place_snapshot
-from kcli.cli.snapshot_load import Wanted, load_image
+from kcli.cli.snapshot_files import place_snapshot
 from kcli.errors import InputError, UsageError
+from kcli.snapshots.files import metadata_directory
 from kcli.snapshots.names import SnapshotId
+from kcli.snapshots.reading import Wanted, load_image
 
 __all__ = ["create"]
 

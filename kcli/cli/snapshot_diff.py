@@ -12,8 +12,8 @@ from kcli.cli.console import is_terminal, warn
 from kcli.cli.inputs import schema_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
-from kcli.cli.snapshot_load import load_image, parse_wanted
 from kcli.jsontext import dumps
+from kcli.snapshots.reading import load_image, parse_wanted
 
 if TYPE_CHECKING:
     from kcli.snapshots.diff import Change
@@ -68,7 +68,7 @@ def diff(
     for wanted in (before, after):
         loaded = load_image(parse_wanted(wanted), dialect=dialect)
         images.append(loaded.loader.image)
-        inputs += [parse_wanted(wanted).path, *loaded.sources]
+        inputs += [str(parse_wanted(wanted).path), *loaded.sources]
         for _, text in loaded.loader.problems[:5]:
             warn(f"{wanted}: {text}", quiet)
     form = form or ("text" if is_terminal(sys.stdout) else "jsonl")

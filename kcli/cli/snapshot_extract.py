@@ -9,8 +9,8 @@ from typing import IO
 
 import click
 
-from kcli.capture import exchanges
 from kcli.capture.events import Exchange
+from kcli.capture.reading import read_capture
 from kcli.cli.console import warn
 from kcli.cli.inputs import schema_option
 from kcli.cli.lines import print_line
@@ -56,7 +56,7 @@ def extract(captures: tuple[str, ...], output: str, ports: tuple[int, ...], quie
 
 
 def only_exchanges(captures: tuple[str, ...], ports: tuple[int, ...], dialect: str | None) -> Iterator[Exchange]:
-    for item in exchanges.read(captures, ports=ports, dialect=dialect):
+    for item in read_capture(captures, ports=ports, dialect=dialect).items():
         if isinstance(item, Exchange):
             yield item
 

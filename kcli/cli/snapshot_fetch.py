@@ -14,7 +14,7 @@ import click
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import progress, warn
 from kcli.cli.lines import print_line
-from kcli.cli.snapshot_files import open_file, publish, settle
+from kcli.cli.snapshot_files import publish, settle
 from kcli.client.address import Address
 from kcli.client.calls import call
 from kcli.client.cluster import Client
@@ -22,6 +22,7 @@ from kcli.client.handshake import Session
 from kcli.client.properties import ClientConfig
 from kcli.errors import BrokerError, InputError, NetworkError, UsageError
 from kcli.snapshots.fetch import FETCH, FETCH_SNAPSHOT, Endpoint, Restart, SnapshotFetch, SnapshotFetchError, Write
+from kcli.snapshots.files import open_file
 from kcli.snapshots.names import SnapshotId, parse_snapshot_name
 
 __all__ = ["fetch"]

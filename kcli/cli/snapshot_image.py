@@ -13,9 +13,9 @@ from kcli.cli.console import is_terminal, warn
 from kcli.cli.inputs import schema_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output
-from kcli.cli.snapshot_load import Loaded, Wanted, load_image
 from kcli.errors import InputError, UsageError
 from kcli.jsontext import dumps
+from kcli.snapshots.reading import Loaded, Wanted, load_image
 
 if TYPE_CHECKING:
     from kcli.snapshots.image import Image

@@ -12,9 +12,9 @@ import click
 from kcli.cli.console import is_terminal
 from kcli.cli.inputs import schema_option
 from kcli.cli.lines import print_line
-from kcli.cli.snapshot_files import listing_of, metadata_directory, open_file
 from kcli.errors import UsageError
 from kcli.snapshots.directory import Listing
+from kcli.snapshots.files import listing_of, metadata_directory, open_file
 from kcli.snapshots.framing import Fault, batches
 from kcli.snapshots.policy import Policy, Replication, advance, deletable, due, estimate, followed, violations, vote
 
@@ -142,8 +142,8 @@ def estimates(directory: str | None, dialect: str | None, given: dict[str, Any])
     """Each broker's loss, or the one that was asked for."""
     if given["partitions"] is not None and given["brokers"] is not None:
         return [estimate_json(None, estimate(given["partitions"], given["brokers"]))]
-    from kcli.cli.snapshot_load import Wanted, load_image
     from kcli.snapshots.questions import partitions_by_broker
+    from kcli.snapshots.reading import Wanted, load_image
 
     assert directory is not None
     rows = partitions_by_broker(load_image(Wanted(directory), dialect=dialect).loader.image)

@@ -12,10 +12,10 @@ import click
 from kcli.cli.console import is_terminal
 from kcli.cli.inputs import schema_option
 from kcli.cli.lines import print_line
-from kcli.cli.snapshot_files import listing_of, metadata_directory, open_file
 from kcli.errors import InputError
 from kcli.snapshots.directory import parse_leader_epochs, parse_partition_metadata, parse_quorum_state
 from kcli.snapshots.evidence import Evidence, examine
+from kcli.snapshots.files import listing_of, metadata_directory, open_file
 from kcli.snapshots.findings import Finding
 from kcli.snapshots.rules_directory import DirectoryEvidence, judge_directory
 from kcli.snapshots.verification import judge

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
-from kcli.errors import DecodeError, EncodeError, SchemaError
+from kcli.errors import DecodeError, EncodeError, KcliError, SchemaError, UsageError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
+from kcli.jsontext import dumps
+from kcli.notebook import card
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import API_VERSIONS
 
 __all__ = [
+    "Message",
     "Request",
     "Response",
     "decode_request",
     "decode_response",
+    "encode",
     "encode_request",
     "encode_response",
     "request_codec",
@@ -23,33 +28,113 @@ __all__ = [
 ]
 
 UNSUPPORTED_VERSION = 35
-NAME_OF_KEY = "requestApiKeyName"
+KEY, VERSION, NAME_OF_KEY = "requestApiKey", "requestApiVersion", "requestApiKeyName"
+PREFIX = 4  # bytes of the length in front of a frame on a connection
 
 Buffer = bytes | bytearray | memoryview
 
 
-class Request(NamedTuple):
-    """A request's header and body. `start`: where the body begins; all offsets are those of the buffer given."""
+@dataclass(slots=True, repr=False)
+class Message:
+    """A header and a body, as dicts with Kafka's field names; both may be changed before `encode` writes them.
+
+    dialect: laid over the tables. start: where the body begins in the frame that it was read from.
+    """
 
     header: dict[str, Any]
-    codec: MessageCodec
     body: dict[str, Any]
-    start: int
+    dialect: str | None = field(default=None, kw_only=True)
+    start: int = field(default=0, kw_only=True)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.title}, correlation id {self.header.get('correlationId')}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: header and body as JSON, cut to some thousand characters."""
+        return card(f"{self.title} {type(self).__name__.lower()}", self.header, {"body": self.text()})
 
     @property
     def api_key(self) -> int:
-        return int(self.header["requestApiKey"])
+        raise NotImplementedError
 
     @property
     def api_version(self) -> int:
-        return int(self.header["requestApiVersion"])
+        raise NotImplementedError
+
+    @property
+    def codec(self) -> MessageCodec:
+        """Of the body."""
+        raise NotImplementedError
+
+    @property
+    def api(self) -> str:
+        """The API's name as in Kafka's documentation: "Fetch"; of an unknown key its number."""
+        known = catalog(self.dialect).api(self.api_key)
+        return known.name if known else str(self.api_key)
+
+    @property
+    def version(self) -> int:
+        """The API's version."""
+        return self.api_version
+
+    @property
+    def title(self) -> str:
+        """In words, for people: "Fetch v12"."""
+        try:
+            return f"{self.api} v{self.version}"
+        except EncodeError as error:
+            return f"that can't be encoded ({error})"
+
+    def text(self) -> str:
+        """The body as kcli's JSON, records by their size; for a body that has no bytes, why."""
+        try:
+            return dumps(self.codec.json_value(self.body))
+        except (KcliError, AttributeError, KeyError, TypeError, ValueError) as error:
+            return f"this body can't be shown: {type(error).__name__}: {error}"
 
 
-class Response(NamedTuple):
-    header: dict[str, Any]
-    codec: MessageCodec
-    body: dict[str, Any]
-    start: int
+@dataclass(slots=True, repr=False)
+class Request(Message):
+    """A request; the header has requestApiKey (or an API's name), requestApiVersion, correlationId and clientId."""
+
+    @property
+    def api_key(self) -> int:
+        return header_int(self.header, KEY, self.dialect)
+
+    @property
+    def api_version(self) -> int:
+        return header_int(self.header, VERSION, self.dialect)
+
+    @property
+    def codec(self) -> MessageCodec:
+        """Of the body."""
+        return request_codec(self.api_key, self.api_version, self.dialect)
+
+    def encode(self) -> bytes:
+        return encode_request(self.header, self.body, self.dialect)
+
+
+@dataclass(slots=True, repr=False)
+class Response(Message):
+    """A response to a request of that API, by name or key, and version; the header has correlationId."""
+
+    to: tuple[int | str, int]
+
+    @property
+    def api_key(self) -> int:
+        return catalog(self.dialect).api_key(self.to[0])
+
+    @property
+    def api_version(self) -> int:
+        return self.to[1]
+
+    @property
+    def codec(self) -> MessageCodec:
+        """Of the body."""
+        return body_codec(self.api_key, self.api_version, self.body, self.dialect)
+
+    def encode(self) -> bytes:
+        return encode_response(self.header, self.api_key, self.api_version, self.body, self.dialect)
 
 
 def request_codecs(data: Buffer, start: int = 0, dialect: str | None = None) -> tuple[MessageCodec, MessageCodec]:
@@ -73,19 +158,33 @@ def request_codec(api_key: int, version: int, dialect: str | None = None) -> Mes
 
 
 def decode_request(data: Buffer, start: int = 0, dialect: str | None = None) -> Request:
-    """Header and body of the request frame that the rest of `data` is, without its length prefix. DecodeError."""
+    """Header and body of the request frame that the rest of `data` is, without the 4 bytes of length in front of it.
+
+    A message that the tables don't have keeps its bytes as "_trailing". Raises DecodeError, with path and offset.
+    """
     header_codec, codec = request_codecs(data, start, dialect)
     header, body_start = header_codec.read(data, start)
-    known = catalog(dialect).api(header["requestApiKey"])
+    known = catalog(dialect).api(header[KEY])
+    if (known is None or header[VERSION] not in known.versions) and starts_with_length(data, start):
+        raise DecodeError("", start, f"the frame's length is still in front: pass what is behind its {PREFIX} bytes")
     header[NAME_OF_KEY] = known.log_name if known else None
-    return Request(header, codec, codec.read_whole(data, body_start), body_start)
+    return Request(header, codec.read_whole(data, body_start), dialect=dialect, start=body_start)
 
 
-def decode_response(data: Buffer, api_key: int, version: int, start: int = 0, dialect: str | None = None) -> Response:
-    """Header and body of the response to a request of that key and version. DecodeError."""
+def starts_with_length(data: Buffer, start: int) -> bool:
+    return int.from_bytes(data[start : start + PREFIX], "big") == len(data) - start - PREFIX
+
+
+def decode_response(data: Buffer, api: int | str, version: int, start: int = 0, dialect: str | None = None) -> Response:
+    """Header and body of the response to a request of that API (by name or key) and version.
+
+    UsageError: there is no API of that name. Raises DecodeError, with path and offset.
+    """
+    api_key = catalog(dialect).api_key(api)
     header, body_start = messages.response_header(api_key, version, dialect).read(data, start)
     codec = response_codec(data, body_start, api_key, version, dialect)
-    return Response(header, codec, codec.read_whole(data, body_start), body_start)
+    body = codec.read_whole(data, body_start)
+    return Response(header, body, (api_key, version), dialect=dialect, start=body_start)
 
 
 def response_codec(data: Buffer, start: int, api_key: int, version: int, dialect: str | None = None) -> MessageCodec:
@@ -106,12 +205,20 @@ def response_codec(data: Buffer, start: int, api_key: int, version: int, dialect
         return messages.unknown("response", api_key, version)
 
 
+def encode(message: Request | Response) -> bytes:
+    """The frame of a request or response, without its length prefix. Raises EncodeError, which names the field."""
+    if not isinstance(message, Request | Response):
+        raise UsageError(f"encode: a Request or a Response expected, not {type(message).__name__}")
+    return message.encode()
+
+
 def encode_request(header: dict[str, Any], body: dict[str, Any], dialect: str | None = None) -> bytes:
-    """The frame, without its length prefix. The header names api key and version. EncodeError."""
-    header = {name: value for name, value in header.items() if name != NAME_OF_KEY}
-    api_key, version = (header_int(header, name) for name in ("requestApiKey", "requestApiVersion"))
-    written = messages.request_header(api_key, version, dialect).write(header)
-    return written + request_codec(api_key, version, dialect).write(body)
+    """The frame, without its length prefix. The header names API (by key or name) and version. EncodeError."""
+    api_key, version = (header_int(header, name, dialect) for name in (KEY, VERSION))
+    written = {name: value for name, value in header.items() if name != NAME_OF_KEY} | {KEY: api_key}
+    return messages.request_header(api_key, version, dialect).write(written) + request_codec(
+        api_key, version, dialect
+    ).write(body)
 
 
 def encode_response(
@@ -130,8 +237,10 @@ def body_codec(api_key: int, version: int, body: dict[str, Any], dialect: str | 
     return response_codec(b"", 0, api_key, version, dialect)
 
 
-def header_int(header: dict[str, Any], name: str) -> int:
-    value = header.get(name)
+def header_int(header: dict[str, Any], name: str, dialect: str | None = None) -> int:
+    value = header.get(name) if isinstance(header, dict) else None
+    if isinstance(value, str) and name == KEY:
+        return catalog(dialect).api_key(value)
     if not isinstance(value, int) or isinstance(value, bool):
         raise EncodeError(f"requestHeader.{name}", f"needs an int16, not {value!r}")
     return value

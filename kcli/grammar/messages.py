@@ -14,9 +14,19 @@ from kcli.grammar.word import Word
 from kcli.schemas import model
 from kcli.schemas.catalog import catalog
 
-__all__ = ["data", "request", "request_header", "response", "response_header", "unknown"]
+__all__ = ["data", "message", "request", "request_header", "response", "response_header", "unknown"]
 
 SIZED = ("string", "bytes", "records")
+
+
+def message(name: str, version: int | None = None, dialect: str | None = None) -> MessageCodec:
+    """The construct of one version of a message ("FetchRequest", 12); without a version, of the newest.
+
+    dialect: the name or directory of message definitions laid over Kafka's own. UsageError: there is no message of that
+    name; SchemaError: not in that version.
+    """
+    newest = catalog(dialect).message(name).versions.hi
+    return data(name, newest if version is None else version, dialect)
 
 
 def request(api: int | str, version: int, dialect: str | None = None) -> MessageCodec:
@@ -61,15 +71,15 @@ def known_api(api: int | str, dialect: str | None) -> model.Api:
 @cache
 def data(name: str, version: int, dialect: str | None = None) -> MessageCodec:
     """The message of a name: a request, response, header, record or data message. SchemaError: no such version."""
-    message = catalog(dialect).message(name)
-    if version not in message.versions:
-        raise SchemaError(f"{name} v{version} is unknown: the tables have {message.versions}")
+    found = catalog(dialect).message(name)
+    if version not in found.versions:
+        raise SchemaError(f"{name} v{version} is unknown: the tables have {found.versions}")
     variants = [
         (variant.name, MessageCodec(name, version, grammar_of(variant.message, version)))
-        for variant in message.variants
+        for variant in found.variants
         if version in variant.versions
     ]
-    return MessageCodec(name, version, grammar_of(message, version), variants)
+    return MessageCodec(name, version, grammar_of(found, version), variants)
 
 
 def grammar_of(message: model.Message, version: int) -> Struct:

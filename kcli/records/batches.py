@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.recordproblems import REASONS
 from kcli.errors import DecodeError
+from kcli.notebook import card, quoted
 from kcli.records.codecs import CODECS, decompress
 from kcli.records.damage import Damage, assess
 from kcli.records.kernels import records as core
@@ -33,6 +34,14 @@ class Record(NamedTuple):
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
 
+    def __repr__(self) -> str:
+        headers = f", {len(self.headers)} headers" if self.headers else ""
+        return f"<Record {self.offset} at {self.timestamp} ms: {text_of(self.key)}: {text_of(self.value)}{headers}>"
+
+
+def text_of(data: bytes | None) -> str:
+    return "null" if data is None else quoted(data)
+
 
 _record: Callable[[recordvalues.Row], Record] = partial(tuple.__new__, Record)
 
@@ -40,12 +49,14 @@ _record: Callable[[recordvalues.Row], Record] = partial(tuple.__new__, Record)
 class Batch:
     """A batch of magic 2, or a message of magic 0 or 1 with what it wraps.
 
-    position, size: bytes, in the buffer that was scanned. Fields that magic 0 and 1 lack are -1; their base and last
+    position, size: bytes, in `data`, the buffer that was scanned. Timestamps are milliseconds. crc_valid: None where
+    checksums were not computed. Fields that magic 0 and 1 lack are -1; their base and last
     offset are both the message's own (a wrapper's: that of its last message, usually).
     """
 
     __slots__ = (
         "attributes",
+        "base",
         "base_offset",
         "base_sequence",
         "base_timestamp",
@@ -67,8 +78,10 @@ class Batch:
         "size",
     )
 
-    def __init__(self, data: memoryview, frame: core.Frame) -> None:
+    def __init__(self, data: memoryview, frame: core.Frame, base: int = 0) -> None:
+        """base: where `data` begins in the file that it is a piece of."""
         self.data = data
+        self.base = base
         (
             self.position,
             self.size,
@@ -93,9 +106,33 @@ class Batch:
 
     def __repr__(self) -> str:
         return (
-            f"<Batch at {self.position}: magic {self.magic}, offsets {self.base_offset}-{self.last_offset}, "
+            f"<Batch at {self.file_position}: magic {self.magic}, offsets {self.base_offset}-{self.last_offset}, "
             f"{self.compression}, {self.size} bytes>"
         )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the header."""
+        facts = {
+            "records": self.count if self.magic >= 2 else None,
+            "compression": self.compression,
+            "bytes": f"{self.size:,} at {self.file_position:,}",
+            "timestamps": f"{self.base_timestamp} to {self.max_timestamp} ms, {self.timestamp_type}",
+            "leader epoch": self.partition_leader_epoch if self.magic >= 2 else None,
+            "producer": f"{self.producer_id}, epoch {self.producer_epoch}, sequence {self.base_sequence}"
+            if self.producer_id >= 0
+            else None,
+            "kind": ", ".join(name for name, is_so in self._kinds().items() if is_so) or None,
+            "checksum": f"{self.crc:08x}" if self.crc_valid is not False else f"{self.crc:08x} is wrong",
+        }
+        return card(f"Batch of magic {self.magic}, offsets {self.base_offset} to {self.last_offset}", facts)
+
+    def _kinds(self) -> dict[str, bool]:
+        return {"transactional": self.is_transactional, "control": self.is_control}
+
+    @property
+    def file_position(self) -> int:
+        """Bytes from the start of the file, or of the buffer that was scanned."""
+        return self.base + self.position
 
     @property
     def codec(self) -> int:
@@ -181,8 +218,8 @@ class Batch:
         code, record, at, says, here = problem
         suffix, reason = REASONS[code]
         path = "records" if suffix is None else f"records[{record}]{suffix}"
-        where = f"0x{at:x} of the records"
-        return DecodeError(path, self.position, f"{reason.format(says=says, here=here)} (at {where})", what=repr(self))
+        text = f"{reason.format(says=says, here=here)} (at 0x{at:x} of the records)"
+        return DecodeError(path, self.file_position, text, what=repr(self))
 
 
 def scan(data: Buffer, *, check: bool = True, damages: list[Damage] | None = None) -> Iterator[Batch]:

@@ -110,9 +110,12 @@ class Stretch(NamedTuple):
     damage: Damage | None
 
 
-def stretches(read: ReadInto, piece_bytes: int = PIECE_BYTES) -> Iterator[Stretch]:
-    """A source as stretches of whole entries and what lies between, by their sizes: checksums are not looked at."""
-    pieces = cut_pieces(read, 0, piece_bytes)
+def stretches(read: ReadInto, piece_bytes: int = PIECE_BYTES, *, kept: bool = False) -> Iterator[Stretch]:
+    """A source as stretches of whole entries and what lies between, by their sizes: checksums are not looked at.
+
+    kept: each piece's bytes stay as they are; else they are valid until the next stretch.
+    """
+    pieces = cut_pieces(read, 0, piece_bytes, [] if kept else None)
     wish: Wish = None
     while True:
         try:

@@ -104,8 +104,12 @@ class Catalog:
         row = self.rows.get(key)
         return None if row is None else self.apis[key]
 
-    def api_key(self, name: str) -> int:
-        """The key of an API by its name, however written: "fetch", "Fetch", "LIST_OFFSETS"; or "1". UsageError."""
+    def api_key(self, name: str | int) -> int:
+        """The key of an API by its name, however written ("fetch", "LIST_OFFSETS"), or by key ("1", 1). UsageError."""
+        if isinstance(name, int) and not isinstance(name, bool) and -32768 <= name < 32768:
+            return name
+        if not isinstance(name, str):
+            raise UsageError(f"{name!r}: no such API; a name (Fetch) or a key (1) expected")
         if name.isascii() and name.isdigit() and int(name) < 32768:
             return int(name)
         key = self.keys_by_name.get(plain(name))

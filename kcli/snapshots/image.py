@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from kcli.notebook import card, quoted, shortened
 from kcli.snapshots.levels import FEATURE, level_name
 from kcli.snapshots.partitions import FACTS, facts_of, id_text
 
@@ -39,20 +40,23 @@ class Provenance:
     timestamp: int = -1
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Topic:
-    """partitions: partition id -> PartitionRecord, decoded, or still framed as bytes."""
+    """partitions: partition id -> PartitionRecord, decoded, or still framed as bytes (`Image.partitions` decodes)."""
 
     id: bytes
     name: str
     partitions: dict[int, bytes | Partition] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Topic {quoted(self.name)}: {len(self.partitions):,} partitions>"
 
     @property
     def id_text(self) -> str:
         return id_text(self.id)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Image:
     """features      {name: level}, metadata.version among them
     brokers       {id: RegisterBrokerRecord}; controllers: {id: RegisterControllerRecord}
@@ -86,6 +90,29 @@ class Image:
     file_provenance: Provenance | None = None
     unread: dict[tuple[int, int], int] = field(default_factory=dict)
     decode: Callable[[bytes], Partition] | None = None
+
+    def __repr__(self) -> str:
+        counts = (f"{name} {value}" for name, value in self.counts().items() if value)
+        return f"<Image up to offset {self.provenance.end_offset}: {shortened(', '.join(counts))}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: how much there is of what."""
+        return card(f"Metadata up to offset {self.provenance.end_offset}", self.counts())
+
+    def counts(self) -> dict[str, str | None]:
+        """What there is and how much, for people."""
+        sizes = {
+            "brokers": len(self.brokers),
+            "controllers": len(self.controllers),
+            "topics": len(self.topics),
+            "partitions": self.partition_count(),
+            "configs": len(self.configs),
+            "quotas": len(self.quotas),
+            "ACLs": len(self.acls),
+            "delegation tokens": len(self.tokens),
+        }
+        counted: dict[str, str | None] = {"metadata.version": self.metadata_version}
+        return counted | {name: f"{size:,}" for name, size in sizes.items() if size}
 
     @property
     def level(self) -> int | None:

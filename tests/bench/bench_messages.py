@@ -23,6 +23,7 @@ from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader, entity_writer
 
 from kcli.capture import exchanges
+from kcli.capture.reading import read_capture
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
 
@@ -43,7 +44,7 @@ class Case(NamedTuple):
 def cases(paths: list[str]) -> list[Case]:
     """Messages in the captures that kcli, kio and kafka-python can all read."""
     found = []
-    for item in exchanges.read(paths):
+    for item in read_capture(paths).items():
         if isinstance(item, exchanges.Exchange) and item.request is not None:
             key, version = item.api_key, item.api_version
             header = messages.request_header(key, version)

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from kcli.capture import exchanges
+from kcli.capture.reading import read_capture
 
 __all__ = ["grow"]
 
@@ -51,7 +52,7 @@ def talks(captures: Sequence[Path]) -> Iterator[tuple[int, list[exchanges.Exchan
     """(server's port, exchanges) of each connection that has any."""
     found: dict[str, list[exchanges.Exchange]] = {}
     for path in captures:
-        for item in exchanges.read([str(path)]):
+        for item in read_capture(path).items():
             if isinstance(item, exchanges.Exchange) and item.response_frame is not None:
                 found.setdefault(f"{path} {item.connection}", []).append(item)
     for items in found.values():

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from kcli.broker import Broker, embedded
+from kcli.broker import Broker
+from kcli.broker.embedded import embedded_broker
 from kcli.cli.main import main
 from kcli.schemas.errors import error_name
 from kcli.snapshots.load import load_snapshot
@@ -90,9 +91,9 @@ def test_the_snapshot_comes_in_pieces() -> None:
 
 def test_kcli_fetches_it(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """KIP-630 from end to end: `kcli snapshot fetch` from the broker, byte for byte, and `verify` finds it sound."""
-    with embedded(config=OFTEN) as server:
+    with embedded_broker(config=OFTEN) as server:
         server.call(fill)
-        assert main(["snapshot", "fetch", "--bootstrap", server.bootstrap, "-o", str(tmp_path)]) == 0
+        assert main(["snapshot", "fetch", "--bootstrap", server.bootstrap_servers, "-o", str(tmp_path)]) == 0
         file = Path(capfd.readouterr().out.strip())
         checkpoints = server.call(lambda broker: broker.metadata.checkpoints)
         made = checkpoints.latest

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import socket
 import threading
+from pathlib import Path
 
 import pytest
 
-from kcli.broker import Broker, embedded
+from kcli.broker import Broker
+from kcli.broker.embedded import EmbeddedBroker, embedded_broker
 from kcli.errors import NetworkError, UsageError
 from tests.broker.talk import batch, connected, run
 
 
 def test_it_serves_while_the_block_lasts() -> None:
-    with embedded(config={"num.partitions": "2"}) as server:
+    with embedded_broker(config={"num.partitions": 2, "auto.create.topics.enable": False}) as server:
         assert len(server.call(lambda broker: broker.create_topic("t")).partitions) == 2
 
         async def work() -> None:
@@ -21,7 +23,7 @@ def test_it_serves_while_the_block_lasts() -> None:
                 assert (await talk.produce("t", batch("a"), 1))["errorCode"] == 0
 
         run(work())
-        host, port = server.bootstrap.split(":")
+        host, port = server.bootstrap_servers.split(":")
     with pytest.raises(OSError, match="refused"):
         socket.create_connection((host, int(port)))
     assert not [each for each in threading.enumerate() if each.name == "kcli-broker"]
@@ -29,11 +31,25 @@ def test_it_serves_while_the_block_lasts() -> None:
 
 def test_what_its_start_raises_is_raised() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        block = embedded(port=taken.getsockname()[1])
+        block = embedded_broker(port=taken.getsockname()[1])
         with pytest.raises(NetworkError, match="cannot listen"):
             block.__enter__()
 
 
 def test_a_broken_call_raises_where_it_was_made() -> None:
-    with embedded(Broker()) as server, pytest.raises(UsageError, match="no such config"):
+    with EmbeddedBroker(Broker()) as server, pytest.raises(UsageError, match="no such config"):
         server.call(lambda broker: broker.configs.set("nonsense", "1"))
+
+
+def test_options_are_those_of_the_brokers(tmp_path: Path) -> None:
+    with embedded_broker(tmp_path, nodes=2, config={"num.partitions": 2}) as broker:
+        broker.create_topic("orders", 5, replication=2)
+        assert repr(broker) == f"<EmbeddedBroker {broker.bootstrap_servers}>"
+        assert len(broker.bootstrap_servers.split(",")) == 2
+    assert list(tmp_path.iterdir())
+    assert repr(broker) == "<EmbeddedBroker not running>"
+    with pytest.raises(UsageError, match="does not run"):
+        broker.create_topic("late")
+    for options in ({"config": {"nonsense": 1}}, {"nodes": 0}, {"faults": ["?"]}):
+        with pytest.raises(UsageError):
+            embedded_broker(**options)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from kcli.capture.audit import Client, audit, usages
 from kcli.capture.bodies import Bodies
 from kcli.capture.events import Link
-from kcli.capture.exchanges import Exchange, read
+from kcli.capture.exchanges import Exchange
+from kcli.capture.reading import read_capture
 from kcli.schemas.catalog import catalog
 from tests.capture.messages import api_versions, metadata, produce, request
 from tests.capture.wires import DATA, SAMPLES
@@ -24,7 +25,9 @@ def exchange(asked: bytes, answer: bytes | None = None, client: str = "10.0.0.1:
 
 
 def test_clients_of_an_old_broker() -> None:
-    clients = {(each.client_id, each.software): each for each in audit(read([str(DATA / "broker-0.10.2.pcap.zst")]))}
+    clients = {
+        (each.client_id, each.software): each for each in audit(read_capture(DATA / "broker-0.10.2.pcap.zst").items())
+    }
     assert refused(clients["lab-old", None]) == {"Produce": (1, 2), "Fetch": (1, 2), "ListOffsets": (0,)}
     assert refused(clients["rdkafka", "librdkafka"]) == {}  # it could do more than its broker
     assert refused(clients["1", None]) == {"LeaderAndIsr": (0,), "UpdateMetadata": (3,)}
@@ -33,7 +36,7 @@ def test_clients_of_an_old_broker() -> None:
 
 
 def test_a_new_client_is_fine() -> None:
-    clients = audit(read([str(SAMPLES / "java44-txn.pcap")]))
+    clients = audit(read_capture(SAMPLES / "java44-txn.pcap").items())
     assert [each.client_id for each in clients] == [
         "lab-java",
         "AddPartitionsManager-client-1",

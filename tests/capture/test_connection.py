@@ -220,16 +220,16 @@ def test_a_capture_of_one_direction_has_requests_alone(read: Read) -> None:
 
 
 def test_the_server_port_can_be_pinned(tmp_path: Any, read: Read) -> None:
-    from kcli.capture import exchanges
+    from kcli.capture.reading import read_capture
     from tests.capture.wires import pcap
 
     wire = chatter(range(1, 5), Wire().open())
     path = tmp_path / "ports.pcap"
     path.write_bytes(pcap(wire.packets))
-    assert len(list(exchanges.read([str(path)], ports=[9092]))) == 4
-    assert list(exchanges.read([str(path)], ports=[9093])) == []
+    assert len(list(read_capture(path, ports=[9092]).items())) == 4
+    assert list(read_capture(path, ports=[9093]).items()) == []
     # A pin overrules who connected, and then no request is found.
-    assert told(list(exchanges.read([str(path)], ports=[40000]))) == ["not-kafka"]
+    assert told(list(read_capture(path, ports=[40000]).items())) == ["not-kafka"]
 
 
 def test_lengths_that_cannot_be_are_said(read: Read) -> None:

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from kcli.capture import exchanges
-from kcli.capture.exchanges import Exchange, Source, read
+from kcli.capture.exchanges import Exchange, Source
 from kcli.capture.filters import Filter
 from kcli.capture.ranges import rows
+from kcli.capture.reading import read_capture
 from kcli.core import COMPILED
 from kcli.errors import InputError
 from tests.capture.truth import compare
@@ -50,7 +51,7 @@ def test_exchanges_equal_the_request_log(engine: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_everything_whole_is_there(name: str) -> None:
-    found = [item for item in read([str(path(name))]) if isinstance(item, Exchange)]
+    found = [item for item in read_capture(path(name)).items() if isinstance(item, Exchange)]
     assert (len(found), sum(item.response is not None for item in found)) == WHOLE[name]
     assert all(item.request is not None for item in found)
 
@@ -74,7 +75,7 @@ def test_both_engines_write_the_same(name: str, monkeypatch: pytest.MonkeyPatch)
 def test_lines_are_what_values_say(name: str) -> None:
     out = io.BytesIO()
     Source([str(path(name))], text=True).lines(out.write)
-    items = list(read([str(path(name))]))
+    items = list(read_capture(path(name)).items())
     assert b"".join(item.line() for item in items) == out.getvalue()
     for line in out.getvalue().splitlines():
         json.loads(line)
@@ -98,7 +99,7 @@ def test_chosen_lines_are_those_of_chosen_values(engine: str, name: str, chosen:
     out = io.BytesIO()
     source = Source([str(path(name))], text=True, chosen=chosen)
     source.lines(out.write)
-    assert out.getvalue() == b"".join(item.line() for item in read([str(path(name))]) if chosen.wants(item))
+    assert out.getvalue() == b"".join(item.line() for item in read_capture(path(name)).items() if chosen.wants(item))
     assert source.tally.unaccounted(source.engine) == 0  # the counts are of all
 
 
@@ -118,13 +119,13 @@ def test_the_form_of_a_line() -> None:
 
 
 def test_packets_cut_by_the_snapshot_length_say_what_they_were() -> None:
-    events = [item for item in read([str(DATA / "snaplen-96.pcap")]) if not isinstance(item, Exchange)]
+    events = [item for item in read_capture(DATA / "snaplen-96.pcap").items() if not isinstance(item, Exchange)]
     assert Counter(event.kind for event in events).keys() == {"truncated", "undecodable"}
     assert events[1].reason == "cut off by the snapshot length, in ApiVersions v5 request 0, 49 bytes"
 
 
 def test_topic_ids_get_the_names_seen_before() -> None:
-    for item in read([str(SAMPLES / "java44-txn.pcap")]):
+    for item in read_capture(SAMPLES / "java44-txn.pcap").items():
         if isinstance(item, Exchange) and item.api_name == "PRODUCE":
             assert item.request is not None
             assert item.request["topicData"][0]["_topicName"] in ("pay-in", "pay-out")
@@ -156,7 +157,9 @@ def test_rotated_files_are_one_capture_in_any_order(tmp_path: Path, engine: str)
         names.append(str(tmp_path / f"part{number}"))
         Path(names[-1]).write_bytes(data[:24] + data[start:end])
     mixed = [names[2], names[0], names[3], names[1]]
-    assert [item.line() for item in read(mixed)] == [item.line() for item in read([str(whole)])]
+    assert [item.line() for item in read_capture(mixed).items()] == [
+        item.line() for item in read_capture(whole).items()
+    ]
 
 
 def test_two_captures_of_the_same_time_are_merged(tmp_path: Path, engine: str) -> None:
@@ -170,15 +173,15 @@ def test_two_captures_of_the_same_time_are_merged(tmp_path: Path, engine: str) -
     names = [tmp_path / "odd", tmp_path / "even"]
     for name, half in zip(names, halves, strict=True):
         name.write_bytes(half)
-    merged = {item.line() for item in read([str(name) for name in names])}
-    assert merged == {item.line() for item in read([str(whole)])}
+    merged = {item.line() for item in read_capture([str(name) for name in names]).items()}
+    assert merged == {item.line() for item in read_capture(whole).items()}
 
 
 def test_packets_read_elsewhere_can_be_pushed(engine: str) -> None:
     whole = str(SAMPLES / "java44-txn.pcap")
     source = Source([])
     pushed = source.push(rows(whole)) + source.finish()
-    assert [item.line() for item in pushed] == [item.line() for item in read([whole])]
+    assert [item.line() for item in pushed] == [item.line() for item in read_capture([whole]).items()]
 
 
 def test_one_file_of_several_is_no_capture(tmp_path: Path, engine: str) -> None:
@@ -186,6 +189,6 @@ def test_one_file_of_several_is_no_capture(tmp_path: Path, engine: str) -> None:
     bad.write_bytes(b"GIF89a" + bytes(100))
     found = []
     with pytest.raises(InputError, match=r"picture.gif: not a capture: starts with b'GIF89a") as caught:
-        for item in read([str(bad), str(SAMPLES / "ipv6.pcapng")]):
+        for item in read_capture([str(bad), str(SAMPLES / "ipv6.pcapng")]).items():
             found.append(item)
     assert len(found) == 37 and "pcapng" in str(caught.value)

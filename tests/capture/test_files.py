@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from kcli.capture.exchanges import Event, Exchange, read
+from kcli.capture.exchanges import Event, Exchange
 from kcli.capture.files import CaptureFile
+from kcli.capture.reading import read_capture
 from kcli.errors import InputError
 from tests.capture.messages import metadata
 from tests.capture.wires import SAMPLES, Wire, pcap, pcapng
@@ -23,7 +24,7 @@ def everything(path: Path) -> tuple[list[Exchange | Event], str | None]:
     """What could be read, and the error at the end."""
     items = []
     try:
-        for item in read([str(path)]):
+        for item in read_capture(path).items():
             items.append(item)
     except InputError as error:
         return items, str(error).removeprefix(f"{path}: ")
@@ -119,9 +120,7 @@ def test_a_missing_file_and_a_folder(tmp_path: Path, engine: str) -> None:
 
 
 def test_standard_input_is_read_as_it_comes() -> None:
-    program = (
-        "import sys; from kcli.capture.exchanges import read; [print(i.api_name, flush=True) for i in read(['-'])]"
-    )
+    program = "from kcli import read_capture; [print(i.api_name, flush=True) for i in read_capture(['-']).items()]"
     process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin and process.stdout
     process.stdin.write(TXN[:3000])
@@ -134,7 +133,7 @@ def test_standard_input_is_read_as_it_comes() -> None:
 
 
 def test_compressed_standard_input() -> None:
-    program = "from kcli.capture.exchanges import read; print(sum(1 for _ in read(['-'])))"
+    program = "from kcli import read_capture; print(sum(1 for _ in read_capture(['-']).items()))"
     for data in (gzip.compress(TXN), zstandard.compress(TXN)):
         run = subprocess.run([sys.executable, "-c", program], input=data, capture_output=True, check=True)
         assert run.stdout == b"78\n"

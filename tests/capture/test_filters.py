@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.events import Event, Exchange
-from kcli.capture.exchanges import read
-from kcli.capture.filters import Filter, error_codes, mentions
+from kcli.capture.events import Event, Exchange, error_codes
+from kcli.capture.filters import Filter, mentions
+from kcli.capture.reading import read_capture
 from tests.capture.wires import SAMPLES
 
-ITEMS = list(read([str(SAMPLES / "java44-txn.pcap")]))
+ITEMS = list(read_capture(SAMPLES / "java44-txn.pcap").items())
 FIRST, LAST = ITEMS[0], ITEMS[-1]
 assert isinstance(FIRST, Exchange) and isinstance(LAST, Exchange)
 

@@ -9,7 +9,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from kcli.capture.exchanges import Exchange, read
+from kcli.capture.exchanges import Exchange
+from kcli.capture.reading import read_capture
 
 __all__ = ["compare"]
 
@@ -51,7 +52,7 @@ def ports(connection: str) -> tuple[str, ...]:
 def compare(capture: Path, log: Path) -> tuple[int, list[str]]:
     """(exchanges found in the log, what differs) of a capture."""
     ours: dict[tuple[Any, ...], list[Exchange]] = defaultdict(list)
-    for item in read([str(capture)]):
+    for item in read_capture(capture).items():
         if isinstance(item, Exchange):
             key = ports(item.connection), item.api_key, item.api_version, item.correlation_id
             ours[key].append(item)

@@ -5,15 +5,23 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from kcli.broker import embedded
+from kcli.broker.embedded import embedded_broker
 
 
 def test_the_command_moves_leaders() -> None:
-    with embedded(nodes=3) as server:
+    with embedded_broker(nodes=3) as server:
         server.call(lambda broker: broker.create_topic("t", assignment=[(1, 2), (2, 3), (3,)]))
 
         def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-            command = [sys.executable, "-m", "kcli.cli", "broker", "move-leader", "--bootstrap", server.bootstrap]
+            command = [
+                sys.executable,
+                "-m",
+                "kcli.cli",
+                "broker",
+                "move-leader",
+                "--bootstrap",
+                server.bootstrap_servers,
+            ]
             return subprocess.run([*command, *arguments], capture_output=True, text=True, check=False, timeout=30)
 
         done = run("t:0", "t:1")

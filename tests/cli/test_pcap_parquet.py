@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from kcli.capture.exchanges import read
+from kcli.capture.reading import read_capture
 from kcli.cli.pcap_parquet import COLUMNS, Writer
 from kcli.errors import UsageError
 from tests.capture.wires import DATA, SAMPLES
@@ -18,7 +18,10 @@ parquet = pytest.importorskip("pyarrow.parquet")
 
 def test_a_row_for_each_exchange_and_event() -> None:
     out = io.BytesIO()
-    items = [*read([str(SAMPLES / "java44-txn.pcap")]), *read([str(DATA / "snaplen-96.pcap")])]
+    items = [
+        *read_capture(SAMPLES / "java44-txn.pcap").items(),
+        *read_capture(DATA / "snaplen-96.pcap").items(),
+    ]
     with Writer(out) as writer:
         for item in items:
             writer.add(item)
@@ -41,7 +44,7 @@ def test_rows_go_out_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kcli.cli.pcap_parquet.ROWS", 10)
     out = io.BytesIO()
     with Writer(out) as writer:
-        for item in read([str(SAMPLES / "java44-txn.pcap")]):
+        for item in read_capture(SAMPLES / "java44-txn.pcap").items():
             writer.add(item)
             assert len(writer.rows) < 10
     assert parquet.ParquetFile(io.BytesIO(out.getvalue())).num_row_groups == 8

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from kcli.capture.exchanges import Exchange, read
+from kcli.capture.exchanges import Exchange
+from kcli.capture.reading import read_capture
 from kcli.cli.pcap_records import batch_line, record_lines, text_of
 from tests.capture.wires import SAMPLES
 
 
 def lines(form: str) -> list[str]:
-    items = read([str(SAMPLES / "java44-txn.pcap")])
+    items = read_capture(SAMPLES / "java44-txn.pcap").items()
     return [line.strip() for item in items if isinstance(item, Exchange) for line in record_lines(item, form)]
 
 
@@ -44,6 +45,6 @@ def test_a_message_set_that_cannot_be_unpacked() -> None:
 
 
 def test_a_capture_with_cut_batches() -> None:
-    items = read([str(SAMPLES / "old-librdkafka-on-3.9.pcap")])
+    items = read_capture(SAMPLES / "old-librdkafka-on-3.9.pcap").items()
     found = [line for item in items if isinstance(item, Exchange) for line in record_lines(item, "batches")]
     assert any(" truncated: " in line for line in found)

@@ -8,7 +8,7 @@ import pytest
 
 from kcli.capture.bodies import Bodies
 from kcli.capture.events import Exchange, Link
-from kcli.capture.exchanges import read
+from kcli.capture.reading import read_capture
 from kcli.cli.pcap_summaries import SUMMARIES, cut, errors_text, listed, summarize
 from kcli.grammar import frames, messages
 from kcli.schemas.catalog import catalog
@@ -46,7 +46,7 @@ def test_summaries_are_of_apis_there_are() -> None:
 
 
 def said(path: Any, api: str, number: int = 0) -> str:
-    found = [each for each in read([str(path)]) if isinstance(each, Exchange) and each.api_name == api]
+    found = [each for each in read_capture(path).items() if isinstance(each, Exchange) and each.api_name == api]
     return " -> ".join(filter(None, summarize(found[number])))
 
 

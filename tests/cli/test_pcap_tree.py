@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from kcli.capture.bodies import Bodies
 from kcli.capture.events import Event, Exchange, Link
-from kcli.capture.exchanges import read
+from kcli.capture.reading import read_capture
 from kcli.cli.pcap_tree import tree
 from tests.capture.messages import metadata
 from tests.capture.wires import DATA, SAMPLES
 
 
 def test_each_field_has_its_bytes() -> None:
-    lines = list(tree(next(read([str(SAMPLES / "java44-txn.pcap")]))))
+    lines = list(tree(next(read_capture(SAMPLES / "java44-txn.pcap").items())))
     assert lines[0].endswith("API_VERSIONS v5 request, correlation id 0, 53 bytes")
     assert lines[1] == "  0000  00 12                         requestApiKey          18  API_VERSIONS  (int16)"
     assert any("response after 0.91 ms, 880 bytes" in line for line in lines)
@@ -35,7 +35,7 @@ def test_events_and_missing_responses() -> None:
 
 def test_every_exchange_has_a_tree() -> None:
     for name in (DATA / "java44-admin.pcap.gz", SAMPLES / "old-librdkafka-on-3.9.pcap"):
-        for item in read([str(name)]):
+        for item in read_capture(name).items():
             lines = list(tree(item))
             assert len(lines) > 5 or isinstance(item, Event)
             assert not any("needs" in line and "left" in line for line in lines)

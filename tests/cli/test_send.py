@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kcli.broker.broker import Broker
-from kcli.broker.embedded import embedded
+from kcli.broker.embedded import EmbeddedBroker
 from kcli.cli.main import main
 from kcli.grammar import frames
 from tests.client.broker import FakeBroker, running
@@ -212,8 +212,8 @@ def test_a_dialect_is_spoken_where_the_broker_shows_it(
     theirs: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = written(tmp_path / "r", '{"topics": [], "sessionEpoch": -1, "minBytes": 0, "maxWaitMs": 0}')
-    with embedded(Broker(dialect=theirs)) as server:
-        code = main(["send", "--bootstrap", server.bootstrap, "--api", "Fetch", "--schema", "kip-1018", file])
+    with EmbeddedBroker(Broker(dialect=theirs)) as server:
+        code = main(["send", "--bootstrap", server.bootstrap_servers, "--api", "Fetch", "--schema", "kip-1018", file])
     out, err = capsys.readouterr()
     assert code == 0
     assert json.loads(out)["requestApiVersion"] == 18
@@ -224,7 +224,7 @@ def test_a_dialect_is_spoken_where_the_broker_shows_it(
 def test_an_api_of_a_dialect_that_the_broker_does_not_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     named = ["--api", "IncrementalFetch", "--schema", "kip-227-draft"]
     file = written(tmp_path / "r", '{"uuid": 1, "topics": []}')
-    with embedded(Broker()) as server:
-        code = main(["send", "--bootstrap", server.bootstrap, *named, file])
+    with EmbeddedBroker(Broker()) as server:
+        code = main(["send", "--bootstrap", server.bootstrap_servers, *named, file])
     assert code == 4
     assert "does not have IncrementalFetch (api key 30227)" in capsys.readouterr().err

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kcli.broker.broker import Broker
-from kcli.broker.embedded import embedded
+from kcli.broker.embedded import EmbeddedBroker
 from kcli.cli.main import main
 from tests.fuzz.commands import SAMPLES, quiet
 from tests.fuzz.damage import damaged
@@ -55,7 +55,7 @@ def is_kept(line: str) -> bool:
 def broker() -> str:
     """The address of a broker that lives as long as this process."""
     kept = contextlib.ExitStack()
-    return kept.enter_context(embedded(Broker())).bootstrap
+    return kept.enter_context(EmbeddedBroker(Broker())).bootstrap_servers
 
 
 def lines(name: str) -> Callable[[random.Random], bytes]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.errors import DecodeError, EncodeError
-from kcli.grammar import frames
+from kcli.errors import DecodeError, EncodeError, UsageError
+from kcli.grammar import frames, messages
 
 HEADER = {"requestApiKey": 1, "requestApiVersion": 12, "correlationId": 7, "clientId": "c"}
 REFUSED = {"errorCode": 35, "apiKeys": [{"apiKey": 18, "minVersion": 0, "maxVersion": 3}]}
@@ -60,3 +60,50 @@ def test_a_frame_that_ends_in_its_header_is_named() -> None:
 def test_a_header_has_to_say_what_it_is() -> None:
     with pytest.raises(EncodeError, match=r"requestHeader\.requestApiVersion: needs an int16, not None"):
         frames.encode_request({"requestApiKey": 1}, {})
+
+
+def test_a_message_may_be_changed_and_written_again() -> None:
+    frame = frames.encode_request(HEADER, {"topics": [{"topic": "t", "partitions": [{"partition": 3}]}]})
+    request = frames.decode_request(frame)
+    assert frames.encode(request) == frame
+    request.body["maxBytes"] = 1
+    request.header["clientId"] = "me"
+    again = frames.decode_request(frames.encode(request))
+    assert (again.body, again.header["clientId"]) == (request.body, "me")
+    response = frames.decode_response(frames.encode_response({"correlationId": 7}, 1, 12, {"errorCode": 70}), 1, 12)
+    response.body = {"errorCode": 3}
+    assert frames.decode_response(frames.encode(response), "fetch", 12).body["errorCode"] == 3
+    with pytest.raises(UsageError, match="a Request or a Response expected, not dict"):
+        frames.encode({})  # type: ignore[arg-type]
+
+
+def test_names_are_taken_where_keys_are() -> None:
+    named = HEADER | {"requestApiKey": "Fetch"}
+    assert frames.encode_request(named, {}) == frames.encode_request(HEADER, {})
+    assert frames.Request(named, {}).api_key == 1
+    frame = frames.encode_response({"correlationId": 7}, 1, 12, {})
+    for name in (1, "Fetch", "FETCH", "1"):
+        response = frames.decode_response(frame, name, 12)
+        assert (response.api_key, response.api, response.version) == (1, "Fetch", 12)
+    for bad in ("Fetcch", 1.0, None):
+        with pytest.raises(UsageError, match="no such API"):
+            frames.decode_response(frame, bad, 12)  # type: ignore[arg-type]
+    assert messages.request("Fetch", 12) is messages.request(1, 12) is messages.message("FetchRequest", 12)
+    assert messages.message("FetchRequest").version >= 18
+
+
+def test_a_length_that_is_still_in_front_is_named() -> None:
+    frame = frames.encode_request(HEADER, {})
+    with pytest.raises(DecodeError, match="the frame's length is still in front"):
+        frames.decode_request(len(frame).to_bytes(4, "big") + frame)
+
+
+def test_messages_in_a_notebook() -> None:
+    request = frames.decode_request(frames.encode_request(HEADER | {"clientId": "<c>"}, {"topics": [{"topic": "<t>"}]}))
+    assert repr(request) == "<Request Fetch v12, correlation id 7>"
+    shown = request._repr_html_()
+    assert "&lt;c&gt;" in shown and "&quot;&lt;t&gt;&quot;" in shown and "<t>" not in shown
+    request.body["topics"] = 5
+    assert "this body can&#x27;t be shown: TypeError" in request._repr_html_()
+    request.header = {}
+    assert repr(request).startswith("<Request that can't be encoded (requestHeader.requestApiKey: needs an int16")

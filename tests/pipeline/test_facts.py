@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kcli.capture.audit import audit
-from kcli.capture.exchanges import read
+from kcli.capture.reading import read_capture
 from kcli.pipeline.facts import address_of
 from tests.capture.messages import request, response
 from tests.capture.wires import Wire, pcap
@@ -22,7 +22,7 @@ def test_uses_are_what_audit_counts(samples: Path, output: Path, monkeypatch: py
         key = row["client_id"], row["api_key"], row["api_version"]
         counts[key] = counts.get(key, 0) + row["requests"]
     told: dict[tuple[str | None, int, int], int] = {}
-    for client in audit(read([str(name)])):
+    for client in audit(read_capture(name).items()):
         for (key_, version), count in client.used.items():
             told[client.client_id, key_, version] = told.get((client.client_id, key_, version), 0) + count
     assert counts == told

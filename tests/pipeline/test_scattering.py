@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kcli.capture.exchanges import read
+from kcli.capture.reading import read_capture
 from kcli.pipeline.ranges import Range
 from kcli.pipeline.scattering import gather_share, scatter
 
@@ -13,8 +13,10 @@ def test_staged_files_are_captures_of_whole_connections(samples: Path, tmp_path:
     name = str(samples / "kcat-codecs.pcap")
     made = scatter(Range(name, 0), 0, 3, str(tmp_path))
     assert sum(each.packets for each in made.staged) == made.tcp == made.packets > 0
-    parts = [[item.connection for item in read([each.uri])] for each in made.staged]
-    assert sorted(c or "" for part in parts for c in part) == sorted(item.connection or "" for item in read([name]))
+    parts = [[item.connection for item in read_capture([each.uri]).items()] for each in made.staged]
+    assert sorted(c or "" for part in parts for c in part) == sorted(
+        item.connection or "" for item in read_capture([name]).items()
+    )
     assert sum(len(set(part)) for part in parts) == len({c for part in parts for c in part})
 
 

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from kcli.capture.exchanges import Exchange
-from kcli.capture.exchanges import read as read_captures
+from kcli.capture.reading import read_capture
 from kcli.errors import InputError
 from kcli.pipeline.source_captures import ExchangeSource, PacketSource
 from tests.capture.wires import packets_of
@@ -27,7 +27,7 @@ def test_every_packet_is_a_row(name: str, size: int, samples: Path) -> None:
 def test_a_connection_has_one_name_in_both_directions(samples: Path) -> None:
     for name in ("kcat-codecs.pcap", "ipv6.pcapng"):
         rows = read(PacketSource({"path": str(samples / name), "columns": "connection"}))
-        told = {item.connection for item in read_captures([str(samples / name)]) if item.connection}
+        told = {item.connection for item in read_capture(samples / name).items() if item.connection}
         ends = {frozenset(connection.split("-")) for connection in told}
         assert {frozenset(row["connection"].split("-")) for row in rows} >= ends
         assert len({row["connection"] for row in rows}) == len(
@@ -39,7 +39,7 @@ def test_a_connection_has_one_name_in_both_directions(samples: Path) -> None:
 def test_exchanges_are_those_of_all_files_together(shares: int, samples: Path) -> None:
     paths = [samples / "kcat-codecs.pcap", samples / "java44-txn.pcap"]
     rows = read(ExchangeSource({"path": ",".join(map(str, paths)), "shares": str(shares)}))
-    told = [item for item in read_captures([str(path) for path in paths]) if isinstance(item, Exchange)]
+    told = [item for item in read_capture(paths).items() if isinstance(item, Exchange)]
     key = lambda row: (row["connection"], row["correlation_id"], row["request_bytes"])  # noqa: E731
     assert sorted(map(key, rows)) == sorted((i.connection, i.correlation_id, i.request_bytes) for i in told)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.broker import embedded
+from kcli.broker.embedded import embedded_broker
 from tests.broker.processes import served
 from tests.real.jvm import java
 from tests.real.maven import compiled, jars
@@ -59,15 +59,15 @@ def test_250_partitions_in_one_fetch_under_200_megabytes() -> None:
 def test_where_it_is_disabled_the_old_client_is_told() -> None:
     """KIP-283: a 0.10 client is told that it can't read, a new one reads on."""
     confluent_kafka = pytest.importorskip("confluent_kafka")
-    with embedded(config={"log.message.downconversion.enable": "false"}) as server:
-        producer = confluent_kafka.Producer({"bootstrap.servers": server.bootstrap})
+    with embedded_broker(config={"log.message.downconversion.enable": "false"}) as server:
+        producer = confluent_kafka.Producer({"bootstrap.servers": server.bootstrap_servers})
         producer.produce("t", VALUE)
         assert producer.flush(20) == 0
-        settings = {"bootstrap_servers": server.bootstrap, "group_id": "g", "auto_offset_reset": "earliest"}
+        settings = {"bootstrap_servers": server.bootstrap_servers, "group_id": "g", "auto_offset_reset": "earliest"}
         code, said = old_java("count", "t", "1", "5", **settings)
         # 0.10 knows no such error for a fetch: it says that something unexpected came.
         assert "0 0" in said or code != 0, said[-2000:]
-        new = {"bootstrap.servers": server.bootstrap, "group.id": "h", "auto.offset.reset": "earliest"}
+        new = {"bootstrap.servers": server.bootstrap_servers, "group.id": "h", "auto.offset.reset": "earliest"}
         consumer = confluent_kafka.Consumer(new)
         consumer.subscribe(["t"])
         assert consumer.consume(1, 15)[0].value() == VALUE
@@ -81,11 +81,11 @@ def test_where_it_is_disabled_kcat_is_told_why(release: str) -> None:
     kcat = shutil.which("kcat") or pytest.skip("kcat is not installed")
     pinned = ("-X", "api.version.request=false", "-X", f"broker.version.fallback={release}")
     for enabled in ("true", "false"):
-        with embedded(config={"log.message.downconversion.enable": enabled}) as server:
-            producer = confluent_kafka.Producer({"bootstrap.servers": server.bootstrap, "log_level": 0})
+        with embedded_broker(config={"log.message.downconversion.enable": enabled}) as server:
+            producer = confluent_kafka.Producer({"bootstrap.servers": server.bootstrap_servers, "log_level": 0})
             producer.produce("t", VALUE, partition=0)
             assert producer.flush(20) == 0
-            command = [kcat, "-b", server.bootstrap, "-C", "-t", "t", "-p", "0", "-o", "beginning", "-e", *pinned]
+            command = [kcat, "-b", server.bootstrap_servers, "-C", "-t", "t", "-p0", "-obeginning", "-e", *pinned]
             done = subprocess.run(command, capture_output=True, timeout=20, check=False)
             del producer
         if enabled == "true":

@@ -6,7 +6,8 @@ import random
 import subprocess
 import time
 
-from kcli.broker import Broker, embedded
+from kcli.broker import Broker
+from kcli.broker.embedded import embedded_broker
 from kcli.broker.topics import Partition
 from tests.real.jvm import java
 from tests.real.maven import compiled, jars
@@ -19,9 +20,9 @@ def test_java_follows_fifty_moves() -> None:
     path = jars("kafka-clients", "4.4.0")
     classes = [compiled("JavaClient.java", path), *path]
     chance = random.Random(3)
-    with embedded(nodes=3, config={"num.partitions": "3"}) as server:
+    with embedded_broker(nodes=3, config={"num.partitions": "3"}) as server:
         server.call(lambda broker: broker.create_topic("t", 3, replication=3))
-        address = f"bootstrap.servers={server.bootstrap}"
+        address = f"bootstrap.servers={server.bootstrap_servers}"
         settings = [address, "acks=all", "enable.idempotence=true", "linger.ms=0", "batch.size=400"]
         producer = subprocess.Popen(
             java(classes, "JavaClient", "produce", "t", "0", str(RECORDS), *settings), stdout=subprocess.PIPE, text=True

@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kcli.capture import exchanges
 from kcli.capture.events import Exchange
+from kcli.capture.reading import read_capture
 from kcli.snapshots.extract import Assembly, pieces_of
 from kcli.snapshots.names import SnapshotId
 from tests.snapshots.files import unpacked
@@ -12,7 +12,7 @@ from tests.snapshots.files import unpacked
 
 def test_a_snapshot_out_of_a_real_capture() -> None:
     capture = unpacked("wire") / "440-three-fetchsnapshot.pcap"
-    found = [item for item in exchanges.read([str(capture)]) if isinstance(item, Exchange)]
+    found = [item for item in read_capture(capture).items() if isinstance(item, Exchange)]
     pieces = list(pieces_of(found))
     assert [piece.key.id for piece in pieces] == [SnapshotId(2555, 1)] * 3
     (file,) = (unpacked("wire") / "440-three").iterdir()

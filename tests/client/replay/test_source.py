@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.exchanges import Exchange, read
+from kcli.capture.exchanges import Exchange
+from kcli.capture.reading import read_capture
 from kcli.client.replay.names import TopicNames
 from kcli.client.replay.plan import make_plan
 from kcli.client.replay.source import fetch_of_exchange, fetch_of_row
@@ -68,7 +69,7 @@ def test_what_is_no_exchange_is_said(value: dict[str, Any], words: str) -> None:
 
 
 def test_a_capture_and_its_lines_say_the_same() -> None:
-    exchanges = [item for item in read([str(SAMPLES / "java44-txn.pcap")]) if isinstance(item, Exchange)]
+    exchanges = [item for item in read_capture(SAMPLES / "java44-txn.pcap").items() if isinstance(item, Exchange)]
     names, others = TopicNames(), TopicNames()
     fetches = [fetch for item in exchanges if (fetch := fetch_of_exchange(item, names))]
     rows = [fetch for item in exchanges if (fetch := fetch_of_row(loads(item.line()), others))]
@@ -99,6 +100,6 @@ def test_a_version_that_nobody_knows_is_left_out() -> None:
     assert fetch_of_row(row(request=unread, response=unread), TopicNames()) is None
     assert fetch_of_row(row(response=unread), TopicNames()) is None
     assert fetch_of_row(row(30227, request=unread, response=unread), TopicNames()) is None
-    items = [item for item in read([str(DATA / "draft/one.pcap.gz")]) if isinstance(item, Exchange)]
+    items = [item for item in read_capture(DATA / "draft/one.pcap.gz").items() if isinstance(item, Exchange)]
     assert any(item.api_key == 30227 for item in items)
     assert [item for item in items if fetch_of_exchange(item, TopicNames()) is not None] == []

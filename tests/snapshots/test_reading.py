@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from kcli.cli.snapshot_load import Wanted, load_image, parse_wanted
 from kcli.errors import InputError, UsageError
+from kcli.snapshots.reading import Wanted, load_image, parse_wanted, read_snapshot
 from tests.snapshots.files import LAST_431, damaged, log_file, partition_folder
 
 FOLDER = str(partition_folder("431-single/n1"))
@@ -52,3 +54,19 @@ def test_damage_names_its_file() -> None:
     with pytest.raises(InputError, match=path):
         load_image(Wanted(path), strict=True)
     assert load_image(Wanted(path)).loader.problems
+
+
+def test_an_image_for_programs(tmp_path: Path) -> None:
+    alone, whole = read_snapshot(FILE), read_snapshot(Path(FOLDER))
+    assert (alone.provenance.end_offset, whole.provenance.end_offset) == (1600, 1602)
+    with Path(FILE).open("rb") as opened:
+        assert read_snapshot(opened).provenance == alone.provenance
+    assert read_snapshot(FOLDER, at_offset=45).provenance.end_offset == 45
+    assert read_snapshot(FILE, log=Path(FOLDER)).provenance == whole.provenance
+    assert repr(alone).startswith("<Image up to offset 1600: metadata.version ")
+    assert "<th style='text-align:left'>topics</th>" in alone._repr_html_()
+    assert repr(alone.sorted_topics()[0]).startswith("<Topic '")
+    with pytest.raises(InputError, match="none: No such file or directory"):
+        read_snapshot(tmp_path / "none")
+    with pytest.raises(UsageError, match="one snapshot or directory expected"):
+        read_snapshot([FILE, FILE])

@@ -1,16 +1,19 @@
-"""Loading a metadata image from what a command line names: a snapshot, a directory, a log, an offset."""
+"""A metadata image out of files: of a snapshot, or of a directory of snapshots and the log behind them."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from kcli.cli.snapshot_files import listing_of, metadata_directory, open_file
 from kcli.errors import InputError, UsageError
+from kcli.filelike import Files, Stream, files_of, name_of
+from kcli.snapshots.files import listing_of, metadata_directory, open_file
+from kcli.snapshots.image import Image
 from kcli.snapshots.load import Loader
 from kcli.snapshots.names import SnapshotName, parse_snapshot_name
 
-__all__ = ["Loaded", "Wanted", "load_image", "parse_wanted"]
+__all__ = ["Loaded", "Wanted", "load_image", "parse_wanted", "read_snapshot"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,7 @@ class Wanted:
     """path: a snapshot, or a directory of snapshots and segments; log: a directory of segments to replay behind it;
     at_offset: the first log offset that is not wanted."""
 
-    path: str
+    path: str | Stream
     log: str | None = None
     at_offset: int | None = None
 
@@ -40,6 +43,29 @@ def parse_wanted(text: str) -> Wanted:
     return Wanted(text)
 
 
+def read_snapshot(
+    file: Files,
+    *,
+    log: str | os.PathLike[str] | None = None,
+    at_offset: int | None = None,
+    dialect: str | None = None,
+) -> Image:
+    """The metadata image of a KRaft snapshot (KIP-630): topics, brokers, configs, ACLs, features.
+
+    file: a snapshot, by path or opened in binary mode, or a directory: its newest snapshot and the log behind that.
+    log: a directory of segments to replay behind the snapshot. at_offset: the first log offset that is not wanted.
+    Raises InputError at the first thing that can't be read or applied, UsageError for arguments that make no sense.
+    """
+    found = files_of(file, "read_snapshot")
+    if len(found) > 1:
+        raise UsageError("read_snapshot: one snapshot or directory expected")
+    wanted = Wanted(found[0], None if log is None else os.fspath(log), at_offset)
+    try:
+        return load_image(wanted, dialect=dialect, strict=True).loader.image
+    except OSError as error:
+        raise InputError(error.strerror or str(error), file=name_of(found[0])) from None
+
+
 def load_image(wanted: Wanted, *, dialect: str | None = None, strict: bool = False) -> Loaded:
     """The image, by the newest snapshot that is not past the offset, and the log behind it. InputError, UsageError."""
     import time
@@ -50,27 +76,35 @@ def load_image(wanted: Wanted, *, dialect: str | None = None, strict: bool = Fal
     snapshot = chosen_snapshot(wanted)
     if snapshot is not None:
         take_snapshot(loader, snapshot)
-        sources.append(snapshot)
+        sources.append(name_of(snapshot))
     if folder is not None:
         sources += take_log(loader, folder, wanted.at_offset)
     reached = loader.image.provenance.end_offset
     if wanted.at_offset is not None and reached < wanted.at_offset:
-        raise InputError(f"offset {wanted.at_offset} is not reached: the files end at {reached}", file=wanted.path)
+        raise InputError(
+            f"offset {wanted.at_offset} is not reached: the files end at {reached}", file=name_of(wanted.path)
+        )
     return Loaded(loader, sources, time.perf_counter() - began)
 
 
 def log_folder(wanted: Wanted) -> Path | None:
     if wanted.log is not None:
         return metadata_directory(wanted.log)
-    return metadata_directory(wanted.path) if Path(wanted.path).is_dir() else None
+    return metadata_directory(str(wanted.path)) if is_directory(wanted.path) else None
 
 
-def chosen_snapshot(wanted: Wanted) -> str | None:
+def is_directory(path: str | Stream) -> bool:
+    return not isinstance(path, Stream) and Path(path).is_dir()
+
+
+def chosen_snapshot(wanted: Wanted) -> str | Stream | None:
     """The file itself, or of a directory the newest snapshot that ends at or before the offset."""
-    if not Path(wanted.path).is_dir():
-        name = parse_snapshot_name(Path(wanted.path).name)
+    if isinstance(wanted.path, Stream) or not is_directory(wanted.path):
+        name = parse_snapshot_name(Path(name_of(wanted.path)).name)
         if name is not None and wanted.at_offset is not None and name.id.end_offset > wanted.at_offset:
-            raise UsageError(f"{wanted.path} ends at {name.id.end_offset}, past --at-offset {wanted.at_offset}")
+            raise UsageError(
+                f"{name_of(wanted.path)} ends at {name.id.end_offset}, past --at-offset {wanted.at_offset}"
+            )
         return wanted.path
     folder = metadata_directory(wanted.path)
     usable = [
@@ -81,14 +115,14 @@ def chosen_snapshot(wanted: Wanted) -> str | None:
     return str(folder / max(usable)[1]) if usable else None
 
 
-def take_snapshot(loader: Loader, path: str) -> None:
+def take_snapshot(loader: Loader, path: str | Stream) -> None:
     with open_file(path) as file:
         name: SnapshotName | None = parse_snapshot_name(file.name)
         end, epoch = (name.id.end_offset, name.id.epoch) if name else (0, 0)
         try:
             loader.snapshot(file.data, end_offset=end, epoch=epoch, mapped=file.mapped)
         except InputError as error:
-            raise error.within(path) from None
+            raise error.within(name_of(path)) from None
 
 
 def take_log(loader: Loader, folder: Path, until: int | None) -> list[str]:

@@ -1,0 +1,110 @@
+"""The exchanges of captures, for programs and notebooks: one after another, or as Arrow and pandas tables."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator
+from typing import Any, Self
+
+from kcli.capture.bodies import RECORDS
+from kcli.capture.exchanges import Exchange, Item, Source, with_failures
+from kcli.capture.filters import Name, Time, chosen
+from kcli.capture.tally import Tally
+from kcli.errors import UsageError
+from kcli.filelike import Files, files_of
+
+__all__ = ["Capture", "read_capture"]
+
+
+class Capture:
+    """One or more captures, read once, as a generator is: by `for` or by `items`.
+
+    Iterating gives the exchanges in the order in which they complete, in memory that does not grow with the captures.
+    What is no exchange (a gap, bytes that can't be decoded) is counted in `counts`, and given by `items`.
+    Raises InputError at the end, when all that could be read was, for files that are no captures or damaged.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._taken = False
+        self._exchanges = self._read()
+
+    def __repr__(self) -> str:
+        names, more = ", ".join(self.source.file_names[:3]), len(self.source.file_names) - 3
+        files = f"{names} and {more} more" if more > 0 else names
+        return f"<Capture of {files}: {self.counts.exchanges:,} exchanges so far>"
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Exchange:
+        return next(self._exchanges)
+
+    @property
+    def counts(self) -> Tally:
+        """Exchanges, events by kind, and bytes that have been read so far, whether they passed the filter or not."""
+        return self.source.tally
+
+    def items(self) -> Iterator[Item]:
+        """The exchanges, and events for every byte that is none, in order; bodies are decoded at once."""
+        self._take()
+        for items in self.source.wanted():
+            for item in items:
+                yield from with_failures(item)
+
+    def close(self) -> None:
+        """Close the files before their end."""
+        self._exchanges.close()
+
+    def _read(self) -> Generator[Exchange, None, None]:
+        self._take()
+        for items in self.source.wanted():
+            yield from (item for item in items if isinstance(item, Exchange))
+
+    def _take(self) -> None:
+        if self._taken:
+            raise UsageError("this capture has been read: read_capture(...) gives it anew")
+        self._taken = True
+
+
+def read_capture(
+    files: Files,
+    *,
+    api: Name | Iterable[Name] | None = None,
+    client_id: str | None = None,
+    topic: str | None = None,
+    errors: bool = False,
+    since: Time | None = None,
+    until: Time | None = None,
+    ports: int | Iterable[int] = (),
+    dialect: str | None = None,
+    records: str = "none",
+) -> Capture:
+    """Read captures (pcap, pcapng, either in gzip or zstd), several as one, in order of time.
+
+    files: a path, a file opened in binary mode, or several of these; "-" is standard input.
+    api: only these APIs, by name ("Fetch") or key (1). client_id: only this client. topic: only what names this topic.
+    errors: only what was answered with an error. since, until: by the request's time: a datetime, ISO 8601 text (UTC
+    where there is no zone), or seconds since 1970. ports: of servers; connections without one are left out.
+    dialect: the name or directory of message definitions laid over Kafka's own.
+    records: what JSON text and tables show of records: "none" (their size), "batches", "full" or "raw".
+
+    UsageError: an argument makes no sense. What is wrong with the files shows when they are read (see `Capture`).
+    """
+    if records not in RECORDS:
+        raise UsageError(f"records {records!r}: one of {', '.join(RECORDS)} expected")
+    source = Source(
+        files_of(files, "read_capture"),
+        ports=ports_of(ports),
+        dialect=dialect,
+        records=records,
+        chosen=chosen(api, client_id, topic, errors, since, until, dialect),
+    )
+    return Capture(source)
+
+
+def ports_of(ports: Any) -> list[int]:
+    given = [ports] if isinstance(ports, int) else list(ports) if isinstance(ports, Iterable) else [ports]
+    for port in given:
+        if not isinstance(port, int) or not 0 < port < 65536:
+            raise UsageError(f"ports: {port!r} is no port (1 to 65535)")
+    return given

@@ -1,0 +1,77 @@
+"""What library calls take as files: a path, an open binary file, or several of these."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from kcli.errors import UsageError
+
+__all__ = ["File", "Files", "Stream", "files_of", "name_of"]
+
+STDIN = "-"
+
+File: TypeAlias = "str | Path | io.IOBase | Stream"
+Files: TypeAlias = "File | Iterable[File]"
+
+
+class Stream(io.RawIOBase):
+    """An open file that was given: read as a pipe is, from where it stands, and left open."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+        given = getattr(file, "name", None)
+        self.name: str = given if isinstance(given, str) else "the open file"
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        data = self.file.read(len(room))
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise UsageError(f"{self.name}: a file opened in binary mode expected (open(path, 'rb'))")
+        room[: len(data)] = data
+        return len(data)
+
+
+def files_of(given: Files, what: str) -> list[str | Stream]:
+    """The paths and streams that are meant. `what` names the call in errors: "read_capture". UsageError."""
+    if isinstance(given, str | os.PathLike) or hasattr(given, "read"):
+        return [file_of(given, what)]
+    if isinstance(given, bytes | bytearray | memoryview):
+        raise UsageError(f"{what}: a path or an open file expected, not bytes (for bytes: io.BytesIO(data))")
+    if not isinstance(given, Iterable):
+        raise UsageError(f"{what}: {expected(given)}")
+    found = [file_of(each, what) for each in given]
+    if not found:
+        raise UsageError(f"{what}: no file was given")
+    return found
+
+
+def file_of(given: Any, what: str) -> str | Stream:
+    if isinstance(given, str | os.PathLike):
+        path = os.fsdecode(given)
+        if not path:
+            raise UsageError(f"{what}: an empty path")
+        return path
+    if isinstance(given, Stream):
+        return given
+    if isinstance(given, io.TextIOBase):
+        raise UsageError(f"{what}: a file opened in binary mode expected (open(path, 'rb'))")
+    if hasattr(given, "read"):
+        return Stream(given)
+    raise UsageError(f"{what}: {expected(given)}")
+
+
+def expected(given: Any) -> str:
+    return f"a path, a file opened in binary mode, or several of these expected, not {type(given).__name__}"
+
+
+def name_of(file: str | Stream) -> str:
+    """As errors name it."""
+    if isinstance(file, Stream):
+        return file.name
+    return "standard input" if file == STDIN else file

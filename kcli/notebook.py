@@ -1,0 +1,52 @@
+"""How values show themselves: short text for `repr`, small tables for notebooks (`_repr_html_`).
+
+What comes out of bytes is escaped, and cut: a value of any size shows in a few lines.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import Any
+
+from kcli.legible import legible_lines
+
+__all__ = ["card", "quoted", "shortened"]
+
+SHORT = 60  # characters of a value in a repr
+LINE = 400  # characters of a line of text
+LONG = 4000  # characters of a text in a notebook
+CELL = "style='text-align:left'"
+
+
+def quoted(value: str | bytes) -> str:
+    """As a Python literal of at most 60 characters or bytes, with the length where it is cut."""
+    if len(value) <= SHORT:
+        return repr(value)
+    return f"{value[:SHORT]!r}...({len(value):,})"
+
+
+def shortened(text: str, most: int = LINE) -> str:
+    """Legible text of at most that many characters, "…" where it is cut."""
+    return legible_lines(text if len(text) <= most else text[:most] + "…")
+
+
+def card(title: str, facts: Mapping[str, Any], texts: Mapping[str, bytes | str] | None = None) -> str:
+    """HTML: a table of facts under a title, each text folded below it; None: left out."""
+    rows = "".join(
+        f"<tr><th {CELL}>{safe(name, SHORT)}</th><td {CELL}>{safe(value, LINE)}</td></tr>"
+        for name, value in facts.items()
+        if value is not None
+    )
+    folds = "".join(fold(name, text) for name, text in (texts or {}).items())
+    return f"<div><b>{safe(title, SHORT)}</b><table>{rows}</table>{folds}</div>"
+
+
+def fold(name: str, text: bytes | str) -> str:
+    shown = text[: LONG + 1].decode("utf-8", "replace") if isinstance(text, bytes) else text
+    return f"<details><summary>{safe(name, SHORT)}</summary><pre>{safe(shown, LONG)}</pre></details>"
+
+
+def safe(value: Any, most: int) -> str:
+    """Escaped for HTML, and no longer than `most` characters of the text."""
+    return html.escape(shortened(str(value), most))

@@ -1,0 +1,75 @@
+"""The batches of log segments, for programs and notebooks."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+from kcli.errors import InputError, all_of
+from kcli.filelike import STDIN, Files, Stream, files_of, name_of
+from kcli.records.batches import Batch
+from kcli.records.damage import stretches
+from kcli.records.kernels import records as core
+from kcli.records.segments import base_offset_of
+
+__all__ = ["read_segment"]
+
+
+def read_segment(files: Files) -> Iterator[Batch]:
+    """The record batches of log segments, magic 0 to 2, one file after another.
+
+    files: a path, a file opened in binary mode, or several of these; "-" is standard input. A directory stands for its
+    .log files, by offset. Memory holds about a megabyte, and the batches that the caller keeps.
+    A batch with a wrong checksum is given, and says so (`crc_valid`). One that is cut at the end, as in a log that is
+    being written, ends the file silently.
+    Raises InputError at the end, when all that could be read was, for files that can't be opened or hold other things.
+    """
+    return batches_of(files_of(files, "read_segment"))
+
+
+def batches_of(files: list[str | Stream]) -> Iterator[Batch]:
+    failures: list[InputError] = []
+    for given in files:
+        for file in logs_of(given, failures):
+            try:
+                with opened(file) as raw:
+                    yield from batches_in(raw, name_of(file), failures)
+            except OSError as error:
+                failures.append(InputError(error.strerror or str(error), file=name_of(file)))
+    if failures:
+        raise all_of(failures)
+
+
+def logs_of(file: str | Stream, failures: list[InputError]) -> list[str | Stream]:
+    """The file itself; of a directory its segments."""
+    if isinstance(file, Stream) or file == STDIN or not Path(file).is_dir():
+        return [file]
+    logs = sorted(Path(file).glob("*.log"), key=lambda path: (base_offset_of(path.name), path.name))
+    if not logs:
+        failures.append(InputError("no log segment (*.log) in this directory", file=file))
+    return [str(path) for path in logs]
+
+
+def opened(file: str | Stream) -> io.RawIOBase:
+    if isinstance(file, Stream):
+        return file
+    return io.FileIO(0, closefd=False) if file == STDIN else io.FileIO(file)
+
+
+def batches_in(raw: io.RawIOBase, name: str, failures: list[InputError]) -> Iterator[Batch]:
+    first, more = "", 0
+    for piece, start, stop, damage in stretches(lambda into, _position: raw.readinto(into) or 0, kept=True):
+        data = memoryview(piece.data)
+        rows, _status, _stopped = core.frames(data[:stop], start)
+        for row in rows:
+            yield Batch(data, row, piece.base)
+        if damage is None or damage.lawful:
+            continue
+        if first:
+            more += 1
+        else:
+            size = damage.end - damage.start
+            first = f"{damage.reason} (at {piece.base + damage.start:#x}; {size:,} bytes passed over)"
+    if first:
+        failures.append(InputError(f"{first} (and {more} more places)" if more else first, file=name))

@@ -1,0 +1,99 @@
+"""Snapshots and metadata logs as files: opened as maps, so that size costs no memory; directories by content."""
+
+from __future__ import annotations
+
+import mmap
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from kcli.errors import InputError
+from kcli.filelike import STDIN, Stream, name_of
+from kcli.snapshots.directory import Listing, list_directory
+
+__all__ = ["OpenFile", "chosen_files", "listing_of", "metadata_directory", "open_file"]
+
+PIECE = 1 << 20
+
+
+class OpenFile(NamedTuple):
+    """name: as the file is called, without its directory; mapped: the map behind `data`, None for an empty file."""
+
+    path: str
+    name: str
+    data: memoryview
+    mapped: mmap.mmap | None
+
+
+@contextmanager
+def open_file(path: str | Stream) -> Iterator[OpenFile]:
+    """A file's bytes; those of a stream, or of standard input for "-", are put aside in a temporary file."""
+    if isinstance(path, Stream) or path == STDIN:
+        with tempfile.TemporaryFile() as aside:
+            shutil.copyfileobj(path if isinstance(path, Stream) else sys.stdin.buffer, aside, PIECE)
+            aside.flush()
+            with opened_map(aside, STDIN, Path(name_of(path)).name) as file:
+                yield file
+        return
+    if Path(path).is_dir():
+        raise InputError("is a directory (a file expected)", file=path)
+    with Path(path).open("rb") as stream, opened_map(stream, path, Path(path).name) as file:
+        yield file
+
+
+@contextmanager
+def opened_map(stream: IO[bytes], path: str, name: str) -> Iterator[OpenFile]:
+    if stream.seek(0, 2) == 0:
+        yield OpenFile(path, name, memoryview(b""), None)
+        return
+    mapped = mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ)
+    data = memoryview(mapped)
+    try:
+        yield OpenFile(path, name, data, mapped)
+    finally:
+        close(data, mapped)
+
+
+def close(data: memoryview, mapped: mmap.mmap) -> None:
+    """Unmap; where an error still holds a view of the bytes, leave that to the end of the process."""
+    try:
+        data.release()
+        mapped.close()
+    except BufferError:
+        pass
+
+
+def metadata_directory(path: str) -> Path:
+    """The partition's directory: the one given, or its `__cluster_metadata-0`. InputError when it has no such files."""
+    folder = Path(path)
+    if not folder.is_dir():
+        raise InputError("not a directory", file=path)
+    inner = folder / "__cluster_metadata-0"
+    return inner if inner.is_dir() else folder
+
+
+def listing_of(folder: Path) -> Listing:
+    """What the files of a directory are, by their names."""
+    return list_directory(each.name for each in folder.iterdir() if each.is_file())
+
+
+def chosen_files(paths: tuple[str, ...], *, logs: bool = False) -> list[str]:
+    """The files themselves; of a directory its snapshots, and with `logs` its segments. InputError: it has none."""
+    chosen: list[str] = []
+    for path in paths:
+        if path == "-" or not Path(path).is_dir():
+            chosen.append(path)
+            continue
+        folder = metadata_directory(path)
+        listing = listing_of(folder)
+        names = [name for name, _ in listing.snapshots]
+        if logs:
+            names += [name for name, _ in listing.segments]
+        if not names:
+            raise InputError(f"no snapshot here (`<offset>-<epoch>.checkpoint` in {folder})", file=path)
+        chosen += [str(folder / name) for name in names]
+    return chosen

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from kcli.errors import InputError
+from kcli.filelike import Stream
+from kcli.snapshots.files import chosen_files, listing_of, metadata_directory, open_file
+from tests.snapshots.files import LAST_431, log_file, partition_folder
+
+
+def test_an_open_file_is_put_aside() -> None:
+    with open_file(Stream(io.BytesIO(b"abc"))) as file:
+        assert bytes(file.data) == b"abc" and file.mapped is not None
+
+
+def test_a_file_is_a_map_of_its_bytes() -> None:
+    path = log_file(LAST_431)
+    with open_file(str(path)) as file:
+        assert (file.name, bytes(file.data)) == (path.name, path.read_bytes())
+        assert file.mapped is not None
+
+
+def test_an_empty_file_and_a_directory(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.touch()
+    with open_file(str(empty)) as file:
+        assert (len(file.data), file.mapped) == (0, None)
+    with pytest.raises(InputError, match="is a directory"), open_file(str(tmp_path)):
+        pass
+
+
+def test_a_view_that_is_kept_is_no_error() -> None:
+    with open_file(str(log_file(LAST_431))) as file:
+        kept = file.data[:10]
+    assert len(kept) == 10
+
+
+def test_what_a_directory_means() -> None:
+    folder = partition_folder("431-single/n1")
+    assert metadata_directory(str(folder.parent)) == metadata_directory(str(folder)) == folder
+    assert len(chosen_files((str(folder),))) == 4
+    assert len(chosen_files((str(folder), "x"), logs=True)) == 10
+    assert len(listing_of(folder).segments) == 5
+    with pytest.raises(InputError, match="not a directory"):
+        metadata_directory(str(folder / "quorum-state"))

@@ -1,0 +1,67 @@
+"""`import kcli`: the names that programs begin with, and what they cost."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kcli
+from kcli import errors
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("name", kcli.__all__)
+def test_every_name_is_there_once_and_says_what_it_is(name: str) -> None:
+    value = getattr(kcli, name)
+    assert value is getattr(kcli, name)
+    if name != "__version__":
+        assert inspect.getdoc(value) and value.__module__.startswith("kcli.")
+        assert value.__name__ == name and name in (kcli.__doc__ or "") + (errors.__doc__ or "")
+
+
+def test_the_import_itself_loads_nothing() -> None:
+    program = "import sys; before = set(sys.modules); import kcli; print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["kcli"]
+
+
+def test_errors_cost_no_grammar() -> None:
+    program = "import sys, kcli; kcli.KcliError; print('construct' in sys.modules, 'kcli.grammar' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
+
+
+def test_dir_shows_what_there_is() -> None:
+    assert set(kcli.__all__) <= set(dir(kcli))
+    with pytest.raises(AttributeError, match="module 'kcli' has no attribute 'read'"):
+        _ = kcli.read  # type: ignore[attr-defined]
+
+
+def test_a_type_checker_knows_the_names(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import kcli\n"
+        "for x in kcli.read_capture('a', api='Fetch'):\n"
+        "    reveal_type(x)\n"
+        "for batch in kcli.read_segment('a'):\n"
+        "    reveal_type(next(batch.records()).value)\n"
+        "reveal_type(kcli.encode(kcli.decode_request(b'')))\n"
+        "with kcli.embedded_broker() as broker:\n"
+        "    reveal_type(broker.bootstrap_servers)\n"
+        "kcli.nonsense\n"
+    )
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--cache-dir", str(tmp_path), str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    told = [line.partition(": ")[2] for line in done.stdout.splitlines() if "program.py" in line]
+    assert told == [
+        'note: Revealed type is "kcli.capture.events.Exchange"',
+        'note: Revealed type is "bytes | None"',
+        'note: Revealed type is "bytes"',
+        'note: Revealed type is "str"',
+        'error: Module has no attribute "nonsense"  [attr-defined]',
+    ]
