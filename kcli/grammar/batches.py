@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.errors import DecodeError, EncodeError
+from kcli.grammar.fixed import fixed_layout
 from kcli.grammar.scalars import LengthPrefixed, Primitive
 from kcli.grammar.source import Source
 from kcli.grammar.structs import Struct
@@ -19,9 +20,16 @@ from kcli.grammar.word import Word
 __all__ = [
     "BATCH_HEADER",
     "CONTROL_KEY",
+    "CRC_AT",
+    "CRC_START",
     "END_TRANSACTION_MARKER",
+    "HEADER_SIZE",
+    "LEAST_LENGTH",
+    "LENGTH_END",
+    "MAGIC_AT",
     "MESSAGES",
     "RECORD",
+    "SIZE_AT",
     "Record",
     "ZigzagBytes",
 ]
@@ -117,8 +125,8 @@ class Record(Word):
 
 RECORD = Record()
 
-# Magic 2 (DefaultRecordBatch): 61 bytes, then the records. batchLength counts from partitionLeaderEpoch on; the crc is
-# a CRC-32C of all from `attributes` on. Attributes: bits 0-2 codec, 3 LogAppendTime, 4 transactional, 5 control, 6
+# Magic 2 (DefaultRecordBatch): the header, then the records. batchLength counts from partitionLeaderEpoch on; the crc
+# is a CRC-32C of all from `attributes` on. Attributes: bits 0-2 codec, 3 LogAppendTime, 4 transactional, 5 control, 6
 # delete horizon (KIP-534: then the base timestamp is the horizon).
 BATCH_HEADER = Struct(
     baseOffset=Primitive("int64"),
@@ -136,6 +144,14 @@ BATCH_HEADER = Struct(
     recordCount=Primitive("int32"),
 )
 
+# Bytes of the header; where the size and the magic stand (in every magic), where what the size counts begins, and what
+# the checksum covers.
+HEADER_SIZE = BATCH_HEADER.sizeof()
+SIZE_AT, LENGTH_END, MAGIC_AT, CRC_AT, CRC_START = (
+    fixed_layout(BATCH_HEADER).offsets[name]
+    for name in ("batchLength", "partitionLeaderEpoch", "magic", "crc", "attributes")
+)
+
 # Magic 0 and 1 (LegacyRecord): the crc is a CRC-32 of all from `magic` on. Attributes: bits 0-2 codec, in magic 1 bit
 # 3 LogAppendTime. A wrapper's `offset` is that of its last message; inner ones are absolute in magic 0, relative in 1.
 _FRONT = {
@@ -149,6 +165,8 @@ MESSAGES = (
     Struct(**_FRONT, attributes=Primitive("int8"), **_BACK),
     Struct(**_FRONT, attributes=Primitive("int8"), timestamp=Primitive("int64"), **_BACK),
 )
+# The least that a size field may say, by magic: the fields behind it, key and value empty.
+LEAST_LENGTH = (*(grammar.least - LENGTH_END for grammar in MESSAGES), HEADER_SIZE - LENGTH_END)
 
 # Control records (ControlRecordType, EndTransactionMarker). Other types' values are messages of Kafka's schemas.
 CONTROL_KEY = Struct(version=Primitive("int16"), type=Primitive("int16"))

@@ -14,18 +14,11 @@ from kcli.grammar.trace import DecodeTrace
 from kcli.grammar.varints import length_bytes, null_refused, read_length
 from kcli.grammar.word import JsonForm, Word
 
-__all__ = ["WIDTHS", "LengthPrefixed", "Primitive"]
+__all__ = ["FORMATS", "WIDTHS", "LengthPrefixed", "Primitive"]
 
 WIDTHS = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint16": 2, "uint32": 4, "float64": 8, "uuid": 16}
-_FORMATS = {
-    "int8": ">b",
-    "int16": ">h",
-    "int32": ">i",
-    "int64": ">q",
-    "uint16": ">H",
-    "uint32": ">I",
-    "float64": ">d",
-}
+# Of struct, big-endian.
+FORMATS = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint16": "H", "uint32": "I", "float64": "d"}
 _ZEROS: dict[str, Any] = {"bool": False, "float64": 0.0, "uuid": uuid_text(bytes(16)), "string": ""}
 _JAVA_NAN = struct.pack(">Q", 0x7FF8000000000000)
 _FLOAT_NAMES = ("NaN", "Infinity", "-Infinity")
@@ -54,7 +47,7 @@ class Primitive(Word):
             return data != b"\0", data in (b"\0", b"\1")
         if self.type == "uuid":
             return uuid_text(data), True
-        (value,) = struct.unpack(_FORMATS[self.type], data)
+        (value,) = struct.unpack(">" + FORMATS[self.type], data)
         return value, self.type != "float64" or not math.isnan(value) or data == _JAVA_NAN
 
     def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:

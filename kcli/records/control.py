@@ -6,7 +6,6 @@ int32 (EndTransactionMarker); the values of the others are messages of Kafka's s
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from typing import Any
 
@@ -77,8 +76,12 @@ def control_members(key: bytes | None, value: bytes | None) -> bytes:
 
 
 def end_transaction_key(commit: bool) -> bytes:
-    return struct.pack(">hh", 0, int(commit))
+    from kcli.grammar.batches import CONTROL_KEY
+
+    return CONTROL_KEY.build({"version": 0, "type": int(commit)})
 
 
 def end_transaction_value(coordinator_epoch: int) -> bytes:
-    return struct.pack(">hi", 0, coordinator_epoch)
+    from kcli.grammar.batches import END_TRANSACTION_MARKER
+
+    return END_TRANSACTION_MARKER.build({"version": 0, "coordinatorEpoch": coordinator_epoch})

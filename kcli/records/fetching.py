@@ -25,7 +25,6 @@ __all__ = ["FetchSend", "cut_slice"]
 # LazyDownConversionRecordsSend: the least an answer with batches has, and the most that is made at once.
 LEAST_OVERFLOW = 12
 OVERFLOW_BYTES = 128 * 1024
-BATCH_OVERHEAD = 61
 
 
 def cut_slice(source: Slice, fetch_size: int, first_offset: int = 0) -> Slice:
@@ -137,9 +136,11 @@ class FetchSend:
         if left and self.tail == "kip":
             yield from fill(struct.pack(">qi", -1, 0x7FFFFFFF), left)
             return
+        from kcli.grammar.batches import HEADER_SIZE
+
         while left > 0:
             part = min(left, OVERFLOW_BYTES)
-            head = struct.pack(">qi", -1, max(min(left + 1, 0x7FFFFFFF), BATCH_OVERHEAD))
+            head = struct.pack(">qi", -1, max(min(left + 1, 0x7FFFFFFF), HEADER_SIZE))
             yield from fill(head, part)
             left -= part
 

@@ -6,7 +6,17 @@ Compressed records have no bytes of their own in the input: their stored payload
 from __future__ import annotations
 
 from kcli.errors import DecodeError
-from kcli.grammar.batches import BATCH_HEADER, CONTROL_KEY, END_TRANSACTION_MARKER, MESSAGES, RECORD
+from kcli.grammar.batches import (
+    BATCH_HEADER,
+    CONTROL_KEY,
+    END_TRANSACTION_MARKER,
+    LEAST_LENGTH,
+    LENGTH_END,
+    MAGIC_AT,
+    MESSAGES,
+    RECORD,
+    SIZE_AT,
+)
 from kcli.grammar.source import Source
 from kcli.grammar.structs import Struct
 from kcli.grammar.trace import DecodeTrace, Span, child
@@ -14,8 +24,6 @@ from kcli.records.batches import CODEC_MASK, CONTROL
 from kcli.records.codecs import CODECS
 
 __all__ = ["batch_spans"]
-
-HEADER_2 = 61
 
 
 def batch_spans(data: bytes) -> tuple[list[Span], DecodeError | None]:
@@ -40,14 +48,15 @@ def walk_entry(source: Source, trace: DecodeTrace, path: str, data: bytes) -> No
     start = source.tell()
     if source.left() < 18:
         raise DecodeError(path, start, f"{source.left()} bytes at {start:#x}, fewer than a batch has")
-    size = int.from_bytes(data[start + 8 : start + 12], "big", signed=True)
-    if size < 14:
-        raise DecodeError(path, start + 8, f"says {size} bytes at {start + 8:#x}: 14 or more expected")
-    if size > source.left() - 12:
-        raise DecodeError(path, start + 8, f"says {size} bytes at {start + 8:#x}, {source.left() - 12} left")
-    end, limit = start + 12 + size, source.limit
+    at, behind = start + SIZE_AT, start + LENGTH_END
+    size = int.from_bytes(data[at:behind], "big", signed=True)
+    if size < min(LEAST_LENGTH):
+        raise DecodeError(path, at, f"says {size} bytes at {at:#x}: {min(LEAST_LENGTH)} or more expected")
+    if size > source.limit - behind:
+        raise DecodeError(path, at, f"says {size} bytes at {at:#x}, {source.limit - behind} left")
+    end, limit = behind + size, source.limit
     source.limit = end
-    magic = data[start + 16]
+    magic = data[start + MAGIC_AT]
     if magic < 2:
         MESSAGES[magic].parse_word(source, trace, path)
     else:

@@ -17,7 +17,7 @@ from kcli.records.batches import Batch
 from kcli.records.damage import Damage, stretches
 from kcli.records.kernels import records as core
 from kcli.records.pieces import ReadInto
-from kcli.records.segments import base_offset_of
+from kcli.records.segments import base_offset_of, entry_size
 
 __all__ = ["Finding", "LogFacts", "verify_companion", "verify_log"]
 
@@ -133,10 +133,10 @@ def verify_offsets(batch: Batch, offsets: list[int], error: Any) -> Iterator[Fin
 
 def verify_companion(kind: str, rows: Iterable[dict[str, Any]], name: str, facts: LogFacts) -> Iterator[Finding]:
     """A file beside the log, by the rows of `segments.read_rows`."""
-    place, before = 0, None
+    place, before, size = 0, None, entry_size(kind)
     try:
         for number, row in enumerate(rows):
-            place = ENTRY_BYTES.get(kind, 0) * number
+            place = size * number
             for rule, message in CHECKS[kind](row, before, facts, name):
                 yield Finding("error", rule, name, place, f"entry {number}: {message}")
             before = row
@@ -214,4 +214,3 @@ CHECKS = {
     "snapshot": check_producer,
     "leader-epoch-checkpoint": check_epoch,
 }
-ENTRY_BYTES = {"index": 8, "timeindex": 12, "txnindex": 34}

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kcli import jsontext
-from kcli.errors import InputError
+from kcli.errors import DecodeError, InputError
+from kcli.grammar.checkpoints import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
+from kcli.grammar.structs import Struct
 from kcli.snapshots.names import SnapshotName, parse_snapshot_name, segment_offset
 
 __all__ = [
@@ -100,31 +102,18 @@ def whole(raw: dict[str, object], name: str) -> int:
 
 
 def parse_leader_epochs(text: str) -> tuple[EpochEntry, ...]:
-    """The file `leader-epoch-checkpoint`: version 0, a count, then `epoch offset` lines. InputError names the line."""
-    lines = text.splitlines()
-    if not lines or lines[0].strip() != "0":
-        raise InputError("leader-epoch-checkpoint: line 1: version 0 expected")
-    try:
-        count = int(lines[1])
-    except (IndexError, ValueError):
-        raise InputError("leader-epoch-checkpoint: line 2: the number of entries expected") from None
-    entries = [epoch_entry(line, number) for number, line in enumerate(lines[2:], 3) if line.strip()]
-    if len(entries) != count:
-        raise InputError(f"leader-epoch-checkpoint: {len(entries)} entries, line 2 says {count}")
-    return tuple(entries)
-
-
-def epoch_entry(line: str, number: int) -> EpochEntry:
-    try:
-        epoch, offset = (int(part) for part in line.split())
-    except ValueError:
-        raise InputError(f"leader-epoch-checkpoint: line {number}: `epoch offset` expected, not {line!r}") from None
-    return EpochEntry(epoch, offset)
+    """The file `leader-epoch-checkpoint`. InputError names the line."""
+    found = parse_text(LEADER_EPOCH_CHECKPOINT, text, "leader-epoch-checkpoint")
+    return tuple(EpochEntry(entry["epoch"], entry["startOffset"]) for entry in found["entries"])
 
 
 def parse_partition_metadata(text: str) -> str:
     """The topic id in the file `partition.metadata`. InputError."""
-    fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
-    if fields.get("version", "").strip() != "0" or not fields.get("topic_id", "").strip():
-        raise InputError("partition.metadata: `version: 0` and `topic_id: ...` expected")
-    return fields["topic_id"].strip()
+    return str(parse_text(PARTITION_METADATA, text, "partition.metadata")["topicId"])
+
+
+def parse_text(grammar: Struct, text: str, name: str) -> Any:
+    try:
+        return grammar.parse(text.encode("utf-8", "surrogateescape"))
+    except DecodeError as error:
+        raise DecodeError(error.path, error.offset, error.reason, what=name) from None

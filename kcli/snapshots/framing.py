@@ -7,16 +7,15 @@ is wrong but its length is not, so that a damaged file still gives all that can 
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kcli.grammar.batches import BATCH_HEADER, CRC_START, HEADER_SIZE, LENGTH_END
+from kcli.grammar.fixed import fixed_layout
+
 __all__ = ["HEADER_SIZE", "PIECE", "Batch", "Fault", "batches", "body", "checksum", "release"]
 
-HEADER = struct.Struct(">qiibIhiqqqhii")
-HEADER_SIZE = HEADER.size  # 61
-LENGTH_END = 12  # batchLength counts the bytes behind itself
-CRC_START = 21  # the checksum covers everything from the attributes on
+HEADER = fixed_layout(BATCH_HEADER)
 PIECE = 8 << 20  # bytes read before the pages behind are given back
 
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")

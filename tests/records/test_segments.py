@@ -67,8 +67,8 @@ def test_leader_epochs() -> None:
         ("snapshot", b"\0\7" + bytes(8), "1 expected", 0),
         ("snapshot", producers((1,) * 8)[:-1], "says 1 producers", 0),
         ("snapshot", producers((1,) * 8, crc=5), "says 5, the bytes give", 1),
-        ("leader-epoch-checkpoint", b"\x89PNG", "version 0", 0),
-        ("leader-epoch-checkpoint", b"0\n2\n0 0\n", "says 2 entries, 1", 1),
+        ("leader-epoch-checkpoint", b"\x89PNG", "version: line 1: 0 expected", 0),
+        ("leader-epoch-checkpoint", b"0\n2\n0 0\n", "says 2 entries, 1 here", 1),
         ("leader-epoch-checkpoint", b"0\n1\nzero 0\n", "line 3", 0),
     ],
 )

@@ -1,16 +1,17 @@
 """Kafka's small text files: checkpoints, meta.properties and partition.metadata.
 
-A checkpoint is a version (0), a count, then one line an entry. Each is written beside its place and moved there, so
-that it is whole or absent. Source: Kafka's CheckpointFile, LeaderEpochCheckpointFile, OffsetCheckpointFile,
-PartitionMetadataFile.
+Each is written beside its place and moved there, so that it is whole or absent. Layouts: grammar/checkpoints.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
-from kcli.errors import InputError
+from kcli.errors import DecodeError, InputError
+from kcli.grammar.checkpoints import LEADER_EPOCH_CHECKPOINT, OFFSET_CHECKPOINT, PARTITION_METADATA
+from kcli.grammar.structs import Struct
 
 __all__ = [
     "read_epochs",
@@ -32,39 +33,42 @@ def replace(path: Path, text: str) -> None:
     beside.replace(path)
 
 
-def read_lines(path: Path) -> list[str]:
+def read_entries(path: Path, grammar: Struct) -> list[dict[str, Any]]:
     """The entries of a checkpoint; none where there is no file. InputError when it is not one."""
     try:
-        lines = path.read_text().splitlines()
+        return list(grammar.parse(path.read_bytes())["entries"])
     except FileNotFoundError:
         return []
-    if len(lines) < 2 or lines[0] != "0" or not lines[1].isdigit() or len(lines) - 2 != int(lines[1]):
-        raise InputError("not a checkpoint of version 0 with as many lines as it says", file=str(path))
-    return lines[2:]
+    except DecodeError as error:
+        raise InputError(f"not a checkpoint: {error}", file=str(path)) from None
 
 
-def write_lines(path: Path, lines: Iterable[str]) -> None:
-    entries = list(lines)
-    replace(path, "\n".join(["0", str(len(entries)), *entries]) + "\n")
+def write_entries(path: Path, grammar: Struct, entries: list[dict[str, Any]]) -> None:
+    replace(path, grammar.build({"version": 0, "entries": entries}).decode())
 
 
 def read_epochs(path: Path) -> list[tuple[int, int]]:
     """(leader epoch, its first offset), rising."""
-    return [(int(epoch), int(start)) for epoch, start in (line.split() for line in read_lines(path))]
+    return [(each["epoch"], each["startOffset"]) for each in read_entries(path, LEADER_EPOCH_CHECKPOINT)]
 
 
 def write_epochs(path: Path, epochs: Iterable[tuple[int, int]]) -> None:
-    write_lines(path, (f"{epoch} {start}" for epoch, start in epochs))
+    entries = [{"epoch": epoch, "startOffset": start} for epoch, start in epochs]
+    write_entries(path, LEADER_EPOCH_CHECKPOINT, entries)
 
 
 def read_offsets(path: Path) -> dict[Partition, int]:
     """Offsets by (topic, partition)."""
-    split = (line.rsplit(" ", 2) for line in read_lines(path))
-    return {(topic, int(partition)): int(offset) for topic, partition, offset in split}
+    found = read_entries(path, OFFSET_CHECKPOINT)
+    return {(each["topic"], each["partition"]): each["offset"] for each in found}
 
 
 def write_offsets(path: Path, offsets: Mapping[Partition, int]) -> None:
-    write_lines(path, (f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items())))
+    entries = [
+        {"topic": topic, "partition": partition, "offset": offset}
+        for (topic, partition), offset in sorted(offsets.items())
+    ]
+    write_entries(path, OFFSET_CHECKPOINT, entries)
 
 
 def read_properties(path: Path) -> dict[str, str]:
@@ -83,12 +87,10 @@ def write_properties(path: Path, properties: Mapping[str, object]) -> None:
 def read_topic_id(folder: Path) -> str | None:
     """The topic id in a partition's folder, None where there is none."""
     try:
-        text = (folder / "partition.metadata").read_text()
-    except FileNotFoundError:
+        return str(PARTITION_METADATA.parse((folder / "partition.metadata").read_bytes())["topicId"])
+    except (FileNotFoundError, DecodeError):
         return None
-    found = [line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("topic_id")]
-    return found[0] if found else None
 
 
 def write_topic_id(folder: Path, topic_id: str) -> None:
-    replace(folder / "partition.metadata", f"version: 0\ntopic_id: {topic_id}\n")
+    replace(folder / "partition.metadata", PARTITION_METADATA.build({"version": 0, "topicId": topic_id}).decode())

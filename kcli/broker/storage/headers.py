@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from kcli.broker.storage.files import LogFile
+from kcli.grammar.batches import BATCH_HEADER, LEAST_LENGTH, LENGTH_END, MAGIC_AT, MESSAGES
+from kcli.grammar.fixed import fixed_layout
 
 __all__ = ["OVERHEAD", "Place", "first_from", "walk"]
 
-OVERHEAD = 12
-LEAST = 14
+HEADER = fixed_layout(BATCH_HEADER)
+OVERHEAD, LEAST = LENGTH_END, min(LEAST_LENGTH)
 CHUNK = 4096
-# Enough of a magic 2 header for what is told here; a smaller message is read as far as it goes.
-NEEDED = 43
-ENTRY = struct.Struct(">qi")
-MIDDLE = struct.Struct(">iqq")
+# Enough of a magic 2 header for a Place; a smaller message is read as far as it goes.
+NEEDED = HEADER.offsets["producerId"]
+ENTRY = HEADER.part("baseOffset", "batchLength")
+MIDDLE = HEADER.part("lastOffsetDelta", "maxTimestamp")
+MIDDLE_AT = HEADER.offsets["lastOffsetDelta"]
+TIMESTAMP_AT = sum(field.subcon.least for field in MESSAGES[1].fields[:5])
 
 
 class Place(NamedTuple):
@@ -47,11 +50,12 @@ def walk(file: LogFile, position: int, end: int) -> Iterator[Place]:
 
 
 def place(chunk: bytes, at: int, position: int, size: int, base_offset: int) -> Place:
-    magic = chunk[at + 16]
+    magic = chunk[at + MAGIC_AT]
     if magic == 2 and len(chunk) - at >= NEEDED:
-        last_delta, _, max_timestamp = MIDDLE.unpack_from(chunk, at + 23)
+        last_delta, _, max_timestamp = MIDDLE.unpack_from(chunk, at + MIDDLE_AT)
         return Place(position, size, base_offset, base_offset + last_delta, max_timestamp)
-    timestamp = int.from_bytes(chunk[at + 18 : at + 26], "big", signed=True) if magic == 1 else -1
+    at += TIMESTAMP_AT
+    timestamp = int.from_bytes(chunk[at : at + 8], "big", signed=True) if magic == 1 else -1
     return Place(position, size, base_offset, base_offset, timestamp)
 
 

@@ -1,23 +1,24 @@
 """The two indexes of a segment, kept in memory and written behind.
 
-Offset index: 8 bytes an entry, the offset relative to the segment's base (int32) and the position of the batch that
-ends with it (int32). Time index: 12 bytes an entry, the largest timestamp so far (int64) and the relative offset of
-the batch that has it (int32). Both are sparse and sorted. Source: Kafka's OffsetIndex and TimeIndex.
+The offset index has relative offsets and the positions of the batches that end with them; the time index the largest
+timestamp so far and the relative offset of the batch that has it. Both are sparse and sorted (grammar/logfiles.py).
 
 After a crash they are made anew from the log, so nothing hangs on when they reach the disk.
 """
 
 from __future__ import annotations
 
-import struct
 from array import array
 from bisect import bisect_left, bisect_right
 from pathlib import Path
 
+from kcli.grammar.fixed import fixed_layout
+from kcli.grammar.logfiles import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
+
 __all__ = ["OffsetIndex", "TimeIndex"]
 
-OFFSET_ENTRY = struct.Struct(">II")
-TIME_ENTRY = struct.Struct(">qI")
+OFFSET_ENTRY = fixed_layout(OFFSET_INDEX_ENTRY)
+TIME_ENTRY = fixed_layout(TIME_INDEX_ENTRY)
 # Entries that may wait for being written.
 BEHIND = 512
 
@@ -27,8 +28,8 @@ class OffsetIndex:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.offsets: array[int] = array("I")
-        self.positions: array[int] = array("I")
+        self.offsets: array[int] = array("i")
+        self.positions: array[int] = array("i")
         self._written = 0
 
     def __len__(self) -> int:
@@ -74,7 +75,7 @@ class TimeIndex:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.timestamps: array[int] = array("q")
-        self.offsets: array[int] = array("I")
+        self.offsets: array[int] = array("i")
         self._written = 0
 
     def __len__(self) -> int:

@@ -15,12 +15,20 @@ On disk: `<offset>.snapshot`, the state before that offset, in Kafka's form; and
 
 from __future__ import annotations
 
-import struct
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from kcli.grammar.fixed import fixed_layout
+from kcli.grammar.logfiles import (
+    PRODUCER_ENTRY,
+    PRODUCER_HEAD,
+    PRODUCER_SNAPSHOT_VERSION,
+    TRANSACTION_INDEX_ENTRY,
+    TRANSACTION_INDEX_VERSION,
+    producer_crc_start,
+)
 from kcli.records.kernels import crc32c
 
 __all__ = ["DUPLICATE", "FENCED", "OUT_OF_ORDER", "Aborted", "Known", "ProducerStates"]
@@ -30,10 +38,9 @@ REMEMBERED = 5
 NO_SEQUENCE = -1
 SEQUENCES = 1 << 31
 
-SNAPSHOT_HEAD = struct.Struct(">hII")
-SNAPSHOT_ENTRY = struct.Struct(">qhiqiqiq")
-SNAPSHOT_VERSION = 1
-ABORTED_ENTRY = struct.Struct(">hqqqq")
+HEAD = fixed_layout(PRODUCER_HEAD)
+ENTRY = fixed_layout(PRODUCER_ENTRY)
+ABORTED_ENTRY = fixed_layout(TRANSACTION_INDEX_ENTRY)
 
 
 class Written(NamedTuple):
@@ -141,20 +148,24 @@ class ProducerStates:
     # --- on disk
 
     def snapshot(self) -> bytes:
-        """The file's bytes: version int16, CRC-32C of the rest, then the producers."""
-        entries = b"".join(SNAPSHOT_ENTRY.pack(*row(producer_id, each)) for producer_id, each in self.known.items())
-        body = len(self.known).to_bytes(4, "big") + entries
-        return SNAPSHOT_VERSION.to_bytes(2, "big") + crc32c(body).to_bytes(4, "big") + body
+        """The file's bytes."""
+        entries = b"".join(ENTRY.pack(*row(producer_id, each)) for producer_id, each in self.known.items())
+        made = bytearray(HEAD.pack(PRODUCER_SNAPSHOT_VERSION, 0, len(self.known)) + entries)
+        crc = crc32c(bytes(made[producer_crc_start() :]))
+        made[: HEAD.size] = HEAD.pack(PRODUCER_SNAPSHOT_VERSION, crc, len(self.known))
+        return bytes(made)
 
     def restore(self, data: bytes) -> bool:
         """Take over a snapshot; False when it is damaged."""
-        if len(data) < SNAPSHOT_HEAD.size:
+        if len(data) < HEAD.size:
             return False
-        version, crc, count = SNAPSHOT_HEAD.unpack_from(data)
-        body = data[SNAPSHOT_HEAD.size :]
-        if version != SNAPSHOT_VERSION or crc != crc32c(data[6:]) or len(body) != count * SNAPSHOT_ENTRY.size:
+        version, crc, count = HEAD.unpack_from(data)
+        body = data[HEAD.size :]
+        if version != PRODUCER_SNAPSHOT_VERSION or crc != crc32c(data[producer_crc_start() :]):
             return False
-        for producer_id, epoch, last, offset, delta, timestamp, coordinator, start in SNAPSHOT_ENTRY.iter_unpack(body):
+        if len(body) != count * ENTRY.size:
+            return False
+        for producer_id, epoch, last, offset, delta, timestamp, coordinator, start in ENTRY.iter_unpack(body):
             known = self.known[producer_id] = Known(epoch)
             known.transaction_start, known.coordinator_epoch = start, coordinator
             if last != NO_SEQUENCE:
@@ -178,7 +189,7 @@ def row(producer_id: int, known: Known) -> tuple[int, ...]:
 
 
 def read_aborted(path: Path) -> list[Aborted]:
-    """The entries of a .txnindex file: version int16 (0), then four int64."""
+    """The entries of a .txnindex file."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -189,4 +200,4 @@ def read_aborted(path: Path) -> list[Aborted]:
 
 def append_aborted(path: Path, each: Aborted) -> None:
     with path.open("ab") as file:
-        file.write(ABORTED_ENTRY.pack(0, *each))
+        file.write(ABORTED_ENTRY.pack(TRANSACTION_INDEX_VERSION, *each))

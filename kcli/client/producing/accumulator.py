@@ -17,10 +17,12 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from kcli.grammar.batches import HEADER_SIZE
+
 __all__ = ["Accumulator", "Queue", "Waiting"]
 
 # A record's own bytes beside key and value: lengths, attributes, deltas; and a batch's header.
-RECORD_OVERHEAD, BATCH_OVERHEAD = 12, 61
+RECORD_OVERHEAD, BATCH_OVERHEAD = 12, HEADER_SIZE
 MAX_SEQUENCE = 0x7FFF_FFFF
 
 Row = tuple[int, bytes | None, bytes | None, tuple[()]]

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kcli.errors import DecodeError
-from kcli.grammar.batches import BATCH_HEADER, MESSAGES
+from kcli.grammar.batches import (
+    BATCH_HEADER,
+    CRC_START,
+    HEADER_SIZE,
+    LEAST_LENGTH,
+    LENGTH_END,
+    MAGIC_AT,
+    MESSAGES,
+    SIZE_AT,
+)
 from kcli.grammar.source import Source
 from kcli.grammar.trace import DecodeTrace
 from kcli.records.interpreted.crc import crc32, crc32c
@@ -13,8 +22,6 @@ from kcli.records.interpreted.crc import crc32, crc32c
 __all__ = ["DONE", "END", "LENGTH", "MAGIC", "PARTIAL", "SHORT", "SUSPECT", "Frame", "is_sound", "read_frame"]
 
 DONE, END, PARTIAL, LENGTH, SHORT, MAGIC, SUSPECT = 0, 1, 2, 3, 4, 5, 9
-HEADER_2 = 61
-LEAST = {0: 14, 1: 22}
 BROKEN_KEY, BROKEN_VALUE = 4, 5
 
 
@@ -68,22 +75,22 @@ def read_frame(data: memoryview, at: int, end: int) -> tuple[int, Frame | None]:
         return END, None
     if left < 18:
         return PARTIAL, None
-    size = int.from_bytes(data[at + 8 : at + 12], "big", signed=True)
-    magic = int.from_bytes(data[at + 16 : at + 17], "big", signed=True)
-    if size < 14:
+    size = int.from_bytes(data[at + SIZE_AT : at + LENGTH_END], "big", signed=True)
+    magic = int.from_bytes(data[at + MAGIC_AT : at + MAGIC_AT + 1], "big", signed=True)
+    if size < LEAST_LENGTH[0]:
         return LENGTH, None
-    if size + 12 > left:
+    if size + LENGTH_END > left:
         return PARTIAL, None
     if magic < 0:
         return MAGIC, None
-    if size < LEAST.get(magic, HEADER_2 - 12):
+    if size < LEAST_LENGTH[min(magic, 2)]:
         return SHORT, None
-    entry = data[at : at + size + 12]
+    entry = data[at : at + size + LENGTH_END]
     return DONE, batch_frame(entry, at) if magic >= 2 else message_frame(entry, at, magic)
 
 
 def batch_frame(entry: memoryview, at: int) -> Frame:
-    head = BATCH_HEADER.parse_word(Source(entry[:HEADER_2]), DecodeTrace(), "")
+    head = BATCH_HEADER.parse_word(Source(entry[:HEADER_SIZE]), DecodeTrace(), "")
     return Frame(
         at,
         len(entry),
@@ -100,12 +107,12 @@ def batch_frame(entry: memoryview, at: int) -> Frame:
         head["baseSequence"],
         head["recordCount"],
         None,
-        entry[HEADER_2:],
-        at + HEADER_2,
+        entry[HEADER_SIZE:],
+        at + HEADER_SIZE,
         -1,
         -1,
         -1,
-        crc_valid=crc32c(entry[21:]) == head["crc"],
+        crc_valid=crc32c(entry[CRC_START:]) == head["crc"],
     )
 
 

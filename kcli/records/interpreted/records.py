@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.core.recordproblems import REASONS
 from kcli.errors import InputError
+from kcli.grammar.batches import HEADER_SIZE
 from kcli.jsontext import dumps
 from kcli.records.interpreted.framing import (
     DONE,
@@ -227,7 +228,7 @@ class BatchText:
         rows, problem = read_records(data, frame.count, frame.base_offset, frame.base_timestamp, False)
         self.records += len(rows)
         if problem is not None:
-            self.note_problem(problem, position, position + 61, bool(frame.codec))
+            self.note_problem(problem, position, position + HEADER_SIZE, bool(frame.codec))
         hook = self.control if frame.attributes & CONTROL else self.record
         texts = []
         for offset, time, key, value, headers in rows:

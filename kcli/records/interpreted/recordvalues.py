@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kcli.errors import DecodeError
-from kcli.grammar.batches import BATCH_HEADER, MESSAGES, RECORD
+from kcli.grammar.batches import BATCH_HEADER, CRC_AT, CRC_START, HEADER_SIZE, LENGTH_END, MESSAGES, RECORD
 from kcli.grammar.source import Source
 from kcli.grammar.trace import DecodeTrace
 from kcli.records.interpreted.crc import crc32, crc32c
@@ -158,7 +158,7 @@ def write_header(
     out = bytearray()
     row = {
         "baseOffset": base_offset,
-        "batchLength": 49 + len(data),
+        "batchLength": HEADER_SIZE - LENGTH_END + len(data),
         "partitionLeaderEpoch": leader_epoch,
         "magic": magic,
         "crc": crc or 0,
@@ -174,7 +174,7 @@ def write_header(
     BATCH_HEADER.build_word(row, out, DecodeTrace(), "")
     out += data
     if crc is None:
-        out[17:21] = crc32c(out[21:]).to_bytes(4, "big")
+        out[CRC_AT:CRC_START] = crc32c(out[CRC_START:]).to_bytes(4, "big")
     return bytes(out)
 
 

@@ -1,0 +1,60 @@
+"""Structs of fixed width as `struct` reads them: for loops over many, and for single fields in place."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from kcli.grammar.scalars import FORMATS, Primitive
+from kcli.grammar.structs import Struct
+
+__all__ = ["FixedLayout", "fixed_layout"]
+
+Buffer = bytes | bytearray | memoryview
+
+
+class FixedLayout:
+    """Names, offsets and the `struct.Struct` of a grammar whose fields are numbers of fixed width.
+
+    offsets: the byte that each field begins at; size: bytes of the whole.
+    """
+
+    def __init__(self, grammar: Struct) -> None:
+        form, self.offsets, at = ">", dict[str, int](), 0
+        for field in grammar.fields:
+            if not isinstance(field.subcon, Primitive) or field.subcon.type not in FORMATS:
+                raise TypeError(f"{field.name} is no number of fixed width")
+            form += FORMATS[field.subcon.type]
+            self.offsets[field.name] = at
+            at += field.subcon.least
+        self.names = tuple(self.offsets)
+        self.struct = struct.Struct(form)
+        self.size = self.struct.size
+        self.unpack_from, self.iter_unpack, self.pack = (
+            self.struct.unpack_from,
+            self.struct.iter_unpack,
+            self.struct.pack,
+        )
+
+    def rows(self, data: Buffer) -> Iterator[dict[str, Any]]:
+        """Each whole entry of `data` by the names of its fields; bytes that are left over are no entry."""
+        with memoryview(data) as view:
+            for values in self.iter_unpack(view[: len(view) // self.size * self.size]):
+                yield dict(zip(self.names, values, strict=True))
+
+    def row(self, data: Buffer, at: int = 0) -> dict[str, Any]:
+        return dict(zip(self.names, self.unpack_from(data, at), strict=True))
+
+    def part(self, first: str, last: str) -> struct.Struct:
+        """The fields from `first` to `last` alone."""
+        chosen = self.names[self.names.index(first) : self.names.index(last) + 1]
+        marks = self.struct.format.removeprefix(">")
+        return struct.Struct(">" + "".join(marks[self.names.index(name)] for name in chosen))
+
+
+@cache
+def fixed_layout(grammar: Struct) -> FixedLayout:
+    """The layout of a grammar, made once. TypeError: a field has no fixed width."""
+    return FixedLayout(grammar)
