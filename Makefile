@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CORE := setup.py $(foreach kind,pyx pxd pxi h,$(wildcard kcli/core/*.$(kind)))
 
-.PHONY: help demo test check unit real bench fuzz soak man dist format clean
+.PHONY: help demo test check unit real bench fuzz soak layouts man dist format clean
 .DEFAULT_GOAL := help
 
 help:  ## This list
@@ -43,6 +43,9 @@ fuzz: $(VENV)/built $(VENV)/extra-dev  ## Damage real bytes for MINUTES=10 and l
 
 soak: $(VENV)/built $(VENV)/extra-dev  ## Every command with every value of every option on ever other damage, for MINUTES=10 (SEED=n)
 	$(BIN)/python -m tests.matrix.run $(or $(MINUTES),10) $(SEED)
+
+layouts: $(VENV)/built  ## Write the core's table of offsets anew from the grammars
+	$(BIN)/python -m tools.layouts
 
 man: $(VENV)/built  ## Write man/ anew from the commands
 	$(BIN)/python tools/manpages.py man

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "crc.h"
+#include "layouts.h"
 
 enum {
     KB_OK = 0,
@@ -21,7 +22,6 @@ enum {
     KB_MAGIC,   /* a magic below 0 */
 };
 
-enum { KB_OVERHEAD = 12, KB_HEADER_2 = 61, KB_LEAST = 14 };
 enum { KB_CODEC = 7, KB_APPEND_TIME = 8, KB_TRANSACTIONAL = 16, KB_CONTROL = 32, KB_HORIZON = 64 };
 
 typedef struct {
@@ -220,16 +220,16 @@ static inline int kb_read_record(kb_record *r, const uint8_t *p, const uint8_t *
 /* ---- frames */
 
 static inline void kb_read_header_2(kb_batch *b, const uint8_t *p) {
-    b->leader_epoch = kb_i32(p + 12);
-    b->crc = kb_u32(p + 17);
-    b->attributes = kb_u16(p + 21);
-    b->last_offset = kb_plus(b->base_offset, kb_i32(p + 23));
-    b->base_timestamp = kb_i64(p + 27);
-    b->max_timestamp = kb_i64(p + 35);
-    b->producer_id = kb_i64(p + 43);
-    b->producer_epoch = (int16_t)kb_u16(p + 51);
-    b->base_sequence = kb_i32(p + 53);
-    b->count = kb_i32(p + 57);
+    b->leader_epoch = kb_i32(p + KB_AT_PARTITION_LEADER_EPOCH);
+    b->crc = kb_u32(p + KB_AT_CRC);
+    b->attributes = kb_u16(p + KB_AT_ATTRIBUTES);
+    b->last_offset = kb_plus(b->base_offset, kb_i32(p + KB_AT_LAST_OFFSET_DELTA));
+    b->base_timestamp = kb_i64(p + KB_AT_BASE_TIMESTAMP);
+    b->max_timestamp = kb_i64(p + KB_AT_MAX_TIMESTAMP);
+    b->producer_id = kb_i64(p + KB_AT_PRODUCER_ID);
+    b->producer_epoch = (int16_t)kb_u16(p + KB_AT_PRODUCER_EPOCH);
+    b->base_sequence = kb_i32(p + KB_AT_BASE_SEQUENCE);
+    b->count = kb_i32(p + KB_AT_RECORD_COUNT);
     b->payload = p + KB_HEADER_2;
     b->payload_size = (size_t)(b->size - KB_HEADER_2);
     b->key = NULL;
@@ -239,10 +239,10 @@ static inline void kb_read_header_2(kb_batch *b, const uint8_t *p) {
 /* A message of magic 0 or 1; its size was checked. */
 static inline void kb_read_message(kb_batch *b, const uint8_t *p) {
     const uint8_t *end = p + b->size, *at;
-    b->crc = kb_u32(p + 12);
-    b->attributes = p[17];
+    b->crc = kb_u32(p + KB_AT_0_CRC);
+    b->attributes = p[KB_AT_0_ATTRIBUTES];
     b->last_offset = b->base_offset;
-    b->base_timestamp = b->max_timestamp = b->magic == 1 ? kb_i64(p + 18) : -1;
+    b->base_timestamp = b->max_timestamp = b->magic == 1 ? kb_i64(p + KB_AT_1_TIMESTAMP) : -1;
     b->leader_epoch = b->base_sequence = -1;
     b->producer_id = b->producer_epoch = -1;
     b->count = 1;
@@ -250,7 +250,7 @@ static inline void kb_read_message(kb_batch *b, const uint8_t *p) {
     b->payload_size = 0;
     b->key = NULL;
     b->value_size = -1;
-    at = p + (b->magic == 1 ? 26 : 18);
+    at = p + (b->magic == 1 ? KB_AT_1_KEY : KB_AT_0_KEY);
     b->key_size = kb_i32(at);
     at += 4;
     if (b->key_size > end - at - 4) {
@@ -271,7 +271,7 @@ static inline void kb_read_message(kb_batch *b, const uint8_t *p) {
     }
 }
 
-static inline int kb_least(int magic) { return magic >= 2 ? KB_HEADER_2 - KB_OVERHEAD : magic == 1 ? 22 : 14; }
+static inline int kb_least(int magic) { return magic >= 2 ? KB_LEAST_2 : magic == 1 ? KB_LEAST_1 : KB_LEAST; }
 
 /* The entry at `p`. On KB_PARTIAL, KB_LENGTH, KB_SHORT and KB_MAGIC b->size is what the size field says, plus 12 (0: no field). */
 static inline int kb_read_batch(kb_batch *b, const uint8_t *p, const uint8_t *end) {
@@ -281,9 +281,9 @@ static inline int kb_read_batch(kb_batch *b, const uint8_t *p, const uint8_t *en
     b->broken = 0;
     if (left <= 0) return KB_END;
     if (left < 18) return KB_PARTIAL;
-    int32_t size = kb_i32(p + 8);
+    int32_t size = kb_i32(p + KB_AT_BATCH_LENGTH);
     b->size = (int64_t)size + KB_OVERHEAD;
-    b->magic = (int8_t)p[16];
+    b->magic = (int8_t)p[KB_AT_MAGIC];
     if (size < KB_LEAST) return KB_LENGTH;
     if (b->size > left) return KB_PARTIAL;
     if (b->magic < 0) return KB_MAGIC;
@@ -295,8 +295,8 @@ static inline int kb_read_batch(kb_batch *b, const uint8_t *p, const uint8_t *en
 }
 
 static inline uint32_t kb_checksum(const kb_batch *b) {
-    if (b->magic >= 2) return kc_crc32c(0, b->start + 21, (size_t)(b->size - 21));
-    return kc_crc32(0, b->start + 16, (size_t)(b->size - 16));
+    if (b->magic >= 2) return kc_crc32c(0, b->start + KB_AT_ATTRIBUTES, (size_t)(b->size - KB_AT_ATTRIBUTES));
+    return kc_crc32(0, b->start + KB_AT_MAGIC, (size_t)(b->size - KB_AT_MAGIC));
 }
 
 /* Could a batch begin here? Says nothing about its checksum. */
@@ -316,7 +316,7 @@ static ptrdiff_t kb_find(const uint8_t *p, const uint8_t *end) {
     int64_t budget = (end - p) * 64 + 4096;
     for (const uint8_t *at = p; end - at >= 18; at++) {
         kb_batch b;
-        if (at[16] > 2 || kb_read_batch(&b, at, end) != KB_OK || !kb_plausible(&b)) continue;
+        if (at[KB_AT_MAGIC] > 2 || kb_read_batch(&b, at, end) != KB_OK || !kb_plausible(&b)) continue;
         budget -= b.size;
         if (budget < 0) return -1;
         if (kb_checksum(&b) == b.crc) return at - p;

@@ -10,6 +10,7 @@ from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdint cimport int64_t, uint8_t
 
 from kcli.core.codec cimport KC_MEMORY, KC_OK, Out, out_free, out_put
+from kcli.core.layouts cimport KB_HEADER_2, KB_MESSAGE_0, KB_MESSAGE_1
 
 from kcli.core.recordproblems import REASONS
 from kcli.errors import InputError
@@ -26,7 +27,6 @@ DONE, END, PARTIAL, LENGTH, SHORT, MAGIC, SUSPECT = KB_OK, KB_END, KB_PARTIAL, K
 LEGACY_NULL, LEGACY_CODEC = KR_LEGACY_NULL, KR_LEGACY_CODEC
 cdef int STOP_SUSPECT = 9
 cdef int RAISED = -3
-cdef int KB_MESSAGE_0 = 26      # bytes of a magic 0 message without key and value
 
 cdef tuple problem_text(Problem* problem, int64_t start, bint inside):
     """(path, bytes from the start of the buffer, reason); `inside`: the figure is of decompressed bytes."""
@@ -274,7 +274,7 @@ cdef class BatchText:
             return KC_OK
         if b.broken or b.key_size < -1 or b.value_size < -1 or (wrapper and (b.key is not NULL or b.payload is NULL)):
             return put_payload(&self.out, b',"_entry":', b.start, b.size)
-        cdef int64_t used = KB_MESSAGE_0 + 8 * (b.magic == 1)
+        cdef int64_t used = KB_MESSAGE_1 if b.magic == 1 else KB_MESSAGE_0
         used += (b.key_size if b.key_size > 0 else 0) + (b.value_size if b.value_size > 0 else 0)
         if used != b.size:
             return put_payload(&self.out, b',"_entry":', b.start, b.size)

@@ -5,9 +5,10 @@ key, value: bytes or None; headers: a tuple of (key as str, value as bytes or No
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy
 
+from kcli.core.layouts cimport *
 from kcli.core.records cimport *
 
 from kcli.core.codec cimport KC_OK, Out, out_free, out_reserve
@@ -186,6 +187,10 @@ def write_records(records, int64_t base_offset, int64_t base_timestamp):
         out_free(&out)
 
 
+cdef extern from "bytes.h" nogil:
+    void put16 "kc_set16"(void* p, uint16_t v)
+
+
 cdef extern from "string.h" nogil:
     void move_down "memmove"(void* to, const void* source, size_t n)
 
@@ -193,7 +198,7 @@ cdef extern from "string.h" nogil:
 def write_header(int64_t base_offset, int32_t leader_epoch, int magic, int attributes, int32_t last_offset_delta,
                  int64_t base_timestamp, int64_t max_timestamp, int64_t producer_id, int16_t producer_epoch,
                  int32_t base_sequence, int32_t count, payload, crc=None):
-    """A whole batch of magic 2: its header of 61 bytes and `payload`. crc None: the right one."""
+    """A whole batch of magic 2: its header and `payload`. crc None: the right one."""
     cdef Py_buffer view
     cdef uint8_t* p
     PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE)
@@ -201,19 +206,21 @@ def write_header(int64_t base_offset, int32_t leader_epoch, int magic, int attri
         batch = PyBytes_FromStringAndSize(NULL, KB_HEADER_2 + view.len)
         p = <uint8_t*> PyBytes_AS_STRING(batch)
         put64(p, base_offset)
-        put32(p + 8, <int32_t> (KB_HEADER_2 - 12 + view.len))
-        put32(p + 12, leader_epoch)
-        p[16] = <uint8_t> magic
-        p[21], p[22] = <uint8_t> (attributes >> 8), <uint8_t> attributes
-        put32(p + 23, last_offset_delta)
-        put64(p + 27, base_timestamp)
-        put64(p + 35, max_timestamp)
-        put64(p + 43, producer_id)
-        p[51], p[52] = <uint8_t> (producer_epoch >> 8), <uint8_t> producer_epoch
-        put32(p + 53, base_sequence)
-        put32(p + 57, count)
+        put32(p + KB_AT_BATCH_LENGTH, <int32_t> (KB_HEADER_2 - KB_OVERHEAD + view.len))
+        put32(p + KB_AT_PARTITION_LEADER_EPOCH, leader_epoch)
+        p[KB_AT_MAGIC] = <uint8_t> magic
+        put16(p + KB_AT_ATTRIBUTES, <uint16_t> attributes)
+        put32(p + KB_AT_LAST_OFFSET_DELTA, last_offset_delta)
+        put64(p + KB_AT_BASE_TIMESTAMP, base_timestamp)
+        put64(p + KB_AT_MAX_TIMESTAMP, max_timestamp)
+        put64(p + KB_AT_PRODUCER_ID, producer_id)
+        put16(p + KB_AT_PRODUCER_EPOCH, <uint16_t> producer_epoch)
+        put32(p + KB_AT_BASE_SEQUENCE, base_sequence)
+        put32(p + KB_AT_RECORD_COUNT, count)
         memcpy(p + KB_HEADER_2, view.buf, view.len)
-        put32(p + 17, crc32c(0, p + 21, KB_HEADER_2 - 21 + view.len) if crc is None else crc)
+        if crc is None:
+            crc = crc32c(0, p + KB_AT_ATTRIBUTES, KB_HEADER_2 - KB_AT_ATTRIBUTES + view.len)
+        put32(p + KB_AT_CRC, crc)
         return batch
     finally:
         PyBuffer_Release(&view)
@@ -222,7 +229,7 @@ def write_header(int64_t base_offset, int32_t leader_epoch, int magic, int attri
 def write_message(int64_t offset, int magic, int attributes, int64_t timestamp, bytes key, bytes value, crc=None):
     """A message of magic 0 or 1. crc None: the right one."""
     cdef Py_ssize_t keys = 0 if key is None else len(key), values = 0 if value is None else len(value)
-    cdef Py_ssize_t size = 26 + 8 * (magic == 1) + keys + values
+    cdef Py_ssize_t size = (KB_MESSAGE_1 if magic == 1 else KB_MESSAGE_0) + keys + values
     cdef uint8_t* p
     cdef uint8_t* start
     if size > 0x7fffffff:
@@ -230,12 +237,11 @@ def write_message(int64_t offset, int magic, int attributes, int64_t timestamp, 
     message = PyBytes_FromStringAndSize(NULL, size)
     start = p = <uint8_t*> PyBytes_AS_STRING(message)
     put64(p, offset)
-    put32(p + 8, <int32_t> (size - 12))
-    p[16], p[17] = <uint8_t> magic, <uint8_t> attributes
-    p += 18
+    put32(p + KB_AT_BATCH_LENGTH, <int32_t> (size - KB_OVERHEAD))
+    p[KB_AT_MAGIC], p[KB_AT_0_ATTRIBUTES] = <uint8_t> magic, <uint8_t> attributes
     if magic == 1:
-        put64(p, timestamp)
-        p += 8
+        put64(p + KB_AT_1_TIMESTAMP, timestamp)
+    p += KB_AT_1_KEY if magic == 1 else KB_AT_0_KEY
     put32(p, -1 if key is None else <int32_t> keys)
     p += 4
     if keys:
@@ -244,5 +250,5 @@ def write_message(int64_t offset, int magic, int attributes, int64_t timestamp, 
     put32(p, -1 if value is None else <int32_t> values)
     if values:
         memcpy(p + 4, PyBytes_AS_STRING(value), values)
-    put32(start + 12, crc32(0, start + 16, size - 16) if crc is None else crc)
+    put32(start + KB_AT_0_CRC, crc32(0, start + KB_AT_MAGIC, size - KB_AT_MAGIC) if crc is None else crc)
     return message
