@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,7 +110,9 @@ def programs(file: Path) -> list[Program]:
 def run_programs(file: Path, folder: Path) -> list[str]:
     """Run the Python fences of a file in `folder`; what went wrong, a text for each fence that failed."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    with contextlib.chdir(folder):
+    with contextlib.chdir(folder), warnings.catch_warnings():
+        # Short examples say open(name).read().
+        warnings.simplefilter("ignore", ResourceWarning)
         return [wrong for program in programs(file) if (wrong := run_program(program, namespace))]
 
 
