@@ -99,10 +99,12 @@ class Source:
 
     def pieces(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[list[Item]]:
         """What came out of each piece of the files, in order. InputError at the end for damaged files."""
-        for _ in drive(self.paths, self.engine, self.new_reader, self.emit, moved):
-            if self.items:
-                yield self.taken()
-        self.tally.add_steady(self.engine)
+        try:
+            for _ in drive(self.paths, self.engine, self.new_reader, self.emit, moved):
+                if self.items:
+                    yield self.taken()
+        finally:
+            self.tally.add_steady(self.engine)
 
     def wanted(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[list[Item]]:
         """The same, but only what passes the filter. An exchange's own events are in its `failures`."""

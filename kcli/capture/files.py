@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import heapq
 import io
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from kcli.capture.events import Event
 from kcli.errors import InputError, all_of
@@ -78,7 +79,7 @@ class CaptureFile:
         """The bytes as they are stored; a subclass may have them from elsewhere."""
         if isinstance(self.path, Stream):
             return self.path
-        return io.FileIO(0, closefd=False) if self.path == STDIN else io.FileIO(self.path)
+        return StandardInput() if self.path == STDIN else io.FileIO(self.path)
 
     def rewound(self, raw: Any) -> Any:
         """The compressed stream from its first byte on, also where it cannot be sought in (a pipe)."""
@@ -128,6 +129,16 @@ class CaptureFile:
 def is_piped(path: str | Stream) -> bool:
     """Whether a file can be read only once."""
     return isinstance(path, Stream) or path == STDIN
+
+
+class StandardInput(io.RawIOBase):
+    """What is left of standard input, at whose beginning somebody may have looked."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        return cast(io.BufferedReader, sys.stdin.buffer).readinto1(room)
 
 
 class Rejoined(io.RawIOBase):

@@ -1,7 +1,31 @@
-"""kcli as `python -m kcli.cli`."""
+"""kcli as a process: what the `kcli` script calls, and `python -m kcli.cli`."""
 
+import signal
 import sys
+from pathlib import Path
 
-from kcli.cli.main import main
 
-sys.exit(main())
+def start() -> int:
+    """Run the command line. Ctrl-C while kcli is still being loaded ends it without a traceback."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    leave_current_folder()
+    from kcli.cli.main import main
+
+    signal.signal(signal.SIGINT, before)
+    return main()
+
+
+def leave_current_folder() -> None:
+    """`python -m` looks for modules in the current folder first: not for those still to come, unless kcli is there."""
+    try:
+        here = Path.cwd()
+    except OSError:  # it has been removed
+        return
+    if not sys.flags.safe_path and sys.path[:1] == [str(here)] and not Path(__file__).is_relative_to(here):
+        del sys.path[0]
+
+
+if __name__ == "__main__":
+    sys.exit(start())

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import gzip
-import os
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
+from kcli.cli.streams import standard_input
 from kcli.errors import InputError
 from kcli.jsontext import loads
 
 __all__ = ["holds_rows", "rows"]
 
 GZIP = b"\x1f\x8b"
-STDIN = 0
 PEEK = 1 << 12
 
 
 def holds_rows(file: str) -> bool:
-    """Whether a file ("-": standard input) holds JSON lines, plain or in gzip, and not a capture."""
+    """Whether a file ("-": standard input) holds JSON lines, plain or in gzip, and not a capture.
+
+    Standard input is looked at without a byte being taken.
+    """
     if file == "-":
-        return peek_stdin().lstrip()[:1] == b"{"
+        return standard_input().peek(PEEK).lstrip()[:1] == b"{"
     with Path(file).open("rb") as opened:
         start = opened.read(PEEK)
     if start.startswith(GZIP):
@@ -56,35 +57,9 @@ def row_of(line: bytes, number: int, file: str) -> dict[str, Any] | InputError:
     return row
 
 
-def peek_stdin() -> bytes:
-    """The first bytes of standard input, which stay to be read: a thread puts them in front of the rest."""
-    start = os.read(STDIN, PEEK)
-    rest = os.dup(STDIN)
-    reader, writer = os.pipe()
-    os.dup2(reader, STDIN)
-    os.close(reader)
-    threading.Thread(target=pump, args=(start, rest, writer), daemon=True).start()
-    return start
-
-
-def pump(start: bytes, rest: int, writer: int) -> None:
-    data = start
-    try:
-        while data:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(writer, view) :]
-            data = os.read(rest, 1 << 16)
-    except BrokenPipeError:
-        pass
-    finally:
-        os.close(writer)
-        os.close(rest)
-
-
 def open_lines(file: str) -> IO[bytes]:
     if file == "-":
-        return open(STDIN, "rb", closefd=False)
+        return standard_input()
     with Path(file).open("rb") as opened:
         packed = opened.read(2) == GZIP
     return cast(IO[bytes], gzip.open(file)) if packed else Path(file).open("rb")

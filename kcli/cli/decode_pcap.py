@@ -98,19 +98,19 @@ def summed_up(source: Source, options: dict[str, Any], table: Any = None) -> Ite
     """The closing summary on standard error, when everything was read, damaged files included."""
     try:
         yield
-    except (InputError, KeyboardInterrupt):
-        sum_up(source, options, table)
+    except (InputError, KeyboardInterrupt) as end:
+        sum_up(source, options, table, interrupted=isinstance(end, KeyboardInterrupt))
         raise
     sum_up(source, options, table)
 
 
-def sum_up(source: Source, options: dict[str, Any], table: Any) -> None:
+def sum_up(source: Source, options: dict[str, Any], table: Any, *, interrupted: bool = False) -> None:
     if options["quiet"] or not source.engine.packets:
         return
     from kcli.cli.pcap_table import closing
 
     sys.stdout.flush()
-    for line in closing(source.tally, source.engine, table, source.file_names):
+    for line in closing(source.tally, source.engine, table, source.file_names, interrupted=interrupted):
         print_note(line)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from kcli.cli.console import progress, warn
 from kcli.cli.inputs import binary_input, name_of, read_bytes, schema_option
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
+from kcli.cli.streams import standard_input
 from kcli.errors import DecodeError, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class OpenSource:
 @contextmanager
 def open_source(path: str) -> Iterator[OpenSource]:
     if path == "-":
-        yield OpenSource(lambda into, _position: os.readv(sys.stdin.fileno(), [into]), None, False)
+        yield OpenSource(lambda into, _position: standard_input().readinto1(into), None, False)
         return
     handle = os.open(path, os.O_RDONLY)
     try:

@@ -15,6 +15,7 @@ from kcli.cli.console import progress, warn
 from kcli.cli.inputs import name_of
 from kcli.cli.lines import print_line
 from kcli.cli.output import open_output, output_option
+from kcli.cli.streams import standard_input
 from kcli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def open_source(file: str, stack: ExitStack, whole: bool = False) -> Slice:
     if file == "-":
         if whole:
             return Slice.of(sys.stdin.buffer.read())
-        return Slice(lambda into, _position: os.readv(sys.stdin.fileno(), [into]), 0, UNKNOWN_SIZE)
+        return Slice(lambda into, _position: standard_input().readinto1(into), 0, UNKNOWN_SIZE)
     handle = os.open(file, os.O_RDONLY)
     stack.callback(os.close, handle)
     status = os.fstat(handle)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kcli.cli.lines import guard_streams, print_note
+from kcli.cli.streams import STANDARD_OUTPUT, drop_output, mend_streams
 from kcli.errors import KcliError
 
 if TYPE_CHECKING:
@@ -193,10 +194,15 @@ def complain(error: BaseException | str) -> None:
     print_note(f"kcli: {error}")
 
 
-def reader_gone() -> int:
-    """The reader has gone (`| head`): end quietly, and keep the interpreter's last flush quiet too."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
-    return 0
+def failed(error: OSError) -> int:
+    """The exit code of a file or stream that can't be read or written."""
+    if isinstance(error, BrokenPipeError):
+        drop_output()  # the reader has gone (`| head`): end quietly
+        return 0
+    complain(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
+    if error.filename == STANDARD_OUTPUT:
+        drop_output()
+    return 3
 
 
 def run(argv: list[str]) -> object:
@@ -218,6 +224,8 @@ def main(argv: list[str] | None = None) -> int:
 
     A bug still shows its traceback.
     """
+    if argv is None:
+        mend_streams()
     unguard = guard_streams()
     try:
         code = run(sys.argv[1:] if argv is None else argv)
@@ -238,11 +246,8 @@ def main(argv: list[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        return reader_gone()
     except OSError as error:
-        complain(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
-        return 3
+        return failed(error)
     except MemoryError:
         complain("out of memory")
         return 3

@@ -9,22 +9,20 @@ import os
 import re
 import stat
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
 import click
 
+from kcli.cli.streams import BUFFER, STANDARD_OUTPUT, STDIN, STDOUT, NamedFile
 from kcli.errors import InputError, UsageError
 
-__all__ = ["NamedFile", "open_output", "output_option", "refuse_inputs"]
+__all__ = ["open_output", "output_option", "refuse_inputs"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Name = str | Path | None  # of a file; None and "-": standard output
 
-BUFFER = 1 << 16  # bytes
-STDIN, STDOUT = 0, 1
 LINKS = 40  # that a name may lead through, as in Linux
 
 # Files that commands read out of a folder: a partition's, KRaft's, the pipeline's.
@@ -43,21 +41,6 @@ def output_option(command: Command) -> Command:
         metavar="OUT",
         help="Write to OUT, not to standard output. An existing OUT is replaced when all is written, never before.",
     )(command)
-
-
-class NamedFile(io.FileIO):
-    """A file whose errors in writing tell its name."""
-
-    def __init__(self, file: str | int, mode: str, shown: str, *, closefd: bool = True) -> None:
-        super().__init__(file, mode, closefd=closefd)
-        self.shown = shown
-
-    def write(self, data: Any) -> int:
-        try:
-            return super().write(data)
-        except OSError as error:
-            error.filename = error.filename or self.shown
-            raise
 
 
 @contextlib.contextmanager
@@ -79,7 +62,7 @@ def open_output(output: Name, inputs: Iterable[str | Path], *, sealed: bool = Fa
         return
     shown, target = str(output), os.path.realpath(str(output))
     if handle is not None or is_stream(target):
-        raw = NamedFile(target if handle is None else os.dup(handle), "wb", shown)
+        raw = NamedFile(target if handle is None else os.dup(handle), shown)
         with io.BufferedWriter(raw, BUFFER) as out:
             yield cast(BinaryIO, out)
         return
@@ -115,14 +98,12 @@ def is_stream(path: str) -> bool:
 @contextlib.contextmanager
 def replacement(target: Path, shown: str, sealed: bool) -> Iterator[io.BufferedWriter[NamedFile]]:
     before = replaceable(target, shown)
-    try:
-        handle, name = tempfile.mkstemp(prefix=".kcli-", suffix=".part", dir=target.parent)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, shown) from None
-    part = Path(name)
-    out = io.BufferedWriter(NamedFile(handle, "wb", shown), BUFFER)
+    part = target.with_name(f".kcli-{os.urandom(6).hex()}.part")
+    out = None
     worth = False
     try:
+        handle = created(part, shown, private=before is not None)
+        out = io.BufferedWriter(NamedFile(handle, shown), BUFFER)
         try:
             yield out
             worth = True
@@ -139,9 +120,17 @@ def replacement(target: Path, shown: str, sealed: bool) -> Iterator[io.BufferedW
                     sync_folder(target.parent)
     finally:
         part.unlink(missing_ok=True)  # it has its name by now, or is of no use
-        with contextlib.suppress(OSError, ValueError):
-            out.raw.close()
-            out.close()
+        if out is not None:
+            with contextlib.suppress(OSError, ValueError):
+                out.raw.close()
+                out.close()
+
+
+def created(part: Path, shown: str, *, private: bool) -> int:
+    try:
+        return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, shown) from None
 
 
 def replaceable(target: Path, shown: str) -> os.stat_result | None:
@@ -160,23 +149,17 @@ def replaceable(target: Path, shown: str) -> os.stat_result | None:
 
 
 def settle(handle: int, before: os.stat_result | None, sealed: bool, shown: str) -> None:
-    """Give a written file the owner and mode of the one before it, or those of a new file; sealed: down to the disk."""
+    """Give a written file the owner and mode of the one before it. Sealed: read-only, and down to the disk."""
     try:
-        if before is not None and (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
+        if before is not None:
             with contextlib.suppress(PermissionError):
                 os.fchown(handle, before.st_uid, before.st_gid)
-        os.fchmod(handle, 0o444 if sealed else new_mode() if before is None else stat.S_IMODE(before.st_mode))
+            os.fchmod(handle, stat.S_IMODE(before.st_mode))
         if sealed:
+            os.fchmod(handle, 0o444)
             os.fsync(handle)
     except OSError as error:
         raise OSError(error.errno, error.strerror, shown) from None
-
-
-def new_mode() -> int:
-    """Of a new file, as the process makes them."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 def sync_folder(folder: Path) -> None:
@@ -193,7 +176,7 @@ def refuse_inputs(output: Name, inputs: Iterable[str | Path]) -> None:
     there = status_of(output, STDOUT)
     if there is None or not stat.S_ISREG(there.st_mode):
         return
-    shown = "standard output" if output in (None, "-") else str(output)
+    shown = STANDARD_OUTPUT if output in (None, "-") else str(output)
     for each in inputs:
         taken = status_of(each, STDIN)
         if taken is None:
@@ -201,7 +184,7 @@ def refuse_inputs(output: Name, inputs: Iterable[str | Path]) -> None:
         if stat.S_ISREG(taken.st_mode) and os.path.samestat(there, taken):
             name = "standard input" if str(each) == "-" else each
             raise UsageError(f"-o {shown}: is the input {name} itself (another file expected)")
-        if shown != "standard output" and is_part_of(Path(str(output)), each, taken):
+        if shown != STANDARD_OUTPUT and is_part_of(Path(str(output)), each, taken):
             raise UsageError(f"-o {shown}: belongs to the input {each} (another file expected)")
 
 

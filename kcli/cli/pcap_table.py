@@ -178,8 +178,13 @@ def terminal_width() -> int:
     return shutil.get_terminal_size((120, 24)).columns
 
 
-def closing(tally: Tally, engine: Any, table: Table | None, files: tuple[str, ...]) -> list[str]:
-    """The last lines: how much there was, what was odd, whether every byte is accounted for, and what to try next."""
+def closing(
+    tally: Tally, engine: Any, table: Table | None, files: tuple[str, ...], *, interrupted: bool = False
+) -> list[str]:
+    """The last lines: how much there was, what was odd, whether every byte is accounted for, and what to try next.
+
+    interrupted: the engine has not come to the end, so that bytes may wait in it.
+    """
     first = f"{count(tally.exchanges, 'exchange')} on {count(engine.connections, 'connection')}"
     if table is not None:
         first += f", {count(len(table.clients), 'client')}; {table.failed:,} with errors" if tally.exchanges else ""
@@ -188,8 +193,7 @@ def closing(tally: Tally, engine: Any, table: Table | None, files: tuple[str, ..
     span = (engine.last_ns - engine.first_ns) if engine.first_ns is not None else 0
     parts = [first, *oddities(tally, engine)]
     lines = ["; ".join(parts) + ";"]
-    missing = tally.unaccounted(engine)
-    all_there = "every byte accounted for" if not missing else f"{missing:,} bytes NOT accounted for: please report it"
+    all_there = accounted(tally.unaccounted(engine), interrupted)
     lines.append(
         f"{count(engine.packets, 'packet')}, {bytes_text(engine.wire_bytes)} over {span_text(span)}; {all_there}."
     )
@@ -199,6 +203,12 @@ def closing(tally: Tally, engine: Any, table: Table | None, files: tuple[str, ..
         lines.append(f"Brokers on {ports}. Next: --errors, --api Fetch, --format tree,")
         lines[-1] += f" kcli fetch-session explain {' '.join(files)}"
     return lines
+
+
+def accounted(missing: int, interrupted: bool) -> str:
+    if interrupted:
+        return f"interrupted: {max(missing, 0):,} bytes read and not yet used"
+    return "every byte accounted for" if not missing else f"{missing:,} bytes NOT accounted for: please report it"
 
 
 def slow_text(latency: float) -> str:

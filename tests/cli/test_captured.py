@@ -45,7 +45,7 @@ def test_standard_input_is_looked_at_and_still_all_there(data: bytes) -> None:
     program = (
         "import sys; from kcli.cli.captured import holds_rows\n"
         "holds = holds_rows('-')\n"
-        "data = open(0, 'rb', closefd=False).read()\n"
+        "data = sys.stdin.buffer.read()\n"
         "sys.stdout.write(f'{holds} {len(data)} {data[:9]!r}')"
     )
     done = subprocess.run([sys.executable, "-c", program], input=data, capture_output=True, check=True)

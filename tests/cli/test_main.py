@@ -191,6 +191,22 @@ def fails_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     monkeypatch.setattr(module, "run", fail)
 
 
+def test_modules_of_the_current_folder_are_not_imported(tmp_path: Path) -> None:
+    for name in ("click", "gc", "kcli_canary", "importlib"):
+        (tmp_path / f"{name}.py").write_text("open('canary', 'w').close()\n")
+    done = subprocess.run([*KCLI, "--version"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not (tmp_path / "canary").exists()
+
+
+def test_a_folder_that_has_gone_is_no_error(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    words = " ".join([*KCLI, "--version"])
+    done = subprocess.run(["sh", "-c", f"rmdir {gone}; {words}"], cwd=gone, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("words", [["schema", "list"], ["--help"]])
 def test_a_reader_that_goes_away_is_no_error(words: list[str]) -> None:
     with subprocess.Popen([*KCLI, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as kcli:
@@ -204,7 +220,7 @@ def test_a_reader_that_goes_away_is_no_error(words: list[str]) -> None:
 def test_a_full_disk_is_one_line() -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([*KCLI, "schema", "list"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert (done.returncode, done.stderr) == (3, "kcli: No space left on device\n")
+    assert (done.returncode, done.stderr) == (3, "kcli: standard output: No space left on device\n")
 
 
 def test_a_missing_file_is_one_line() -> None:
