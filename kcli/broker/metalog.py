@@ -13,9 +13,9 @@ from kcli.broker.storage.incoming import read_incoming
 from kcli.broker.storage.log import LogSettings
 from kcli.broker.storage.recovery import open_log
 from kcli.broker.topics import Partition, Topic, new_topic_id
+from kcli.core.varints import write_unsigned
 from kcli.errors import InputError
 from kcli.grammar import messages
-from kcli.grammar.varints import write_varint
 from kcli.records.batches import scan
 from kcli.records.builder import build_batch
 from kcli.schemas.catalog import catalog
@@ -71,7 +71,7 @@ class MetadataLog:
 
     def encode(self, name: str, version: int, value: dict[str, Any]) -> bytes:
         """A record's value: the frame's version, the record's type and version, the record."""
-        head = bytes([FRAME_VERSION]) + write_varint(self._keys[name]) + write_varint(version)
+        head = bytes([FRAME_VERSION]) + write_unsigned(self._keys[name]) + write_unsigned(version)
         return head + messages.data(name, version).write(value)
 
     def register(self) -> None:

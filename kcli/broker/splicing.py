@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Iterable
 
 from kcli.broker.calls import Lazy, Piece, Spliced
-from kcli.grammar.varints import write_varint
+from kcli.core.varints import write_unsigned
 
 __all__ = ["INLINE", "MARK", "splice"]
 
@@ -35,4 +35,4 @@ def splice(body: bytes, records: Iterable[Lazy], flexible: bool) -> Spliced:
 
 def length_of(size: int, flexible: bool) -> bytes:
     """The length in front of a records field: int32, or an unsigned varint of one more."""
-    return write_varint(size + 1) if flexible else size.to_bytes(4, "big")
+    return write_unsigned(size + 1) if flexible else size.to_bytes(4, "big")

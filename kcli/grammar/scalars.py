@@ -13,10 +13,10 @@ from kcli.grammar.source import Source
 from kcli.grammar.trace import DecodeTrace
 from kcli.grammar.varints import length_bytes, null_refused, read_length
 from kcli.grammar.word import JsonForm, Word
+from kcli.schemas.model import WIDTHS
 
-__all__ = ["FORMATS", "WIDTHS", "LengthPrefixed", "Primitive"]
+__all__ = ["FORMATS", "LengthPrefixed", "Primitive"]
 
-WIDTHS = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint16": 2, "uint32": 4, "float64": 8, "uuid": 16}
 # Of struct, big-endian.
 FORMATS = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint16": "H", "uint32": "I", "float64": "d"}
 _ZEROS: dict[str, Any] = {"bool": False, "float64": 0.0, "uuid": uuid_text(bytes(16)), "string": ""}

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import base64
+from types import EllipsisType
 from typing import Any
 
 from construct import Renamed
 
 from kcli.core.values import bytes_of
+from kcli.core.varints import write_unsigned
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.embedded import Embedded, as_word
 from kcli.grammar.source import Source
 from kcli.grammar.trace import DecodeTrace, child
-from kcli.grammar.varints import read_varint, write_varint
+from kcli.grammar.varints import read_varint
 from kcli.grammar.word import JsonForm, Word
 
 __all__ = ["UNKNOWN_TAGS", "Field", "TaggedFields", "unknown_json"]
@@ -42,15 +44,19 @@ class Field(Renamed):  # type: ignore[type-arg]
 
 
 class TaggedFields(Word):
-    """The section of tagged fields: {tag: "name" / word}. Unnamed at the end of a `Struct`, its values stand among the
-    struct's. Only fields that were sent are in the value; unknown ones are there as bytes."""
+    """The section of tagged fields: {tag: "name" / word}, or `...` where all are to stay bytes.
+
+    Unnamed at the end of a `Struct`, its values stand among the struct's. Only fields that were sent are in the value;
+    unknown ones are there as bytes.
+    """
 
     least = 1
     type = "tagged fields"
 
-    def __init__(self, fields: dict[int, Any] | None = None) -> None:
+    def __init__(self, fields: dict[int, Any] | EllipsisType | None = None) -> None:
         super().__init__()
-        self.fields = [Field.of(field, tag) for tag, field in sorted((fields or {}).items())]
+        known = fields if isinstance(fields, dict) else {}
+        self.fields = [Field.of(known[tag], tag) for tag in sorted(known)]
         self.by_tag = {field.tag: field for field in self.fields}
         self.words = {field.name: field.subcon for field in self.fields}
         self.embeds = any(field.subcon.embeds for field in self.fields)
@@ -134,9 +140,9 @@ class TaggedFields(Word):
                 sent.append((field.tag or 0, bytes(written)))
         if len({tag for tag, _ in sent}) != len(sent):
             raise EncodeError(child(path, UNKNOWN_TAGS), "a tag is there twice")
-        made = write_varint(len(sent))
+        made = write_unsigned(len(sent))
         for tag, data in sorted(sent):
-            made += write_varint(tag) + write_varint(len(data)) + data
+            made += write_unsigned(tag) + write_unsigned(len(data)) + data
         return made
 
     def json_value(self, value: dict[str, Any], form: JsonForm) -> dict[str, Any]:

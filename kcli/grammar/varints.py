@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from kcli.core.varints import write_unsigned
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.source import Source
 from kcli.grammar.trace import DecodeTrace
 from kcli.grammar.word import Word
 
-__all__ = ["UnsignedVarint", "Zigzag", "length_bytes", "null_refused", "read_length", "read_varint", "write_varint"]
+__all__ = ["UnsignedVarint", "Zigzag", "length_bytes", "null_refused", "read_length", "read_varint"]
 
 
 def read_varint(source: Source, path: str) -> tuple[int, bool]:
@@ -28,15 +29,6 @@ def read_varint(source: Source, path: str) -> tuple[int, bool]:
     raise DecodeError(path, start, f"a varint at {start:#x} goes on after 32 bits")
 
 
-def write_varint(value: int) -> bytes:
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
 def read_length(source: Source, width: int, path: str) -> tuple[int, bool]:
     """(length, canonical) of 2 or 4 bytes, or compact (width 0: a varint of length + 1); -1 is null."""
     if not width:
@@ -48,7 +40,7 @@ def read_length(source: Source, width: int, path: str) -> tuple[int, bool]:
 
 def length_bytes(length: int, width: int) -> bytes:
     if not width:
-        return write_varint(length + 1)
+        return write_unsigned(length + 1)
     return length.to_bytes(width, "big", signed=True)
 
 
@@ -102,12 +94,7 @@ class Zigzag(Word):
         out += self.kept(value, path, trace) or self.bytes_for(value)
 
     def bytes_for(self, value: int) -> bytes:
-        raw, out = (value << 1 ^ value >> 63) & (1 << 64) - 1, bytearray()
-        while raw >= 0x80:
-            out.append(raw & 0x7F | 0x80)
-            raw >>= 7
-        out.append(raw)
-        return bytes(out)
+        return write_unsigned((value << 1 ^ value >> 63) & (1 << 64) - 1)
 
 
 class UnsignedVarint(Word):
@@ -130,4 +117,4 @@ class UnsignedVarint(Word):
     def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 32:
             raise EncodeError(path, f"needs a uint32, not {value!r}")
-        out += self.kept(value, path, trace) or write_varint(value)
+        out += self.kept(value, path, trace) or write_unsigned(value)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from kcli.core.varints import read_unsigned
 from kcli.errors import InputError
 from kcli.grammar import messages
 from kcli.jsontext import dumps
@@ -94,27 +95,17 @@ def metadata_record(_kind: str, key: bytes | None, value: bytes | None, dialect:
     if value is None:
         return unknown(None, None, key, value, "a metadata record without a value")
     try:
-        frame, at = uvarint(value, 0)
-        number, at = uvarint(value, at)
-        version, at = uvarint(value, at)
+        frame, at = read_unsigned(value, 0)
+        number, at = read_unsigned(value, at)
+        version, at = read_unsigned(value, at)
         if frame != FRAME_VERSION:
             return unknown(None, None, key, value, f"frame version {frame}: {FRAME_VERSION} expected")
         name = catalog(dialect).records("metadata").get(number)
         if name is None:
             return unknown(None, number, key, value, f"no metadata record of type {number} in the tables")
         return {"type": type_name(name), "version": version, "data": fields(name, version, value[at:], dialect)}
-    except InputError as error:
+    except (InputError, ValueError) as error:
         return unknown(None, None, key, value, str(error))
-
-
-def uvarint(data: bytes, at: int) -> tuple[int, int]:
-    """An unsigned varint of at most 5 bytes, and where it ends."""
-    value = 0
-    for index, byte in enumerate(data[at : at + 5]):
-        value |= (byte & 0x7F) << 7 * index
-        if byte < 0x80:
-            return value, at + index + 1
-    raise InputError("a varint that does not end")
 
 
 def fields(name: str, version: int, data: bytes, dialect: str | None) -> Any:

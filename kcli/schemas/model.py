@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kcli.schemas.ranges import NONE, Range
 
-__all__ = ["INTEGERS", "SCALARS", "Api", "Field", "Message", "Releases", "Variant", "release_order"]
+__all__ = ["INTEGERS", "SCALARS", "WIDTHS", "Api", "Field", "Message", "Releases", "Variant", "release_order"]
 
 # Integer types and their limits.
 INTEGERS = {
@@ -20,6 +20,8 @@ INTEGERS = {
     "uint32": (0, (1 << 32) - 1),
     "int64": (-(1 << 63), (1 << 63) - 1),
 }
+# Bytes of a value of each type that has a fixed width.
+WIDTHS = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint16": 2, "uint32": 4, "float64": 8, "uuid": 16}
 SCALARS = frozenset([*INTEGERS, "bool", "float64", "uuid", "string", "bytes", "records"])
 
 

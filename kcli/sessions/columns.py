@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kcli.schemas.catalog import catalog
-from kcli.schemas.model import Field, Message
+from kcli.schemas.model import WIDTHS, Field, Message
 
 __all__ = ["Layout", "layout"]
 
 FIXED, UUID, TEXT, BYTES, NESTED, EMPTY, TAGS = range(7)
-WIDTHS = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "float64": 8, "uuid": 16}
 # The kernel's columns, by the fields' names.
 REQUEST = {"sessionId": 0, "sessionEpoch": 1, "maxBytes": 2, "isolationLevel": 3, "replicaId": 4}
 ASKED = {

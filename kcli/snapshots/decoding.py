@@ -11,6 +11,7 @@ import re
 from functools import cached_property
 from typing import Any
 
+from kcli.core.varints import read_unsigned, write_unsigned
 from kcli.errors import DecodeError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
@@ -96,19 +97,17 @@ class Decoder:
 
     def read_framed(self, framed: bytes) -> dict[str, Any]:
         """A record's value, frame and all (as images keep partitions)."""
-        from kcli.snapshots.walk import unsigned
-
         data = memoryview(framed)
-        _, at = unsigned(data, 0, len(data), 5)
-        key, at = unsigned(data, at, len(data), 5)
-        version, at = unsigned(data, at, len(data), 5)
+        _, at = read_unsigned(data)
+        key, at = read_unsigned(data, at)
+        version, at = read_unsigned(data, at)
         return self.read(key, version, data[at:])
 
     def write(self, name: str, version: int, value: dict[str, Any]) -> bytes:
         """A metadata record's value with its frame. EncodeError."""
         message = catalog(self.dialect).message(name)
         assert message.api_key is not None
-        head = varint(FRAME_VERSION) + varint(message.api_key) + varint(version)
+        head = write_unsigned(FRAME_VERSION) + write_unsigned(message.api_key) + write_unsigned(version)
         return head + messages.data(name, version, self.dialect).write(value)
 
 
@@ -122,12 +121,3 @@ def whole(codec: MessageCodec, data: memoryview) -> dict[str, Any]:
     if end != len(data):
         raise DecodeError("", end, f"{len(data) - end} bytes are left behind the message", what=codec.what)
     return value
-
-
-def varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)

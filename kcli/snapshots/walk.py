@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcli.core.varints import read_unsigned, read_zigzag
 from kcli.snapshots.framing import Batch, body
 
 if TYPE_CHECKING:
@@ -112,15 +113,15 @@ Span = tuple[int, int]
 
 def cut_record(data: memoryview, at: int) -> tuple[int, int, Span | None, Span | None, int]:
     """(end, offset delta, key span, value span, header count) of the record at `at`; ValueError: its lengths lie."""
-    size, at = zigzag(data, at, len(data), 5)
+    size, at = read_zigzag(data, at, len(data), 5)
     if size < 1 or size > len(data) - at:
         raise ValueError
     stop = at + size
-    _, at = zigzag(data, at + 1, stop, 10)
-    offset_delta, at = zigzag(data, at, stop, 5)
+    _, at = read_zigzag(data, at + 1, stop, 10)
+    offset_delta, at = read_zigzag(data, at, stop, 5)
     key, at = sized(data, at, stop)
     value, at = sized(data, at, stop)
-    headers, at = zigzag(data, at, stop, 5)
+    headers, at = read_zigzag(data, at, stop, 5)
     if headers < 0:
         raise ValueError
     for _ in range(headers):
@@ -144,10 +145,10 @@ def framed_row(data: memoryview, offset: int, key: Span | None, value: Span, hea
     at, end = value
     kind = version = 0
     try:
-        frame, at = unsigned(data, at, end, 5)
+        frame, at = read_unsigned(data, at, end, 5)
         if frame == 1:
-            kind, at = unsigned(data, at, end, 5)
-            version, at = unsigned(data, at, end, 5)
+            kind, at = read_unsigned(data, at, end, 5)
+            version, at = read_unsigned(data, at, end, 5)
     except ValueError:
         return offset, None, None, value[0], after, "frame"
     if frame != 1:
@@ -159,28 +160,9 @@ def framed_row(data: memoryview, offset: int, key: Span | None, value: Span, hea
     return offset, kind, version, at, end, problem
 
 
-def unsigned(data: memoryview, at: int, end: int, most: int) -> tuple[int, int]:
-    total = 0
-    for index in range(most):
-        if at >= end:
-            break
-        byte = data[at]
-        at += 1
-        total |= (byte & 0x7F) << (7 * index)
-        if byte < 0x80:
-            return total, at
-    raise ValueError
-
-
-def zigzag(data: memoryview, at: int, end: int, most: int) -> tuple[int, int]:
-    raw, at = unsigned(data, at, end, most)
-    raw &= 0xFFFFFFFF if most == 5 else 0xFFFFFFFFFFFFFFFF
-    return (raw >> 1) ^ -(raw & 1), at
-
-
 def sized(data: memoryview, at: int, end: int) -> tuple[Span | None, int]:
     """The span behind a varint length; None for null (-1)."""
-    size, at = zigzag(data, at, end, 5)
+    size, at = read_zigzag(data, at, end, 5)
     if size < -1 or size > end - at:
         raise ValueError
     return (None, at) if size < 0 else ((at, at + size), at + size)

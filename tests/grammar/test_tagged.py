@@ -30,6 +30,13 @@ def test_a_section_of_its_own_in_a_construct() -> None:
         around.build({"a": 1, "_tags": {"n": "?"}})
 
 
+def test_any_tags_stay_bytes() -> None:
+    around = construct.Struct("name" / kafka.CompactString, "_tags" / kafka.TaggedFields(...))
+    data = b"\2a\1\5\1?"
+    assert around.parse(data)._tags == {"_unknownTaggedFields": [{"tag": 5, "data": b"?"}]}
+    assert around.build(around.parse(data)) == data
+
+
 def test_a_field_needs_a_name() -> None:
     with pytest.raises(TypeError, match="needs a name"):
         Field.of(kafka.Int8)

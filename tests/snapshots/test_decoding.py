@@ -1,8 +1,9 @@
 import pytest
 
+from kcli.core.varints import write_unsigned
 from kcli.errors import DecodeError
 from kcli.schemas.catalog import catalog
-from kcli.snapshots.decoding import Decoder, upper_snake, varint
+from kcli.snapshots.decoding import Decoder, upper_snake
 from tests.snapshots.made import TOPIC_ID, partition
 
 
@@ -56,5 +57,5 @@ def test_layouts_of_old_releases_are_found_by_what_fits() -> None:
 
 
 def test_varints() -> None:
-    assert (varint(1), varint(300)) == (b"\1", b"\xac\2")
+    assert (write_unsigned(1), write_unsigned(300)) == (b"\1", b"\xac\2")
     assert TOPIC_ID

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import cramjam
 
+from kcli.core.varints import read_unsigned
 from kcli.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,9 +70,7 @@ def split_blocks(data: memoryview) -> list[memoryview]:
 
 def unfolded_size(block: memoryview) -> int:
     """The size a raw block says in front, an unsigned varint of at most 5 bytes."""
-    size = 0
-    for index, byte in enumerate(block[:5]):
-        size |= (byte & 0x7F) << 7 * index
-        if byte < 0x80:
-            return size
-    raise InputError("snappy: a block without its size in front")
+    try:
+        return read_unsigned(block)[0]
+    except ValueError:
+        raise InputError("snappy: a block without its size in front") from None
