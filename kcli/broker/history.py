@@ -239,12 +239,14 @@ class History:
             for each in row["partitions"]
             if each["errorCode"]
         }
-        for row in request.get("topics", ()) if not response.get("errorCode") else ():
+        for row in request.get("topics", ()):
             seen = self.topic(row)
             for each in row["partitions"] if seen is not None else ():
                 if (topic_of(row), each["partition"]) not in refused:
                     partition = seen.partition(each["partition"])  # type: ignore[union-attr]
-                    partition.end = max(partition.end, each["fetchOffset"])
+                    # Where the session was refused, the partition is there, but nobody looked how far it goes.
+                    if not response.get("errorCode"):
+                        partition.end = max(partition.end, each["fetchOffset"])
         for row in response["responses"]:
             seen = self.topic(row)
             for each in row["partitions"] if seen is not None else ():

@@ -66,7 +66,8 @@ class Stage:
         self.broker, self.history = broker, broker.history
         self.ns = 0
         self.audiences: dict[str, Audience] = {}
-        self._interested: dict[Key, set[str]] = {}
+        # By partition, whose moment it stands for: all others that know of it have it in `stale`.
+        self._fresh: dict[Key, set[str]] = {}
         self._final: dict[Key, State] = {}
         self._begun: Callable[[], None] | None = None
         self._cue: asyncio.Future[None] | None = None
@@ -94,7 +95,7 @@ class Stage:
             node.evict_sessions()
         self.ns = 0
         self.audiences.clear()
-        self._interested.clear()
+        self._fresh.clear()
 
     def node(self, captured: Captured) -> int | None:
         ids = self.broker.node_ids
@@ -138,9 +139,9 @@ class Stage:
             audience.stale.add(key)
         for key in audience.stale:
             self._set(key, audience.known[key])
-            for other in self._interested[key]:
-                if other != label:
-                    self.audiences[other].stale.add(key)
+            for other in self._fresh[key] - {label}:
+                self.audiences[other].stale.add(key)
+            self._fresh[key] = {label}
         audience.stale.clear()
         cache = self._cache(captured)
         if cache is not None and place in self._turns:
@@ -183,7 +184,7 @@ class Stage:
 
     def _know(self, label: str, key: Key, state: State) -> None:
         self.audiences[label].known[key] = state
-        self._interested.setdefault(key, set()).add(label)
+        self._fresh.setdefault(key, set()).add(label)
 
     def _set(self, key: Key, state: State) -> None:
         partition = self._partition(key)

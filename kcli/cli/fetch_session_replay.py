@@ -130,12 +130,16 @@ def run_embedded(
     if "-" in files or any(holds_rows(file) for file in files):
         raise UsageError("a broker can be rebuilt from capture files only: --bootstrap HOST:PORT for anything else")
     from kcli.broker.rebuild import rebuild
+    from kcli.cli.broker import allow_files
 
     # What is wrong with a file was told when its fetches were read.
     broker = rebuild(files, dialect=dialect, staged=True, problem=lambda _: None)
     uncertain = broker.history.uncertain()
     if uncertain and not quiet:
         warn(f"{shown(uncertain)}: seen only in the form that old clients got, so sizes may differ")
+
+    # Each captured connection is one here, with both of its ends in this process.
+    allow_files()
 
     async def work() -> Replayed:
         async with broker:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -194,3 +196,31 @@ def test_a_capture_of_the_draft_is_replayed_in_either_design(mode: str, capsys: 
     (line,) = capsys.readouterr().out.splitlines()
     live = json.loads(line)["live"]
     assert (live["full"], live["incremental"], live["granted"]) == (2, 9, 2)
+
+
+def cut_packets(capture: Path, snap_length: int, out: Path) -> Path:
+    """A pcap as if it had been captured with this snap length."""
+    data = gzip.decompress(capture.read_bytes())
+    order = "<" if data[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
+    made, at = [data[:24]], 24
+    while at < len(data):
+        seconds, fraction, kept, length = struct.unpack_from(f"{order}IIII", data, at)
+        short = min(kept, snap_length)
+        made.append(struct.pack(f"{order}IIII", seconds, fraction, short, length) + data[at + 16 : at + 16 + short])
+        at += 16 + kept
+    out.write_bytes(b"".join(made))
+    return out
+
+
+@pytest.mark.parametrize("name", ["fetch-session-eviction", "leader-change", "kraft-boot"])
+@pytest.mark.parametrize("snap_length", [60, 96, 128, 200, 300])
+def test_a_capture_whose_packets_are_cut(
+    name: str, snap_length: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is left of it is replayed, or it is said that nothing is."""
+    data = Path(__file__).parents[1] / "broker" / "data" / f"{name}.pcap.gz"
+    path = cut_packets(data, snap_length, tmp_path / "cut.pcap")
+    code = main(["fetch-session", "replay", str(path), "--format", "jsonl"])
+    out, err = capsys.readouterr()
+    assert code in (0, 1) if out else code == 3
+    assert out or "no fetch that could be replayed" in err

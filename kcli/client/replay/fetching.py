@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from kcli.client.address import Address
 from kcli.client.calls import call, call_of
 from kcli.client.fetch_wire import Limits, request_body, session_response
 from kcli.client.handshake import Session, connect
@@ -135,7 +136,16 @@ class Fetching:
         for number in needed:
             node = self.nodes.setdefault(number, Node(step.captured.replica_id if self.brokers is not None else -1))
             if node.link is None or node.link.connection.error is not None:
-                node.link = await connect(self.target.client.metadata.nodes[number], self.config, self.dialect)
+                node.link = await connect(await self.address(number), self.config, self.dialect)
+
+    async def address(self, number: int) -> Address:
+        """Where a broker listens. NetworkError: the cluster has none of that number."""
+        client = self.target.client
+        if number not in client.metadata.nodes:
+            await client.refresh()
+        if number not in client.metadata.nodes:
+            raise NetworkError(f"the cluster has no broker {number} now (it has {sorted(client.metadata.nodes)})")
+        return client.metadata.nodes[number]
 
     def home(self, key: Key, captured: int | None) -> int:
         """The broker to fetch a partition from."""
