@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from kcli.schemas.apikeys import BROKER_REGISTRATION, DESCRIBE_CLUSTER, FETCH, FIND_COORDINATOR, METADATA, PRODUCE
+
 __all__ = ["Addresses"]
 
-PRODUCE, FETCH, METADATA, FIND_COORDINATOR, DESCRIBE_CLUSTER, BROKER_REGISTRATION = 0, 1, 3, 10, 60, 62
 
 Message = Mapping[str, Any]
 Row = tuple[int, str, int]

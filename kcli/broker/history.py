@@ -21,11 +21,11 @@ from kcli.broker.storage.incoming import LONGEST_SET, Incoming, RefusedError, nu
 from kcli.capture.events import Exchange
 from kcli.errors import InputError
 from kcli.records import kernels
+from kcli.schemas.apikeys import CREATE_TOPICS, DESCRIBE_TOPIC_PARTITIONS, FETCH, LIST_OFFSETS, METADATA, PRODUCE
 from kcli.sessions.trace import SESSIONS_SINCE, Key, topic_of
 
 __all__ = ["History", "SeenPartition", "SeenTopic"]
 
-PRODUCE, FETCH, LIST_OFFSETS, METADATA, CREATE_TOPICS, DESCRIBE_TOPICS = 0, 1, 2, 3, 19, 75
 NO_ID = "A" * 22
 RAFT_TOPICS = frozenset(["__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"])
 LATEST, EARLIEST = -1, -2
@@ -332,7 +332,7 @@ TAKE: Mapping[int, Callable[[History, Mapping[str, Any], Mapping[str, Any]], Non
     LIST_OFFSETS: History.take_offsets,
     METADATA: History.take_metadata,
     CREATE_TOPICS: History.take_created,
-    DESCRIBE_TOPICS: History.take_metadata,
+    DESCRIBE_TOPIC_PARTITIONS: History.take_metadata,
 }
 
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kcli.capture.events import Event, Exchange, Link
+from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import Catalog
 from kcli.schemas.ranges import Range
 
 __all__ = ["Client", "Usage", "audit", "usages"]
 
-API_VERSIONS = 18
 REMEMBERED = 1 << 16  # connections
 
 

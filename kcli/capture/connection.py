@@ -28,10 +28,10 @@ from kcli.capture.frames import (
     looks_like_tls,
     plausible_request,
 )
+from kcli.schemas.apikeys import PRODUCE, SASL_HANDSHAKE
 
 __all__ = ["Connection", "Pending"]
 
-PRODUCE, SASL_HANDSHAKE = 0, 17
 PLENTY = 1000  # waiting requests beyond which a connection is not steady
 UNANSWERED = 10_000  # requests that wait; the oldest gives up its place
 NOTHING = "no request of Kafka's in it"

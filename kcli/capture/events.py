@@ -14,12 +14,12 @@ from kcli.capture.clock import instant, milliseconds, moment
 from kcli.errors import DecodeError
 from kcli.jsontext import dumps
 from kcli.notebook import card, quoted, shortened
+from kcli.schemas.apikeys import CONTROLLED_SHUTDOWN
 from kcli.schemas.catalog import catalog
 
 __all__ = ["Event", "Exchange", "Kind", "Link", "error_codes"]
 
 Kind = Literal["gap", "truncated", "undecodable", "not-kafka", "unanswered-at-end"]
-CONTROLLED_SHUTDOWN = 7
 PREFIX = 4  # bytes of a frame's length
 
 

@@ -13,11 +13,11 @@ from kcli.cli.lines import print_line
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
 from kcli.errors import BrokerError, NetworkError, UsageError
+from kcli.schemas.apikeys import ALTER_PARTITION_REASSIGNMENTS, ELECT_LEADERS, LIST_PARTITION_REASSIGNMENTS, METADATA
 from kcli.schemas.errors import error_name
 
 __all__ = ["move_leader"]
 
-METADATA, ELECT_LEADERS, REASSIGN, LIST_REASSIGNMENTS = 3, 43, 45, 46
 ELECTION_NOT_NEEDED = 84
 SETTLE_SECONDS = 0.1
 
@@ -124,12 +124,12 @@ async def reassign(client: Client, moves: list[tuple[Place, list[int]]]) -> None
     for place, order in moves:
         topics.setdefault(place.topic, []).append({"partitionIndex": place.number, "replicas": order})
     body = {"topics": [{"name": name, "partitions": rows} for name, rows in topics.items()], "timeoutMs": 30_000}
-    answer = await client.call(REASSIGN, body)
+    answer = await client.call(ALTER_PARTITION_REASSIGNMENTS, body)
     check(answer["errorCode"], "the reassignment")
     for topic in answer["responses"]:
         for row in topic["partitions"]:
             check(row["errorCode"], f"{topic['name']}[{row['partitionIndex']}]", row["errorMessage"])
-    while (await client.call(LIST_REASSIGNMENTS, {"timeoutMs": 30_000, "topics": None}))["topics"]:
+    while (await client.call(LIST_PARTITION_REASSIGNMENTS, {"timeoutMs": 30_000, "topics": None}))["topics"]:
         await asyncio.sleep(SETTLE_SECONDS)
 
 

@@ -21,13 +21,13 @@ from kcli.client.cluster import Client
 from kcli.client.handshake import Session
 from kcli.client.properties import ClientConfig
 from kcli.errors import BrokerError, InputError, NetworkError, UsageError
-from kcli.snapshots.fetch import FETCH, FETCH_SNAPSHOT, Endpoint, Restart, SnapshotFetch, SnapshotFetchError, Write
+from kcli.schemas.apikeys import DESCRIBE_QUORUM, FETCH, FETCH_SNAPSHOT
+from kcli.snapshots.fetch import Endpoint, Restart, SnapshotFetch, SnapshotFetchError, Write
 from kcli.snapshots.files import open_file
 from kcli.snapshots.names import SnapshotId, parse_snapshot_name
 
 __all__ = ["fetch"]
 
-DESCRIBE_QUORUM = 55
 LEAST_FETCH = 12  # the first version with snapshot ids
 PAUSE = 0.2  # seconds between answers that bring nothing
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from kcli.client.connection import Connection, Frame
 from kcli.grammar import frames, messages
+from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
-from kcli.schemas.model import API_VERSIONS
 
 __all__ = ["Call", "call", "call_of"]
 

@@ -14,11 +14,11 @@ from kcli.client.handshake import Session, connect
 from kcli.client.metadata import Leader, MetadataCache
 from kcli.client.properties import ClientConfig
 from kcli.errors import BrokerError, NetworkError
+from kcli.schemas.apikeys import METADATA
 from kcli.schemas.errors import error_name, is_retriable
 
 __all__ = ["Client"]
 
-METADATA = 3
 # Log in again before the broker's time is up (KIP-368).
 LIFETIME_PART = 0.85
 

@@ -19,9 +19,10 @@ from kcli.client.fetch_wire import Limits, request_body, session_response
 from kcli.client.handshake import Session
 from kcli.client.offsets import next_offset
 from kcli.errors import BrokerError, NetworkError
+from kcli.schemas.apikeys import FETCH
 from kcli.schemas.errors import error_name, is_retriable
 from kcli.sessions.client import ClientSession
-from kcli.sessions.trace import FETCH, SESSIONS_SINCE, TOPIC_IDS_SINCE, FetchExchange
+from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, FetchExchange
 from kcli.sessions.values import FetchRequest, Partition, Position
 
 __all__ = ["Consumer", "Fetched"]

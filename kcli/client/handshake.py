@@ -10,13 +10,12 @@ from kcli.client.properties import ClientConfig
 from kcli.client.sasl import Mechanism, mechanism_for
 from kcli.client.versions import ApiVersions
 from kcli.errors import BrokerError, NetworkError
+from kcli.schemas.apikeys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import error_name
-from kcli.schemas.model import API_VERSIONS
 
 __all__ = ["Session", "connect"]
 
-SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
 UNSUPPORTED_VERSION, UNSUPPORTED_SASL_MECHANISM = 35, 33
 
 

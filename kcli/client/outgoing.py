@@ -16,11 +16,11 @@ from kcli.client.connection import Frame
 from kcli.errors import InputError, UsageError
 from kcli.grammar import frames
 from kcli.jsontext import dumps, loads
+from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.catalog import catalog
 
 __all__ = ["Outgoing", "answer_text", "encoded", "from_bytes", "from_json", "looks_like_json", "raw"]
 
-PRODUCE = 0
 
 Choose = Callable[[int], int]
 

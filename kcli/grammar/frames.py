@@ -10,8 +10,8 @@ from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
 from kcli.jsontext import dumps
 from kcli.notebook import card
+from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
-from kcli.schemas.model import API_VERSIONS
 
 __all__ = [
     "Message",

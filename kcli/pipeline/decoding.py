@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, Protocol
 
-from kcli.capture.audit import API_VERSIONS
 from kcli.capture.events import Event, Exchange, Link
 from kcli.capture.exchanges import Item, Source
 from kcli.core.values import uuid_bytes, uuid_text
@@ -20,9 +19,10 @@ from kcli.pipeline.fact_columns import FactColumns
 from kcli.pipeline.layouts import layout
 from kcli.pipeline.partition_columns import PartitionColumns
 from kcli.pipeline.reading import FOREVER
-from kcli.pipeline.rows import FETCH, MAKERS, PRODUCE, Rows
+from kcli.pipeline.rows import MAKERS, Rows
 from kcli.pipeline.tables import FACTS, TABLES
 from kcli.pipeline.writing import TableWriter, Written
+from kcli.schemas.apikeys import API_VERSIONS, FETCH, PRODUCE
 
 __all__ = ["Decoded", "RowSource", "decode"]
 

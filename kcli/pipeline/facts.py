@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from kcli.capture.audit import API_VERSIONS, Talk
+from kcli.capture.audit import Talk
 from kcli.capture.events import Exchange
 from kcli.pipeline.partitions import Answer
+from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.errors import error_name
 
 __all__ = ["ClientUses", "Outcomes", "address_of", "snapshot_parts"]

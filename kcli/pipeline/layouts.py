@@ -9,6 +9,7 @@ from kcli.grammar import messages
 from kcli.grammar.native import to_native
 from kcli.grammar.primitives import Array, LengthPrefixed, Primitive, Struct
 from kcli.grammar.word import Word
+from kcli.schemas.apikeys import FETCH, PRODUCE
 
 if TYPE_CHECKING:
     from kcli.capture.bodies import Bodies
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["layout"]
 
 FIXED, UUID, TEXT, BYTES, NESTED, OTHER, TAGS = range(7)
-PRODUCE, FETCH = 0, 1
 
 # Columns of the core, by the fields' names; of a message, a topic and a partition, on both sides.
 REQUEST = {"sessionId": 0, "sessionEpoch": 1}

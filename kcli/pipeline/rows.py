@@ -9,6 +9,7 @@ from typing import Any
 from kcli.capture.events import Event, Exchange
 from kcli.pipeline import facts, partitions
 from kcli.pipeline.facts import ClientUses, Outcomes
+from kcli.schemas.apikeys import FETCH, FETCH_SNAPSHOT, PRODUCE, SHARE_FETCH
 from kcli.schemas.errors import error_name
 
 __all__ = ["MAKERS", "Rows"]
@@ -16,7 +17,6 @@ __all__ = ["MAKERS", "Rows"]
 ERROR = re.compile(rb'rrorCode":(-?[1-9]\d*)')
 NO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 DATA_BYTES = 1 << 20  # of what could not be decoded, kept in its row
-FETCH, PRODUCE, SHARE_FETCH, FETCH_SNAPSHOT = 1, 0, 78, 59
 
 Put = Callable[[str, tuple[Any, ...]], None]
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kcli.errors import UsageError
+from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.definition import build
 from kcli.schemas.errors import ERRORS, error_name, read_table
 from kcli.schemas.model import Api, Field, Message, Releases, Variant, release_order
@@ -36,7 +37,6 @@ CONTROL_RECORDS = {
     6: "VotersRecord",
 }
 
-PRODUCE = 0
 
 catalogs: dict[str | None, Catalog] = {}
 

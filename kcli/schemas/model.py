@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kcli.schemas.apikeys import API_VERSIONS, CONTROLLED_SHUTDOWN
 from kcli.schemas.ranges import NONE, Range
 
 __all__ = ["INTEGERS", "SCALARS", "WIDTHS", "Api", "Field", "Message", "Releases", "Variant", "release_order"]
@@ -186,7 +187,3 @@ class Api(NamedTuple):
     def response_header_version(self, version: int) -> int:
         """1 where flexible, else 0; ApiVersions always 0, so that any client can read the answer (KIP-511)."""
         return 1 if version in self.flexible and self.key != API_VERSIONS else 0
-
-
-CONTROLLED_SHUTDOWN = 7
-API_VERSIONS = 18

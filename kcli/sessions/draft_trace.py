@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.schemas import errors
-from kcli.sessions.trace import FETCH, FetchExchange
+from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
+from kcli.sessions.trace import FetchExchange
 
 __all__ = [
     "DIALECT",
     "FETCHES",
     "FULL_VERSION",
-    "INCREMENTAL_FETCH",
     "UUID_MISMATCH",
     "error_name",
     "is_full",
@@ -27,7 +27,6 @@ __all__ = [
 ]
 
 DIALECT = "kip-227-draft"
-INCREMENTAL_FETCH = 30227
 FETCHES = (FETCH, INCREMENTAL_FETCH)  # what `read_fetch` reads
 FULL_VERSION = 7
 # The draft names no number for its error: the dialect has one outside Kafka's.

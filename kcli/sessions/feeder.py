@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from kcli.capture.clock import parse_instant
 from kcli.errors import InputError, UsageError
 from kcli.grammar.codec import TRAILING
-from kcli.sessions.draft_trace import FETCHES, INCREMENTAL_FETCH, read_fetch
+from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
+from kcli.sessions.draft_trace import FETCHES, read_fetch
 from kcli.sessions.ledger import Ledger
 from kcli.sessions.offsets import HEARD
-from kcli.sessions.trace import FETCH, FetchExchange, require_types
+from kcli.sessions.trace import FetchExchange, require_types
 
 if TYPE_CHECKING:
     from kcli.capture.events import Event, Exchange

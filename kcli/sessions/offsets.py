@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kcli.schemas.apikeys import LIST_OFFSETS, METADATA, OFFSET_FETCH
 from kcli.sessions.plain import LOOSE, Marks
 from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange, Key
 
 __all__ = ["HEARD", "Offsets"]
 
-LIST_OFFSETS, OFFSET_FETCH, METADATA = 2, 9, 3
 HEARD = (LIST_OFFSETS, METADATA, OFFSET_FETCH)  # they tell of offsets and names
 NO_UUID = "A" * 22
 

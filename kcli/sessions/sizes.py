@@ -9,8 +9,9 @@ from functools import cache
 from typing import Any
 
 from kcli.grammar import messages
+from kcli.schemas.apikeys import FETCH
 from kcli.schemas.catalog import catalog
-from kcli.sessions.trace import FETCH, SESSIONS_SINCE, TOPIC_IDS_SINCE
+from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE
 
 __all__ = ["FetchSizes", "Side", "count_bytes", "fetch_sizes"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcli.core import COMPILED
-from kcli.sessions.draft_trace import INCREMENTAL_FETCH
+from kcli.schemas.apikeys import INCREMENTAL_FETCH
 from kcli.sessions.offsets import HEARD
 from kcli.sessions.plain import Marks
 

@@ -11,7 +11,6 @@ from itertools import chain
 from typing import Any
 
 __all__ = [
-    "FETCH",
     "SESSIONS_SINCE",
     "TOPIC_IDS_SINCE",
     "Asked",
@@ -23,7 +22,6 @@ __all__ = [
     "topic_of",
 ]
 
-FETCH = 1
 SESSIONS_SINCE = 7
 TOPIC_IDS_SINCE = 13
 

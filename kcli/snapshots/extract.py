@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from kcli.schemas.apikeys import FETCH_SNAPSHOT
 from kcli.snapshots.names import SnapshotId
 
 __all__ = ["Assembly", "Key", "Piece", "pieces_of"]
-
-FETCH_SNAPSHOT = 59
 
 
 class Key(NamedTuple):

@@ -30,12 +30,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kcli.errors import NetworkError
+from kcli.schemas.apikeys import FETCH, FETCH_SNAPSHOT
 from kcli.schemas.errors import error_name
 from kcli.snapshots.names import SnapshotId
 
-__all__ = ["FETCH", "FETCH_SNAPSHOT", "Endpoint", "Restart", "SnapshotFetch", "SnapshotFetchError", "Write"]
+__all__ = ["Endpoint", "Restart", "SnapshotFetch", "SnapshotFetchError", "Write"]
 
-FETCH, FETCH_SNAPSHOT = 1, 59
 TOPIC, TOPIC_ID = "__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"
 NONE, BROKER_NOT_AVAILABLE, NOT_LEADER = 0, 8, 6
 FENCED_EPOCH, UNKNOWN_EPOCH = 74, 75

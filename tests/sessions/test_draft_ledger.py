@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kcli.sessions.draft_trace import INCREMENTAL_FETCH
+from kcli.schemas.apikeys import INCREMENTAL_FETCH
 from kcli.sessions.findings import RULES
 from tests.sessions.captured import DATA, Row, follow
 

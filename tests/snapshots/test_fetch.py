@@ -4,16 +4,8 @@ from typing import Any
 
 import pytest
 
-from kcli.snapshots.fetch import (
-    FETCH,
-    FETCH_SNAPSHOT,
-    MOST_TURNS,
-    Endpoint,
-    Restart,
-    SnapshotFetch,
-    SnapshotFetchError,
-    Write,
-)
+from kcli.schemas.apikeys import FETCH, FETCH_SNAPSHOT
+from kcli.snapshots.fetch import MOST_TURNS, Endpoint, Restart, SnapshotFetch, SnapshotFetchError, Write
 from kcli.snapshots.names import SnapshotId
 
 A, B = Endpoint("a", 1), Endpoint("b", 2)

@@ -15,13 +15,11 @@ from kcli.broker.shaping import shape
 from kcli.errors import SchemaError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
+from kcli.schemas.apikeys import API_VERSIONS, INCREMENTAL_FETCH
 from kcli.schemas.catalog import catalog
-from kcli.schemas.model import API_VERSIONS
 from kcli.schemas.ranges import Range
 
-__all__ = ["APIS", "INCREMENTAL_FETCH", "Implemented", "Route", "offered", "route"]
-
-INCREMENTAL_FETCH = 30227
+__all__ = ["APIS", "Implemented", "Route", "offered", "route"]
 
 
 class Implemented(NamedTuple):

@@ -15,7 +15,7 @@ from kcli.broker.apis import offered
 from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
 from kcli.client.dialects import feature, spoken
-from kcli.schemas.model import API_VERSIONS
+from kcli.schemas.apikeys import API_VERSIONS
 
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 

@@ -22,11 +22,11 @@ from kcli.client.producing.partitioner import Partitioner
 from kcli.client.producing.statistics import Statistics
 from kcli.errors import BrokerError, InputError, NetworkError, UsageError
 from kcli.records import build_batch
+from kcli.schemas.apikeys import INIT_PRODUCER_ID, PRODUCE
 from kcli.schemas.errors import error_name, is_retriable
 
 __all__ = ["DISCOVERIES", "Producer"]
 
-PRODUCE, INIT_PRODUCER_ID = 0, 22
 # Topics go by name up to here, by id from v13 on.
 NEWEST_BY_NAME = 12
 MOVED = (6, 74)  # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH

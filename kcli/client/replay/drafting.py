@@ -17,9 +17,10 @@ from kcli.client.handshake import Session
 from kcli.client.replay.fetching import Fetching
 from kcli.client.replay.plan import Captured, Step
 from kcli.errors import NetworkError
+from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
 from kcli.sessions.draft import NO_UUID, DraftClient, DraftRequest, DraftResponse
-from kcli.sessions.draft_trace import DIALECT, FULL_VERSION, INCREMENTAL_FETCH, plain_response
-from kcli.sessions.trace import FETCH, Key
+from kcli.sessions.draft_trace import DIALECT, FULL_VERSION, plain_response
+from kcli.sessions.trace import Key
 from kcli.sessions.values import Position
 
 __all__ = ["DIALECT", "DraftFetching"]

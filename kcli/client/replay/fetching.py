@@ -24,9 +24,10 @@ from kcli.client.replay.plan import Captured, Fetcher, Step
 from kcli.client.replay.positions import Positions
 from kcli.client.replay.target import Target
 from kcli.errors import NetworkError
+from kcli.schemas.apikeys import FETCH
 from kcli.sessions.client import ClientSession
 from kcli.sessions.rules import FINAL_EPOCH, NO_SESSION, State
-from kcli.sessions.trace import FETCH, SESSIONS_SINCE, TOPIC_IDS_SINCE, Key
+from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, Key
 from kcli.sessions.values import FetchRequest, Position
 
 __all__ = ["Fetching", "LiveFetch"]

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kcli.errors import UsageError
+from kcli.schemas.apikeys import FETCH, METADATA
 from kcli.sessions.trace import NO_UUID
 from kcli.topic_names import lawful_name, name_fault
 
 __all__ = ["TopicNames", "parse_topic_map"]
 
-METADATA, FETCH = 3, 1
 # Api key -> the list of topics in its response that holds names beside ids.
 TOPIC_LISTS = {METADATA: "topics", 19: "topics", 20: "responses", 75: "topics"}
 

@@ -12,13 +12,13 @@ from kcli.client.replay.names import TopicNames
 from kcli.client.replay.plan import Plan
 from kcli.client.replay.positions import Bounds
 from kcli.errors import BrokerError, NetworkError
+from kcli.schemas.apikeys import CREATE_TOPICS, LIST_OFFSETS
 from kcli.schemas.errors import error_name, is_retriable
 from kcli.sessions.trace import TOPIC_IDS_SINCE, Key
 from kcli.topic_names import name_fault, renaming
 
 __all__ = ["Target", "find_target"]
 
-LIST_OFFSETS, CREATE_TOPICS = 2, 19
 UNKNOWN_TOPIC, TOPIC_EXISTS = 3, 36
 EARLIEST, LATEST = -2, -1
 

@@ -1,0 +1,25 @@
+"""Keys are those of the tables, and stated once."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from kcli.schemas import apikeys
+from kcli.schemas.catalog import catalog
+
+PACKAGE = Path(apikeys.__file__).parents[1]
+
+
+def test_each_name_has_its_key() -> None:
+    apis = {**catalog("kip-227-draft").apis, **catalog().apis}
+    assert {name: getattr(apikeys, name) for name in apikeys.__all__} == {
+        api.log_name: key for key, api in apis.items() if api.log_name in apikeys.__all__
+    }
+
+
+def test_no_other_module_states_a_key() -> None:
+    names = "|".join(apikeys.__all__)
+    stated = re.compile(rf"^\s*(?:\w+, )*(?:{names})(?:, \w+)* = \d", re.MULTILINE)
+    others = [path for path in PACKAGE.rglob("*.py") if path.name != "apikeys.py" and stated.search(path.read_text())]
+    assert not others
