@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
-from typing import Any, Self
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 from kcli.capture.bodies import RECORDS
 from kcli.capture.exchanges import Exchange, Item, Source, with_failures
 from kcli.capture.filters import Name, Time, chosen
 from kcli.capture.tally import Tally
 from kcli.errors import UsageError
-from kcli.filelike import Files, files_of
+from kcli.extras import require
+from kcli.filelike import Files, Stream, files_of
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
 
 __all__ = ["Capture", "read_capture"]
 
 
 class Capture:
-    """One or more captures, read once, as a generator is: by `for` or by `items`.
+    """One or more captures, read once, as a generator is: by `for`, `items`, `to_arrow` or `to_pandas`.
 
     Iterating gives the exchanges in the order in which they complete, in memory that does not grow with the captures.
     What is no exchange (a gap, bytes that can't be decoded) is counted in `counts`, and given by `items`.
     Raises InputError at the end, when all that could be read was, for files that are no captures or damaged.
     """
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def __init__(self, files: Sequence[str | Stream], **options: Any) -> None:
+        """options: as for `kcli.capture.exchanges.Source`."""
+        self.files, self.options = files, options
+        self.source = Source(files, **options)
         self._taken = False
         self._exchanges = self._read()
 
@@ -50,6 +57,26 @@ class Capture:
         for items in self.source.wanted():
             for item in items:
                 yield from with_failures(item)
+
+    def to_arrow(self) -> pyarrow.RecordBatchReader:
+        """A pyarrow.RecordBatchReader, which reads the captures while it is read: a row for each exchange and event.
+
+        The columns are those of `kcli decode pcap --format parquet`; request and response are JSON text. UsageError:
+        pyarrow or numpy is missing.
+        """
+        require("to_arrow", "parquet", "pyarrow", "numpy")
+        import pyarrow
+
+        from kcli.capture.arrow import TableSource
+
+        self._take()
+        self.source = source = TableSource(self.files, **self.options)
+        return pyarrow.RecordBatchReader.from_batches(source.schema, source.batches())
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A pandas.DataFrame of the same rows, all in memory. UsageError: pandas, pyarrow or numpy is missing."""
+        require("to_pandas", "pandas", "numpy", "pandas", "pyarrow")
+        return self.to_arrow().read_pandas()
 
     def close(self) -> None:
         """Close the files before their end."""
@@ -92,14 +119,13 @@ def read_capture(
     """
     if records not in RECORDS:
         raise UsageError(f"records {records!r}: one of {', '.join(RECORDS)} expected")
-    source = Source(
+    return Capture(
         files_of(files, "read_capture"),
         ports=ports_of(ports),
         dialect=dialect,
         records=records,
         chosen=chosen(api, client_id, topic, errors, since, until, dialect),
     )
-    return Capture(source)
 
 
 def ports_of(ports: Any) -> list[int]:

@@ -58,7 +58,7 @@ def pcap(files: tuple[str, ...], **options: Any) -> None:
     if options["format_"] == "parquet" and output is None and is_terminal(sys.stdout):
         raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
     text = options["format_"] == "jsonl"
-    source = Source(
+    source = source_class(options["format_"])(
         files,
         ports=options["ports"],
         dialect=options["dialect"],
@@ -160,13 +160,24 @@ def write_tree(source: Source, out: BinaryIO, moved: Callable[[int], None], opti
 
 
 def write_parquet(source: Source, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
-    from kcli.cli.pcap_parquet import Writer
+    """A row for each exchange and event, a row group for each batch of them."""
+    from pyarrow.parquet import ParquetWriter
 
-    with summed_up(source, options), Writer(out) as writer:
-        for items in source.wanted(moved):
-            for item in items:
-                for each in with_failures(item):
-                    writer.add(each)
+    from kcli.capture.arrow import TableSource
+
+    assert isinstance(source, TableSource)
+    with summed_up(source, options), ParquetWriter(out, source.schema, compression="zstd") as writer:
+        for batch in source.batches(moved):
+            writer.write_batch(batch)
+
+
+def source_class(format_: str) -> type[Source]:
+    """What reads captures for that format."""
+    if format_ != "parquet":
+        return Source
+    from kcli.capture.arrow import TableSource
+
+    return TableSource
 
 
 WRITERS: dict[str, Callable[[Source, BinaryIO, Callable[[int], None], dict[str, Any]], None]] = {

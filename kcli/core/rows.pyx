@@ -55,6 +55,7 @@ cdef class ExchangeRows(Sink):
       that number after an ApiVersions;
     - `learn` and `more`, each (link, *exchange): told of those that taught a topic's name, and those of an API in `told`;
     - `flush()`, which calls `take_columns`: called when there is enough to write.
+    told: API keys. parted: whether rows of partitions and batches are made, too.
     An exchange: (key, version, ts, request, answered, response).
     """
 
@@ -70,6 +71,7 @@ cdef class ExchangeRows(Sink):
     cdef object owner
     cdef public Streams engine             # whose clock tells when an exchange came out
     cdef bint[KEYS] told
+    cdef bint parted
     cdef PyObject* layouts[2][VERSIONS]    # of Produce and Fetch
     cdef list kept, topic_texts
     cdef list after                        # the voice that each of `heards` leads to
@@ -77,8 +79,8 @@ cdef class ExchangeRows(Sink):
     cdef readonly Py_ssize_t count
     cdef Py_ssize_t rows_limit, bytes_limit
 
-    def __init__(self, owner, told=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25):
-        self.owner = owner
+    def __init__(self, owner, told=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True):
+        self.owner, self.parted = owner, parted
         self.lines = Lines(owner.bodies)
         self.partitions = Partitions()
         self.connections = Connections()
@@ -126,13 +128,13 @@ cdef class ExchangeRows(Sink):
             for i in range(3):
                 self.columns[i].text.size = before[i]
             return False
-        parted = key <= FETCH and self.read_partitions(key, version, request, n, response, m)
+        parted = self.parted and key <= FETCH and self.read_partitions(key, version, request, n, response, m)
         if response != NULL and not (parted and key == FETCH and self.partitions.is_fine()):
             self.note_errors(self.columns[RESPONSE].text.data + before[RESPONSE], end_of(&self.columns[RESPONSE].text))
         self.put(link, link_size, key, version, ts, request, n, client, answered, response, m, parted)
         if self.lines.names.table.missed != missed:
             self.note_nameless()
-        if self.told[key] or (key <= FETCH and not parted):
+        if self.told[key] or (self.parted and key <= FETCH and not parted):
             self.owner.more(link[:link_size], *exchange(key, version, ts, request, n, answered, response, m))
         if self.lines.names.table.used != names:
             self.owner.learn(link[:link_size], *exchange(key, version, ts, request, n, answered, response, m))

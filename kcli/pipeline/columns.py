@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy
 
+from kcli.capture.arrays import error_names, integers, strings
 from kcli.pipeline.writing import stored_schema
-from kcli.schemas.errors import error_name
 
-__all__ = ["KEYS", "Columns", "Dated", "by_day", "integers", "places", "strings", "texts_by_number"]
+__all__ = ["KEYS", "Columns", "Dated", "by_day", "places", "texts_by_number"]
 
 DAY_NS = 86_400_000_000_000
 NUMBERS = 10  # of the core: ts, completed, key, version, correlation id, sizes, latency, link, client
@@ -71,7 +71,7 @@ class Columns:
             pyarrow.array(asked),
             pyarrow.array(told, mask=unanswered),
             pyarrow.array(latency / 1000, mask=unanswered),
-            errors(*self.taken["errors"]),
+            error_names(*self.taken["errors"]),
             pyarrow.array(completed),
         ]
 
@@ -86,16 +86,6 @@ def by_day(table: str, batch: Any, days: Any, nameless: Any) -> Iterator[Dated]:
         return
     for kind in numpy.unique(kinds).tolist():
         yield table, kind >> 1, batch.filter(pyarrow.array(kinds == kind)), bool(kind & 1)
-
-
-def strings(made: tuple[Any, Any], missing: Any = None) -> Any:
-    """A column of text: where each row's ends, behind a 0, and all of it. missing: where there is none."""
-    import pyarrow
-
-    ends, data = made
-    bits = None if missing is None else pyarrow.py_buffer(numpy.packbits(~missing, bitorder="little").tobytes())
-    buffers = [bits, pyarrow.py_buffer(ends), pyarrow.py_buffer(data)]
-    return pyarrow.Array.from_buffers(pyarrow.string(), len(ends) // 4 - 1, buffers)
 
 
 def places(numbers: Any, dictionary: Any, missing: Any = None) -> Any:
@@ -117,20 +107,3 @@ def texts_by_number(texts: Sequence[str | None], numbers: Any) -> Any:
     used = [texts[number] for number in numpy.flatnonzero(there & known).tolist()]
     missing = None if known[there].all() else ~known[numbers]
     return places(place[numbers], pyarrow.array(used, pyarrow.string()), missing)
-
-
-def integers(values: Any, kind: str, missing: Any = None) -> Any:
-    """missing: where there is none."""
-    import pyarrow
-
-    return pyarrow.array(values.astype(kind), mask=missing)
-
-
-def errors(ends: bytes, codes: bytes) -> Any:
-    """The names of each row's codes."""
-    import pyarrow
-
-    found, index = numpy.unique(numpy.frombuffer(codes, numpy.int64), return_inverse=True)
-    names = pyarrow.array([error_name(code) for code in found.tolist()], pyarrow.string())
-    offsets = pyarrow.array(numpy.frombuffer(ends, numpy.int32))
-    return pyarrow.ListArray.from_arrays(offsets, names.take(pyarrow.array(index)))

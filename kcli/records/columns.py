@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, Protocol
 
 from kcli.errors import DecodeError, UsageError
+from kcli.extras import require
 from kcli.records.batches import Batch, scan
 from kcli.records.codecs import decompress
 from kcli.records.damage import stretches
@@ -43,11 +44,10 @@ class Append(Protocol):
 
 
 def pyarrow() -> Any:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise UsageError("parquet needs pyarrow: pip install 'kcli-kafka[parquet]'") from None
+    require("a table of records", "parquet", "pyarrow", "numpy")
+    import pyarrow
+    import pyarrow.parquet
+
     return pyarrow
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy
 
-from kcli.pipeline.columns import DAY_NS, Columns, strings, texts_by_number
+from kcli.capture.arrays import strings
+from kcli.pipeline.columns import DAY_NS, Columns, texts_by_number
 from kcli.pipeline.writing import stored_schema
 
 NAMES = {3: "METADATA", 0: "PRODUCE"}

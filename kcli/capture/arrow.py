@@ -1,0 +1,143 @@
+"""Exchanges and events as Arrow record batches: the columns of `decode pcap --format parquet` and `Capture.to_arrow`.
+
+What the core reads by itself becomes columns without a Python object for a row. The rest comes as rows, each with its
+place among the others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+from kcli.capture.columns import COLUMNS, batch_of, event_row, exchange_row, rows_batch, wanted_rows
+from kcli.capture.events import Event, Exchange
+from kcli.capture.exchanges import NAMING, Item, Source, with_failures
+from kcli.capture.files import drive
+from kcli.core import COMPILED
+from kcli.errors import InputError
+from kcli.extras import require
+from kcli.filelike import Stream
+
+__all__ = ["TableSource"]
+
+ROWS = 20_000  # in a record batch, at most
+TEXT_BYTES = 1 << 25  # of JSON in a record batch; one row may have more
+
+
+class TableSource(Source):
+    """A capture whose exchanges and events become record batches (`batches`). options: as for `Source`."""
+
+    def __init__(self, paths: Sequence[str | Stream], **options: Any) -> None:
+        """UsageError: pyarrow or numpy is missing."""
+        require("a table of exchanges", "parquet", "pyarrow", "numpy")
+        import numpy
+        import pyarrow
+
+        self.numpy, self.arrow = numpy, pyarrow
+        self.sink: Any = None
+        self.rows: list[dict[str, Any]] = []
+        self.places: list[int] = []  # of each of these, how many of the sink's rows stand before it
+        self.row_bytes = 0
+        self.ready: list[Any] = []
+        super().__init__(paths, **options)
+
+    @cached_property
+    def schema(self) -> Any:
+        """Of the batches: a pyarrow.Schema."""
+        return self.arrow.schema([(name, make(self.arrow)) for name, make in COLUMNS.items()])
+
+    def batches(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[Any]:
+        """The record batches, of ROWS rows at most. InputError at the end for damaged files."""
+        with contextlib.closing(self.steps(moved)) as steps:
+            for _ in steps:
+                yield from self.taken_batches()
+
+    def steps(self, moved: Callable[[int], None]) -> Generator[None, None, None]:
+        try:
+            for _ in drive(self.paths, self.engine, self.new_reader, self.emit, moved):
+                yield
+            self.flush()
+            yield
+        except InputError:
+            self.flush()
+            yield
+            raise
+        finally:
+            self.tally.add_steady(self.engine)
+
+    def taken_batches(self) -> list[Any]:
+        taken, self.ready = self.ready, []
+        return taken
+
+    # What comes as rows
+
+    def emit(self, item: Item) -> None:
+        self.tally.add(item)
+        if isinstance(item, Exchange) and item.api_key in NAMING:
+            _ = item.request, item.response  # topic names are learnt also from what is not wanted
+        if not self.chosen.wants(item):
+            return
+        for each in with_failures(item):
+            self.put(event_row(each) if isinstance(each, Event) else exchange_row(each))
+
+    def put(self, row: dict[str, Any]) -> None:
+        self.rows.append(row)
+        self.places.append(0 if self.sink is None else self.sink.count)
+        self.row_bytes += len(row.get("request") or "") + len(row.get("response") or "")
+        if len(self.rows) >= ROWS or self.row_bytes > TEXT_BYTES:
+            self.flush()
+
+    # What the core asks and tells of exchanges that it makes columns of
+
+    def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
+        if COMPILED:
+            from kcli.core.rows import ExchangeRows
+
+            self.sink = ExchangeRows(self, rows=ROWS, size=TEXT_BYTES, parted=False)
+        chosen = super().choose_engine(ports)
+        if self.sink is not None:
+            self.sink.engine = chosen[0]
+        return chosen
+
+    def voice(self, link: bytes) -> int:
+        """What client and broker have said of themselves is of no interest here."""
+        return 0
+
+    def heard(self, link: bytes, voice: int, *exchange: Any) -> int:
+        return 0
+
+    def learn(self, link: bytes, *exchange: Any) -> None:
+        """The core has taken the topic's name over."""
+
+    more = learn
+
+    def layout(self, api_key: int, version: int) -> None:
+        """No rows of partitions are wanted."""
+
+    def flush(self) -> None:
+        """All rows so far, as a record batch."""
+        places, rows = self.numpy.array(self.places, self.numpy.int64), self.rows
+        self.rows, self.places, self.row_bytes = [], [], 0
+        batch = None
+        if self.sink is not None and self.sink.count:
+            taken = self.sink.take_columns()
+            batch = batch_of(taken, self.bodies.name, self.schema)
+            if not self.chosen.takes_all:
+                kept = wanted_rows(self.chosen, taken, batch)
+                batch = batch.filter(self.arrow.array(kept))
+                places = self.numpy.concatenate(([0], self.numpy.cumsum(kept)))[places]
+        if rows:
+            batch = self.merged(batch, rows_batch(rows, self.schema), places)
+        if batch is not None and batch.num_rows:
+            self.ready.append(batch)
+
+    def merged(self, batch: Any, rows: Any, places: Any) -> Any:
+        """Both as one, each of `rows` at its place among those of the batch."""
+        if batch is None or not batch.num_rows:
+            return rows
+        count = batch.num_rows
+        order = self.numpy.insert(self.numpy.arange(count), places, self.numpy.arange(rows.num_rows) + count)
+        both = self.arrow.Table.from_batches([batch, rows]).combine_chunks()
+        return both.take(self.arrow.array(order)).combine_chunks().to_batches()[0]
