@@ -31,7 +31,8 @@ def extensions() -> list[Extension]:
 
 
 def headers() -> list[str]:
-    return [str(path) for suffix in ("*.pxd", "*.pxi", "*.h") for path in sorted(CORE.glob(suffix))]
+    """What C files include; cythonize finds the Cython files that each module is made of."""
+    return [str(path) for path in sorted(CORE.glob("*.h"))]
 
 
 def compiled() -> list[Extension]:

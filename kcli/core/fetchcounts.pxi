@@ -261,22 +261,19 @@ cdef class Counts:
         return seat
 
     def silent(self, Py_ssize_t limit):
-        """(keys of partitions that never delivered, at most `limit` of them, and how many there are)."""
+        """(keys of partitions that never delivered: the first `limit` in order, and how many there are)."""
         cdef size_t at
         cdef list keys = []
-        cdef Py_ssize_t count = 0
         cdef Slot* slot
         if self.kernel is None:
             keys = [key for key, seat in self.seats.items() if not seat.ever]
-            return keys[:limit], len(keys)
-        if self.by_number.slots != NULL:
+        elif self.by_number.slots != NULL:
             for at in range(self.by_number.mask + 1):
                 slot = &self.by_number.slots[at]
                 if slot.value and not (<Seat><void*>slot.value).ever:
-                    count += 1
-                    if count <= limit:
-                        keys.append(self.kernel.key(slot.a))
-        return sorted(keys), count
+                    keys.append(self.kernel.key(slot.a))
+        keys.sort()
+        return keys[:limit], len(keys)
 
     def clear(self):
         """Let all partitions go."""

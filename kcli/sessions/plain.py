@@ -123,9 +123,9 @@ class Counts:
         return self.seats.pop(key, None)
 
     def silent(self, limit: int) -> tuple[list[Key], int]:
-        """(keys of partitions that never delivered, at most `limit` of them, and how many there are)."""
-        keys = [key for key, seat in self.seats.items() if not seat.ever]
-        return sorted(keys[:limit]), len(keys)
+        """(keys of partitions that never delivered: the first `limit` in order, and how many there are)."""
+        keys = sorted(key for key, seat in self.seats.items() if not seat.ever)
+        return keys[:limit], len(keys)
 
     def clear(self) -> None:
         """Let all partitions go."""

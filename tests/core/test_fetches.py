@@ -94,10 +94,12 @@ def test_real_captures(name: str) -> None:
     assert taken > 10 or name.startswith("kraft")
 
 
-@pytest.mark.parametrize(("name", "capture", "alter", "rules"), ALTERATIONS, ids=[a[0] for a in ALTERATIONS])
-def test_altered_captures(name: str, capture: str, alter: Alter, rules: set[str]) -> None:
-    if name == "names_in_a_session_of_topic_ids":
-        pytest.skip("a version that has no place for the row's topic ids")
+# Not the one that moves a fetch to a version without topic ids: its rows hold them, so no bytes can be made of it.
+ENCODABLE = [alteration for alteration in ALTERATIONS if alteration[0] != "names_in_a_session_of_topic_ids"]
+
+
+@pytest.mark.parametrize(("capture", "alter"), [a[1:3] for a in ENCODABLE], ids=[a[0] for a in ENCODABLE])
+def test_altered_captures(capture: str, alter: Alter) -> None:
     rows = rows_of(capture)
     alter(rows)
     assert_same(rows)
@@ -264,18 +266,22 @@ def test_frames_that_are_cut_are_not_taken() -> None:
 
 
 @pytest.mark.parametrize("side", ["request", "response"])
-def test_damaged_frames_do_no_harm(side: str) -> None:
+def test_damaged_frames_read_the_same(side: str) -> None:
     rng = random.Random(5)
     items = [item for item in map(item_of, rows_of("fetch-session-1200")) if isinstance(item, Exchange)]
     for _ in range(60):
-        kernel = new_kernel()
-        feeder = Feeder(Ledger(kernel=kernel))
+        damaged: list[tuple[Exchange, bytes, bytes | None]] = []
         for item in items[:30]:
             frames = {"request": bytearray(item.request_frame), "response": bytearray(item.response_frame or b"")}
             if item.api_key == 1 and rng.random() < 0.3 and len(frames[side]) > 12:
                 for _ in range(3):
                     frames[side][rng.randrange(8, len(frames[side]))] = rng.randrange(256)
             answer = bytes(frames["response"]) if item.response_frame is not None else None
-            feeder.exchange(
-                Exchange(item.link, item.request_ns, bytes(frames["request"]), item.response_ns, answer, BODIES)
-            )
+            damaged.append((item, bytes(frames["request"]), answer))
+        assert follow(with_new_names(damaged), new_kernel()) == follow(with_new_names(damaged), None)
+
+
+def with_new_names(frames: list[tuple[Exchange, bytes, bytes | None]]) -> list[Exchange | Event]:
+    """Exchanges of these frames that know no topic's name from an earlier reading."""
+    bodies = Bodies(None)
+    return [Exchange(x.link, x.request_ns, asked, x.response_ns, answer, bodies) for x, asked, answer in frames]
