@@ -8,6 +8,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+WORKERS ?= 3
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CORE := setup.py $(foreach kind,pyx pxd pxi h,$(wildcard kcli/core/*.$(kind)))
 
@@ -20,8 +21,8 @@ help:  ## This list
 demo: $(VENV)/built $(VENV)/extra-spark  ## Run the README's examples on samples/; the last one makes a report, build/demo/report.html
 	@$(BIN)/python tools/examples.py show README.md
 
-test: check  ## Linters, then every test, real Kafka included
-	$(BIN)/python -m pytest
+test: check  ## Linters, then every test, real Kafka included, in WORKERS=3 processes
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 check: $(VENV)/built $(VENV)/extra-dev  ## Style, types, import order
 	$(BIN)/ruff check .

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
 import tarfile
+import tempfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
 import kcli
+from tests.real import maven
 from tools import examples
 
 ROOT = Path(__file__).parents[1]
@@ -52,20 +55,33 @@ def source(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("wheel")
-    build("--wheel", source, out)
-    return next(out.glob("*.whl"))
+def wheel(source: Path) -> Path:
+    """Built from the sdist; taken from the cache where nothing that goes into it has changed."""
+    return built_once(source, "wheel")
 
 
 @pytest.fixture(scope="module")
-def pure_wheel(source: Path, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pure_wheel(source: Path, wheel: Path) -> Path:
     """The same where every call of the compiler fails; after `wheel`, so that they don't share a build folder."""
-    out = tmp_path_factory.mktemp("pure")
     for made in (source / "kcli/core").glob("*.so"):
         made.unlink()
-    build("--wheel", source, out, CC="false", CXX="false")
-    return next(out.glob("*.whl"))
+    return built_once(source, "pure", CC="false", CXX="false")
+
+
+def built_once(source: Path, name: str, **environment: str) -> Path:
+    """A wheel of these sources, of these tools and of this Python: compiling the core takes minutes."""
+    digest = hashlib.sha256(sys.version.encode())
+    inputs = [source / "setup.py", source / "pyproject.toml", source / "constraints.txt", source / "MANIFEST.in"]
+    for path in [*inputs, *sorted((source / "kcli").rglob("*")), *sorted((source / "man").rglob("*"))]:
+        if path.is_file() and path.suffix not in (".c", ".so", ".pyc"):
+            digest.update(f"{path.relative_to(source)} {path.stat().st_size}\n".encode() + path.read_bytes())
+    folder = maven.cache() / "wheels" / f"{name}-{digest.hexdigest()[:24]}"
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        out = Path(tempfile.mkdtemp(dir=folder.parent))
+        build("--wheel", source, out, **environment)
+        out.replace(folder)
+    return next(folder.glob("*.whl"))
 
 
 def build(kind: str, folder: Path, out: Path, **environment: str) -> None:

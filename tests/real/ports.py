@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import socket
 import struct
@@ -10,12 +11,19 @@ from collections.abc import Iterator
 
 __all__ = ["connects", "free_ports", "known_brokers"]
 
+FIRST_PORT, PORTS, PROCESSES = 18000, 14000, 8
+
 
 def free_ports(count: int) -> Iterator[int]:
-    """Ports nobody listens on, below the range the system hands out to outgoing connections."""
+    """Ports nobody listens on, below the range the system hands out to outgoing connections.
+
+    Each process of a parallel run has ports of its own: two could find the same one free.
+    """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % PROCESSES
+    first = FIRST_PORT + worker * PORTS // PROCESSES
     found: set[int] = set()
     while len(found) < count:
-        port = random.SystemRandom().randrange(18000, 32000)
+        port = random.SystemRandom().randrange(first, first + PORTS // PROCESSES)
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
             found.add(port)
