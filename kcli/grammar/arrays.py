@@ -48,6 +48,8 @@ class Array(Word):
         return None if count < 0 else [self.parse_element(source, trace, path, i, count) for i in range(count)]
 
     def parse_element(self, source: Source, trace: DecodeTrace, path: str, index: int, count: int) -> Any:
+        if self.embeds and trace.context is not None:
+            trace.context["_index"] = index
         try:
             return self.subcon.parse_word(source, trace, element(path, index))
         except DecodeError as error:
@@ -64,6 +66,8 @@ class Array(Word):
             raise EncodeError(path, f"needs a list, not {value!r}")
         out += self.count_bytes(-1 if value is None else len(value), trace, path)
         for index, item in enumerate(value or ()):
+            if self.embeds and trace.context is not None:
+                trace.context["_index"] = index
             self.subcon.build_word(item, out, trace, element(path, index))
 
     def count_bytes(self, count: int, trace: DecodeTrace, path: str) -> bytes:

@@ -17,7 +17,10 @@ __all__ = ["Struct"]
 
 
 class Struct(Word):
-    """Fields in their order, each `"name" / word`; in flexible versions an unnamed `TaggedFields` behind them."""
+    """Fields in their order, each `"name" / word`; in flexible versions an unnamed `TaggedFields` behind them.
+
+    Words of construct's own need no name (`Const`, `Padding`): they are read and built, and are not in the value.
+    """
 
     type = "struct"
     zero: Any = {}  # noqa: RUF012 - built from, never changed
@@ -33,7 +36,7 @@ class Struct(Word):
         sizes = [field.subcon.size for field in self.fields]
         self.size = None if self.flexible or None in sizes else sum(size or 0 for size in sizes)
         self.embeds = any(field.subcon.embeds for field in (*self.fields, *self.tagged))
-        self.words = {field.name: field.subcon for field in (*self.fields, *self.tagged)}
+        self.words = {field.name: field.subcon for field in (*self.fields, *self.tagged) if field.name}
 
     @property
     def flexible(self) -> bool:
@@ -63,8 +66,9 @@ class Struct(Word):
         try:
             for field in self.fields:
                 place = child(path, field.name)
-                value[field.name] = field.subcon.parse_word(source, trace, place)
-                context[field.name] = containers(value[field.name])
+                item = field.subcon.parse_word(source, trace, place)
+                if field.name:
+                    value[field.name], context[field.name] = item, containers(item)
         except StopFieldError:
             pass
         finally:

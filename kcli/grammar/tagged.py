@@ -38,6 +38,9 @@ class Field(Renamed):  # type: ignore[type-arg]
         if isinstance(construct, cls):
             return cls(construct.name, construct.subcon, construct.default, construct.tag if tag is None else tag)
         if not isinstance(construct, Renamed) or not construct.name:
+            word = None if isinstance(construct, Renamed) else as_word(construct)
+            if isinstance(word, Embedded) and tag is None:
+                return cls("", word, None)  # as Const and Padding stand in construct's own structs
             raise TypeError(f"a field of a struct needs a name ('name' / word): {construct!r}")
         word = as_word(construct.subcon) if construct.parsed is None else Embedded(construct.subcon * construct.parsed)
         return cls(construct.name, word, word.zero, tag)

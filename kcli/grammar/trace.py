@@ -66,7 +66,8 @@ def trace_of(context: Mapping[str, Any]) -> DecodeTrace | None:
 
 
 def child(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
+    """The path of a field; a field without a name has that of its struct."""
+    return f"{path}.{name}" if path and name else path or name
 
 
 def element(path: str, index: int) -> str:
