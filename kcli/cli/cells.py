@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from kcli.legible import legible
 
-__all__ = ["align", "cut", "pad", "width", "wrap"]
+__all__ = ["align", "cut", "fit", "pad", "width", "wrap"]
 
 
 def width(text: str) -> int:
@@ -20,6 +20,8 @@ def width(text: str) -> int:
 
 def pad(text: str, size: int, *, right: bool = False) -> str:
     """The text, escaped and filled up to `size` cells; right: set to the right."""
+    if text.isascii() and text.isprintable():
+        return text.rjust(size) if right else text.ljust(size)
     text = legible(text)
     blank = " " * (size - width(text))
     return blank + text if right else text + blank
@@ -48,6 +50,13 @@ def wrap(text: str, size: int) -> list[str]:
     from rich.text import Text
 
     return [line.plain.rstrip() for line in Text(text).wrap(Console(width=size), size)]
+
+
+def fit(text: str, size: int) -> str:
+    """The text, escaped, in exactly `size` cells: cut or filled up."""
+    if text.isascii() and text.isprintable() and len(text) <= size:
+        return text.ljust(size)
+    return pad(cut(text, size), size)
 
 
 def align(rows: Iterable[Sequence[str]]) -> list[str]:

@@ -150,12 +150,11 @@ def show_records(item: Item, options: dict[str, Any], write: Callable[..., None]
 def write_tree(source: Source, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
     from kcli.cli.pcap_tree import tree
 
-    write = Lines(out).line
+    write = Lines(out).lines
     with summed_up(source, options):
         for items in source.wanted(moved):
             for item in items:
-                for line in tree(item):
-                    write(line)
+                write(tree(item))
             out.flush()
 
 

@@ -265,12 +265,11 @@ def write_table(source: OpenSource, out: BinaryIO, bar: Callable[[int], None] | 
     from kcli.jsontext import loads
     from kcli.records.sweep import sweep_lines
 
-    write = Lines(out).line
-    write(TABLE.format(*HEADINGS))
+    write = Lines(out).lines
+    write([TABLE.format(*HEADINGS)])
 
     def emit(text: memoryview) -> None:
-        for line in bytes(text).splitlines():
-            write(table_line(loads(line)))
+        write(table_line(loads(line)) for line in bytes(text).splitlines())
 
     return sweep_lines(
         source.read, emit, False, seekable=source.seekable, positions=True, progress=bar, size=source.size
@@ -346,8 +345,7 @@ def show_spans(data: bytes, format_: str, out: BinaryIO, name: str) -> None:
     from kcli.records.spans import batch_spans
 
     spans, problem = batch_spans(data)
-    for line in (tree_lines if format_ == "tree" else hexdump_lines)(data, spans):
-        Lines(out).line(line)
+    Lines(out).lines((tree_lines if format_ == "tree" else hexdump_lines)(data, spans))
     if problem is not None:
         raise problem.within(name)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import IO, Any, BinaryIO, TextIO, cast
 
 import click
@@ -17,6 +18,8 @@ from kcli.legible import legible, legible_lines
 
 __all__ = ["Guarded", "Lines", "cut_line", "guard_streams", "paint", "print_line", "print_note", "unguarded"]
 
+AT_ONCE = 256  # lines
+SPECIAL = bytes({*range(256)} - {*range(0x20, 0x7F), 0x0A})  # bytes that plain lines do not have
 LONGEST_NOTE = 1200  # characters of a line on stderr: a server's error text may have 32 kB
 
 
@@ -27,36 +30,58 @@ class Painted(str):
 
 
 def paint(text: str, colour: bool, **style: Any) -> str:
-    """The text, escaped, in click's styles; plain where `colour` is False."""
-    shown = legible(text)
-    return Painted(click.style(shown, **style)) if colour else shown
+    """The text, escaped, in click's styles; as it is where `colour` is False: whoever writes the line escapes it."""
+    return Painted(click.style(legible(text), **style)) if colour else text
 
 
-def line_of(parts: Iterable[str]) -> str:
-    return "".join([part if type(part) is Painted else legible(part) for part in parts]) + "\n"
+def line_of(parts: tuple[str, ...]) -> str:
+    text = parts[0] if len(parts) == 1 else "".join(parts)
+    if text.isprintable():
+        return text
+    return "".join([part if type(part) is Painted else legible(part) for part in parts])
 
 
 class Lines:
     """Writes lines of text to where `open_output` leads."""
 
-    __slots__ = ("out",)
+    __slots__ = ("write",)
 
     def __init__(self, out: BinaryIO) -> None:
-        self.out = out
+        self.write = out.write
 
     def line(self, *parts: str) -> None:
         """One line, made of these parts; only those of `paint` may hold control characters."""
-        self.out.write(line_of(parts).encode())
+        self.write(f"{line_of(parts)}\n".encode())
+
+    def lines(self, texts: Iterable[str]) -> None:
+        """A line for each text; many at once where all of them are plain. What came before an error is written."""
+        rest, full = iter(texts), True
+        while full:
+            some: list[str] = []
+            try:
+                some.extend(islice(rest, AT_ONCE))
+            finally:
+                self.put(some)
+            full = len(some) == AT_ONCE
+
+    def put(self, texts: list[str]) -> None:
+        if not texts:
+            return
+        data = "\n".join(texts).encode("utf-8", "surrogatepass")
+        if data.count(b"\n") == len(texts) - 1 and len(data.translate(None, SPECIAL)) == len(data):
+            self.write(data + b"\n")
+        else:
+            self.write("".join([f"{legible(text)}\n" for text in texts]).encode())
 
 
 def print_line(*parts: str) -> None:
     """One line on standard output."""
-    unguarded(sys.stdout).write(line_of(parts))
+    unguarded(sys.stdout).write(f"{line_of(parts)}\n")
 
 
 def print_note(*parts: str) -> None:
     """One line on standard error, of a bounded length."""
-    unguarded(sys.stderr).write(cut_line(line_of(parts)[:-1]) + "\n")
+    unguarded(sys.stderr).write(f"{cut_line(line_of(parts))}\n")
 
 
 def cut_line(text: str) -> str:

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 from kcli.capture.clock import instant
 from kcli.capture.events import Event, Exchange
 from kcli.capture.tally import Tally, bytes_text
-from kcli.cli.cells import cut, pad, width, wrap
+from kcli.cli.cells import cut, fit, pad, width, wrap
 from kcli.cli.lines import paint
 from kcli.cli.pcap_summaries import answer_of, errors_text, summarize
-from kcli.legible import legible
 from kcli.schemas.catalog import catalog
 
 __all__ = ["Table", "closing"]
@@ -33,8 +32,7 @@ class Layout(NamedTuple):
     room: int
 
     def left(self, time: str, conn: str, client: str, api: str) -> str:
-        names = pad(cut(client, self.client), self.client), pad(cut(api, self.api), self.api)
-        return f"{time:>11}  {conn:<5} {names[0]} {names[1]} "
+        return f"{time:>11}  {conn:<5} {fit(client, self.client)} {fit(api, self.api)} "
 
     def right(self, ms: str, size: str) -> str:
         return f" {ms:>8}" + (f"  {size}" if self.sizes else "")
@@ -119,7 +117,7 @@ class Table:
 
     def line(self, left: str, text: str, ms: str, size: str, colour: str | None) -> None:
         room = self.layout.room
-        parts = wrap(text, room) if self.broken else [legible(text)]
+        parts = wrap(text, room) if self.broken else [text]
         first = parts[0] if parts else ""
         self.write(self.paint(left + pad(first, room), colour), self.layout.right(ms or "-", size))
         for part in parts[1:]:

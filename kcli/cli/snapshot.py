@@ -104,6 +104,5 @@ def show_survey(file: OpenFile, out: BinaryIO, form: str, stats: bool, dialect: 
     else:
         from kcli.cli.snapshot_table import survey_table
 
-        for line in survey_table(found, file.path, stats):
-            Lines(out).line(line)
+        Lines(out).lines(survey_table(found, file.path, stats))
     return [f"at byte {at}: the batch's checksum is wrong" for at in found.bad_checksums[:5]] + found.problems

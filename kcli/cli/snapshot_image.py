@@ -183,10 +183,9 @@ def write_nodes(found: Image, verb: str, pattern: str, form: str | None, secrets
             leaves = ((each, leaf.text()) for each, leaf in walk_tree(node, path) if isinstance(leaf, Leaf))
             out.writelines(dumps({"path": each, "value": value}).encode() + b"\n" for each, value in leaves)
         return
-    write = Lines(out).line
+    write = Lines(out).lines
     for path, node in nodes:
-        for line in NODE_WRITERS[verb](path, node, len(nodes) > 1):
-            write(line)
+        write(NODE_WRITERS[verb](path, node, len(nodes) > 1))
 
 
 def list_node(path: str, node: Node, many: bool) -> Iterator[str]:

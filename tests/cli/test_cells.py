@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from kcli.cli.cells import align, cut, pad, width, wrap
+from kcli.cli.cells import align, cut, fit, pad, width, wrap
 
 TEXTS = ["", "plain", "日本語", "e\u0301e\u0301", "👍 ok", "\x1b[2J", "\u202ex\n"]
 
@@ -24,6 +24,7 @@ def test_a_cut_text_fits(text: str, size: int) -> None:
     assert width(shown) <= size
     assert shown.endswith("…")
     assert cut("short", 5) == "short"
+    assert width(fit(text, size)) == width(fit(text[:1], size)) == size
 
 
 def test_lines_are_broken_between_words_and_within_long_ones() -> None:

@@ -20,6 +20,24 @@ def test_a_line_stays_one_line() -> None:
     assert out.getvalue().decode() == f"topic {SHOWN} é\n"
 
 
+@pytest.mark.parametrize("odd", ["", HOSTILE, "é", "a\nFORGED", "\udcff", "tab\there"])
+def test_many_lines_are_as_each_by_itself(odd: str) -> None:
+    texts = [f"line {number}" for number in range(700)] + [odd] + ["last"]
+    at_once, one_by_one = io.BytesIO(), io.BytesIO()
+    Lines(at_once).lines(iter(texts))
+    for text in texts:
+        Lines(one_by_one).line(text)
+    assert at_once.getvalue() == one_by_one.getvalue()
+    assert at_once.getvalue().count(b"\n") == len(texts)
+
+
+def test_lines_before_an_error_are_written() -> None:
+    out = io.BytesIO()
+    with pytest.raises(ZeroDivisionError):
+        Lines(out).lines(str(1 // (3 - number)) for number in range(5))
+    assert out.getvalue() == b"0\n0\n1\n"
+
+
 def test_colours_are_those_of_paint_alone() -> None:
     out = io.BytesIO()
     Lines(out).line(paint(HOSTILE, True, fg="red"), HOSTILE, paint(HOSTILE, False, fg="red"))
