@@ -35,6 +35,8 @@ class KcliError(Exception):
 
 
 class UsageError(KcliError):
+    """A command line, or an argument of a library call, that makes no sense."""
+
     exit_code = 2
 
 
@@ -99,10 +101,12 @@ class EncodeError(InputError, GrammarError):
 
 
 class SchemaError(InputError):
-    pass
+    """A message definition that contradicts itself, or a version that the tables lack."""
 
 
 class NetworkError(KcliError):
+    """A connection that can't be made, kept or trusted."""
+
     exit_code = 4
 
 

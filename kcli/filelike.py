@@ -30,6 +30,7 @@ class Stream(io.RawIOBase):
         return True
 
     def readinto(self, room: Any) -> int:
+        """Bytes read into the buffer, 0 at the end. UsageError: the file gives text."""
         data = self.file.read(len(room))
         if not isinstance(data, bytes | bytearray | memoryview):
             raise UsageError(f"{self.name}: a file opened in binary mode expected (open(path, 'rb'))")

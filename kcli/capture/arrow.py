@@ -55,6 +55,7 @@ class TableSource(Source):
                 yield from self.taken_batches()
 
     def steps(self, moved: Callable[[int], None]) -> Generator[None, None, None]:
+        """Read the files piece by piece; what has been made of each is in `ready`."""
         try:
             for _ in drive(self.paths, self.engine, self.new_reader, self.emit, moved):
                 yield
@@ -68,12 +69,14 @@ class TableSource(Source):
             self.tally.add_steady(self.engine)
 
     def taken_batches(self) -> list[Any]:
+        """The record batches that are ready, once."""
         taken, self.ready = self.ready, []
         return taken
 
     # What comes as rows
 
     def emit(self, item: Item) -> None:
+        """Take an exchange or event that comes as a value."""
         self.tally.add(item)
         if isinstance(item, Exchange) and item.api_key in NAMING:
             _ = item.request, item.response  # topic names are learnt also from what is not wanted
@@ -83,6 +86,7 @@ class TableSource(Source):
             self.put(event_row(each) if isinstance(each, Event) else exchange_row(each))
 
     def put(self, row: dict[str, Any]) -> None:
+        """Keep a row, with its place among those of the core."""
         self.rows.append(row)
         self.places.append(0 if self.sink is None else self.sink.count)
         self.row_bytes += len(row.get("request") or "") + len(row.get("response") or "")
@@ -92,6 +96,7 @@ class TableSource(Source):
     # What the core asks and tells of exchanges that it makes columns of
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
+        """The engine, with a sink of columns where the core is built."""
         if COMPILED:
             from kcli.core.rows import ExchangeRows
 
@@ -106,6 +111,7 @@ class TableSource(Source):
         return 0
 
     def heard(self, link: bytes, voice: int, *exchange: Any) -> int:
+        """As `voice`, after an ApiVersions."""
         return 0
 
     def learn(self, link: bytes, *exchange: Any) -> None:

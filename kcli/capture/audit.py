@@ -38,6 +38,7 @@ class Client:
 
     @property
     def requests(self) -> int:
+        """How many requests it sent, of all APIs."""
         return self.used.total()
 
 
@@ -57,6 +58,7 @@ class Usage:
     reason: str
 
     def as_dict(self) -> dict[str, Any]:
+        """As `kcli audit --format jsonl` shows it."""
         accepted = {"min": self.accepted.lo, "max": self.accepted.hi} if self.accepted else None
         versions = [{"version": version, "requests": count} for version, count in self.versions.items()]
         made = {"apiKey": self.api_key, "apiName": self.name, "versions": versions, "accepted": accepted}

@@ -29,9 +29,11 @@ class PlainNames:
         self.texts: dict[bytes, str] = {}
 
     def learn(self, uuid: bytes, name: str) -> None:
+        """Remember the name of a topic's id (16 bytes)."""
         self.texts[uuid] = dumps(name)
 
     def get(self, uuid: bytes) -> str | None:
+        """The name as JSON text; None: unknown."""
         return self.texts.get(uuid)
 
 
@@ -76,6 +78,7 @@ class Bodies:
         }
 
     def api(self, api_key: int) -> Api | None:
+        """The API of that key in the tables; None: there is none."""
         return self.apis.get(api_key)
 
     def name(self, api_key: int) -> str | None:
@@ -84,6 +87,7 @@ class Bodies:
         return api.log_name if api else None
 
     def knows(self, api_key: int, version: int) -> bool:
+        """Whether the tables have that API in that version."""
         api = self.apis.get(api_key)
         return api is not None and version in api.versions
 
@@ -105,18 +109,22 @@ class Bodies:
     # Values
 
     def read_header(self, frame: bytes) -> dict[str, Any]:
+        """A request header's value, with requestApiKeyName. DecodeError."""
         header = self.codecs(frame)[0].read(frame)[0]
         return header | {"requestApiKeyName": self.name(header["requestApiKey"])}
 
     def read_request(self, frame: bytes) -> dict[str, Any]:
+        """A request body's value. DecodeError."""
         header, body = self.codecs(frame)
         return self.named(body, body.read_whole(frame, header.skip(frame)))
 
     def read_response(self, frame: bytes, api_key: int, version: int) -> dict[str, Any]:
+        """A response body's value, by key and version of its request. DecodeError."""
         codec, start = self.response_codec(frame, api_key, version)
         return self.named(codec, codec.read_whole(frame, start))
 
     def named(self, codec: MessageCodec, value: dict[str, Any]) -> dict[str, Any]:
+        """The value with topic names beside ids, where that is wanted; ids that it names are learnt."""
         if self.annotated and self.has_topic_ids(codec.name):
             annotate(value, self.names)
         return value
@@ -142,14 +150,17 @@ class Bodies:
     # Text
 
     def header_text(self, frame: bytes) -> bytes:
+        """A request header's JSON text. DecodeError."""
         text = self.codecs(frame)[0].json(frame)[0]
         return text[:-1] + f',"requestApiKeyName":{dumps(self.name(key_of(frame)[0]))}}}'.encode()
 
     def request_text(self, frame: bytes) -> bytes:
+        """A request body's JSON text. DecodeError."""
         header, body = self.codecs(frame)
         return body.json(frame, header.skip(frame), **self.form)[0]
 
     def response_text(self, frame: bytes, api_key: int, version: int) -> bytes:
+        """A response body's JSON text, by key and version of its request. DecodeError."""
         codec, start = self.response_codec(frame, api_key, version)
         return codec.json(frame, start, **self.form)[0]
 
@@ -166,6 +177,7 @@ class Bodies:
             return False
 
     def response_fits(self, frame: bytes, api_key: int, version: int) -> bool:
+        """Whether these bytes are a whole response to a request of that key and version."""
         if not self.knows(api_key, version):
             return len(frame) >= 4
         try:

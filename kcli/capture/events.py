@@ -68,6 +68,7 @@ class Event:
         return instant(self.ns)
 
     def as_dict(self) -> dict[str, Any]:
+        """The members of its line of JSON."""
         made: dict[str, Any] = {"event": self.kind, "connection": self.connection, "timestamp": self.timestamp}
         made |= {"offset": self.offset, "bytes": self.size, "reason": self.reason}
         for name in ("sender", "file"):
@@ -78,6 +79,7 @@ class Event:
         return made
 
     def line(self) -> bytes:
+        """The event as one line of JSON."""
         return dumps(self.as_dict()).encode() + b"\n"
 
 
@@ -167,14 +169,17 @@ class Exchange:
 
     @property
     def api_key(self) -> int:
+        """The API's number, from the request's first two bytes."""
         return int.from_bytes(self.request_frame[:2], "big", signed=True)
 
     @property
     def api_version(self) -> int:
+        """The API's version, from the request's header."""
         return int.from_bytes(self.request_frame[2:4], "big", signed=True)
 
     @property
     def correlation_id(self) -> int:
+        """The number by which the client finds the response to its request."""
         return int.from_bytes(self.request_frame[4:8], "big", signed=True)
 
     @property
@@ -197,14 +202,17 @@ class Exchange:
 
     @property
     def response_bytes(self) -> int | None:
+        """The same of the response; None without one."""
         return None if self.response_frame is None else len(self.response_frame) + PREFIX
 
     @property
     def latency_ms(self) -> float | None:
+        """From the request to the response, in milliseconds to the microsecond; None without one."""
         return None if self.response_ns is None else milliseconds(self.response_ns - self.request_ns)
 
     @cached_property
     def header(self) -> dict[str, Any]:
+        """The request's header; of one that can't be decoded what stands at fixed places."""
         try:
             return self.bodies.read_header(self.request_frame)
         except DecodeError:
@@ -212,6 +220,7 @@ class Exchange:
 
     @cached_property
     def request(self) -> dict[str, Any] | None:
+        """The request's body; None where it can't be decoded."""
         try:
             return self.bodies.read_request(self.request_frame)
         except DecodeError as error:
@@ -229,6 +238,7 @@ class Exchange:
 
     @cached_property
     def response(self) -> dict[str, Any] | None:
+        """The response's body; None where there is none, or it can't be decoded."""
         if self.response_frame is None:
             return None
         try:
@@ -238,6 +248,7 @@ class Exchange:
             return None
 
     def fail(self, sender: str, ns: int, frame: bytes, error: DecodeError) -> None:
+        """Add an event for a body that can't be decoded to `failures`."""
         side = "request" if sender == "client" else "response"
         what = f"{side} {self.correlation_id}"
         self.failures.append(

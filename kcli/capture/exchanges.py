@@ -50,6 +50,7 @@ class Source:
         self.engine, self.new_reader = self.choose_engine(ports)
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
+        """The engine, compiled where the core is built, and what makes readers for it."""
         if COMPILED:
             from kcli.core.capture import Engine
             from kcli.core.packets import Reader
@@ -60,6 +61,7 @@ class Source:
         return engine.Engine(self, ports, self.text, self.chosen), packets.Reader
 
     def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> Connection:
+        """Make what reads a connection that the engine does not read by itself."""
         self.tally.mid_stream += not all(started)
         return Connection(ends, client, started, self.bodies, self.emit)
 
@@ -70,6 +72,7 @@ class Source:
         self.emit(Exchange(Link(ends[1 - client], ends[client]), ns, request, answered, response, self.bodies))
 
     def emit(self, item: Item) -> None:
+        """Take what came out: keep the value, or write its line."""
         self.tally.add(item)
         if not self.text:
             self.items.append(item)
@@ -93,6 +96,7 @@ class Source:
         return self.taken()
 
     def taken(self) -> list[Item]:
+        """What has come out and was not yet taken."""
         taken = self.items[:]
         self.items.clear()
         return taken

@@ -40,8 +40,11 @@ class Engine(Protocol):
 
     next_ns: int
 
-    def run(self, reader: Any, data: memoryview, limit: int) -> tuple[int, str]: ...
-    def finish(self) -> None: ...
+    def run(self, reader: Any, data: memoryview, limit: int) -> tuple[int, str]:
+        """Read packets up to a time (ns): bytes used, and why it stopped: "end", "limit" or "damage"."""
+
+    def finish(self) -> None:
+        """End what is under way: there are no more packets."""
 
 
 class CaptureFile:
@@ -59,6 +62,7 @@ class CaptureFile:
         self.stream = self.open()
 
     def open(self) -> Any:
+        """The stream of decompressed bytes, by the first bytes of the file."""
         raw = self.open_raw()
         self.raw = raw
         self.read_some(raw, 4)
@@ -89,9 +93,11 @@ class CaptureFile:
 
     @property
     def data(self) -> memoryview:
+        """The bytes that were read and not yet used."""
         return memoryview(self.room)[self.start : self.end]
 
     def read_some(self, stream: Any, least: int) -> None:
+        """Read until at least so many bytes are there, or the stream ends."""
         while self.end < least:
             count = stream.readinto(memoryview(self.room)[self.end :])
             if not count:
@@ -104,6 +110,7 @@ class CaptureFile:
         return 0 if self.piped else int(self.raw.tell())
 
     def use(self, count: int) -> None:
+        """Let go of so many bytes at the start of `data`."""
         self.start += count
         self.offset += count
 
@@ -122,6 +129,7 @@ class CaptureFile:
         return bool(count)
 
     def close(self) -> None:
+        """Close the file, if it was opened here."""
         if not self.piped:
             self.raw.close()
 

@@ -48,9 +48,11 @@ class Filter:
 
     @property
     def takes_all(self) -> bool:
+        """Whether everything passes."""
         return self == Filter()
 
     def wants(self, item: Item) -> bool:
+        """Whether an exchange or event passes."""
         return self.wants_event(item) if isinstance(item, Event) else self.wants_exchange(item)
 
     def wants_event(self, event: Event) -> bool:
@@ -63,9 +65,11 @@ class Filter:
         )
 
     def in_time(self, ns: int) -> bool:
+        """Whether a time (ns) lies between `since` and `until`, both included."""
         return (self.since is None or ns >= self.since) and (self.until is None or ns <= self.until)
 
     def wants_exchange(self, exchange: Exchange) -> bool:
+        """Whether an exchange passes; its bodies are decoded where topic or errors are asked for."""
         if not self.in_time(exchange.request_ns) or (self.apis and exchange.api_key not in self.apis):
             return False
         if self.client_id is not None and exchange.client_id != self.client_id:

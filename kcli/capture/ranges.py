@@ -33,6 +33,7 @@ class Row(NamedTuple):
 
 
 def new_reader() -> Any:
+    """A reader of packets, compiled where the core is built."""
     if COMPILED:
         from kcli.core.packets import Reader
 

@@ -25,6 +25,7 @@ class Tally:
     mid_stream: int = 0  # connections that were under way when the capture began
 
     def add(self, item: Exchange | Event) -> None:
+        """Count an exchange or event."""
         if isinstance(item, Exchange):
             self.exchanges += 1
             self.answered += item.response_frame is not None

@@ -15,6 +15,8 @@ FORM = re.compile(r"(?:[A-Za-z0-9_]+://)?(?:\[([0-9A-Fa-f:.%\w]+)\]|([^\s:\[\]/]
 
 
 class Address(NamedTuple):
+    """The host, a name or an IP address, and the port of a broker."""
+
     host: str
     port: int
 
@@ -23,6 +25,7 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str) -> Address:
+    """The address in "HOST:PORT" or "[IPV6]:PORT". UsageError: it is neither."""
     match = FORM.fullmatch(text.strip())
     if match is None or not 0 < int(match[3]) < 65_536:
         raise UsageError(f"{text!r} is not HOST:PORT (an IPv6 host in brackets: [::1]:9092)")

@@ -59,6 +59,7 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
+        """Cancel what is under way, and close all connections."""
         for task in (*self._opening.values(), *self._background):
             task.cancel()
         sessions, self._sessions = list(self._sessions.values()), {}
@@ -222,4 +223,5 @@ class Client:
         await self.retrying(work)
 
     def leader(self, topic: str, partition: int) -> Leader | None:
+        """The leader of a partition as far as it is known; None: it is not."""
         return self.metadata.leader(topic, partition)

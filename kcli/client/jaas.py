@@ -19,6 +19,8 @@ TOKEN = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s="';]+
 
 @dataclass(frozen=True)
 class LoginModule:
+    """The class of a JAAS login module, its control flag ("required"), and its options, secrets among them."""
+
     name: str
     flag: str
     options: Mapping[str, str]

@@ -23,6 +23,8 @@ NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 
 class Leader(NamedTuple):
+    """The node that leads a partition, and the epoch in which it does; -1 where the broker named none."""
+
     node: int
     epoch: int
 
@@ -39,6 +41,8 @@ class Topic:
 
 
 class MetadataCache:
+    """The cluster as the client knows it: nodes by id, topics by name, names by topic id (base64 text)."""
+
     def __init__(self) -> None:
         self.nodes: dict[int, Address] = {}
         self.topics: dict[str, Topic] = {}
@@ -105,9 +109,11 @@ class MetadataCache:
         return True
 
     def leader(self, topic: str, partition: int) -> Leader | None:
+        """The leader of a partition; None: unknown, or there is none now."""
         known = self.topics.get(topic)
         return None if known is None else known.leaders.get(partition)
 
     def topic_id(self, name: str) -> str | None:
+        """A topic's id as base64 text; None: unknown, or the broker sends no ids."""
         known = self.topics.get(name)
         return None if known is None else known.id

@@ -22,6 +22,8 @@ SEPARATOR = "\x01"
 
 
 class OAuthBearer:
+    """The exchange of RFC 7628 with a bearer token, and SASL extensions (KIP-342)."""
+
     name = "OAUTHBEARER"
 
     def __init__(self, token: str, extensions: Mapping[str, str] | None = None) -> None:
@@ -29,6 +31,7 @@ class OAuthBearer:
         self._refusal: str | None = None
 
     def first(self) -> bytes:
+        """The initial client response (RFC 7628, 3.1), with the token."""
         pairs = [f"auth=Bearer {self._token}", *(f"{key}={value}" for key, value in self._extensions.items())]
         return ("n,," + SEPARATOR + SEPARATOR.join(pairs) + SEPARATOR + SEPARATOR).encode()
 

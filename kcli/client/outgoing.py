@@ -53,6 +53,7 @@ class Written:
 
 
 def looks_like_json(data: bytes) -> bool:
+    """Whether the first character that is no white space is "{"."""
     return data.lstrip()[:1] == b"{"
 
 

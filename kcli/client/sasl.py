@@ -22,6 +22,8 @@ __all__ = ["MECHANISMS", "Mechanism", "Plain", "mechanism_for"]
 
 
 class Mechanism(Protocol):
+    """One exchange of a SASL mechanism, for one connection. name: as in sasl.mechanism."""
+
     name: str
 
     def first(self) -> bytes:
@@ -32,6 +34,8 @@ class Mechanism(Protocol):
 
 
 class Plain:
+    """PLAIN (RFC 4616): one message with user name and password."""
+
     name = "PLAIN"
 
     def __init__(self, username: str, password: str, authorization: str = "") -> None:
@@ -41,9 +45,11 @@ class Plain:
         self._token = "\0".join((authorization, username, password)).encode()
 
     def first(self) -> bytes:
+        """The initial response: authorization id, user name and password, with NUL between."""
         return self._token
 
     def step(self, challenge: bytes) -> bytes | None:
+        """The end: None. NetworkError: the broker sent a challenge, which PLAIN does not have."""
         if challenge:
             raise NetworkError(f"PLAIN takes no challenge, the broker sent {len(challenge)} bytes")
         return None

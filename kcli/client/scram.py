@@ -37,9 +37,12 @@ class Scram:
         self._server_signature: bytes | None = None
 
     def first(self) -> bytes:
+        """The client-first-message (RFC 5802, 5)."""
         return (GS2_HEADER + self._first_bare).encode()
 
     def step(self, challenge: bytes) -> bytes | None:
+        """The client-final-message; None behind a right server signature. NetworkError: the server is not to be
+        trusted."""
         if self._server_signature is None:
             return self._answer_server_first(challenge)
         self._check_server_final(challenge)

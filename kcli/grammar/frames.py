@@ -55,10 +55,12 @@ class Message:
 
     @property
     def api_key(self) -> int:
+        """The API's number."""
         raise NotImplementedError
 
     @property
     def api_version(self) -> int:
+        """The API's version."""
         raise NotImplementedError
 
     @property
@@ -99,10 +101,12 @@ class Request(Message):
 
     @property
     def api_key(self) -> int:
+        """The API's number, from the header. EncodeError: the header has none."""
         return header_int(self.header, KEY, self.dialect)
 
     @property
     def api_version(self) -> int:
+        """The API's version, from the header. EncodeError: the header has none."""
         return header_int(self.header, VERSION, self.dialect)
 
     @property
@@ -111,6 +115,7 @@ class Request(Message):
         return request_codec(self.api_key, self.api_version, self.dialect)
 
     def encode(self) -> bytes:
+        """The frame, without its length prefix. EncodeError, UsageError."""
         return encode_request(self.header, self.body, self.dialect)
 
 
@@ -122,10 +127,12 @@ class Response(Message):
 
     @property
     def api_key(self) -> int:
+        """The number of the request's API."""
         return catalog(self.dialect).api_key(self.to[0])
 
     @property
     def api_version(self) -> int:
+        """The version of the request."""
         return self.to[1]
 
     @property
@@ -134,6 +141,7 @@ class Response(Message):
         return body_codec(self.api_key, self.api_version, self.body, self.dialect)
 
     def encode(self) -> bytes:
+        """The frame, without its length prefix. EncodeError."""
         return encode_response(self.header, self.api_key, self.api_version, self.body, self.dialect)
 
 
@@ -151,6 +159,7 @@ def request_codecs(data: Buffer, start: int = 0, dialect: str | None = None) -> 
 
 
 def request_codec(api_key: int, version: int, dialect: str | None = None) -> MessageCodec:
+    """The codec of a request's body; of a message that the tables lack the one that keeps its bytes."""
     try:
         return messages.request(api_key, version, dialect)
     except SchemaError:
@@ -224,6 +233,7 @@ def encode_request(header: dict[str, Any], body: dict[str, Any], dialect: str | 
 def encode_response(
     header: dict[str, Any], api_key: int, version: int, body: dict[str, Any], dialect: str | None = None
 ) -> bytes:
+    """The frame of a response to a request of that key and version, without its length prefix. EncodeError."""
     written = messages.response_header(api_key, version, dialect).write(header)
     return written + body_codec(api_key, version, body, dialect).write(body)
 

@@ -136,10 +136,12 @@ class Batch:
 
     @property
     def codec(self) -> int:
+        """The number of the compression codec, 0 to 4 (attributes, bits 0 to 2)."""
         return self.attributes & CODEC_MASK
 
     @property
     def compression(self) -> str:
+        """The name of the codec: "none", "gzip", "snappy", "lz4", "zstd", or "unknown-5"."""
         return CODECS[self.codec] if self.codec < len(CODECS) else f"unknown-{self.codec}"
 
     @property
@@ -149,16 +151,19 @@ class Batch:
 
     @property
     def timestamp_type(self) -> str:
+        """ "CreateTime", "LogAppendTime", or "NoTimestampType" for magic 0 (Kafka's TimestampType)."""
         if self.magic == 0:
             return "NoTimestampType"
         return "LogAppendTime" if self.is_append_time else "CreateTime"
 
     @property
     def is_transactional(self) -> bool:
+        """Whether it is part of a transaction (KIP-98); False for magic 0 and 1."""
         return self.magic >= 2 and bool(self.attributes & TRANSACTIONAL)
 
     @property
     def is_control(self) -> bool:
+        """Whether its records are markers and not data: ends of transactions, and those of KRaft."""
         return self.magic >= 2 and bool(self.attributes & CONTROL)
 
     @property
@@ -168,6 +173,7 @@ class Batch:
 
     @property
     def next_offset(self) -> int:
+        """The offset behind the last record."""
         return self.last_offset + 1
 
     @property

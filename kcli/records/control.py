@@ -76,12 +76,14 @@ def control_members(key: bytes | None, value: bytes | None) -> bytes:
 
 
 def end_transaction_key(commit: bool) -> bytes:
+    """The key of a transaction's marker: version and type, int16 each (EndTransactionMarker)."""
     from kcli.grammar.batches import CONTROL_KEY
 
     return CONTROL_KEY.build({"version": 0, "type": int(commit)})
 
 
 def end_transaction_value(coordinator_epoch: int) -> bytes:
+    """The value of a transaction's marker: version, and the coordinator's epoch."""
     from kcli.grammar.batches import END_TRANSACTION_MARKER
 
     return END_TRANSACTION_MARKER.build({"version": 0, "coordinatorEpoch": coordinator_epoch})

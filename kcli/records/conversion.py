@@ -41,6 +41,7 @@ class Slice:
 
     @classmethod
     def of(cls, data: Buffer) -> Slice:
+        """Bytes in memory as a slice."""
         view = memoryview(data).cast("B")
 
         def read(into: memoryview, position: int) -> int:
@@ -51,6 +52,7 @@ class Slice:
         return cls(read, 0, len(view))
 
     def read_at(self, into: memoryview, position: int) -> int:
+        """Read into a buffer from a position in the slice; bytes read, 0 at its end."""
         left = self.start + self.size - position
         return self.read(into[: max(left, 0)], position) if left > 0 else 0
 
@@ -123,11 +125,13 @@ class Conversion:
         return self.position + self.have >= self.source.start + self.source.size
 
     def drop(self, size: int) -> None:
+        """Let go of so many bytes at the start of the buffer."""
         self.position += size
         self.have -= size
         self.data[: self.have] = self.data[size : size + self.have]
 
     def error(self, status: int, at: int) -> InputError:
+        """The DecodeError for what the kernel could not convert, with its place in the source."""
         where = self.position + at
         if status == core.UNSUPPORTED:
             has = f"compressed with zstd, which magic {self.magic} does not have"

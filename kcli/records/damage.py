@@ -85,6 +85,7 @@ def skip_short(data: bytearray | memoryview, size: int, at: int, status: int) ->
 
 
 def describe(data: bytearray | memoryview, size: int, at: int, status: int) -> str:
+    """Why there is no batch at `at`, for people."""
     left = size - at
     if status == core.PARTIAL and left < 18:
         return f"{left} bytes at the end, fewer than a batch has"

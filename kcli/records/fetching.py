@@ -101,6 +101,7 @@ class FetchSend:
         self.begin = conversion.position if kept else self.source.start
 
     def convert_from(self, position: int) -> Conversion:
+        """Begin to convert at the batch that has the offset wanted."""
         rest = Slice(self.source.read, position, self.source.start + self.source.size - position)
         return Conversion(rest, self.magic, max(self.first_offset, 0), self.chunk_bytes)
 
@@ -116,6 +117,7 @@ class FetchSend:
         yield from self.overflow(left)
 
     def parts(self) -> Iterator[bytes | memoryview]:
+        """The pieces to send, in order: bytes that were converted, then padding to the announced size."""
         if self.empty:
             return
         conversion = self.convert_from(self.begin)

@@ -58,6 +58,7 @@ class Stripe:
         self.walked.acquire()
 
     def work(self, full: bool) -> None:
+        """Read the stripe and write its batches, in a worker; full: with their records. An error is kept in `error`."""
         try:
             try:
                 have = self.fill(0, self.span + OVERHANG)
@@ -74,6 +75,7 @@ class Stripe:
         self.done.release()
 
     def write(self, have: int, full: bool) -> None:
+        """Write the batches that begin in the stripe; what is not sound ends it."""
         first, stop = self.start - self.base, self.end - self.base
         self.unsound = self.end < 0
         if not self.unsound and first < stop:
@@ -82,6 +84,7 @@ class Stripe:
             self.unsound = status != core.DONE or self.writer.wrong_checksums > 0
 
     def fill(self, have: int, wanted: int) -> int:
+        """Read until `wanted` bytes are there or the source ends; how many there are."""
         view = memoryview(self.data)
         while have < wanted:
             n = self.read(view[have:wanted], self.base + have)

@@ -23,6 +23,8 @@ __all__ = ["Finding", "LogFacts", "verify_companion", "verify_log"]
 
 
 class Finding(NamedTuple):
+    """One thing that is wrong, or unusual: see the top of this module. offset: bytes in the file."""
+
     severity: str
     rule: str
     file: str
@@ -46,13 +48,16 @@ class LogFacts:
 
     @property
     def batches(self) -> int:
+        """How many batches were read."""
         return len(self.positions)
 
     @property
     def next_offset(self) -> int:
+        """The offset behind the last record; 0 for an empty log."""
         return self.last_offsets[-1] + 1 if self.last_offsets else 0
 
     def add(self, batch: Batch, position: int, first: int) -> None:
+        """Take in a batch at a byte position; first: the offset of its first record."""
         self.positions.append(position)
         self.base_offsets.append(first)
         self.last_offsets.append(batch.last_offset)

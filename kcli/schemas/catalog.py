@@ -119,6 +119,7 @@ class Catalog:
 
     @cached_property
     def keys_by_name(self) -> dict[str, int]:
+        """API key by name, old names too, in the form of `plain`."""
         found = {plain(alias): key for key, api in self.apis.items() for alias in api.aliases}
         found.update((plain(api.name), key) for key, api in self.apis.items())
         return found
@@ -140,6 +141,7 @@ class Catalog:
         return self.errors.get(code) or error_name(code)
 
     def load(self, name: str) -> Message:
+        """Build a message from the dialect or its line of the tables. UsageError: there is none of that name."""
         if name in self.laid:
             return self.laid[name]
         line = self.lines.get(name)
@@ -157,12 +159,15 @@ class Catalog:
         return {alias: name for name, message in pairs for alias in message.aliases}
 
     def request(self, api_key: int) -> Message:
+        """The request of an API key. UsageError: the tables lack the key."""
         return self.message(self.known(api_key).request)
 
     def response(self, api_key: int) -> Message:
+        """The response of an API key. UsageError: the tables lack the key."""
         return self.message(self.known(api_key).response)
 
     def known(self, api_key: int) -> Api:
+        """The API of this key. UsageError: the tables lack it."""
         found = self.api(api_key)
         if found is None:
             raise UsageError(f"API key {api_key}: not in the tables (there are 0 to {max(self.rows)})")
@@ -209,6 +214,7 @@ class Catalog:
         return found
 
     def accepted(self, request: str, release: str, listener: str | None) -> Range:
+        """The versions of a request that a release takes on a listener; NONE: none."""
         for said in self.message(request).releases:
             if release in said and (not said.listeners or listener is None or listener in said.listeners):
                 return said.enabled

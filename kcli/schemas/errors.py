@@ -40,4 +40,5 @@ def error_code(name: str) -> int | None:
 
 
 def is_retriable(code: int) -> bool:
+    """Whether the code's exception is a RetriableException in Kafka."""
     return code in RETRIABLE

@@ -52,6 +52,7 @@ class Field(NamedTuple):
 
     @property
     def is_array(self) -> bool:
+        """Whether the type is "[]" of another."""
         return self.type.startswith("[]")
 
     @property
@@ -95,6 +96,7 @@ class Releases(NamedTuple):
         return Range(self.versions.lo, self.versions.hi - 1) if self.versions.hi > self.versions.lo else NONE
 
     def says_same(self, other: Releases) -> bool:
+        """Whether both releases have the same versions on the same listeners."""
         return (self.versions, self.unstable, self.listeners) == (other.versions, other.unstable, other.listeners)
 
     def starting(self, since: str) -> Releases | None:
@@ -143,6 +145,7 @@ class Message(NamedTuple):
     aliases: tuple[str, ...] = ()
 
     def is_flexible(self, version: int) -> bool:
+        """Whether that version has compact lengths and tagged fields (KIP-482)."""
         return version in self.flexible
 
 
@@ -155,6 +158,7 @@ class Variant(NamedTuple):
 
     @property
     def name(self) -> str:
+        """As messages in JSON name it: "before 3.0"."""
         return f"before {self.before}"
 
 

@@ -30,6 +30,7 @@ def place(message: Message) -> tuple[int, str, int, str]:
 
 
 def to_line(message: Message) -> str:
+    """A message as a line of the tables: Kafka's JSON, compact."""
     return dumps(to_raw(message))
 
 

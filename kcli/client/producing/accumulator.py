@@ -184,4 +184,5 @@ class Accumulator:
 
     @property
     def is_empty(self) -> bool:
+        """Whether no record waits and no batch is in flight."""
         return not any(queue.waiting or queue.in_flight for queue in self.queues.values())

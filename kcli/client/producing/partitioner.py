@@ -33,6 +33,7 @@ class Partitioner:
         self.sticky = self.bytes = 0
 
     def choose(self, key: bytes | None) -> int:
+        """The partition of a record: by the hash of its key (murmur2, as Java), or the sticky one."""
         if key is None:
             return self.sticky
         return (murmur2(key) & 0x7FFFFFFF) % self.partitions
@@ -44,5 +45,6 @@ class Partitioner:
             self.turn()
 
     def turn(self) -> None:
+        """Make the next partition the sticky one."""
         self.bytes = 0
         self.sticky = (self.sticky + 1) % self.partitions

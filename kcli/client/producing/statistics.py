@@ -70,11 +70,14 @@ class Statistics:
         }
 
     def average(self) -> float:
+        """The mean latency in milliseconds; 0 without records."""
         return self.total_ns / 1e6 / self.records if self.records else 0.0
 
     def percentile(self, share: float) -> int:
+        """The latency, in whole milliseconds, that a share (0 to 1) of the records did not exceed."""
         return round(self.latencies.percentile(share) or 0.0)
 
     def exact(self, share: float) -> float | None:
+        """The same to the microsecond; None without records."""
         value = self.latencies.percentile(share)
         return None if value is None else round(value, 3)

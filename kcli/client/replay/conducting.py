@@ -95,6 +95,7 @@ class Conductor(Rhythm):
         self.finished[id(step)].set()
 
     async def run(self) -> None:
+        """Let each fetch and each answer come at its captured time, divided by the speed."""
         beats = sorted(beat for number, each in enumerate(self.plan.fetchers) for beat in beats_of(number, each))
         for beat in beats:
             await self._until((beat.ns - beats[0].ns) / 1e9)

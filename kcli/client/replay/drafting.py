@@ -72,6 +72,7 @@ class DraftFetching(Fetching):
         return live, "" if good else f"error {error_code}" if error_code else "the answer is not the request's"
 
     def next_request(self, number: int, draft: DraftClient) -> DraftRequest:
+        """The next IncrementalFetch of a node, for the partitions that are wanted there."""
         positions: dict[Key, Position] = {}
         for key, position in self.wanted.items():
             if self.homes[key] == number:

@@ -153,6 +153,7 @@ class Fetching:
         return self.target.leader(key) if captured is None else captured
 
     async def any_node(self) -> int:
+        """The id of some broker of the cluster."""
         nodes = self.target.client.metadata.nodes
         if not nodes:
             await self.target.client.refresh()
@@ -221,6 +222,7 @@ class Fetching:
         return node.session.build(topic_ids=by_ids), node.session
 
     def prepare_session(self, node: Node, step: Step, positions: Mapping[Key, Position]) -> None:
+        """Bring the node's fetch session to what the step fetches: partitions wanted and forgotten."""
         session = node.session
         if session.state in (State.CLOSING, State.CLOSED):
             session = node.session = ClientSession(replica_id=session.replica_id)
@@ -264,11 +266,13 @@ class Fetching:
         return live, problem
 
     def limits(self, captured: Captured) -> Limits:
+        """The limits of a captured fetch, its longest wait divided by the speed."""
         wait = 0 if self.scale is None else round(captured.max_wait_ms / self.scale)
         return Limits(wait, captured.min_bytes, captured.max_bytes, captured.isolation)
 
     @staticmethod
     def take_in(request: FetchRequest, session: ClientSession | None, live: Captured) -> str:
+        """Give the response to the session; why it can't use it, "" where it can."""
         if session is None:
             return ""
         closing = session.state is State.CLOSING
@@ -286,6 +290,7 @@ class Fetching:
                 self.positions.move(key, next_offset(part["records"], self.positions.current(key)))
 
     def parts_of(self, response: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Key]]:
+        """Each partition of a live response, with its key in the capture."""
         for topic in response["responses"]:
             name = topic.get("topicId") or topic.get("topic")
             for part in topic["partitions"]:

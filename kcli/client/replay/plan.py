@@ -85,6 +85,7 @@ class Plan:
 
     @property
     def fetches(self) -> int:
+        """How many fetches all fetchers make."""
         return sum(len(fetcher.steps) for fetcher in self.fetchers)
 
     def partitions(self) -> dict[str, int]:
@@ -96,6 +97,7 @@ class Plan:
         return counts
 
     def newest_version(self) -> int:
+        """The newest version of Fetch in the capture; 0 without a fetch."""
         return max((step.captured.version for each in self.fetchers for step in each.steps), default=0)
 
 

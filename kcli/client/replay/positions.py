@@ -60,6 +60,7 @@ class Positions:
         self._now[key] = next_offset
 
     def current(self, key: Key) -> int:
+        """The live offset at which a partition is to be fetched next."""
         return self._now[key]
 
     def _live_offset(self, key: Key, captured: int, was_out_of_range: bool) -> int:

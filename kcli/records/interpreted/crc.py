@@ -14,8 +14,10 @@ __all__ = ["crc32", "crc32c"]
 
 
 def crc32(data: Buffer, value: int = 0) -> int:
+    """The checksum of magic 0 and 1 (zlib's), going on from `start`."""
     return zlib.crc32(data, value)
 
 
 def crc32c(data: Buffer, value: int = 0) -> int:
+    """The checksum of magic 2 (Castagnoli), going on from `start`."""
     return int(castagnoli.crc32c(data, value))

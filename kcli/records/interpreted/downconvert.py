@@ -43,20 +43,25 @@ class Converter:
         self.estimated = False
 
     def size(self) -> int:
+        """Bytes that were converted and not yet taken."""
         return len(self.out)
 
     def text(self) -> memoryview:
+        """The bytes that were converted."""
         return memoryview(bytes(self.out))
 
     def take(self) -> bytes:
+        """The bytes that were converted, which are gone then."""
         data = bytes(self.out)
         self.out.clear()
         return data
 
     def clear(self) -> None:
+        """Throw away what was converted."""
         self.out = bytearray()
 
     def convert(self, data: Buffer, start: int, stop: int) -> tuple[int, int]:
+        """Convert the batches of a chunk (as kcli.core.downconvert does)."""
         view = memoryview(data)
         while start < stop:
             status, frame = read_frame(view, start, stop)
@@ -76,10 +81,12 @@ class Converter:
         return DONE, start
 
     def put(self, data: bytes) -> None:
+        """Add bytes to what was converted, unless they are only counted."""
         if not self.counting:
             self.out += data
 
     def entry(self, frame: Frame, entry: memoryview) -> bytes:
+        """What an entry becomes: itself where its magic is old enough, nothing for a control batch, else messages."""
         if frame.magic >= 2 and frame.attributes & CONTROL:
             return b""
         if frame.magic <= self.magic:
@@ -107,6 +114,7 @@ class Converter:
         return write_message(rows[-1][0], self.magic, flags | frame.codec, time, None, folded)
 
     def payload(self, frame: Frame) -> memoryview:
+        """The records of a batch, or the value of a message, decompressed."""
         if frame.magic < 2 and frame.broken:
             raise BrokenError((frame.broken, 0, 0, frame.value_size, frame.size))
         if frame.payload is None:
@@ -118,6 +126,7 @@ class Converter:
         return memoryview(self.decompress(frame.codec, frame.payload, frame.magic))
 
     def rows(self, frame: Frame, data: memoryview) -> list[Row]:
+        """The records of an entry. BrokenError: one can't be read."""
         problem: Problem | None = None
         if frame.magic >= 2:
             appended = bool(frame.attributes & APPEND_TIME)
@@ -134,6 +143,7 @@ class Converter:
         return rows
 
     def check(self, rows: list[Row]) -> None:
+        """BrokenError for offsets that do not rise, or that no message can hold."""
         before: int | None = None
         for index, (offset, time, *_rest) in enumerate(rows):
             if before is not None and offset <= before:
@@ -144,6 +154,7 @@ class Converter:
 
 
 def chunk_end(data: Buffer, start: int, size: int, chunk: int) -> tuple[int, int]:
+    """Where a chunk of at most so many bytes ends, or the one batch that is longer: (status, end), as the core's."""
     view, at = memoryview(data), start
     while True:
         status, frame = read_frame(view, at, size)
@@ -155,6 +166,7 @@ def chunk_end(data: Buffer, start: int, size: int, chunk: int) -> tuple[int, int
 
 
 def find_offset(data: Buffer, start: int, size: int, offset: int) -> tuple[bool, int]:
+    """The first entry whose last offset reaches `offset`: (whether there is one, where), as the core's."""
     view = memoryview(data)
     while True:
         _status, frame = read_frame(view, start, size)

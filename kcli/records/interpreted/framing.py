@@ -54,10 +54,12 @@ class Frame:
 
     @property
     def codec(self) -> int:
+        """The number of the compression codec."""
         return self.attributes & 7
 
     @property
     def plausible(self) -> bool:
+        """Whether the fields of the header make sense together."""
         if self.magic > 2 or self.base_offset < 0 or self.codec > 4:
             return False
         return not self.broken if self.magic < 2 else self.count >= 0 and self.last_offset >= self.base_offset
@@ -167,5 +169,6 @@ def message_frame(entry: memoryview, at: int, magic: int) -> Frame:
 
 
 def is_sound(data: memoryview, at: int, end: int) -> bool:
+    """Whether a whole batch with a right checksum begins there."""
     _status, frame = read_frame(data, at, end)
     return frame is not None and frame.plausible and frame.crc_valid

@@ -128,23 +128,28 @@ class BatchText:
         self.error: Members | None = None
 
     def take(self) -> bytes:
+        """The text so far, which is gone then."""
         data = bytes(self.out)
         self.out.clear()
         return data
 
     def text(self) -> memoryview:
+        """The text so far."""
         return memoryview(bytes(self.out))
 
     def clear(self) -> None:
+        """Throw the text away."""
         self.out = bytearray()
 
     def take_findings(self) -> tuple[int, int, int, list[tuple[int, str, str]]]:
+        """(batches, records, wrong checksums, problems) since it was last asked."""
         found = self.batches, self.records, self.wrong_checksums, self.problems
         self.batches = self.records = self.wrong_checksums = 0
         self.problems = []
         return found
 
     def append(self, text: bytes, lines: bool = False) -> None:
+        """Put a piece of JSON text behind the batches."""
         if self.out and not lines:
             self.out += b","
         self.out += text + b"\n" * lines
@@ -152,6 +157,7 @@ class BatchText:
     def write(
         self, data: Buffer, start: int, stop: int, base: int, full: bool, trusted: int = -1, lines: bool = False
     ) -> tuple[int, int]:
+        """Write batches of a buffer as JSON text (as kcli.core.records): the status, and where that ended."""
         view = memoryview(data)
         while start < stop:
             status, frame = read_frame(view, start, len(view))
@@ -168,6 +174,7 @@ class BatchText:
         return DONE, start
 
     def row(self, frame: Frame, entry: memoryview, position: int, full: bool) -> bytes:
+        """A batch's JSON form."""
         self.forget()
         place = position if self.positions else None
         if frame.magic < 2:
@@ -180,13 +187,16 @@ class BatchText:
         return text.encode() + b"}"
 
     def forget(self) -> None:
+        """Begin a row in which nothing is wrong."""
         self.error = None
 
     def note(self, position: int, path: str, reason: str) -> None:
+        """Note what is wrong, in `problems` and in the row under way."""
         self.error = {"offset": position, "path": path, "reason": reason}
         self.problems.append((position, path, reason))
 
     def note_problem(self, problem: Problem, position: int, start: int, inside: bool) -> None:
+        """Note a problem that the reader of records found."""
         code, record, at, says, here = problem
         suffix, reason = REASONS[code]
         path = "records" if suffix is None else f"records[{record}]{suffix}"
@@ -197,6 +207,7 @@ class BatchText:
             self.note(start + at, path, f"{reason} (at 0x{start + at:x})")
 
     def record_text(self, row: Row, hook: Hook | None, delta: int = 0) -> str:
+        """A record's JSON text."""
         offset, time, key, value, headers = row
         members: Members = {"offset": offset, "timestamp": time, "key": shown(key), "value": shown(value)}
         members["headers"] = [{"key": shown_key(name), "value": shown(content)} for name, content in headers]
@@ -206,6 +217,7 @@ class BatchText:
         return text[:-1] + hook(key, value).decode() + "}" if hook else text
 
     def records_row(self, frame: Frame, position: int) -> str:
+        """The JSON text of the records of a batch of magic 2."""
         payload = frame.payload or memoryview(b"")
         odd, texts = False, list[str]()
         if frame.count:
@@ -238,6 +250,7 @@ class BatchText:
         return not is_canonical(memoryview(data), frame, rows), texts
 
     def message_row(self, frame: Frame, entry: memoryview, position: int, place: int | None, full: bool) -> str:
+        """The JSON text of a message of magic 0 or 1, with what it wraps."""
         opened: tuple[int, int] | None = (frame.base_offset, 1)
         value = None if frame.payload is None else bytes(frame.payload)
         rows: list[Row] = [(frame.base_offset, frame.max_timestamp, frame.key, value, ())]
@@ -255,6 +268,7 @@ class BatchText:
         return text + (self.entry_text(frame, entry) if self.payloads else "")
 
     def open_wrapper(self, frame: Frame, position: int) -> tuple[list[Row], tuple[int, int] | None]:
+        """The messages that a wrapper holds, and their base offset and count, where they can be read."""
         payload = frame.payload
         code = frame.broken or (LEGACY_CODEC if frame.codec > 3 else LEGACY_NULL if payload is None else 0)
         if code or payload is None:
@@ -274,6 +288,7 @@ class BatchText:
         return rows, (rows[0][0], len(rows))
 
     def entry_text(self, frame: Frame, entry: memoryview) -> str:
+        """The member with the own bytes of a message, where an exact encode needs them, else ""."""
         used = 26 + 8 * (frame.magic == 1) + max(frame.key_size, 0) + max(frame.value_size, 0)
         odd = frame.broken or frame.key_size < -1 or frame.value_size < -1 or used != frame.size
         if odd or (frame.codec and (frame.key is not None or frame.payload is None)):
@@ -305,6 +320,7 @@ def is_canonical(data: memoryview, frame: Frame, rows: list[Row]) -> bool:
 
 
 def whole(data: Buffer, start: int, size: int, limit: int = -1) -> tuple[int, int, int]:
+    """Walk over whole entries by their sizes: the status, where that ended, and where the last one began."""
     view, status, last = memoryview(data), DONE, start
     while limit < 0 or start < limit:
         status, frame = read_frame(view, start, size)
@@ -315,6 +331,7 @@ def whole(data: Buffer, start: int, size: int, limit: int = -1) -> tuple[int, in
 
 
 def find(data: Buffer, start: int, stop: int) -> int:
+    """Where the next plausible entry with a right checksum begins; -1: nowhere."""
     view = memoryview(data)
     for at in range(start, stop - 17):
         if view[at + 16] > 2:
@@ -326,12 +343,14 @@ def find(data: Buffer, start: int, stop: int) -> int:
 
 
 def sound(data: Buffer, start: int, stop: int) -> tuple[bool, bool]:
+    """Whether a plausible entry is at `start`, and whether its checksum is right, too."""
     _status, frame = read_frame(memoryview(data), start, stop)
     plausible = frame is not None and frame.plausible
     return plausible, plausible and frame is not None and frame.crc_valid
 
 
 def frames(data: Buffer, start: int = 0, check: bool = True) -> tuple[list[tuple[Any, ...]], int, int]:
+    """The headers of the batches in a buffer, the status that ended the walk, and where (as kcli.core.records)."""
     view = memoryview(data)
     rows: list[tuple[Any, ...]] = []
     while True:

@@ -37,6 +37,7 @@ CODES = {"length": 3, "key": 4, "value": 5, "headers": 6}
 def read_records(
     data: Buffer, count: int, base_offset: int, base_timestamp: int, append_time: bool
 ) -> tuple[list[Row], Problem | None]:
+    """The records of a batch of magic 2, decompressed, and what ended them early."""
     source, rows = Source(memoryview(data)), list[Row]()
     for index in range(max(count, 0)):
         start = source.tell()
@@ -98,6 +99,7 @@ def open_set(wrapper: Frame, data: memoryview) -> tuple[list[Frame], int, Proble
 def read_messages(
     data: Buffer, magic: int, attributes: int, offset: int, timestamp: int
 ) -> tuple[list[Row], Problem | None]:
+    """The messages in a wrapper of magic 0 or 1, and what ended them early."""
     none = (-1,) * 6
     wrapper = Frame(
         0, 0, magic, attributes, offset, offset, -1, 0, timestamp, timestamp, *none[:3], 1, None, None, *none[:4]
@@ -122,6 +124,7 @@ def write_records(
     base_offset: int,
     base_timestamp: int,
 ) -> bytes:
+    """Records of magic 2 as bytes, offsets and timestamps as differences."""
     out = bytearray()
     for offset, time, key, value, headers in records:
         delta = wrap(offset - base_offset)
@@ -154,6 +157,7 @@ def write_header(
     payload: Buffer,
     crc: int | None = None,
 ) -> bytes:
+    """A batch of magic 2 of these fields and payload, with its size and checksum."""
     data = bytes(memoryview(payload))
     out = bytearray()
     row = {
@@ -187,6 +191,7 @@ def write_message(
     value: bytes | None,
     crc: int | None = None,
 ) -> bytes:
+    """A message of magic 0 or 1, with its size and checksum."""
     size = 14 + 8 * (magic == 1) + len(key or b"") + len(value or b"")
     row = {
         "offset": offset,
