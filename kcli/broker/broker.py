@@ -94,15 +94,16 @@ class Broker:
         await self.stop()
 
     async def start(self) -> None:
-        """Take over the data, listen. InputError, OSError: the folder is none; NetworkError: a port is taken."""
-        self.directory = DataDir(self._data, self.configs)
+        """Take over what is sound of the data, and listen. OSError: no such folder; NetworkError: a port is taken."""
+        self.directory = DataDir(self._data, self.configs, self.complain)
         try:
             self.cluster_id = self.directory.cluster_id
-            self.topics = Topics(self.directory.path, self.configs, clean=self.directory.clean)
+            self.topics = Topics(self.directory.path, self.configs, clean=self.directory.clean, note=self.complain)
             self.topics.on_delete = self._forget_topic
             self.gate = Gate(most_connections(self.topics.pool.limit), self.complain)
             self.metadata = MetadataLog(self)
             self.metadata.replay()
+            self.topics.tell_strays()
             self.groups = Groups(self)
             for number, node_id in enumerate(self.node_ids):
                 await self._start_node(node_id, self.port + number if self.port else 0)
@@ -150,7 +151,7 @@ class Broker:
     # --- what others ask
 
     def complain(self, text: str) -> None:
-        """A line about what a client did; where there are too many of them, the rest is counted."""
+        """A line about what a client did, or what the folder has wrong; where there are many, the rest is counted."""
         self._complaints += 1
         if self._complaints <= MOST_COMPLAINTS:
             self.note(text)
@@ -159,7 +160,7 @@ class Broker:
 
     def _forget_complaints(self) -> None:
         if self._complaints > MOST_COMPLAINTS:
-            self.note(f"{self._complaints - MOST_COMPLAINTS} more complaints about clients in {SWEEP_SECONDS:.0f} s")
+            self.note(f"{self._complaints - MOST_COMPLAINTS} more such lines in {SWEEP_SECONDS:.0f} s")
         self._complaints = 0
 
     def cue(self) -> Awaitable[None] | None:

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING
 
 from kcli.broker.storage.files import LogFile
 from kcli.broker.storage.segment import Slice
+from kcli.errors import KcliError
+from kcli.records.batches import scan
+from kcli.records.damage import Damage
 from kcli.snapshots.load import Loader
 from kcli.snapshots.names import SnapshotId, parse_snapshot_name
 from kcli.snapshots.policy import Policy, advance, deletable, due
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from kcli.broker.metalog import MetadataLog
 
 __all__ = ["Checkpoints"]
+
+LAST_OFFSET, LAST_EPOCH = (1 << 63) - 1, (1 << 31) - 1
 
 
 class Checkpoints:
@@ -33,12 +38,19 @@ class Checkpoints:
             part.unlink()
         self.records = self.size = 0
         self.taken = time.monotonic()
+        self._unsound: set[SnapshotId] = set()
+        while (latest := self.latest) is not None and not is_whole(self.path(latest).read_bytes()):
+            metalog.note(f"{self.path(latest)}: left out: no whole snapshot")
+            self._unsound.add(latest)
 
     @property
     def ids(self) -> list[SnapshotId]:
-        """Those that are there, oldest first."""
-        names = (parse_snapshot_name(path.name) for path in self.metalog.folder.glob("*.checkpoint"))
-        return sorted(name.id for name in names if name is not None and name.state == "ready")
+        """Those that are there and can be read, oldest first."""
+        found = (path.name for path in self.metalog.folder.glob("*.checkpoint") if path.is_file())
+        names = (parse_snapshot_name(name) for name in found)
+        ids = (name.id for name in names if name is not None and name.exact and name.state == "ready")
+        lawful = (each for each in ids if each.end_offset < LAST_OFFSET and each.epoch < LAST_EPOCH)
+        return sorted(each for each in lawful if each not in self._unsound)
 
     @property
     def latest(self) -> SnapshotId | None:
@@ -73,7 +85,13 @@ class Checkpoints:
         self.size += size
         age = int((time.monotonic() - self.taken) * 1000)
         if due(self.policy(), records=self.records, size=self.size, age_ms=age).yes:
-            self.take()
+            try:
+                self.take()
+            except KcliError as error:
+                # The log holds what is no metadata: it goes on without a snapshot.
+                self.metalog.note(f"{self.metalog.folder}: no snapshot: {error}")
+                self.records = self.size = 0
+                self.taken = time.monotonic()
 
     def take(self) -> SnapshotId | None:
         """A snapshot of everything up to the log's end; None where there is nothing new. The log begins there then."""
@@ -108,3 +126,11 @@ class Checkpoints:
         log.delete_before(begin)
         for each in deletable(ids, begin):
             self.path(each).unlink()
+
+
+def is_whole(data: bytes) -> bool:
+    """Is it a snapshot from its header to its footer, with right checksums?"""
+    damages: list[Damage] = []
+    batches = list(scan(data, damages=damages))
+    ends = batches and batches[0].is_control and batches[-1].is_control
+    return bool(ends) and not damages and all(each.crc_valid for each in batches)

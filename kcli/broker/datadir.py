@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from kcli.broker.configs import Configs
@@ -18,9 +19,12 @@ CLEAN = ".kafka_cleanshutdown"
 
 
 class DataDir:
-    """path: the folder; clean: the last stop was an orderly one. UsageError: another broker uses it."""
+    """path: the folder; clean: the last stop was an orderly one; note: gets a line for what is left out.
 
-    def __init__(self, path: Path | None, configs: Configs) -> None:
+    UsageError: another broker uses it.
+    """
+
+    def __init__(self, path: Path | None, configs: Configs, note: Callable[[str], None] = lambda _: None) -> None:
         self._temporary = tempfile.TemporaryDirectory(prefix="kcli-broker-") if path is None else None
         self.path = Path(self._temporary.name) if self._temporary else Path(path or "")
         self.path.mkdir(parents=True, exist_ok=True)
@@ -33,11 +37,14 @@ class DataDir:
         mark = self.path / CLEAN
         self.clean = mark.exists()
         mark.unlink(missing_ok=True)
-        self.cluster_id = self._identify(configs)
+        self.cluster_id = self._identify(configs, note)
 
-    def _identify(self, configs: Configs) -> str:
+    def _identify(self, configs: Configs, note: Callable[[str], None]) -> str:
         """The cluster's id: as it was, as it is configured, or a new one."""
         known = read_properties(self.path / META)
+        if known is None:
+            note(f"{self.path / META}: left out: no properties of Kafka's")
+            known = {}
         wanted = configs.text("cluster.id")
         if known.get("cluster.id") and wanted not in ("", known["cluster.id"]):
             self._lock.close()

@@ -6,18 +6,22 @@ Topics, partitions, configs, leaders and producer ids are what the records say; 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcli.broker.checkpoints import Checkpoints
+from kcli.broker.configs import TOPIC as TOPIC_CONFIGS
+from kcli.broker.configs import parse
 from kcli.broker.storage.incoming import read_incoming
 from kcli.broker.storage.log import LogSettings
 from kcli.broker.storage.recovery import open_log
 from kcli.broker.topics import Partition, Topic, new_topic_id
 from kcli.core.varints import write_unsigned
-from kcli.errors import InputError
+from kcli.errors import InputError, KcliError
 from kcli.grammar import messages
-from kcli.records.batches import scan
+from kcli.records.batches import Record, scan
 from kcli.records.builder import build_batch
+from kcli.records.damage import Damage
 from kcli.schemas.catalog import catalog
 
 if TYPE_CHECKING:
@@ -34,8 +38,10 @@ RECORDS_IN_BATCH = 5_000
 LONGEST = 64 << 20
 TOPIC, BROKER = 2, 4
 PRODUCER_ID_BLOCK = 1000
+LAST_EPOCH, LAST_PRODUCER_ID = (1 << 31) - 1, 1 << 62
 
-Record = tuple[str, int, dict[str, Any]]
+# Name, version, value.
+Row = tuple[str, int, dict[str, Any]]
 
 
 class MetadataLog:
@@ -44,11 +50,16 @@ class MetadataLog:
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
         self.folder = broker.directory.path / FOLDER
-        self.log = open_log(self.folder, broker.topics.pool, LogSettings(), clean=broker.directory.clean)
+        self.note = broker.complain
+        pool, clean = broker.topics.pool, broker.directory.clean
+        self.log = open_log(self.folder, pool, LogSettings(), clean=clean, note=self.note)
         broker.topics.unopened.discard(FOLDER)
         self.checkpoints = Checkpoints(self)
         latest = self.checkpoints.latest
-        self.epoch = max(self.log.epochs.latest, latest.epoch if latest is not None else 0, 0) + 1
+        self.epoch = min(max(self.log.epochs.latest, latest.epoch if latest is not None else 0, 0) + 1, LAST_EPOCH)
+        if latest is not None and self.log.end_offset < latest.end_offset:
+            # The log was lost behind its snapshot: it goes on where that one ends (as KafkaRaftLog truncates to it).
+            self.log.begin_at(latest.end_offset)
         topic = Topic(broker.topics, NAME, TOPIC_ID, broker.configs.of_topic({"cleanup.policy": "snapshot"}))
         self.partition = broker.topics.hide(topic, self.log, broker.controller_id, self.epoch)
         self.next_producer_id = 0
@@ -58,7 +69,7 @@ class MetadataLog:
 
     # --- writing
 
-    def write(self, records: Iterable[Record]) -> None:
+    def write(self, records: Iterable[Row]) -> None:
         """Append (name, version, value) records."""
         rows = list(records)
         now = self.broker.now()
@@ -76,7 +87,7 @@ class MetadataLog:
 
     def register(self) -> None:
         """Every node, with where it listens; the first time also the feature level."""
-        records: list[Record] = []
+        records: list[Row] = []
         if self.log.end_offset == 0:
             records.append(("FeatureLevelRecord", 0, {"name": "metadata.version", "featureLevel": METADATA_VERSION}))
         for node in self.broker.nodes:
@@ -89,7 +100,7 @@ class MetadataLog:
         self.log.epochs.save()
 
     def topic_created(self, topic: Topic) -> None:
-        records: list[Record] = [("TopicRecord", 0, {"name": topic.name, "topicId": topic.id})]
+        records: list[Row] = [("TopicRecord", 0, {"name": topic.name, "topicId": topic.id})]
         records += self.partition_records(topic.partitions)
         records += self.config_records(TOPIC, topic.name, topic.configs.own)
         self.write(records)
@@ -98,7 +109,7 @@ class MetadataLog:
         self.write(self.partition_records(partitions))
 
     @staticmethod
-    def partition_records(partitions: Iterable[Partition]) -> list[Record]:
+    def partition_records(partitions: Iterable[Partition]) -> list[Row]:
         return [
             (
                 "PartitionRecord",
@@ -117,7 +128,7 @@ class MetadataLog:
         ]
 
     @staticmethod
-    def config_records(kind: int, name: str, configs: Mapping[str, str | None]) -> list[Record]:
+    def config_records(kind: int, name: str, configs: Mapping[str, str | None]) -> list[Row]:
         row = {"resourceType": kind, "resourceName": name}
         return [("ConfigRecord", 0, row | {"name": key, "value": value}) for key, value in configs.items()]
 
@@ -149,45 +160,73 @@ class MetadataLog:
     # --- reading
 
     def replay(self) -> None:
-        """Do all over again what the records say. InputError: one that can't be read."""
+        """Do all over again what the records say. Those that can't be read or done are left out, a line a file."""
         own: dict[str, dict[str, str]] = {}
-        for name, value in self.records():
-            if name in APPLY:
-                APPLY[name](self, value)
-            elif name == "RemoveTopicRecord":
-                own.pop(self.remove_topic(value), None)
-            elif name == "ConfigRecord" and value["resourceType"] == TOPIC:
-                configure(own.setdefault(value["resourceName"], {}), value)
-            elif name == "ConfigRecord" and value["resourceType"] == BROKER:
-                self.broker.configs.set(value["name"], value["value"])
+        latest = self.checkpoints.latest
+        if latest is not None:
+            path = self.checkpoints.path(latest)
+            self.replay_file(path, path.read_bytes(), 0, own)
+        for segment in self.log.segments:
+            data = segment.slice(0, segment.size).read()
+            self.replay_file(segment.path, data, latest.end_offset if latest is not None else 0, own)
         topics = self.broker.topics
         for name, configs in own.items():
             if name in topics.by_name and configs:
                 topics.reconfigure(topics.by_name[name], configs)
 
-    def records(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        latest = self.checkpoints.latest
-        if latest is not None:
-            yield from self.records_in(self.checkpoints.path(latest).read_bytes(), 0)
-        for segment in self.log.segments:
-            data = segment.slice(0, segment.size).read()
-            yield from self.records_in(data, latest.end_offset if latest is not None else 0)
+    def replay_file(self, path: Path, data: bytes, start: int, own: dict[str, dict[str, str]]) -> None:
+        """The records of a segment or snapshot, from an offset on; own: the configs of topics."""
+        damages: list[Damage] = []
+        left_out: list[str] = []
+        for batch in scan(data, damages=damages):
+            if batch.is_control or batch.last_offset < start:
+                continue
+            try:
+                for record in batch.records():
+                    if record.offset >= start:
+                        self.replay_record(record, own, left_out)
+            except InputError as error:
+                left_out.append(f"batch at {batch.base_offset}: {error}")
+        left_out += [f"bytes {each.start} to {each.end}: {each.reason}" for each in damages if not each.lawful]
+        if left_out:
+            count = f"{len(left_out)} records" if len(left_out) > 1 else "a record"
+            self.note(f"{path}: left out: {count}, the first: {left_out[0]}")
 
-    def records_in(self, data: bytes, start: int) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The records of a segment or snapshot, from an offset on."""
-        for batch in scan(data, damages=[]):
-            for record in () if batch.is_control or batch.last_offset < start else batch.records():
-                if record.offset >= start:
-                    yield self.decode(record.value or b"", record.offset)
+    def replay_record(self, record: Record, own: dict[str, dict[str, str]], left_out: list[str]) -> None:
+        try:
+            name, value = self.decode(record.value or b"")
+            self.apply(name, value, own)
+        except KcliError as error:
+            left_out.append(f"record {record.offset}: {error}")
 
-    def decode(self, data: bytes, offset: int) -> tuple[str, dict[str, Any]]:
+    def apply(self, name: str, value: Mapping[str, Any], own: dict[str, dict[str, str]]) -> None:
+        """Do what a record says. KcliError: that makes no sense."""
+        if name in APPLY:
+            APPLY[name](self, value)
+        elif name == "RemoveTopicRecord":
+            own.pop(self.remove_topic(value), None)
+        elif name == "ConfigRecord" and value["resourceType"] == TOPIC:
+            if value["value"] is not None and value["name"] in TOPIC_CONFIGS:
+                parse(TOPIC_CONFIGS, value["name"], value["value"])
+            configure(own.setdefault(value["resourceName"], {}), value)
+        elif name == "ConfigRecord" and value["resourceType"] == BROKER:
+            self.broker.configs.set(value["name"], value["value"])
+
+    def decode(self, data: bytes) -> tuple[str, dict[str, Any]]:
+        """A record's name and value. InputError: it is none of a metadata log."""
         if len(data) < 3 or data[0] != FRAME_VERSION or data[1] not in self._names or data[1] > 0x7F:
-            raise InputError(f"record {offset} is no metadata record", file=str(self.folder))
+            raise InputError("no metadata record")
         name = self._names[data[1]]
         return name, messages.data(name, data[2]).read(data, 3)[0]
 
     def add_topic(self, value: Mapping[str, Any]) -> None:
-        self.broker.topics.add(value["name"], value["topicId"], {}, ())
+        """A topic. InputError: its name is unlawful, or it is there already."""
+        topics = self.broker.topics
+        if not topics.by_name.keys().isdisjoint([value["name"]]) or topics.get(value["topicId"]) is not None:
+            raise InputError(f"topic {value['name']!r} ({value['topicId']}) is there already")
+        if value["name"] == NAME or value["topicId"] == TOPIC_ID:
+            raise InputError("the metadata log is no topic of its own")
+        topics.add(value["name"], value["topicId"], {}, ())
 
     def remove_topic(self, value: Mapping[str, Any]) -> str:
         """Forget a topic; its name. Its files went when it was deleted, or go when its name is used again."""
@@ -200,7 +239,11 @@ class MetadataLog:
 
     def add_partition(self, value: Mapping[str, Any]) -> None:
         topic = self.broker.topics.by_id.get(value["topicId"])
+        if topic is not None and value["partitionId"] > len(topic.partitions):
+            raise InputError(f"partition {value['partitionId']} of {topic.name}: {len(topic.partitions)} expected")
         if topic is not None and value["partitionId"] == len(topic.partitions):
+            if not value["replicas"]:
+                raise InputError(f"{topic.name}-{value['partitionId']} has no replica")
             self.broker.topics.add_partitions(topic, [tuple(value["replicas"])])
             made = topic.partitions[-1]
             made.leader, made.epoch = value["leader"], value["leaderEpoch"]
@@ -217,6 +260,8 @@ class MetadataLog:
             partition.epoch += 1
 
     def set_producer_id(self, value: Mapping[str, Any]) -> None:
+        if not 0 <= value["nextProducerId"] < LAST_PRODUCER_ID:
+            raise InputError(f"next producer id {value['nextProducerId']}: 0 or more expected")
         self.next_producer_id = value["nextProducerId"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,7 +16,8 @@ from kcli.broker.storage.checkpoints import read_offsets, read_topic_id, write_o
 from kcli.broker.storage.files import FilePool
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.recovery import open_log
-from kcli.broker.tiering import remote_folder
+from kcli.broker.tiering import REMOTE, remote_folder
+from kcli.errors import KcliError
 from kcli.topic_names import INTERNAL, folder_prefix
 
 __all__ = ["Partition", "Shown", "Topic", "Topics", "new_topic_id"]
@@ -24,6 +26,11 @@ START_CHECKPOINT = "log-start-offset-checkpoint"
 
 FENCED, UNKNOWN_EPOCH = error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_LEADER_EPOCH")
 NOT_LEADER = error_code("NOT_LEADER_OR_FOLLOWER")
+STORAGE_ERROR = error_code("KAFKA_STORAGE_ERROR")
+# What a log folder of Kafka's holds besides partitions.
+OWN_FILES = frozenset(
+    [".lock", ".kafka_cleanshutdown", "meta.properties", "bootstrap.checkpoint", "lost+found", REMOTE]
+)
 
 Key = tuple[str, int]
 
@@ -47,16 +54,17 @@ class Shown(NamedTuple):
 class Partition:
     """One partition: who leads it, and its log (None as long as nothing was ever written).
 
-    visible: what is shown of the log where something is held back; None: all of it
+    visible: what is shown of the log where something is held back; None: all of it. fault: why its log can't be read
     """
 
-    __slots__ = ("_log", "epoch", "index", "leader", "replicas", "topic", "visible")
+    __slots__ = ("_log", "epoch", "fault", "index", "leader", "replicas", "topic", "visible")
 
     def __init__(self, topic: Topic, index: int, leader: int, replicas: tuple[int, ...]) -> None:
         self.topic, self.index, self.leader, self.replicas = topic, index, leader, replicas
         self.epoch = 0
         self._log: Log | None = None
         self.visible: Shown | None = None
+        self.fault = ""
 
     @property
     def keys(self) -> tuple[Key, Key]:
@@ -69,7 +77,12 @@ class Partition:
 
     @property
     def log(self) -> Log | None:
-        """The log, opened when it is first asked for; None: there is none, the partition is empty."""
+        """The log, opened when it is first asked for; None: there is none, the partition is empty.
+
+        OSError: it can't be read.
+        """
+        if self.fault:
+            raise OSError(errno.EIO, self.fault)
         if self._log is None and self.folder_name in self.topic.owner.unopened:
             self._log = self.topic.owner.open(self)
         return self._log
@@ -84,6 +97,14 @@ class Partition:
     @property
     def opened(self) -> Log | None:
         return self._log
+
+    @property
+    def is_offline(self) -> bool:
+        """Can its log not be read (as in a log directory of Kafka's that failed)?"""
+        try:
+            return self.log is None and bool(self.fault)
+        except OSError:
+            return True
 
     @property
     def start_offset(self) -> int:
@@ -116,7 +137,9 @@ class Partition:
             return NOT_LEADER
         if 0 <= epoch != self.epoch:
             return FENCED if epoch < self.epoch else UNKNOWN_EPOCH
-        return 0 if node_id == self.leader else NOT_LEADER
+        if node_id != self.leader:
+            return NOT_LEADER
+        return STORAGE_ERROR if self.is_offline else 0
 
 
 class Topic:
@@ -135,18 +158,25 @@ class Topic:
 class Topics:
     """All topics, by name and by id; their logs live under `folder`.
 
-    clean: the folder was left by an orderly stop. A partition's folder is made with its first record.
+    clean: the folder was left by an orderly stop. A partition's folder is made with its first record. note: gets a line
+    for each thing in the folder that is left out.
     """
 
-    def __init__(self, folder: Path, configs: Configs, *, clean: bool = False) -> None:
-        self.folder, self.configs, self.clean = folder, configs, clean
+    def __init__(
+        self, folder: Path, configs: Configs, *, clean: bool = False, note: Callable[[str], None] = lambda _: None
+    ) -> None:
+        self.folder, self.configs, self.clean, self.note = folder, configs, clean, note
         self.pool = FilePool()
         self.by_name: dict[str, Topic] = {}
         self.by_id: dict[str, Topic] = {}
         # Fetched by who knows of it, but in no list: the metadata log, by name and by id.
         self.hidden: dict[str, Topic] = {}
         self.unopened = {path.name for path in folder.iterdir() if path.is_dir()}
-        self.start_offsets = read_offsets(folder / START_CHECKPOINT)
+        try:
+            self.start_offsets = read_offsets(folder / START_CHECKPOINT)
+        except (KcliError, OSError) as error:
+            self.start_offsets = {}
+            self.note(f"left out: {error}")
         self.on_delete: Callable[[Topic], None] = lambda topic: None
 
     def __iter__(self) -> Iterator[Topic]:
@@ -204,8 +234,25 @@ class Topics:
 
     # --- logs
 
+    def tell_strays(self) -> None:
+        """Say what in the folder belongs to no topic. It stays where it is."""
+        known = {each.folder_name for topic in (*self, *self.hidden.values()) for each in topic.partitions}
+        for path in sorted(self.folder.iterdir()):
+            if path.name not in known | OWN_FILES and not path.name.endswith(("-checkpoint", ".tmp")):
+                self.note(f"{path}: left out: it belongs to no topic")
+            elif path.name in known and not path.is_dir():
+                self.note(f"{path}: left out: no folder")
+
     def open(self, partition: Partition) -> Log:
         self.unopened.discard(partition.folder_name)
+        try:
+            return self._open(partition)
+        except (KcliError, OSError) as error:
+            partition.fault = f"its log can't be read: {error}"
+            self.note(f"{self.folder / partition.folder_name}: left out: {error}")
+            raise OSError(errno.EIO, partition.fault) from None
+
+    def _open(self, partition: Partition) -> Log:
         start = self.start_offsets.get((partition.topic.name, partition.index), 0)
         folder = self.folder / partition.folder_name
         if read_topic_id(folder) not in (None, partition.topic.id):
@@ -213,7 +260,8 @@ class Topics:
             shutil.rmtree(folder)
             return self.make_log(partition)
         remote = remote_folder(folder) if partition.topic.configs.tiered else None
-        return open_log(folder, self.pool, partition.topic.configs.settings, start, clean=self.clean, remote=remote)
+        settings = partition.topic.configs.settings
+        return open_log(folder, self.pool, settings, start, clean=self.clean, remote=remote, note=self.note)
 
     def make_log(self, partition: Partition) -> Log:
         folder = self.folder / partition.folder_name

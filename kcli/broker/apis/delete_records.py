@@ -36,6 +36,8 @@ def delete(call: Call, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
         return row | {"errorCode": error_code("INVALID_TOPIC_EXCEPTION")}
     if partition.leader != call.node.id:
         return row | {"errorCode": error_code("NOT_LEADER_OR_FOLLOWER")}
+    if partition.is_offline:
+        return row | {"errorCode": error_code("KAFKA_STORAGE_ERROR")}
     offset = partition.end_offset if offset == EVERYTHING else offset
     if not 0 <= offset <= partition.end_offset:
         return row | {"errorCode": error_code("OFFSET_OUT_OF_RANGE")}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcli.broker.groups.group import Committed
 from kcli.broker.storage.incoming import read_incoming
 from kcli.broker.topics import Partition
+from kcli.errors import InputError
 from kcli.grammar import messages
 from kcli.records.batches import scan
 from kcli.records.builder import build_batch
@@ -76,18 +78,30 @@ class OffsetStore:
         """What was committed, in the order in which it was: group, (topic, partition), offset (None: forgotten)."""
         topic = self.broker.topics.by_name.get(TOPIC)
         for partition in topic.partitions if topic is not None else ():
-            log = partition.log
+            log = None if partition.is_offline else partition.log
             for segment in log.segments if log is not None else ():
-                yield from self.decode(segment.slice(0, segment.size).read())
+                yield from self.decode(segment.slice(0, segment.size).read(), segment.path)
 
-    def decode(self, data: bytes) -> Iterable[tuple[str, Place, Committed | None]]:
+    def decode(self, data: bytes, path: Path) -> Iterable[tuple[str, Place, Committed | None]]:
+        """What a segment says; records that can't be read are left out, and told in one line."""
+        left_out: list[str] = []
         for batch in scan(data, damages=[]):
-            for record in () if batch.is_control else batch.records():
+            try:
+                records = [] if batch.is_control else list(batch.records())
+            except InputError as error:
+                left_out.append(f"batch at {batch.base_offset}: {error}")
+                continue
+            for record in records:
                 key = record.key or b""
                 if key[:2] not in (b"\0\0", b"\0\1"):
                     continue
-                name = self.key.read(key, 2)[0]
-                yield name["group"], (name["topic"], name["partition"]), self.decode_value(record.value)
+                try:
+                    name = self.key.read(key, 2)[0]
+                    yield name["group"], (name["topic"], name["partition"]), self.decode_value(record.value)
+                except InputError as error:
+                    left_out.append(f"record {record.offset}: {error}")
+        if left_out:
+            self.broker.complain(f"{path}: left out: {len(left_out)} commits, the first: {left_out[0]}")
 
     @staticmethod
     def decode_value(data: bytes | None) -> Committed | None:

@@ -71,11 +71,14 @@ def write_offsets(path: Path, offsets: Mapping[Partition, int]) -> None:
     write_entries(path, OFFSET_CHECKPOINT, entries)
 
 
-def read_properties(path: Path) -> dict[str, str]:
+def read_properties(path: Path) -> dict[str, str] | None:
+    """By name; none where there is no file, None where it is no text."""
     try:
-        lines = path.read_text().splitlines()
+        lines = path.read_text("utf-8").splitlines()
     except FileNotFoundError:
         return {}
+    except UnicodeDecodeError:
+        return None
     pairs = (line.partition("=") for line in lines if "=" in line and not line.startswith("#"))
     return {key.strip(): value.strip() for key, _, value in pairs}
 

@@ -38,7 +38,7 @@ class OffsetIndex:
     def load(self) -> None:
         """Read the file; entries of zeros behind the end (Kafka preallocates) are left out."""
         for offset, position in OFFSET_ENTRY.iter_unpack(whole_entries(self.path, OFFSET_ENTRY.size)):
-            if self.offsets and offset <= self.offsets[-1]:
+            if offset < 0 or position < 0 or (self.offsets and offset <= self.offsets[-1]):
                 break
             self.offsets.append(offset)
             self.positions.append(position)

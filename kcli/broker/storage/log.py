@@ -13,13 +13,11 @@ from kcli.broker.storage.files import FilePool
 from kcli.broker.storage.headers import Place
 from kcli.broker.storage.incoming import Incoming, numbered
 from kcli.broker.storage.producers import Aborted, ProducerStates, append_aborted, read_aborted
-from kcli.broker.storage.segment import Segment, Slice
+from kcli.broker.storage.segment import FARTHEST, Segment, Slice
 from kcli.records.batches import Batch
 from kcli.records.control import decode_control
 
 __all__ = ["Log", "LogSettings"]
-
-FARTHEST = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,15 @@ and synced.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 
 from kcli.broker.storage.files import FilePool
 from kcli.broker.storage.headers import Place
 from kcli.broker.storage.log import Log, LogSettings
 from kcli.broker.storage.producers import read_aborted
-from kcli.broker.storage.segment import Segment
+from kcli.broker.storage.segment import FARTHEST, Segment
+from kcli.errors import InputError
 from kcli.records import kernels
 from kcli.records.batches import Batch
 
@@ -33,39 +35,57 @@ def open_log(
     *,
     clean: bool = False,
     remote: Path | None = None,
+    note: Callable[[str], None] = lambda _: None,
 ) -> Log:
     """The log in this folder; made when there is none. start_offset: records before it were deleted.
 
-    remote: where copies of closed segments are; those that are there alone are part of the log
+    remote: where copies of closed segments are; those that are there alone are part of the log; note: gets a line for
+    what is damaged and so left out. OSError: files that can't be read
     """
     bases = bases_in(folder)
     if not bases:
         return Log.create(folder, pool, settings, start_offset)
     copied = bases_in(remote) if remote is not None else []
     log = Log(folder, pool, settings)
-    log.epochs.load()
+    try:
+        log.epochs.load()
+    except InputError as error:
+        note(f"left out: {error}")
     for base in sorted({*bases, *(each for each in copied if each < bases[-1])}):
         made = log.add_segment(base, folder if base in bases else remote or folder)
         made.copy, made.remote = remote if base in copied else None, base not in bases
     for each in log.segments[:-1]:
-        each.open_sealed()
+        open_sealed(each, note)
     log.load_aborted()
     if clean and restore_producers(log, None):
-        log.active.open_sealed()
+        open_sealed(log.active, note)
     else:
-        recover(log)
+        recover(log, note)
     log.start_offset = min(max(start_offset, log.bases[0]), log.end_offset)
     return log
 
 
 def bases_in(folder: Path) -> list[int]:
     """The first offsets of the segments in a folder, rising."""
-    return sorted(int(path.stem) for path in folder.glob("*.log") if path.stem.isdigit() and len(path.stem) == DIGITS)
+    return sorted(int(path.stem) for path in folder.glob("*.log") if is_number(path.stem) and path.is_file())
+
+
+def is_number(text: str) -> bool:
+    """An offset as the names of files have it?"""
+    return len(text) == DIGITS and text.isascii() and text.isdigit() and int(text) < 1 << 63
+
+
+def open_sealed(segment: Segment, note: Callable[[str], None]) -> None:
+    """Take over a segment that is whole; what is no batch at its end is left out."""
+    segment.open_sealed()
+    size = segment.path.stat().st_size
+    if segment.size < size:
+        note(f"{segment.path}: left out: no batches in {size - segment.size} bytes from byte {segment.size} on")
 
 
 def restore_producers(log: Log, newest: int | None) -> bool:
     """Take the newest snapshot up to this offset, None for the one of the log's end; False when there is none."""
-    for path in sorted(log.folder.glob("*.snapshot"), reverse=True):
+    for path in sorted((each for each in log.folder.glob("*.snapshot") if is_number(each.stem)), reverse=True):
         if (newest is None or int(path.stem) <= newest) and log.producers.restore(path.read_bytes()):
             return True
         if newest is None:
@@ -73,7 +93,7 @@ def restore_producers(log: Log, newest: int | None) -> bool:
     return False
 
 
-def recover(log: Log) -> None:
+def recover(log: Log, note: Callable[[str], None]) -> None:
     """Read the last segment, cut what is damaged, make anew what is derived from it."""
     segment = log.active
     log.producers.known.clear()
@@ -88,12 +108,13 @@ def recover(log: Log) -> None:
             break
         position = taken
     if position < end:
+        note(f"{segment.path}: cut at byte {position}: no sound batch in the {end - position} bytes from there on")
         segment.file().cut(position)
     log.epochs.truncate_end(max(segment.next_offset, segment.base_offset))
     log.epochs.save()
     segment.seal()
     for path in log.folder.glob("*.snapshot"):
-        if int(path.stem) > segment.base_offset:
+        if is_number(path.stem) and int(path.stem) > segment.base_offset:
             path.unlink()
 
 
@@ -119,7 +140,8 @@ def take_chunk(log: Log, segment: Segment, position: int, end: int) -> int:
     view = memoryview(data)
     for row in rows:
         head = Batch(view, row)
-        if not head.crc_valid or head.base_offset < segment.next_offset or head.magic > 2:
+        behind = head.base_offset < segment.next_offset or head.last_offset - segment.base_offset > FARTHEST
+        if not head.crc_valid or behind or head.last_offset < head.base_offset or head.magic > 2:
             return position + head.position
         place = Place(position + head.position, head.size, head.base_offset, head.last_offset, head.max_timestamp)
         segment.note(place)

@@ -11,9 +11,11 @@ from kcli.broker.storage.files import FilePool, LogFile
 from kcli.broker.storage.headers import Place, first_from, walk
 from kcli.broker.storage.index import OffsetIndex, TimeIndex
 
-__all__ = ["Segment", "Slice"]
+__all__ = ["FARTHEST", "Segment", "Slice"]
 
 CHUNK = 1 << 18
+# The largest offset of a segment, relative to its first.
+FARTHEST = (1 << 31) - 1
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
 
 
@@ -121,7 +123,10 @@ class Segment:
     # --- opening and closing
 
     def open_sealed(self) -> None:
-        """Take over a segment that is known to be whole: its end is looked for behind the last index entry."""
+        """Take over a segment that is known to be whole: its end is looked for behind the last index entry.
+
+        An index that does not fit the batches is made anew; what is no batch behind the last one is left out.
+        """
         self.size = self.path.stat().st_size
         self._indexed = False
         self.load_indexes()
@@ -130,12 +135,33 @@ class Segment:
             self.max_timestamp_offset = self.base_offset + self.times.offsets[-1]
         end = 0
         start = self.offsets.positions[-1] if len(self.offsets) else 0
-        for each in walk(self.file(), start, self.size):
+        if not self._fits():
+            self.forget_indexes()
+            self.max_timestamp, self.max_timestamp_offset, start = -1, self.base_offset, 0
+            for each in self._sound(0, self.size):
+                self.note(each)
+        for each in self._sound(start, self.path.stat().st_size):
             end = each.position + each.size
             self.next_offset = each.last_offset + 1
             if each.max_timestamp > self.max_timestamp:
                 self.max_timestamp, self.max_timestamp_offset = each.max_timestamp, each.last_offset
         self.size = end
+
+    def _fits(self) -> bool:
+        """Does the last entry of the index name a batch?"""
+        if not len(self.offsets):
+            return True
+        found = next(self._sound(self.offsets.positions[-1], self.size), None)
+        return found is not None and found.base_offset <= self.base_offset + self.offsets.offsets[-1]
+
+    def _sound(self, position: int, end: int) -> Iterator[Place]:
+        """The batches from a position on, up to the first whose offsets can't be this segment's."""
+        least = self.base_offset
+        for each in walk(self.file(), position, end):
+            if not least <= each.base_offset <= each.last_offset <= self.base_offset + FARTHEST:
+                return
+            least = each.last_offset + 1
+            yield each
 
     def load_indexes(self) -> None:
         if not self._indexed:
