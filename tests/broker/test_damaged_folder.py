@@ -7,6 +7,7 @@ import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -199,7 +200,7 @@ def test_a_partition_that_can_not_be_read_is_offline_and_others_are_not(sound: P
     run(work())
 
 
-HOSTILE = [
+HOSTILE: list[tuple[str, dict[str, Any]]] = [
     ("TopicRecord", {"name": "../../above", "topicId": "Zm9vYmFyYmF6cXV4MTIzNA"}),
     ("TopicRecord", {"name": "__cluster_metadata", "topicId": "Am9vYmFyYmF6cXV4MTIzNA"}),
     ("TopicRecord", {"name": "good", "topicId": "Bm9vYmFyYmF6cXV4MTIzNA"}),
