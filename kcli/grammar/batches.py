@@ -28,6 +28,7 @@ __all__ = [
     "LENGTH_END",
     "MAGIC_AT",
     "MESSAGES",
+    "MESSAGE_HEADS",
     "RECORD",
     "SIZE_AT",
     "Record",
@@ -161,10 +162,11 @@ _FRONT = {
     "magic": Primitive("int8"),
 }
 _BACK = {"key": LengthPrefixed("bytes", True, False), "value": LengthPrefixed("bytes", True, False)}
-MESSAGES = (
-    Struct(**_FRONT, attributes=Primitive("int8"), **_BACK),
-    Struct(**_FRONT, attributes=Primitive("int8"), timestamp=Primitive("int64"), **_BACK),
+MESSAGE_HEADS = (
+    Struct(**_FRONT, attributes=Primitive("int8")),
+    Struct(**_FRONT, attributes=Primitive("int8"), timestamp=Primitive("int64")),
 )
+MESSAGES = tuple(Struct(*head.fields, *(name / word for name, word in _BACK.items())) for head in MESSAGE_HEADS)
 # The least that a size field may say, by magic: the fields behind it, key and value empty.
 LEAST_LENGTH = (*(grammar.least - LENGTH_END for grammar in MESSAGES), HEADER_SIZE - LENGTH_END)
 

@@ -18,7 +18,7 @@ Buffer = bytes | bytearray | memoryview
 class FixedLayout:
     """Names, offsets and the `struct.Struct` of a grammar whose fields are numbers of fixed width.
 
-    offsets: the byte that each field begins at; size: bytes of the whole.
+    offsets: the byte that each field begins at; size: bytes of the whole; single: each field's own `struct.Struct`.
     """
 
     def __init__(self, grammar: Struct) -> None:
@@ -30,6 +30,7 @@ class FixedLayout:
             self.offsets[field.name] = at
             at += field.subcon.least
         self.names = tuple(self.offsets)
+        self.single = {name: struct.Struct(">" + mark) for name, mark in zip(self.names, form[1:], strict=True)}
         self.struct = struct.Struct(form)
         self.size = self.struct.size
         self.unpack_from, self.iter_unpack, self.pack = (
@@ -45,13 +46,18 @@ class FixedLayout:
                 yield dict(zip(self.names, values, strict=True))
 
     def row(self, data: Buffer, at: int = 0) -> dict[str, Any]:
+        """The entry at `at` by the names of its fields. struct.error: fewer bytes are there."""
         return dict(zip(self.names, self.unpack_from(data, at), strict=True))
+
+    def put(self, data: bytearray, **fields: int) -> None:
+        """Write single fields into an entry at the start of `data`."""
+        for name, value in fields.items():
+            self.single[name].pack_into(data, self.offsets[name], value)
 
     def part(self, first: str, last: str) -> struct.Struct:
         """The fields from `first` to `last` alone."""
         chosen = self.names[self.names.index(first) : self.names.index(last) + 1]
-        marks = self.struct.format.removeprefix(">")
-        return struct.Struct(">" + "".join(marks[self.names.index(name)] for name in chosen))
+        return struct.Struct(">" + "".join(self.single[name].format.removeprefix(">") for name in chosen))
 
 
 @cache

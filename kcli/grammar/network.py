@@ -80,6 +80,7 @@ class Order(NamedTuple):
 
 @cache
 def order(big: bool) -> Order:
+    """The layouts of pcap and pcapng in one byte order."""
     u16, u32, i64 = (Int16ub, Int32ub, Int64sb) if big else (Int16ul, Int32ul, Int64sl)
     return Order(
         u16=u16,

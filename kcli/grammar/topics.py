@@ -7,9 +7,10 @@ from typing import Any, Protocol
 from kcli.core.values import uuid_bytes
 from kcli.jsontext import loads
 
-__all__ = ["TOPIC_NAME", "Names", "annotate"]
+__all__ = ["NAME_FIELDS", "TOPIC_NAME", "Names", "annotate"]
 
 TOPIC_NAME = "_topicName"
+# What messages call a topic's name, beside "topicId".
 NAME_FIELDS = ("name", "topicName", "topic")
 
 

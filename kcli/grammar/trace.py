@@ -71,6 +71,7 @@ def child(path: str, name: str) -> str:
 
 
 def element(path: str, index: int) -> str:
+    """The path of an array's element."""
     return f"{path}[{index}]"
 
 

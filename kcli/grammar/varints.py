@@ -39,12 +39,14 @@ def read_length(source: Source, width: int, path: str) -> tuple[int, bool]:
 
 
 def length_bytes(length: int, width: int) -> bytes:
+    """A length as `read_length` reads it; -1 is null."""
     if not width:
         return write_unsigned(length + 1)
     return length.to_bytes(width, "big", signed=True)
 
 
 def null_refused(source: Source, start: int, path: str) -> DecodeError:
+    """The error of a null where the version allows none."""
     return DecodeError(path, start, f"null at {start:#x}, where this version allows none")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kcli.capture.events import Event, Exchange
+from kcli.grammar.topics import NAME_FIELDS
 from kcli.pipeline import facts, partitions
 from kcli.pipeline.facts import ClientUses, Outcomes
 from kcli.schemas.apikeys import FETCH, FETCH_SNAPSHOT, PRODUCE, SHARE_FETCH
@@ -127,7 +128,7 @@ def named(value: Any) -> Iterator[tuple[str, str]]:
             yield from named(each)
     elif isinstance(value, dict):
         topic_id = value.get("topicId")
-        name = value.get("name") or value.get("topicName") or value.get("topic")
+        name = next((value[each] for each in NAME_FIELDS if value.get(each)), None)
         if isinstance(topic_id, str) and isinstance(name, str) and topic_id != NO_UUID:
             yield topic_id, name
         for each in value.values():

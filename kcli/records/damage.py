@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from kcli.records.entries import HEAD, MAGIC_AT, entry_size
 from kcli.records.kernels import records as core
 from kcli.records.pieces import PIECE_BYTES, Piece, ReadInto, Wish, cut_pieces
 
@@ -73,10 +74,6 @@ def assess_suspect(data: bytearray | memoryview, size: int, at: int, last: bool)
     return Damage("undecodable", at, following, reason)
 
 
-def entry_size(data: bytearray | memoryview, at: int) -> int:
-    return int.from_bytes(data[at + 8 : at + 12], "big", signed=True) + 12
-
-
 def skip_short(data: bytearray | memoryview, size: int, at: int, status: int) -> int:
     """Where Kafka's reader would go on: behind an entry whose size can be believed; else nowhere."""
     if status in (core.SHORT, core.MAGIC):
@@ -89,13 +86,13 @@ def describe(data: bytearray | memoryview, size: int, at: int, status: int) -> s
     left = size - at
     if status == core.PARTIAL and left < 18:
         return f"{left} bytes at the end, fewer than a batch has"
-    says = entry_size(data, at) - 12
+    says = entry_size(data, at) - HEAD
     if status == core.PARTIAL:
-        return f"a batch of {says + 12} bytes, {left} are here"
+        return f"a batch of {says + HEAD} bytes, {left} are here"
     if status == core.MAGIC:
-        return f"magic {data[at + 16] - 256}: 0, 1 or 2 expected"
+        return f"magic {data[at + MAGIC_AT] - 256}: 0, 1 or 2 expected"
     if status == core.SHORT:
-        return f"says {says} bytes, too few for the header of magic {data[at + 16]}"
+        return f"says {says} bytes, too few for the header of magic {data[at + MAGIC_AT]}"
     if not any(memoryview(data)[at:size]):
         return f"{left} zero bytes to the end (a file made longer beforehand?)"
     return f"says {says} bytes: 14 or more expected"

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from kcli.errors import UsageError
 from kcli.records.conversion import CHUNK_BYTES, Conversion, Slice, UnsupportedCompressionError
+from kcli.records.entries import LEAST_ENTRY, entry_size
 from kcli.records.kernels import downconvert as core
 from kcli.records.kernels import records as frames
 
@@ -38,10 +39,10 @@ def cut_slice(source: Slice, fetch_size: int, first_offset: int = 0) -> Slice:
             return Slice(source.read, source.start + source.size, 0)
         position = found
     left = source.start + source.size - position
-    header = bytearray(18)
+    header = bytearray(LEAST_ENTRY)
     whole = 0
     if source.read_at(memoryview(header), position) == len(header):
-        whole = int.from_bytes(header[8:12], "big", signed=True) + 12
+        whole = entry_size(header)
     least = whole if 0 < whole <= left else 0
     return Slice(source.read, position, min(max(fetch_size, least), left))
 
@@ -56,8 +57,8 @@ def find_offset(source: Slice, offset: int) -> int | None:
         if found:
             return position + at
         if at == 0:
-            size = int.from_bytes(data[8:12], "big", signed=True) + 12
-            if have < 18 or size <= have or position + size > end:
+            size = entry_size(data)
+            if have < LEAST_ENTRY or size <= have or position + size > end:
                 return None
             data = bytearray(size)
             continue

@@ -17,7 +17,7 @@ from kcli.records.kernels import crc32c
 if TYPE_CHECKING:
     from kcli.grammar.structs import Struct
 
-__all__ = ["READERS", "base_offset_of", "entry_size", "kind_of", "read_rows"]
+__all__ = ["READERS", "base_offset_of", "kind_of", "read_rows", "row_size"]
 
 Row = dict[str, Any]
 
@@ -127,7 +127,7 @@ def read_epochs(data: bytes, _base: int) -> Iterator[Row]:
         raise DecodeError(error.path, error.offset, error.reason, what="leader epoch checkpoint") from None
 
 
-def entry_size(kind: str) -> int:
+def row_size(kind: str) -> int:
     """Bytes of an entry of that kind of file, 0 where they differ or a head stands before them."""
     from kcli.grammar import logfiles
 

@@ -11,6 +11,7 @@ import mmap
 import sys
 import threading
 
+from kcli.records.entries import HEAD, entry_size
 from kcli.records.kernels import records as core
 from kcli.records.pieces import PIECE_BYTES, ReadInto
 
@@ -19,7 +20,6 @@ __all__ = ["STRIPE_BYTES", "Stripe", "new_buffer"]
 # Long enough that handing stripes over costs nothing, and a few of them still stay in the cache that the cores share.
 STRIPE_BYTES = 2 * PIECE_BYTES
 # Up to its size field, a batch that begins in a stripe is there with it.
-OVERHANG = 12
 
 
 def new_buffer(size: int) -> mmap.mmap:
@@ -61,7 +61,7 @@ class Stripe:
         """Read the stripe and write its batches, in a worker; full: with their records. An error is kept in `error`."""
         try:
             try:
-                have = self.fill(0, self.span + OVERHANG)
+                have = self.fill(0, self.span + HEAD)
                 if self.before is not None:
                     with self.before.walked:
                         self.start = self.before.end
@@ -102,8 +102,8 @@ class Stripe:
             code, at, _begun = core.whole(self.data, at, have, self.span)
             if code in (core.DONE, core.END):
                 break
-            needed = at + OVERHANG + int.from_bytes(self.data[at + 8 : at + OVERHANG], "big", signed=True)
-            if code != core.PARTIAL or at + OVERHANG > have or not have < needed <= len(self.data):
+            needed = at + entry_size(self.data, at)
+            if code != core.PARTIAL or at + HEAD > have or not have < needed <= len(self.data):
                 return have
             have = self.fill(have, needed)
             if have < needed:

@@ -17,7 +17,7 @@ from kcli.records.batches import Batch
 from kcli.records.damage import Damage, stretches
 from kcli.records.kernels import records as core
 from kcli.records.pieces import ReadInto
-from kcli.records.segments import base_offset_of, entry_size
+from kcli.records.segments import base_offset_of, row_size
 
 __all__ = ["Finding", "LogFacts", "verify_companion", "verify_log"]
 
@@ -138,7 +138,7 @@ def verify_offsets(batch: Batch, offsets: list[int], error: Any) -> Iterator[Fin
 
 def verify_companion(kind: str, rows: Iterable[dict[str, Any]], name: str, facts: LogFacts) -> Iterator[Finding]:
     """A file beside the log, by the rows of `segments.read_rows`."""
-    place, before, size = 0, None, entry_size(kind)
+    place, before, size = 0, None, row_size(kind)
     try:
         for number, row in enumerate(rows):
             place = size * number

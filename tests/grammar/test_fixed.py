@@ -22,6 +22,13 @@ def test_a_batch_header() -> None:
     assert fixed_layout(BATCH_HEADER) is layout
 
 
+def test_single_fields_are_written_in_place() -> None:
+    data = bytearray(70)
+    fixed_layout(BATCH_HEADER).put(data, crc=5, maxTimestamp=-1)
+    found = BATCH_HEADER.parse(data)
+    assert (found.crc, found.maxTimestamp, found.attributes) == (5, -1, 0)
+
+
 def test_rows_end_with_the_last_whole_one() -> None:
     layout = FixedLayout(kafka.Struct(a=kafka.Int8, b=kafka.Int16))
     assert list(layout.rows(b"\1\0\2\3\0\4?")) == [{"a": 1, "b": 2}, {"a": 3, "b": 4}]

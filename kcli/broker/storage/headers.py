@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kcli.broker.storage.files import LogFile
-from kcli.grammar.batches import BATCH_HEADER, LEAST_LENGTH, LENGTH_END, MAGIC_AT, MESSAGES
+from kcli.grammar.batches import BATCH_HEADER, LEAST_LENGTH, LENGTH_END, MAGIC_AT, MESSAGE_HEADS
 from kcli.grammar.fixed import fixed_layout
 
 __all__ = ["OVERHEAD", "Place", "first_from", "walk"]
@@ -19,7 +19,7 @@ NEEDED = HEADER.offsets["producerId"]
 ENTRY = HEADER.part("baseOffset", "batchLength")
 MIDDLE = HEADER.part("lastOffsetDelta", "maxTimestamp")
 MIDDLE_AT = HEADER.offsets["lastOffsetDelta"]
-TIMESTAMP_AT = sum(field.subcon.least for field in MESSAGES[1].fields[:5])
+TIMESTAMP_AT = fixed_layout(MESSAGE_HEADS[1]).offsets["timestamp"]
 
 
 class Place(NamedTuple):

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from kcli.broker.storage.headers import Place
 from kcli.errors import InputError, KcliError
+from kcli.grammar.batches import BATCH_HEADER, CRC_START, MAGIC_AT, MESSAGE_HEADS, SIZE_AT
+from kcli.grammar.fixed import fixed_layout
 from kcli.records import kernels
 from kcli.records.batches import Batch, scan
 from kcli.records.kernels import crc32, crc32c
@@ -19,6 +21,7 @@ from kcli.records.kernels import crc32, crc32c
 __all__ = ["Incoming", "RefusedError", "numbered", "read_incoming", "stored"]
 
 APPEND_TIME = 0x08
+HEADER, MESSAGE = fixed_layout(BATCH_HEADER), fixed_layout(MESSAGE_HEADS[1])
 LONGEST_SET = 256 << 20
 CODECS = 5
 
@@ -118,13 +121,12 @@ def stamped(each: Incoming, now: int) -> Incoming:
         return each
     data = bytearray(each.data)
     if magic == 2:
-        data[22] |= APPEND_TIME
-        data[35:43] = now.to_bytes(8, "big")
-        data[17:21] = crc32c(memoryview(data)[21:]).to_bytes(4, "big")
+        HEADER.put(data, attributes=each.head.attributes | APPEND_TIME, maxTimestamp=now)
+        HEADER.put(data, crc=crc32c(memoryview(data)[CRC_START:]))
     else:
-        data[17] |= APPEND_TIME
-        data[18:26] = now.to_bytes(8, "big")
-        data[12:16] = crc32(memoryview(data)[16:]).to_bytes(4, "big")
+        data[MESSAGE.offsets["attributes"]] |= APPEND_TIME
+        MESSAGE.put(data, timestamp=now)
+        MESSAGE.put(data, crc=crc32(memoryview(data)[MAGIC_AT:]))
     return each._replace(data=memoryview(data), max_timestamp=now)
 
 
@@ -133,11 +135,12 @@ def numbered(each: Incoming, base: int, epoch: int, position: int) -> tuple[list
     last = base + each.offsets - 1
     data = each.data
     if each.head.magic == 2:
-        head = base.to_bytes(8, "big") + bytes(data[8:12]) + epoch.to_bytes(4, "big", signed=True)
-        return [head, data[16:]], Place(position, len(data), base, last, each.max_timestamp)
+        head = bytearray(data[:MAGIC_AT])
+        HEADER.put(head, baseOffset=base, partitionLeaderEpoch=epoch)
+        return [bytes(head), data[MAGIC_AT:]], Place(position, len(data), base, last, each.max_timestamp)
     if each.inner is not None:
         data = memoryview(compressed_again(each, base))
-    return [last.to_bytes(8, "big"), data[8:]], Place(position, len(data), last, last, each.max_timestamp)
+    return [last.to_bytes(SIZE_AT, "big"), data[SIZE_AT:]], Place(position, len(data), last, last, each.max_timestamp)
 
 
 def compressed_again(each: Incoming, base: int) -> bytes:
@@ -148,11 +151,10 @@ def compressed_again(each: Incoming, base: int) -> bytes:
     inner = bytearray(each.inner)
     magic, first = each.head.magic, base if each.head.magic == 0 else 0
     for number, row in enumerate(kernels.records.frames(each.inner, 0, False)[0]):
-        inner[row[0] : row[0] + 8] = (first + number).to_bytes(8, "big")
+        inner[row[0] : row[0] + SIZE_AT] = (first + number).to_bytes(SIZE_AT, "big")
     value = bytes(compress(each.head.codec, inner, magic))
-    attributes = each.data[17]
     return kernels.recordvalues.write_message(
-        base + each.offsets - 1, magic, attributes, each.max_timestamp, None, value
+        base + each.offsets - 1, magic, each.head.attributes, each.max_timestamp, None, value
     )
 
 

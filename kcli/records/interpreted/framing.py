@@ -164,7 +164,7 @@ def message_frame(entry: memoryview, at: int, magic: int) -> Frame:
         sizes["key"],
         sizes["value"],
         broken,
-        crc_valid=crc32(entry[16:]) == crc,
+        crc_valid=crc32(entry[MAGIC_AT:]) == crc,
     )
 
 

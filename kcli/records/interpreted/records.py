@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.core.recordproblems import REASONS
 from kcli.errors import InputError
-from kcli.grammar.batches import HEADER_SIZE
+from kcli.grammar.batches import HEADER_SIZE, LEAST_LENGTH, MAGIC_AT
 from kcli.jsontext import dumps
+from kcli.records.entries import HEAD, LEAST_ENTRY, entry_size
 from kcli.records.interpreted.framing import (
     DONE,
     END,
@@ -333,11 +334,11 @@ def whole(data: Buffer, start: int, size: int, limit: int = -1) -> tuple[int, in
 def find(data: Buffer, start: int, stop: int) -> int:
     """Where the next plausible entry with a right checksum begins; -1: nowhere."""
     view = memoryview(data)
-    for at in range(start, stop - 17):
-        if view[at + 16] > 2:
+    for at in range(start, stop - LEAST_ENTRY + 1):
+        if view[at + MAGIC_AT] > 2:
             continue
-        size = int.from_bytes(view[at + 8 : at + 12], "big", signed=True)
-        if 14 <= size <= stop - at - 12 and is_sound(view, at, stop):
+        size = entry_size(view, at)
+        if LEAST_LENGTH[0] + HEAD <= size <= stop - at and is_sound(view, at, stop):
             return at
     return -1
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kcli.errors import DecodeError
-from kcli.grammar.batches import BATCH_HEADER, CRC_AT, CRC_START, HEADER_SIZE, LENGTH_END, MESSAGES, RECORD
+from kcli.grammar.batches import BATCH_HEADER, CRC_AT, CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT, MESSAGES, RECORD
 from kcli.grammar.source import Source
 from kcli.grammar.trace import DecodeTrace
 from kcli.records.interpreted.crc import crc32, crc32c
@@ -207,5 +207,5 @@ def write_message(
     out = bytearray()
     MESSAGES[magic].build_word(row, out, DecodeTrace(), "")
     if crc is None:
-        out[12:16] = crc32(out[16:]).to_bytes(4, "big")
+        out[LENGTH_END:MAGIC_AT] = crc32(out[MAGIC_AT:]).to_bytes(4, "big")
     return bytes(out)

@@ -1,0 +1,23 @@
+"""The head of each entry of a log, whatever its magic: offset int64, then the size int32 of what is behind it.
+
+Stated for commands that start without grammars; a test holds it against kcli/grammar/batches.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mmap import mmap
+
+__all__ = ["HEAD", "LEAST_ENTRY", "MAGIC_AT", "entry_size"]
+
+SIZE_AT = 8
+HEAD = 12  # bytes of offset and size
+MAGIC_AT = 16
+LEAST_ENTRY = 18  # bytes that tell what an entry is: head, then CRC or epoch, magic, attributes
+
+
+def entry_size(data: bytes | bytearray | memoryview | mmap, at: int = 0) -> int:
+    """Bytes of the whole entry at `at`, by its size field; not above HEAD where the field makes no sense."""
+    return int.from_bytes(data[at + SIZE_AT : at + HEAD], "big", signed=True) + HEAD

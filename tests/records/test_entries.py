@@ -1,0 +1,19 @@
+"""The head of an entry is the grammar's."""
+
+from __future__ import annotations
+
+from kcli.grammar import batches
+from kcli.grammar.fixed import fixed_layout
+from kcli.records import entries
+
+
+def test_the_layout_is_the_grammars() -> None:
+    heads = (*batches.MESSAGE_HEADS, batches.BATCH_HEADER)
+    assert {fixed_layout(head).offsets["magic"] for head in heads} == {entries.MAGIC_AT}
+    assert (entries.SIZE_AT, entries.HEAD) == (batches.SIZE_AT, batches.LENGTH_END)
+    assert batches.MESSAGE_HEADS[0].sizeof() == entries.LEAST_ENTRY
+
+
+def test_sizes() -> None:
+    assert entries.entry_size(bytes(8) + b"\0\0\0\5") == 17
+    assert entries.entry_size(b"??" + bytes(8) + b"\xff\xff\xff\xff", 2) == 11
