@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -10,6 +11,9 @@ from kcli.schemas.apikeys import FETCH_SNAPSHOT
 from kcli.snapshots.names import SnapshotId
 
 __all__ = ["Assembly", "Key", "Piece", "pieces_of"]
+
+# Bytes: more than any snapshot has, and less than file systems refuse.
+LARGEST = 1 << 40
 
 
 class Key(NamedTuple):
@@ -42,17 +46,22 @@ class Answered(Protocol):
 
 
 def pieces_of(exchanges: Iterable[Answered]) -> Iterator[Piece]:
-    """The pieces of snapshots in FetchSnapshot responses without an error, in the order in which they came."""
+    """The pieces of snapshots in FetchSnapshot responses without an error, in the order in which they came.
+
+    Those that can't be part of a file of their size are left out.
+    """
     for exchange in exchanges:
         if exchange.api_key != FETCH_SNAPSHOT or not exchange.response:
             continue
         server = exchange.connection.partition("-")[0]
         for topic in exchange.response["topics"]:
             for each in topic["partitions"]:
-                if each["errorCode"] == 0 and each["size"] > 0:
+                data = bytes(each["unalignedRecords"] or b"")
+                fits = 0 <= each["position"] <= each["size"] - len(data) and 0 < each["size"] <= LARGEST
+                if each["errorCode"] == 0 and fits:
                     identity = SnapshotId(each["snapshotId"]["endOffset"], each["snapshotId"]["epoch"])
                     key = Key(server, topic["name"], each["index"], identity)
-                    yield Piece(key, each["size"], each["position"], bytes(each["unalignedRecords"] or b""))
+                    yield Piece(key, each["size"], each["position"], data)
 
 
 @dataclass(slots=True)
@@ -65,14 +74,12 @@ class Assembly:
     def add(self, position: int, length: int) -> None:
         if length <= 0:
             return
-        merged: list[tuple[int, int]] = []
         start, end = position, position + length
-        for low, high in self.covered:
-            if high < start or low > end:
-                merged.append((low, high))
-            else:
-                start, end = min(start, low), max(end, high)
-        self.covered = sorted([*merged, (start, end)])
+        first = bisect_left(self.covered, start, key=lambda each: each[1])
+        behind = bisect_right(self.covered, end, key=lambda each: each[0])
+        if first < behind:
+            start, end = min(start, self.covered[first][0]), max(end, self.covered[behind - 1][1])
+        self.covered[first:behind] = [(start, end)]
 
     @property
     def whole(self) -> bool:

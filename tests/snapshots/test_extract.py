@@ -41,6 +41,13 @@ def test_errors_and_other_exchanges_are_passed_over() -> None:
     assert (piece.key.server, piece.size, piece.position, piece.data) == ("10.0.0.1:9093", 5, 2, b"abc")
 
 
+def test_pieces_that_fit_no_file_are_left_out() -> None:
+    places = [(-1, 5), (3, 5), (1 << 62, (1 << 63) - 1), (0, -1), (0, 0)]
+    partition = {"index": 0, "errorCode": 0, "snapshotId": {"endOffset": 1, "epoch": 1}, "unalignedRecords": b"abc"}
+    parts = [partition | {"position": position, "size": size} for position, size in places]
+    assert list(pieces_of([Answer(59, {"topics": [{"name": "t", "partitions": parts}]})])) == []
+
+
 def test_an_assembly_knows_what_is_missing() -> None:
     assembly = Assembly(10)
     assert assembly.missing() == [(0, 10)]
