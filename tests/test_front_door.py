@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import io
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,10 +45,39 @@ def test_dir_shows_what_there_is() -> None:
         _ = kcli.read  # type: ignore[attr-defined]
 
 
+# What a newcomer would try first, word for word.
+LINES = """
+for x in kcli.read_capture("night.pcap", api="Fetch"):
+    print(x.time, x.client_id, x.request["topics"], x.latency_ms)
+for batch in kcli.read_segment("00000000000000000000.log"):
+    for record in batch.records(): print(record.offset, record.key, record.value)
+message = kcli.decode_request(frame); message.body["maxBytes"] = 1; frame = kcli.encode(message)
+kcli.message("FetchRequest", 12).parse(data)
+with kcli.embedded_broker() as broker: print(broker.bootstrap_servers)
+"""
+
+
+def test_the_first_lines_work_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = ROOT / "samples"
+    (tmp_path / "night.pcap").symlink_to(samples / "java44-txn.pcap")
+    (tmp_path / "00000000000000000000.log").symlink_to(samples / "orders-0" / "00000000000000000000.log")
+    monkeypatch.chdir(tmp_path)
+    fetch = kcli.Request({"requestApiKey": "Fetch", "requestApiVersion": 12, "correlationId": 1}, {"maxBytes": 7})
+    data = kcli.message("FetchRequest", 12).build({"maxWaitMs": 5})
+    names: dict[str, Any] = {"kcli": kcli, "frame": kcli.encode(fetch), "data": data}
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(LINES, names)
+    assert kcli.decode_request(names["frame"]).body["maxBytes"] == 1
+    lines = printed.getvalue().splitlines()
+    assert "lab-java" in lines[0] and lines[-2].startswith("481 b'customer-7' None") and "127.0.0.1:" in lines[-1]
+
+
 def test_a_type_checker_knows_the_names(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
         "import kcli\n"
+        f"frame = data = b''\n{LINES}"
         "for x in kcli.read_capture('a', api='Fetch'):\n"
         "    reveal_type(x)\n"
         "for batch in kcli.read_segment('a'):\n"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from kcli.arguments import need
 from kcli.broker.broker import Broker
 from kcli.errors import UsageError
 
@@ -112,6 +113,13 @@ def embedded_broker(
 
     UsageError: an option makes no sense; NetworkError, when the block begins: it can't listen.
     """
+    need("data", "" if data is None else data, (str, os.PathLike), "a directory")
+    need("nodes", nodes, int, "a number")
+    need("port", port, int, "a number")
+    if not 0 <= port < 65536:
+        raise UsageError(f"port {port}: 0 to 65535 expected")
+    need("config", {} if config is None else config, Mapping, "names with values")
+    need("faults", faults, Iterable, "rules")
     return EmbeddedBroker(
         Broker(
             None if data is None else Path(data),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from kcli.arguments import bytes_like, need
 from kcli.errors import DecodeError, EncodeError, KcliError, SchemaError, UsageError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
@@ -171,6 +172,7 @@ def decode_request(data: Buffer, start: int = 0, dialect: str | None = None) -> 
 
     A message that the tables don't have keeps its bytes as "_trailing". Raises DecodeError, with path and offset.
     """
+    data = bytes_like("decode_request", data)
     header_codec, codec = request_codecs(data, start, dialect)
     header, body_start = header_codec.read(data, start)
     known = catalog(dialect).api(header[KEY])
@@ -189,6 +191,8 @@ def decode_response(data: Buffer, api: int | str, version: int, start: int = 0, 
 
     UsageError: there is no API of that name. Raises DecodeError, with path and offset.
     """
+    data = bytes_like("decode_response", data)
+    need("version", version, int, "a number")
     api_key = catalog(dialect).api_key(api)
     header, body_start = messages.response_header(api_key, version, dialect).read(data, start)
     codec = response_codec(data, body_start, api_key, version, dialect)

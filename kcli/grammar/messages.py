@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from kcli.arguments import need
 from kcli.errors import SchemaError
 from kcli.grammar.arrays import Array, Optional
 from kcli.grammar.codec import MessageCodec
@@ -25,6 +26,8 @@ def message(name: str, version: int | None = None, dialect: str | None = None) -
     dialect: the name or directory of message definitions laid over Kafka's own. UsageError: there is no message of that
     name; SchemaError: not in that version.
     """
+    need("name", name, str, "a message's name (FetchRequest)")
+    need("version", 0 if version is None else version, int, "a number")
     newest = catalog(dialect).message(name).versions.hi
     return data(name, newest if version is None else version, dialect)
 

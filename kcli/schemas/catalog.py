@@ -6,12 +6,14 @@ Opening a catalog costs about a millisecond: a message is read from its line of 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from kcli.arguments import need
 from kcli.errors import UsageError
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.definition import build
@@ -38,10 +40,10 @@ CONTROL_RECORDS = {
 }
 
 
-catalogs: dict[str | None, Catalog] = {}
+catalogs: dict[str | os.PathLike[str] | None, Catalog] = {}
 
 
-def catalog(dialect: str | None = None) -> Catalog:
+def catalog(dialect: str | os.PathLike[str] | None = None) -> Catalog:
     """The stock tables, or those under a dialect: the name of one that comes with kcli, or a directory of definitions.
 
     The same object each time. UsageError when there is no such dialect, SchemaError when its definitions make no sense.
@@ -52,7 +54,8 @@ def catalog(dialect: str | None = None) -> Catalog:
         if dialect is not None:
             from kcli.schemas.dialects import lay_over
 
-            found = lay_over(found, dialect)
+            need("dialect", dialect, (str, os.PathLike), "a name or a directory")
+            found = lay_over(found, os.fspath(dialect))
         catalogs[dialect] = found
     return found
 

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from kcli.arguments import need
 from kcli.errors import InputError, UsageError
 from kcli.filelike import Files, Stream, files_of, name_of
 from kcli.snapshots.files import listing_of, metadata_directory, open_file
@@ -59,6 +60,8 @@ def read_snapshot(
     found = files_of(file, "read_snapshot")
     if len(found) > 1:
         raise UsageError("read_snapshot: one snapshot or directory expected")
+    need("log", "" if log is None else log, (str, os.PathLike), "a directory")
+    need("at_offset", 0 if at_offset is None else at_offset, int, "an offset")
     wanted = Wanted(found[0], None if log is None else os.fspath(log), at_offset)
     try:
         return load_image(wanted, dialect=dialect, strict=True).loader.image

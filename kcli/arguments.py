@@ -1,0 +1,27 @@
+"""Arguments of library calls that are not what they should be: an error that says what is accepted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.errors import UsageError
+
+__all__ = ["bytes_like", "need"]
+
+Kind = type[Any]
+
+
+def need(name: str, value: object, kind: Kind | tuple[Kind, ...], expected: str) -> None:
+    """UsageError: the argument of that name is not of this type (a bool is no int). expected: in words."""
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise UsageError(f"{name}: {expected} expected, not {type(value).__name__}")
+
+
+def bytes_like(name: str, value: Any) -> bytes | bytearray | memoryview:
+    """The bytes of whatever has some (mmap, array). UsageError: it has none."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return value
+    try:
+        return memoryview(value).cast("B")
+    except TypeError:
+        raise UsageError(f"{name}: bytes expected, not {type(value).__name__}") from None
