@@ -93,7 +93,7 @@ class TableSource(Source):
         if len(self.rows) >= ROWS or self.row_bytes > TEXT_BYTES:
             self.flush()
 
-    # What the core asks and tells of exchanges that it makes columns of
+    # Called by the core for exchanges that it makes columns of
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
         """The engine, with a sink of columns where the core is built."""

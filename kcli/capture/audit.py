@@ -3,7 +3,7 @@
 Kafka 4.0 dropped what clients before 2.1 speak (KIP-896). A request below the versions that a release accepts is
 refused, and so is an API that it no longer has. One above them is not, where the client asks what the broker speaks
 (ApiVersions) and can follow. Nor is one as old as the broker: a client that took the newest version it was offered may
-know newer ones. If it names its software (KIP-511, 2.4) it surely does; else nobody can tell from such a capture.
+know newer ones. If it names its software (KIP-511, 2.4) it surely does; else the capture does not show it.
 """
 
 from __future__ import annotations

@@ -267,7 +267,9 @@ def drive(
     emit: Callable[[Event], None],
     moved: Callable[[int], None] = lambda count: None,
 ) -> Iterator[None]:
-    """Run captures through the engine as one, in order of time; yields after each piece. moved: told of bytes read.
+    """Run captures through the engine as one, in order of time; yields after each piece.
+
+    moved: called with the number of bytes read.
 
     Raises InputError at the end, when all that could be read was, for files that were no captures or damaged.
     """

@@ -131,8 +131,8 @@ def written(value: Any, api: str | None, version: int | None, dialect: str | Non
 
 
 def encoded(request: Written, choose: Choose, correlation: int, client_id: str, dialect: str | None = None) -> Outgoing:
-    """The bytes of a request; choose(api key) is asked for its version, and correlation and client id are used, where
-    the request does not say them. EncodeError, SchemaError."""
+    """The bytes of a request. What the request leaves open is filled in: the version by choose(api key), correlation id
+    and client id. EncodeError, SchemaError."""
     version = request.version if request.version is not None else choose(request.api_key)
     header = {
         "correlationId": correlation,

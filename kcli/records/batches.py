@@ -26,7 +26,7 @@ CODEC_MASK, APPEND_TIME, TRANSACTIONAL, CONTROL, HORIZON = 7, 8, 16, 32, 64
 
 
 class Record(NamedTuple):
-    """offset, timestamp (ms, -1: none), key, value, headers as (key, value) pairs."""
+    """A record of any magic. timestamp: milliseconds since 1970, -1: none. headers: (key, value) pairs, in order."""
 
     offset: int
     timestamp: int

@@ -1,6 +1,6 @@
 """Down-conversion of batches to magic 0 or 1, lazily and in chunks (KIP-283).
 
-What becomes of a batch is told in kcli/core/downconvert.h (Kafka's RecordsUtil.downConvert); here: in which chunks.
+This module cuts the source into chunks. kcli/core/downconvert.h converts a batch (Kafka's RecordsUtil.downConvert).
 """
 
 from __future__ import annotations
@@ -79,11 +79,11 @@ class Conversion:
         self.data = bytearray(max(min(self.chunk_bytes, self.source.size), 64))
 
     def chunks(self, chunk_bytes: int | None = None) -> Iterator[memoryview]:
-        """The converted bytes of one chunk after the other: whole batches of at most `chunk_bytes`, one at least. A
-        memoryview is good until the next is asked for; chunks of which nothing is left are not given.
+        """Convert chunk after chunk: whole batches of at most `chunk_bytes`, but at least one.
 
-        UnsupportedCompressionError, DecodeError: what could be converted before in the chunk is in `converter.text()`.
-        A batch that is cut at the end is left out, and told in `trailing`.
+        A chunk's bytes are valid until the next chunk. A chunk without any record left is not given.
+        UnsupportedCompressionError, DecodeError: `converter.text()` has what was converted of the chunk before.
+        A batch that is cut at the end is left out; `trailing` says so.
         """
         limit = self.chunk_bytes if chunk_bytes is None else chunk_bytes
         while end := self.next_chunk(limit):

@@ -1,4 +1,4 @@
-"""Where a row of batches breaks off: what the damage is, and at which byte sound batches go on.
+"""Damage in a sequence of batches: what it is, and at which byte the next sound batch begins.
 
 Kafka's own readers stop at an impossible size, and believe a wrong one. Here the checksum decides: behind a batch whose
 checksum is wrong and which no sound batch follows, and at whatever is no batch, the next batch with a right checksum is
@@ -41,7 +41,7 @@ Verdict = Damage | Literal["trust", "more"]
 
 def assess(data: bytearray | memoryview, size: int, at: int, status: int, last: bool) -> Verdict:
     """What to do about the entry at `at`, where a writer stopped with `status`: the Damage to report; "trust":
-    take the batch as it is, its size is right; "more": not to be told without more bytes.
+    take the batch as it is, its size is right; "more": only more bytes can show it.
 
     data[:size] is there; `last`: nothing follows.
     """

@@ -15,7 +15,7 @@ __all__ = ["HEAD", "LEAST_ENTRY", "MAGIC_AT", "entry_size"]
 SIZE_AT = 8
 HEAD = 12  # bytes of offset and size
 MAGIC_AT = 16
-LEAST_ENTRY = 18  # bytes that tell what an entry is: head, then CRC or epoch, magic, attributes
+LEAST_ENTRY = 18  # bytes that show what an entry is: head, then CRC or epoch, magic, attributes
 
 
 def entry_size(data: bytes | bytearray | memoryview | mmap, at: int = 0) -> int:

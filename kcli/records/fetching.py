@@ -1,4 +1,4 @@
-"""What a broker sends for one partition of a fetch that it converts down: a size it names first, and then keeps to.
+"""What a broker sends for one partition of a fetch that it converts down: it states a size first, then keeps to it.
 
 Kafka's LazyDownConversionRecords names max(bytes before, bytes of the first batch after conversion); what is longer is
 cut anywhere, what is shorter is filled with overflow messages, which a consumer takes for a batch that is not all there

@@ -33,11 +33,11 @@ Wish = tuple[int, bool] | None
 def cut_pieces(
     read: ReadInto, position: int = 0, piece_bytes: int = PIECE_BYTES, spare: list[bytearray] | None = None
 ) -> Generator[Piece, Wish, None]:
-    """Pieces from `position` to the end of the source. The last whole batch of a piece is also the first of the next,
-    so that each batch can be seen with the one behind it; one that does not fit makes its piece as long as it needs.
+    """Cut the source into pieces, from `position` to its end. The last whole batch of a piece is also the first of the
+    next, so that each batch is seen together with the one behind it. A batch that is longer makes its piece longer.
 
-    `send((position, True))` goes on at another place of the piece just given, with more bytes behind it. `spare`:
-    buffers to use again, which the caller puts back.
+    `send((position, True))` repeats from a place in the last piece, with more bytes behind it. spare: buffers that may
+    be used again; the caller puts them back.
     """
     own = spare is None
     spare = [] if spare is None else spare

@@ -1,6 +1,6 @@
-"""Stretches of a file read and worked on side by side: a worker reads its own, and sums what is in its own cache.
+"""Stretches of a file, read and worked on in parallel: each worker sums the bytes that it has just read.
 
-Where a stripe's first batch begins is told by the stripe before it as soon as that one has walked its size fields,
+The stripe before says where a stripe's first batch begins, as soon as it has walked its size fields,
 before it sums any. What is not sound batch behind sound batch ends the stripes: from there the sweep goes on by pieces.
 """
 

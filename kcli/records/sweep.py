@@ -1,4 +1,4 @@
-"""A whole source as JSON lines, its parts worked on side by side and written in order.
+"""A whole source as JSON lines: its parts are decoded in parallel and written in order.
 
 A file is read by stripes as long as its batches are sound; from there on, and what is no file, by pieces. Where each
 of those ends is a guess from the size fields; when damage makes a piece end elsewhere, the pieces behind it are thrown

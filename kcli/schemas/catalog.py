@@ -196,7 +196,7 @@ class Catalog:
         return wanted
 
     def release_versions(self, release: str, listener: str | None = None) -> Mapping[int, Range]:
-        """API key -> the versions that a node of this release accepts unless told otherwise (KIP-896).
+        """API key -> the versions that a node of this release accepts by default (KIP-896).
 
         listener: only what is accepted there, "broker", "controller" or "zkBroker"; before 2.8 there were only brokers.
         An API whose only version is marked unstable is left out. UsageError when the release is not in the tables.

@@ -1,4 +1,4 @@
-"""What is wrong, or odd, in message definitions: drafts are written by hand, and Kafka's generator never saw them."""
+"""Errors and oddities in message definitions. Drafts are written by hand; Kafka's generator never checked them."""
 
 from __future__ import annotations
 

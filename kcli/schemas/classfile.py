@@ -1,4 +1,4 @@
-"""Kafka's error codes, read from a compiled class: the enum Errors in kafka-clients has them, no definition file does.
+"""Kafka's error codes, read from a compiled class: only the enum Errors in kafka-clients has them.
 
 Class files are described in chapter 4 of the Java Virtual Machine Specification. An enum's constants are made in its
 static initialiser; each of Errors is `new, dup, name, ordinal, code, message, constructor of its exception, ...`.

@@ -1,4 +1,4 @@
-"""How one version of a message lies in bytes, as a value that can be compared."""
+"""The byte layout of one version of a message, as a value that can be compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Releases laid one over the other, oldest first: the tables hold every version of every message that any of them had.
+"""Merges releases, oldest first: the tables hold every version of every message that any release had.
 
 A release drops versions and adds new ones, renames fields, and now and then changes a version that had not left the
 building. So, message by message:

@@ -78,7 +78,7 @@ class Releases(NamedTuple):
     """What a run of releases, `since` to `until` (both included), says of a message.
 
     versions   its valid versions
-    unstable   the newest of them is not enabled unless a node is told to enable unstable ones
+    unstable   the newest version is enabled only where unstable.api.versions.enable is set
     listeners  "zkBroker", "broker", "controller": where such a request is accepted (empty before 2.8, which didn't say)
     """
 

@@ -39,7 +39,7 @@ class Partitioner:
         return (murmur2(key) & 0x7FFFFFFF) % self.partitions
 
     def given(self, size: int) -> None:
-        """The partition of the keyless got a record of so many bytes."""
+        """Count the bytes of a record without a key; when the sticky partition has enough, take the next."""
         self.bytes += size
         if self.bytes >= self.stay:
             self.turn()

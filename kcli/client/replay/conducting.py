@@ -19,7 +19,7 @@ __all__ = ["CapturedBrokers", "Conductor", "Rhythm"]
 
 
 class CapturedBrokers(Protocol):
-    """The brokers of a capture, rebuilt. label: a fetcher's, so that each is told what it was told then."""
+    """The brokers of a capture, rebuilt. label: names the fetcher, so that each gets the answers that it got then."""
 
     def rewind(self) -> None:
         """Begin anew: no sessions, nothing told."""

@@ -54,8 +54,11 @@ class Node:
 
 
 class Fetching:
-    """scale: captured waits are divided by it (None: don't wait); full: no sessions, whatever the capture had; brokers:
-    those of the capture, where it is them that are asked."""
+    """The fetches of one captured client, sent again.
+
+    scale: waits of the capture are divided by it; None: don't wait. full: no sessions, whatever the capture had.
+    brokers: the brokers rebuilt from the capture, where these answer.
+    """
 
     dialect: str | None = None
 

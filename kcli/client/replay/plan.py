@@ -59,8 +59,12 @@ class Step:
 
 @dataclass
 class Fetcher:
-    """label: client id and connection(s) it had in the capture; carried: partitions that its session must have had
-    before the capture began: told though no request asks for them, or asked for and not told of, as a new one is."""
+    """What one client fetches, in order.
+
+    label: its client id and its connections in the capture. carried: partitions that were in its session before the
+    capture began: the responses have them, and no request in the capture adds them; or a request adds nothing for a
+    partition that a new session would have to add.
+    """
 
     label: str
     client_id: str
@@ -145,7 +149,7 @@ def is_replayed(exchange: FetchExchange, left_out: Counter[str]) -> bool:
 
 
 def carried_partitions(fetcher: Fetcher) -> set[Key]:
-    """Partitions told or forgotten before any request asked for them, or moved without any news: the session is older
+    """Partitions that a response has, or a request forgets, before any request has added them: the session is older
     than the capture."""
     known: set[Key] = set()
     carried: set[Key] = set()

@@ -68,8 +68,8 @@ async def replay(
 ) -> Replayed:
     """Run the plan `options.repeat` times.
 
-    brokers: those of the capture, where it is them that are asked. tell: gets each thing worth a word once; done: is
-    called after each step.
+    brokers: the brokers rebuilt from the capture, where these answer. tell: called with one line for each thing that a
+    user should know, once each. done: called after each step.
 
     Raises NetworkError when the brokers can't be reached or lack what the plan needs.
     """
