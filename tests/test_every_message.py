@@ -76,8 +76,8 @@ def test_json_leads_back_to_the_same_bytes(shape: str) -> None:
     for message, version in made.every_message():
         codec = messages.data(message.name, version)
         data = codec.write(made.SHAPES[shape](message, version))
-        text, end = codec.json(data, records="raw")
-        assert codec.interpreted.json(data, records="raw") == (text, end), codec.what
+        text, end = codec.json(data, records="raw", secrets=True)
+        assert codec.interpreted.json(data, records="raw", secrets=True) == (text, end), codec.what
         assert codec.write(json.loads(text)) == data, codec.what
 
 

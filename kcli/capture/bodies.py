@@ -12,6 +12,7 @@ from kcli.grammar.codec import MessageCodec
 from kcli.grammar.topics import annotate
 from kcli.jsontext import dumps
 from kcli.schemas.catalog import catalog
+from kcli.schemas.secrets import secret_fields
 
 if TYPE_CHECKING:
     from kcli.schemas.model import Api, Field
@@ -45,13 +46,13 @@ def new_names() -> Any:
     return Names()
 
 
-def records_hook(form: str) -> Callable[[memoryview], bytes] | None:
+def records_hook(form: str, secrets: bool) -> Callable[[memoryview], bytes] | None:
     """What turns a records field into the text of its batches; None where only its size or bytes are shown."""
     if form not in ("batches", "full"):
         return None
     from kcli.records import batches_json
 
-    return lambda data: batches_json(data, form)
+    return lambda data: batches_json(data, form, secrets=secrets)
 
 
 class Bodies:
@@ -61,8 +62,10 @@ class Bodies:
     them) has all its bytes in "_trailing".
     """
 
-    def __init__(self, dialect: str | None = None, records: str = "none", annotated: bool = True) -> None:
-        """annotated: values, too, show the topic's name beside its id."""
+    def __init__(
+        self, dialect: str | None = None, records: str = "none", annotated: bool = True, secrets: bool = False
+    ) -> None:
+        """annotated: values, too, show the topic's name beside its id. secrets: text shows them; values always do."""
         self.dialect = dialect
         self.annotated = annotated
         self.apis = catalog(dialect).apis
@@ -72,9 +75,10 @@ class Bodies:
         self.with_ids: dict[str, bool] = {}
         self.form: dict[str, Any] = {
             "records": records,
-            "hook": records_hook(records),
+            "hook": records_hook(records, secrets),
             "names": self.names,
             "whole": True,
+            "secrets": secrets,
         }
 
     def api(self, api_key: int) -> Api | None:
@@ -104,7 +108,7 @@ class Bodies:
             header.skip(frame)
         except DecodeError:
             header = messages.data("RequestHeader", 1, self.dialect)
-        return header, body
+        return header, body if key_of(frame)[0] in self.apis else guarded(body)
 
     # Values
 
@@ -145,7 +149,21 @@ class Bodies:
         if header is None:
             header = self.headers[api_key, version] = messages.response_header(api_key, version, self.dialect)
         start = header.skip(frame)
-        return frames.response_codec(frame, start, api_key, version, self.dialect), start
+        codec = frames.response_codec(frame, start, api_key, version, self.dialect)
+        return codec if api_key in self.apis else guarded(codec), start
+
+    @property
+    def secrets(self) -> bool:
+        """Whether text shows them."""
+        return bool(self.form["secrets"])
+
+    def hides(self, api_key: int | None) -> bool:
+        """Whether text hides bytes that could not be decoded: those of an API whose messages have secrets, and those of
+        which nothing is known (a SASL token whose handshake the capture lacks)."""
+        if self.secrets:
+            return False
+        api = None if api_key is None else self.apis.get(api_key)
+        return api is None or bool(secret_fields(api.request) or secret_fields(api.response))
 
     # Text
 
@@ -185,6 +203,11 @@ class Bodies:
             return fills(codec, frame, start)
         except DecodeError:
             return False
+
+
+def guarded(codec: MessageCodec) -> MessageCodec:
+    """The same for a message of an unknown API, whose bytes may be anything."""
+    return MessageCodec(codec.name, codec.version, codec.grammar, guarded=True)
 
 
 def has_field(fields: tuple[Field, ...], name: str) -> bool:

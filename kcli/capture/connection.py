@@ -392,7 +392,7 @@ class Connection:
             self.pass_unanswered(place)
         if request.frame is None:
             why = f"answers {self.describe(request)}, which is not whole in the capture"
-            self.event("undecodable", server, offset, len(frame) + PREFIX, why, data=frame)
+            self.event("undecodable", server, offset, len(frame) + PREFIX, why, data=frame, api_key=request.api_key)
             return
         self.exchange(request, ns, frame)
 
@@ -420,11 +420,14 @@ class Connection:
         ns: int | None = None,
         data: bytes | None = None,
         captured: bool = True,
+        api_key: int | None = None,
     ) -> None:
+        """data: what could not be decoded. api_key: of that API, None where that is unknown."""
         link = self.link
         sender = "server" if self.ends[d] == link.server else "client"
         ns = self.streams[d].ns if ns is None else ns
-        self.emit(Event(kind, str(link), ns, offset, size, reason, sender, data=data, captured=captured))
+        hidden = data is not None and self.bodies.hides(api_key)
+        self.emit(Event(kind, str(link), ns, offset, size, reason, sender, data=data, hidden=hidden, captured=captured))
 
     def leftover(self, d: int, stream: Stream, why: str) -> None:
         """Bytes at the end that make no whole frame."""

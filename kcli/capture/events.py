@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 from kcli.capture.bodies import Bodies
 from kcli.capture.clock import instant, milliseconds, moment
 from kcli.errors import DecodeError
+from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
 from kcli.notebook import card, quoted, shortened
 from kcli.schemas.apikeys import CONTROLLED_SHUTDOWN
@@ -52,6 +53,7 @@ class Event:
     sender: str | None = None
     file: str | None = None
     data: bytes | None = None
+    hidden: bool = False  # those bytes may hold a secret: `line` shows their number alone
     captured: bool = True  # `size` counts bytes that are here; False: bytes that are missing, or are in an exchange too
 
     def __repr__(self) -> str:
@@ -76,7 +78,7 @@ class Event:
             if getattr(self, name) is not None:
                 made[name] = getattr(self, name)
         if self.data is not None:
-            made["base64"] = base64.b64encode(self.data).decode()
+            made["base64"] = redacted(len(self.data)) if self.hidden else base64.b64encode(self.data).decode()
         return made
 
     def line(self) -> bytes:
@@ -262,6 +264,7 @@ class Exchange:
                 f"{what}: {error}",
                 sender,
                 data=frame,
+                hidden=self.bodies.hides(self.api_key),
             )
         )
 

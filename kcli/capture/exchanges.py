@@ -26,7 +26,8 @@ class Source:
     """A capture in one or more files, on its way through: its engine, and what has come out and was not yet taken.
 
     text: exchanges and events become lines of JSON (`lines`), else values (`pieces`, `wanted`). names: values too show
-    a topic's name beside its id, as `_topicName`. chosen: which of them `lines` and `wanted` give.
+    a topic's name beside its id, as `_topicName`. chosen: which of them `lines` and `wanted` give. secrets: lines and
+    `Exchange.texts` show them.
     """
 
     def __init__(
@@ -39,11 +40,12 @@ class Source:
         text: bool = False,
         names: bool = True,
         chosen: Filter = ALL,
+        secrets: bool = False,
     ) -> None:
         self.paths = paths
         self.file_names = tuple(map(name_of, paths))
         self.chosen = chosen
-        self.bodies = Bodies(dialect, records, names)
+        self.bodies = Bodies(dialect, records, names, secrets)
         self.items: list[Item] = []
         self.text = text
         self.tally = Tally()

@@ -105,6 +105,7 @@ def read_capture(
     ports: int | Iterable[int] = (),
     dialect: str | None = None,
     records: str = "none",
+    secrets: bool = False,
 ) -> Capture:
     """Read captures (pcap, pcapng, either in gzip or zstd), several as one, in order of time.
 
@@ -114,6 +115,7 @@ def read_capture(
     where there is no zone), or seconds since 1970. ports: of servers; connections without one are left out.
     dialect: the name or directory of message definitions laid over Kafka's own.
     records: what JSON text and tables show of records: "none" (their size), "batches", "full" or "raw".
+    secrets: JSON text shows passwords, keys and tokens, too; values always have them.
 
     UsageError: an argument makes no sense. What is wrong with the files shows when they are read (see `Capture`).
     """
@@ -125,6 +127,7 @@ def read_capture(
         dialect=dialect,
         records=records,
         chosen=chosen(api, client_id, topic, errors, since, until, dialect),
+        secrets=secrets,
     )
 
 

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import click
 
 from kcli.cli.console import console, is_terminal, warn
-from kcli.cli.inputs import binary_input, name_of, read_bytes, schema_option
+from kcli.cli.inputs import binary_input, name_of, read_bytes, schema_option, secrets_option
 from kcli.cli.lines import print_line
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
+from kcli.grammar.secrets import hide_span
 from kcli.grammar.trace import Span
 from kcli.jsontext import dumps, loads
 from kcli.schemas.catalog import catalog
@@ -33,6 +34,7 @@ def message_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--api-version", type=click.IntRange(0, 32767), help="The api version, for a response."),
         click.option("--api", metavar="NAME", help="The API, by name or key, for a response."),
         schema_option,
+        secrets_option(),
         binary_input,
         click.argument("file", default="-"),
     ):
@@ -174,7 +176,7 @@ def show(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> No
     if options["format_"] == "json":
         show_json(data, frame, shape, options)
     elif options["format_"] == "table":
-        show_table(data, frame, shape)
+        show_table(data, frame, shape, options["secrets"])
     else:
         show_spans(data, frame, shape, options)
 
@@ -182,7 +184,12 @@ def show(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> No
 def show_json(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> None:
     header, start = shape.header.read(data, frame.start)
     codec = shape.body(start)
-    text, _ = codec.json(data, start, records=options["records"], hook=records_hook(options["records"]), whole=True)
+    form = {
+        "records": options["records"],
+        "hook": records_hook(options["records"], options["secrets"]),
+        "secrets": options["secrets"],
+    }
+    text, _ = codec.json(data, start, whole=True, **form)
     made = shape.wrap(shape.header.json_value(header), loads(text))
     if is_terminal(sys.stdout):
         from rich.highlighter import JSONHighlighter
@@ -192,19 +199,20 @@ def show_json(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) 
         print_line(dumps(made))
 
 
-def records_hook(records: str) -> Callable[[memoryview], bytes] | None:
+def records_hook(records: str, secrets: bool = False) -> Callable[[memoryview], bytes] | None:
     if records in ("none", "raw"):
         return None
     from kcli.records import batches_json
 
-    return lambda data: batches_json(data, records)
+    return lambda data: batches_json(data, records, secrets=secrets)
 
 
-def show_table(data: bytes, frame: Frame, shape: Shape) -> None:
+def show_table(data: bytes, frame: Frame, shape: Shape, secrets: bool) -> None:
     """Path and value, a line each."""
     header, start = shape.header.read(data, frame.start)
     codec = shape.body(start)
-    rows = list(leaves(shape.wrap(shape.header.json_value(header), codec.json_value(codec.read_whole(data, start)))))
+    body = codec.json_value(codec.read_whole(data, start), secrets=secrets)
+    rows = list(leaves(shape.wrap(shape.header.json_value(header), body)))
     width = max((len(path) for path, _ in rows), default=0)
     for path, value in rows:
         print_line(f"{path:<{width}}  {dumps(value)}")
@@ -223,9 +231,10 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> None:
     """Every field's bytes; those before an error are shown before it is raised."""
-    from kcli.cli.spans import hexdump_lines, tree_lines
+    from kcli.cli.spans import failure_line, hexdump_lines, tree_lines
 
     spans: list[Span] = []
+    hidden = False
     failure: DecodeError | None = None
     what = shape.header.what
     try:
@@ -233,10 +242,12 @@ def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
         start = spans[-1].end if spans else frame.start
         codec = shape.body(start)
         what = codec.what
-        codec.spans(data, start, spans)
+        hidden = codec.guarded and not options["secrets"]
+        codec.spans(data, start, spans, secrets=options["secrets"])
         end = spans[-1].end if spans else start
         if end < len(data):
-            spans.append(Span("_trailing", end, len(data), "bytes behind the message", bytes(data[end:])))
+            rest = Span("_trailing", end, len(data), "bytes behind the message", bytes(data[end:]))
+            spans.append(hide_span(rest) if hidden else rest)
     except DecodeError as error:
         failure = error
     print_line(f"{what}, {frame.end - frame.start} bytes")
@@ -244,6 +255,5 @@ def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
     for line in lines(data, spans, options["dialect"]):
         print_line(line)
     if failure is not None:
-        left = data[failure.offset : failure.offset + 8].hex(" ")
-        print_line(f"{failure.offset:04x}  {left:<28}  {failure.path}  {failure.reason}")
+        print_line(failure_line(data, failure, hidden))
         raise failure

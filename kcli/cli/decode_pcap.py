@@ -16,7 +16,7 @@ from kcli.capture.events import Exchange
 from kcli.capture.exchanges import Item, Source, with_failures
 from kcli.capture.filters import chosen
 from kcli.cli.console import is_terminal, progress
-from kcli.cli.inputs import port_option, schema_option
+from kcli.cli.inputs import port_option, schema_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError, UsageError
@@ -47,6 +47,7 @@ FORMATS = ("table", "jsonl", "tree", "parquet")
 @click.option("--until", metavar="T", help="Only requests at or before this time.")
 @output_option
 @click.option("--quiet", is_flag=True, help="No progress, no closing summary.")
+@secrets_option()
 @schema_option
 def pcap(files: tuple[str, ...], **options: Any) -> None:
     """Decode captures: every request and response of every connection, whatever its port.
@@ -73,6 +74,7 @@ def pcap(files: tuple[str, ...], **options: Any) -> None:
             options["until"],
             options["dialect"],
         ),
+        secrets=options["secrets"],
     )
     with open_output(output, files) as out, reading(files, options["quiet"]) as moved:
         WRITERS[options["format_"]](source, out, moved, options)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from kcli.cli.console import progress, warn
-from kcli.cli.inputs import binary_input, name_of, read_bytes, schema_option
+from kcli.cli.inputs import binary_input, name_of, read_bytes, schema_option, secrets_option
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
 from kcli.cli.streams import standard_input
@@ -46,6 +46,7 @@ RECORDS = click.Choice(["none", "batches", "full"])
 @click.option("--topic", help="The internal topic they are from: its records are decoded as well.")
 @output_option
 @click.option("--quiet", is_flag=True, help="No warnings.")
+@secrets_option()
 def batch(
     file: str,
     hex_: bool,
@@ -56,6 +57,7 @@ def batch(
     topic: str | None,
     output: str | None,
     quiet: bool,
+    secrets: bool,
 ) -> None:
     """Decode record batches or message sets, as in a Produce request, a Fetch response or a log segment.
 
@@ -67,13 +69,14 @@ def batch(
         raise InputError("no bytes: record batches expected", file=name_of(file))
     with open_output(output, [file]) as out:
         if format_ in ("tree", "hexdump"):
-            show_spans(data, format_, out, name_of(file))
+            show_spans(data, format_, out, name_of(file), secrets)
             return
         source = memory_source(data)
         if format_ == "table":
             found = write_table(source, out)
         else:
-            found = write_lines(source, out, records == "full", payloads=True, record=hook_of(topic, dialect))
+            hook = hook_of(topic, dialect, secrets)
+            found = write_lines(source, out, records == "full", payloads=True, record=hook, secrets=secrets)
     report(found, name_of(file), quiet)
 
 
@@ -97,6 +100,7 @@ def batch(
 @click.option("--exact", is_flag=True, help="Carry what an exact encode needs: stored payloads of compressed batches.")
 @output_option
 @click.option("--quiet", is_flag=True, help="No progress, no warnings.")
+@secrets_option()
 def segment(
     files: tuple[str, ...],
     dialect: str | None,
@@ -108,6 +112,7 @@ def segment(
     exact: bool,
     output: str | None,
     quiet: bool,
+    secrets: bool,
 ) -> int:
     """Decode the files of a partition's folder.
 
@@ -119,15 +124,15 @@ def segment(
     if verify:
         return run_verify(paths, [*files, *paths], format_, output, quiet)
     if format_ == "parquet":
-        return write_parquet(paths, [*files, *paths], output, quiet)
+        return write_parquet(paths, [*files, *paths], output, quiet, secrets)
     failure: InputError | None = None
     with open_output(output, [*files, *paths]) as out:
         for path in paths:
             if len(paths) > 1:
                 title(out, path, format_)
             try:
-                hook = hook_of(topic or folder_topic(path), dialect) if records == "full" else None
-                decode_file(path, out, format_, records == "full", hook, exact, position, quiet)
+                hook = hook_of(topic or folder_topic(path), dialect, secrets) if records == "full" else None
+                decode_file(path, out, format_, records == "full", hook, exact, position, quiet, secrets)
             except InputError as error:
                 if failure:
                     warn(str(failure), quiet)
@@ -166,18 +171,26 @@ def folder_topic(path: str) -> str | None:
     return topic_of(Path(path).absolute().parent.name)
 
 
-def hook_of(topic: str | None, dialect: str | None) -> Hook | None:
+def hook_of(topic: str | None, dialect: str | None, secrets: bool) -> Hook | None:
     if topic is None:
         return None
     from kcli.records.internal import TOPICS, record_members
 
     if topic not in TOPICS:
         raise UsageError(f"--topic {topic}: no internal topic ({', '.join(TOPICS)} expected)")
-    return record_members(topic, dialect)
+    return record_members(topic, dialect, secrets)
 
 
 def decode_file(
-    path: str, out: BinaryIO, format_: str, full: bool, hook: Hook | None, exact: bool, position: bool, quiet: bool
+    path: str,
+    out: BinaryIO,
+    format_: str,
+    full: bool,
+    hook: Hook | None,
+    exact: bool,
+    position: bool,
+    quiet: bool,
+    secrets: bool,
 ) -> None:
     from kcli.records.segments import kind_of, read_rows
 
@@ -187,7 +200,8 @@ def decode_file(
             if format_ == "table":
                 found = write_table(source, out, bar)
             else:
-                found = write_lines(source, out, full, payloads=exact, record=hook, positions=position, bar=bar)
+                form = {"payloads": exact, "positions": position, "secrets": secrets}
+                found = write_lines(source, out, full, record=hook, bar=bar, **form)
         report(found, name_of(path), quiet)
         return
     assert kind is not None
@@ -243,6 +257,7 @@ def write_lines(
     payloads: bool,
     record: Hook | None = None,
     positions: bool = False,
+    secrets: bool = False,
     bar: Callable[[int], None] | None = None,
 ) -> Findings:
     from kcli.records.sweep import sweep_lines
@@ -257,6 +272,7 @@ def write_lines(
         positions=positions,
         progress=bar,
         size=source.size,
+        secrets=secrets,
     )
 
 
@@ -340,11 +356,11 @@ def report(found: Findings, name: str, quiet: bool) -> None:
 MOST_WARNINGS = 20
 
 
-def show_spans(data: bytes, format_: str, out: BinaryIO, name: str) -> None:
+def show_spans(data: bytes, format_: str, out: BinaryIO, name: str, secrets: bool) -> None:
     from kcli.cli.spans import hexdump_lines, tree_lines
     from kcli.records.spans import batch_spans
 
-    spans, problem = batch_spans(data)
+    spans, problem = batch_spans(data, secrets)
     Lines(out).lines((tree_lines if format_ == "tree" else hexdump_lines)(data, spans))
     if problem is not None:
         raise problem.within(name)
@@ -401,7 +417,7 @@ def beside(path: str, facts: LogFacts) -> LogFacts:
     return found
 
 
-def write_parquet(paths: list[str], inputs: list[str], output: str | None, quiet: bool) -> int:
+def write_parquet(paths: list[str], inputs: list[str], output: str | None, quiet: bool, secrets: bool) -> int:
     if output is None or output == "-":
         raise UsageError("--format parquet writes a file: -o OUT expected")
     from kcli.records.columns import write_parquet as write
@@ -409,7 +425,7 @@ def write_parquet(paths: list[str], inputs: list[str], output: str | None, quiet
 
     logs = [path for path in paths if kind_of(path) in (None, "log")]
     failure = None
-    with open_output(output, inputs) as out, write(out) as append:
+    with open_output(output, inputs) as out, write(out, secrets) as append:
         for path in logs:
             with open_source(path) as source, progress(source.size, path, quiet) as bar:
                 try:

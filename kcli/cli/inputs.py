@@ -12,7 +12,7 @@ import click
 
 from kcli.errors import InputError, UsageError
 
-__all__ = ["binary_input", "port_option", "read_bytes", "read_text", "schema_option", "unhex"]
+__all__ = ["binary_input", "port_option", "read_bytes", "read_text", "schema_option", "secrets_option", "unhex"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -37,6 +37,12 @@ def port_option(command: Command) -> Command:
         metavar="N",
         help="A port of brokers; the rest is left out.",
     )(command)
+
+
+def secrets_option(*names: str) -> Callable[[Command], Command]:
+    """--show-secrets, as `secrets`; names: others that it had before."""
+    text = "Show passwords, keys and tokens, which are left out otherwise."
+    return click.option("--show-secrets", *names, "secrets", is_flag=True, help=text)
 
 
 def schema_option(command: Command) -> Command:

@@ -21,7 +21,7 @@ def record_lines(exchange: Exchange, form: str) -> Iterator[str]:
 
     for message in (exchange.request, exchange.response):
         for place, data in fields_of(message, "", {}):
-            for batch in loads(batches_json(memoryview(data), form)):
+            for batch in loads(batches_json(memoryview(data), form, secrets=exchange.bodies.secrets)):
                 yield INDENT + batch_line(place, batch)
                 for record in batch.get("records") or ():
                     words = f"{text_of(record.get('key'))}: {text_of(record.get('value'))}"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kcli.capture.bodies import Bodies
 from kcli.capture.events import Event, Exchange
-from kcli.cli.spans import tree_lines
+from kcli.cli.spans import failure_line, tree_lines
 from kcli.errors import DecodeError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
+from kcli.grammar.secrets import hide_span
 from kcli.grammar.trace import Span
 
 __all__ = ["tree"]
@@ -24,7 +26,7 @@ def tree(item: Exchange | Event) -> Iterator[str]:
     number = f"correlation id {item.correlation_id}"
     yield f"{item.timestamp} {item.connection} {what} request, {number}, {item.request_bytes:,} bytes"
     header, body = item.bodies.codecs(item.request_frame)
-    yield from message(item.request_frame, header, body, item.bodies.dialect)
+    yield from message(item.request_frame, header, body, item.bodies)
     if item.response_frame is None:
         yield "no response"
     else:
@@ -39,24 +41,23 @@ def response(item: Exchange, frame: bytes) -> Iterator[str]:
         body = item.bodies.response_codec(frame, item.api_key, item.api_version)[0]
     except DecodeError:
         body = header
-    yield from message(frame, header, body, item.bodies.dialect)
+    yield from message(frame, header, body, item.bodies)
 
 
-def message(frame: bytes, header: MessageCodec, body: MessageCodec, dialect: str | None) -> Iterator[str]:
+def message(frame: bytes, header: MessageCodec, body: MessageCodec, bodies: Bodies) -> Iterator[str]:
     spans: list[Span] = []
     failure = ""
     try:
         header.spans(frame, 0, spans)
         start = spans[-1].end if spans else 0
-        body.spans(frame, start, spans)
+        body.spans(frame, start, spans, secrets=bodies.secrets)
         end = spans[-1].end if spans else start
         if end < len(frame):
-            spans.append(Span("_trailing", end, len(frame), "bytes behind the message", frame[end:]))
+            rest = Span("_trailing", end, len(frame), "bytes behind the message", frame[end:])
+            spans.append(hide_span(rest) if body.guarded and not bodies.secrets else rest)
     except DecodeError as error:
-        failure = (
-            f"{error.offset:04x}  {frame[error.offset : error.offset + 8].hex(' '):<28}  {error.path}  {error.reason}"
-        )
-    for line in tree_lines(frame, spans, dialect):
+        failure = failure_line(frame, error, body.guarded and not bodies.secrets)
+    for line in tree_lines(frame, spans, bodies.dialect):
         yield "  " + line
     if failure:
         yield "  " + failure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -12,7 +12,7 @@ import click
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import warn
 from kcli.cli.decode_message import RECORDS, records_hook
-from kcli.cli.inputs import binary_input, read_bytes, schema_option
+from kcli.cli.inputs import binary_input, read_bytes, schema_option, secrets_option
 from kcli.cli.lines import print_line
 from kcli.client.calls import call_of
 from kcli.client.cluster import Client
@@ -23,6 +23,8 @@ from kcli.client.routing import ask_leader
 from kcli.errors import UsageError
 
 __all__ = ["send"]
+
+Show = Callable[[Outgoing, Frame, str | None], str]  # an answer's line, under a dialect
 
 
 @click.command()
@@ -37,6 +39,7 @@ __all__ = ["send"]
     "--to-leader", is_flag=True, help="Send a JSON Produce, Fetch or ListOffsets to the leader, wherever that moves."
 )
 @click.option("--records", type=RECORDS, default="none", help="What to show of a records field besides its size.")
+@secrets_option()
 @schema_option
 def send(
     file: str,
@@ -50,6 +53,7 @@ def send(
     node: int | None,
     to_leader: bool,
     records: str,
+    secrets: bool,
     dialect: str | None,
 ) -> None:
     """Send the request in FILE to a broker and print its decoded response.
@@ -59,61 +63,66 @@ def send(
     """
     config = configure(bootstrap, settings)
     data = read_bytes(file, hex_, base64_)
+    hook = records_hook(records, secrets)
+
+    def show(asked: Outgoing, frame: Frame, dialect: str | None) -> str:
+        return answer_text(asked, frame, dialect, records, hook, secrets)
+
     is_json = not exact and not (hex_ or base64_) and looks_like_json(data)
     if to_leader and (node is not None or not is_json):
         raise UsageError("--to-leader is for JSON requests, and without --node")
     if exact:
         if api or api_version is not None:
             raise UsageError("--raw sends bytes as they are: no --api, no --api-version")
-        asyncio.run(send_raw(config, raw(data), node, records))
+        asyncio.run(send_raw(config, raw(data), node, show))
     elif is_json:
         requests = from_json(data, api, api_version, dialect)
-        work = send_to_leaders(config, requests, records, dialect) if to_leader else None
-        asyncio.run(work or send_written(config, requests, node, records, dialect))
+        work = send_to_leaders(config, requests, show, dialect) if to_leader else None
+        asyncio.run(work or send_written(config, requests, node, show, dialect))
     else:
-        asyncio.run(send_encoded(config, [from_bytes(data, dialect)], node, records, dialect))
+        asyncio.run(send_encoded(config, [from_bytes(data, dialect)], node, show, dialect))
 
 
-async def send_raw(config: ClientConfig, requests: list[Outgoing], node: int | None, records: str) -> None:
+async def send_raw(config: ClientConfig, requests: list[Outgoing], node: int | None, show: Show) -> None:
     """On a connection on which nothing was said before, but for a login where the configuration has one."""
     if node is None and not config["security.protocol"].startswith("SASL"):
         client = Client(config)
         connection = await Connection.open(client.bootstrap[0], config)
         try:
-            await converse(connection, requests, records, None)
+            await converse(connection, requests, show, None)
         finally:
             await connection.close()
         return
-    await send_encoded(config, requests, node, records, None)
+    await send_encoded(config, requests, node, show, None)
 
 
 async def send_encoded(
-    config: ClientConfig, requests: list[Outgoing], node: int | None, records: str, dialect: str | None
+    config: ClientConfig, requests: list[Outgoing], node: int | None, show: Show, dialect: str | None
 ) -> None:
     async with Client(config, dialect) as client:
         session = await client.session(node)
-        await converse(session.connection, requests, records, dialect)
+        await converse(session.connection, requests, show, dialect)
 
 
 async def send_written(
-    config: ClientConfig, requests: list[Written], node: int | None, records: str, dialect: str | None
+    config: ClientConfig, requests: list[Written], node: int | None, show: Show, dialect: str | None
 ) -> None:
     async with Client(config, dialect, warn) as client:
         session = await client.session(node)
         numbered = enumerate(requests, 1)
         choose, name = session.versions.best, config["client.id"]
         outgoing = [encoded(each, choose, number, name, session.dialect) for number, each in numbered]
-        await converse(session.connection, outgoing, records, session.dialect)
+        await converse(session.connection, outgoing, show, session.dialect)
 
 
-async def send_to_leaders(config: ClientConfig, requests: list[Written], records: str, dialect: str | None) -> None:
+async def send_to_leaders(config: ClientConfig, requests: list[Written], show: Show, dialect: str | None) -> None:
     """One after the other, each to the leader of its partitions; the last answer to each is printed."""
     async with Client(config, dialect, warn) as client:
         for number, each in enumerate(requests, 1):
-            await send_to_leader(client, number, each, records)
+            await send_to_leader(client, number, each, show)
 
 
-async def send_to_leader(client: Client, number: int, request: Written, records: str) -> None:
+async def send_to_leader(client: Client, number: int, request: Written, show: Show) -> None:
     text = ""
 
     async def ask(node: int) -> Mapping[str, Any] | None:
@@ -124,7 +133,7 @@ async def send_to_leader(client: Client, number: int, request: Written, records:
         if not made.answered:
             return None
         frame = await session.connection.expect(made.correlation, made.what)
-        text = answer_text(made, frame, session.dialect, records, records_hook(records))
+        text = show(made, frame, session.dialect)
         assert made.api_key is not None and made.version is not None
         return call_of(made.api_key, made.version, session.dialect).decode(frame)
 
@@ -134,7 +143,7 @@ async def send_to_leader(client: Client, number: int, request: Written, records:
     sys.stdout.flush()
 
 
-async def converse(connection: Connection, requests: list[Outgoing], records: str, dialect: str | None) -> None:
+async def converse(connection: Connection, requests: list[Outgoing], show: Show, dialect: str | None) -> None:
     """Send them all, then print each answer as it comes."""
     awaited: list[tuple[Outgoing, asyncio.Future[Frame]]] = []
     for each in requests:
@@ -146,7 +155,7 @@ async def converse(connection: Connection, requests: list[Outgoing], records: st
     await connection.drain()
     try:
         for each, future in awaited:
-            print_line(answer_text(each, await future, dialect, records, records_hook(records)))
+            print_line(show(each, await future, dialect))
             sys.stdout.flush()
     finally:
         for _, future in awaited:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kcli.cli.console import is_terminal, warn
-from kcli.cli.inputs import schema_option
+from kcli.cli.inputs import schema_option, secrets_option
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError
@@ -33,6 +33,7 @@ __all__ = ["inspect"]
 @click.option("--stats", is_flag=True, help="Also the KIP's measures: size, load time, generation time.")
 @output_option
 @click.option("--quiet", is_flag=True, help="No warnings on stderr.")
+@secrets_option()
 @schema_option
 def inspect(
     paths: tuple[str, ...],
@@ -41,6 +42,7 @@ def inspect(
     stats: bool,
     output: str | None,
     quiet: bool,
+    secrets: bool,
     dialect: str | None,
 ) -> int:
     """Show what a KRaft snapshot holds: header, voters, records by type, the largest topics, what is not well.
@@ -56,7 +58,10 @@ def inspect(
     with open_output(output, [*paths, *files]) as out:
         for path in files:
             with open_file(path) as file:
-                shown = show_records(file, out, dialect) if records else show_survey(file, out, form, stats, dialect)
+                if records:
+                    shown = show_records(file, out, dialect, secrets)
+                else:
+                    shown = show_survey(file, out, form, stats, dialect)
             for text in shown:
                 warn(f"{file.path}: {text}", quiet)
             wrong += [f"{file.path}: {text}" for text in shown[:1]]
@@ -65,11 +70,11 @@ def inspect(
     return 0
 
 
-def show_records(file: OpenFile, out: BinaryIO, dialect: str | None) -> list[str]:
+def show_records(file: OpenFile, out: BinaryIO, dialect: str | None, secrets: bool) -> list[str]:
     """Write every record as a line; what could not be read."""
     from kcli.snapshots.lines import RecordLines
 
-    lines = RecordLines(dialect)
+    lines = RecordLines(dialect, secrets)
     write = raw_writer(out)
     for piece in lines.lines(file.data, file.mapped):
         write(piece)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kcli.cli.console import is_terminal, warn
-from kcli.cli.inputs import schema_option
+from kcli.cli.inputs import schema_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
 from kcli.jsontext import dumps
@@ -42,7 +42,7 @@ NOUNS = {
 @click.argument("after", metavar="B")
 @click.option("--format", "form", type=click.Choice(["text", "jsonl"]), help="Lines to read, or one JSON object each.")
 @output_option
-@click.option("--secrets", is_flag=True, help="Show SCRAM salts and keys, and configs that are passwords.")
+@secrets_option("--secrets")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when there are differences.")
 @click.option("--quiet", is_flag=True, help="No summary, no warnings.")
 @schema_option
@@ -115,4 +115,8 @@ def key_text(change: Change) -> str:
 def shown(value: object) -> str:
     if isinstance(value, list):
         return f"[{','.join(map(str, value))}]"
+    if isinstance(value, dict):
+        from kcli.snapshots.texts import HIDDEN
+
+        return HIDDEN
     return "none" if value is None else str(value)

@@ -10,7 +10,7 @@ import click
 
 from kcli.cli.cells import align
 from kcli.cli.console import is_terminal, warn
-from kcli.cli.inputs import schema_option
+from kcli.cli.inputs import schema_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output
 from kcli.errors import InputError, UsageError
@@ -58,7 +58,7 @@ VERBS = ("ls", "cat", "find", "tree")
     metavar="FILE|DIR",
     help="Write to FILE, not to standard output; parquet: into DIR. An existing one is replaced when all is written.",
 )
-@click.option("--secrets", is_flag=True, help="Show SCRAM salts and keys, and configs that are passwords.")
+@secrets_option("--secrets")
 @click.option("--stats", is_flag=True, help="How long loading took, to stderr.")
 @click.option("--quiet", is_flag=True, help="No warnings on stderr.")
 @schema_option
@@ -267,9 +267,12 @@ def write_table(table: Table, rows: Iterator[dict[str, object]], out: BinaryIO) 
         from pyarrow import parquet
     except ImportError:
         raise UsageError("--format parquet needs pyarrow (`pip install kcli-kafka[parquet]`)") from None
+    from kcli.snapshots.texts import HIDDEN
+
     types = {"list<int32>": arrow.list_(arrow.int32()), "list<string>": arrow.list_(arrow.string())}
     columns = [(name, types.get(kind) or arrow.type_for_alias(kind)) for name, kind in table.columns.items()]
     schema = arrow.schema(columns)
+    rows = ({name: HIDDEN if isinstance(value, dict) else value for name, value in row.items()} for row in rows)
     with parquet.ParquetWriter(out, schema) as writer:
         while piece := list(islice(rows, 65536)):
             writer.write_table(arrow.Table.from_pylist(piece, schema=schema))

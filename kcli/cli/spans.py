@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kcli.errors import DecodeError
+from kcli.grammar.secrets import Hidden
 from kcli.grammar.trace import Span
 from kcli.schemas.catalog import catalog
 
-__all__ = ["hexdump_lines", "tree_lines"]
+__all__ = ["failure_line", "hexdump_lines", "tree_lines"]
 
 SHOWN = 8  # bytes of a field in the tree; the rest is counted
 ROW = 16  # bytes of a line in the hexdump
@@ -19,7 +21,8 @@ def tree_lines(data: bytes, spans: list[Span], dialect: str | None = None) -> It
     """A line for each value: offset, its first bytes, path, value, type."""
     width = max((len(span.path) for span in spans), default=0)
     for span in spans:
-        yield f"{span.start:04x}  {shown(data, span):<28}  {span.path:<{width}}  {describe(span, dialect)}".rstrip()
+        start, told = shown_bytes(data, span), describe(span, dialect)
+        yield f"{span.start:04x}  {start:<28}  {span.path:<{width}}  {told}".rstrip()
 
 
 def hexdump_lines(data: bytes, spans: list[Span], dialect: str | None = None) -> Iterator[str]:
@@ -28,13 +31,24 @@ def hexdump_lines(data: bytes, spans: list[Span], dialect: str | None = None) ->
         label = f"{span.path}  {describe(span, dialect)}"
         for start in range(span.start, max(span.end, span.start + 1), ROW):
             row = data[start : min(start + ROW, span.end)]
-            text = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in row)
-            yield f"{start:08x}  {row.hex(' '):<{ROW * 3 - 1}}  |{text:<{ROW}}|  {label}".rstrip()
+            digits, text = row.hex(" "), "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in row)
+            if isinstance(span.value, Hidden):
+                digits, text = " ".join(["**"] * len(row)), "*" * len(row)
+            yield f"{start:08x}  {digits:<{ROW * 3 - 1}}  |{text:<{ROW}}|  {label}".rstrip()
             label = ""
 
 
-def shown(data: bytes, span: Span) -> str:
+def failure_line(data: bytes, failure: DecodeError, hidden: bool) -> str:
+    """Where decoding stopped, and why. hidden: the bytes there may be a secret's."""
+    left = data[failure.offset : failure.offset + SHOWN]
+    digits = " ".join(["**"] * len(left)) if hidden else left.hex(" ")
+    return f"{failure.offset:04x}  {digits:<28}  {failure.path}  {failure.reason}"
+
+
+def shown_bytes(data: bytes, span: Span) -> str:
     size = span.end - span.start
+    if isinstance(span.value, Hidden):
+        return f"** +{size - 1}" if size > 1 else "**"
     text = data[span.start : min(span.end, span.start + SHOWN)].hex(" ")
     return f"{text} +{size - SHOWN}" if size > SHOWN else text
 
@@ -47,6 +61,8 @@ def describe(span: Span, dialect: str | None) -> str:
 
 
 def text_of(value: Any) -> str:
+    if isinstance(value, Hidden):
+        return f"({value!r})"
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
     if isinstance(value, str):

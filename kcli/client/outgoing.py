@@ -160,15 +160,16 @@ def answer_text(
     dialect: str | None = None,
     records: str = "none",
     hook: Callable[[memoryview], bytes] | None = None,
+    secrets: bool = False,
 ) -> str:
     """The JSON line of an answer, in the form `kcli decode response` prints; bytes of an unknown kind as base64.
 
-    records, hook: as MessageCodec.json's. DecodeError when the answer breaks its grammar.
+    records, hook, secrets: as MessageCodec.json's. DecodeError when the answer breaks its grammar.
     """
     if request.api_key is None or request.version is None:
         return dumps({"base64": base64.b64encode(frame).decode()})
     response = frames.decode_response(frame, request.api_key, request.version, dialect=dialect)
-    body, _ = response.codec.json(frame, response.start, records=records, hook=hook, whole=True)
+    body, _ = response.codec.json(frame, response.start, records=records, hook=hook, whole=True, secrets=secrets)
     return (
         f'{{"responseHeader":{dumps(response.header)},"requestApiKey":{request.api_key},'
         f'"requestApiVersion":{request.version},"response":{body.decode()}}}'

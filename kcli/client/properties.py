@@ -105,13 +105,21 @@ def load(settings: Iterable[str] = (), bootstrap: str | None = None) -> ClientCo
     given: dict[str, str] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
-        if equals and not Path(setting).is_file():
+        if equals and not is_file(setting):
             given[key.strip()] = value
         else:
             given.update(read_file(Path(setting)))
     if bootstrap is not None:
         given["bootstrap.servers"] = bootstrap
     return ClientConfig(given)
+
+
+def is_file(name: str) -> bool:
+    """Whether there is a file of that name; what can't be one (too long for a name, as a JAAS text may be) is none."""
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def read_file(path: Path) -> dict[str, str]:

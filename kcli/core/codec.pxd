@@ -53,6 +53,10 @@ cdef struct JsonContext:
     int records
     PyObject* hook        # borrowed; called with a memoryview, returns bytes: the JSON text of "batches"
     NameTable* names      # or NULL
+    bint secrets          # show them
+    bint metadata         # the topic at hand is Kafka's own metadata log
+    int resource          # the type of the resource at hand (ConfigResource.Type)
+    size_t name_at, name_size     # where in the text the name of the config at hand is, in quotes
 
 
 # Where a reader stands, and what stopped it.
@@ -81,6 +85,7 @@ cdef class Names:
 
 cdef class Node:
     cdef readonly Py_ssize_t least         # the fewest bytes a value takes
+    cdef readonly bint guarded             # JSON hides bytes that are no known field's
     cdef public object fallback            # the interpreted codec, for what the fast way refuses
 
     cdef PyObject* read_c(self, Cursor* cursor) noexcept
@@ -94,5 +99,6 @@ cdef class Node:
     # before): the Python-level `json` of this node has the full error, or the slower way for non-canonical bytes.
     # -2 with an exception: a hook raised, or no memory. `whole`: bytes left over stand as "_trailing".
     cdef Py_ssize_t json_at(self, const uint8_t* data, Py_ssize_t size, Out* out, JsonContext* context, bint whole) except -2
+    cdef int json_rest(self, Cursor* cursor, Out* out) noexcept       # what is left, as "_trailing" has it
     # Bytes that the message takes, -1 when refused.
     cdef Py_ssize_t skip_at(self, const uint8_t* data, Py_ssize_t size) noexcept

@@ -15,6 +15,7 @@ class Names:
 
 class Node:
     least: int
+    guarded: bool
     fallback: Fallback | None
     def read(self, data: Buffer, offset: int = 0) -> tuple[Any, int]: ...
     def json(
@@ -26,12 +27,22 @@ class Node:
         hook: Callable[[memoryview], bytes] | None = None,
         names: Names | None = None,
         whole: bool = False,
+        secrets: bool = False,
     ) -> tuple[bytes, int]: ...
     def skip(self, data: Buffer, offset: int = 0) -> int: ...
     def write(self, value: Any) -> bytes: ...
 
 class Scalar(Node):
     def __init__(self, kind: str, nullable: bool = False, compact: bool = False) -> None: ...
+
+class Secret(Scalar):
+    def __init__(
+        self,
+        kind: str,
+        nullable: bool = False,
+        compact: bool = False,
+        judge: Callable[[str, int], bool] | None = None,
+    ) -> None: ...
 
 class Array(Node):
     element: Node
@@ -46,5 +57,9 @@ class Message(Node):
     tagged: list[tuple[str, int, Node]]
     flexible: bool
     def __init__(
-        self, fields: list[tuple[str, Node, Any]], tagged: list[tuple[str, int, Node]], flexible: bool
+        self,
+        fields: list[tuple[str, Node, Any]],
+        tagged: list[tuple[str, int, Node]],
+        flexible: bool,
+        guarded: bool = False,
     ) -> None: ...

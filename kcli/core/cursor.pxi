@@ -8,7 +8,7 @@ from libc.stdint cimport INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memmove
 
-from kcli.core.values import bytes_of, records_of, uuid_bytes
+from kcli.core.values import bytes_of, records_of, text_of, uuid_bytes
 from kcli.errors import DecodeError, EncodeError
 
 

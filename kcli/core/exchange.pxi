@@ -128,6 +128,7 @@ cdef class Lines:
         self.context.records = RECORDS_HOOK if self.hook is not None else RECORDS_RAW if bodies.form["records"] == "raw" else RECORDS_SIZE
         self.context.hook = <PyObject*>self.hook if self.hook is not None else NULL
         self.context.names = &self.names.table
+        self.context.secrets = bodies.form["secrets"]
 
     def __dealloc__(self):
         out_free(&self.out)

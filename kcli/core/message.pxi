@@ -5,6 +5,8 @@ cdef enum Role:
     PLAIN = 0
     TOPIC_ID = 1
     TOPIC_NAME = 2
+    CONFIG_NAME = 3
+    RESOURCE_TYPE = 4
 
 cdef enum:
     KEY_ROOM = 64         # keys are copied as whole blocks of 32 or 64 bytes: padded, never measured
@@ -87,7 +89,8 @@ cdef class Message(Node):
     cdef size_t room
     cdef dict template
 
-    def __init__(self, list fields not None, list tagged not None, bint flexible):
+    def __init__(self, list fields not None, list tagged not None, bint flexible, bint guarded=False):
+        self.guarded = guarded
         self.fields, self.tagged, self.flexible = fields, sorted(tagged, key=lambda field: field[1]), flexible
         self.count, self.tag_count = len(fields), len(tagged)
         self.steps = <Step*>calloc(self.count + 1, sizeof(Step))
@@ -124,7 +127,7 @@ cdef class Message(Node):
         memcpy(step.key_text, <const char*>text, step.key_size)
         Py_INCREF(name)
         step.key = <PyObject*>name
-        if isinstance(node, Scalar):
+        if isinstance(node, Scalar) and not isinstance(node, Secret):
             step.op, step.flags = (<Scalar>node).op, (<Scalar>node).flags
             step.width = WIDTHS[step.op] if step.op <= LAST_FIXED else 0
         else:
@@ -150,10 +153,17 @@ cdef class Message(Node):
         return 0
 
     cdef int assign_roles(self) except -1:
-        """A topic's id and name in one struct teach the name; an id alone is shown with it (see Names)."""
+        """A topic's id and name in one struct teach the name; an id alone is shown with it (see Names). A config's name and
+        its resource's type tell whether its value is a secret.
+        """
+        judged = any(isinstance(node, Secret) and (<Secret>node).judge is not None for _, node, _ in self.fields)
         for i, (name, node, _) in enumerate(self.fields):
             if name == "topicId" and self.steps[i].op == UUID:
                 self.steps[i].role = TOPIC_ID
+            elif judged and name == "name" and self.steps[i].op == STRING:
+                self.steps[i].role = CONFIG_NAME
+            elif self.guarded and name == "resourceType" and self.steps[i].op == INT8:
+                self.steps[i].role = RESOURCE_TYPE
             elif name in ("name", "topicName", "topic") and self.steps[i].op == STRING:
                 self.steps[i].role = TOPIC_NAME
         return 0
@@ -288,6 +298,7 @@ cdef class Message(Node):
         cdef const uint8_t* topic_id = NULL
         cdef size_t name_at = 0
         cdef size_t name_size = 0
+        cdef size_t before
         if out_reserve(out, self.room):
             return no_memory(cursor)
         p = out.data + out.size
@@ -304,17 +315,25 @@ cdef class Message(Node):
             if step.op <= LAST_FIXED and step.op != FLOAT64:
                 if step.role == TOPIC_ID:
                     topic_id = cursor.at
+                    if cursor.context != NULL:
+                        cursor.context.metadata = be64(topic_id) == 0 and be64(topic_id + 8) == 1
+                elif step.role == RESOURCE_TYPE and cursor.context != NULL:
+                    cursor.context.resource = <int8_t>cursor.at[0]
                 p = put_fixed(step.op, cursor.at, p)
                 if p == NULL:
                     return stop(cursor, ODD, cursor.at, 0, 0)
                 cursor.at += step.width
                 continue
-            out.size = p - out.data
+            before = out.size = p - out.data
             if self.json_step(step, cursor, out):
                 return within(cursor, <object>step.key)
             if step.role == TOPIC_NAME:
-                name_at = p - out.data
+                name_at = before
                 name_size = out.size - name_at
+                if cursor.context != NULL and name_size > 2:
+                    cursor.context.metadata = is_metadata_topic(out.data + name_at, name_size)
+            elif step.role == CONFIG_NAME and cursor.context != NULL:
+                cursor.context.name_at, cursor.context.name_size = before, out.size - before
             if out_reserve(out, self.room):
                 return no_memory(cursor)
             p = out.data + out.size
@@ -361,7 +380,7 @@ cdef class Message(Node):
             if failed:
                 break
             step = self.tag_step(tag)
-            failed = json_unknown(tag, size, cursor, &unknown) if step == NULL else self.json_tag(step, size, cursor, out)
+            failed = json_unknown(tag, size, cursor, &unknown, self.guarded) if step == NULL else self.json_tag(step, size, cursor, out)
             if failed:
                 break
         if not failed and unknown.size:
@@ -553,8 +572,14 @@ cdef void release(Step* step) noexcept:
     xdecref(step.kept)
 
 
-cdef int json_unknown(uint32_t tag, uint32_t size, Cursor* cursor, Out* unknown) noexcept:
+cdef inline bint is_metadata_topic(const char* text, size_t size) noexcept:
+    """Kafka's own log, whose records may hold secrets, by its name in quotes."""
+    return size == 20 and memcmp(text, b'"__cluster_metadata"', 20) == 0
+
+
+cdef int json_unknown(uint32_t tag, uint32_t size, Cursor* cursor, Out* unknown, bint guarded) noexcept:
     cdef char* p
+    cdef int failed
     if out_reserve(unknown, 48):
         return no_memory(cursor)
     p = unknown.data + unknown.size
@@ -563,7 +588,8 @@ cdef int json_unknown(uint32_t tag, uint32_t size, Cursor* cursor, Out* unknown)
     p = put_int(p + 8, tag)
     memcpy(p, b',"data":', 8)
     unknown.size = p + 8 - unknown.data
-    if out_base64(unknown, cursor.at, size) or out_put(unknown, b"}", 1):
+    failed = out_redacted(unknown, size) if guarded and hides(cursor) else out_base64(unknown, cursor.at, size)
+    if failed or out_put(unknown, b"}", 1):
         return no_memory(cursor)
     cursor.at += size
     return 0

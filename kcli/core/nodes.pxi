@@ -88,17 +88,18 @@ cdef class Node:
             PyBuffer_Release(&view)
         return self.fallback.read(data, offset)
 
-    def json(self, data, Py_ssize_t offset=0, *, str records="none", hook=None, Names names=None, bint whole=False):
+    def json(self, data, Py_ssize_t offset=0, *, str records="none", hook=None, Names names=None, bint whole=False,
+             bint secrets=False):
         """(text, end): the JSON text of `read`'s value, as UTF-8 bytes.
 
         records: what stands in a records field beside its size: "none", "raw" base64, or what `hook(memoryview) -> bytes`
-        makes of it, as "batches". whole: bytes behind the message are kept as "_trailing".
+        makes of it, as "batches". whole: bytes behind the message are kept as "_trailing". secrets: show them.
         """
         cdef Py_buffer view
         cdef Out out = Out(NULL, 0, 0)
         cdef JsonContext context
         cdef Py_ssize_t took
-        json_context(&context, records, hook, names)
+        json_context(&context, records, hook, names, secrets)
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
             check_offset(&view, offset)
@@ -109,7 +110,7 @@ cdef class Node:
         finally:
             out_free(&out)
             PyBuffer_Release(&view)
-        return self.fallback.json(data, offset, records=records, hook=hook, names=names, whole=whole)
+        return self.fallback.json(data, offset, records=records, hook=hook, names=names, whole=whole, secrets=secrets)
 
     cdef int refuse(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset) except -1:
         """Say why json_at refused: skip stops where it did, but for text that is no UTF-8, which goes to the fallback."""
@@ -159,7 +160,7 @@ cdef class Node:
                 return cursor.at - data
             out.size -= 1                                   # the closing brace
             bare = out.data[out.size - 1] == b"{"           # then no comma
-            if out_put(out, TRAILING_KEY + bare, 13 - bare) or out_base64(out, cursor.at, cursor.end - cursor.at) or out_put(out, b"}", 1):
+            if out_put(out, TRAILING_KEY + bare, 13 - bare) or self.json_rest(&cursor, out) or out_put(out, b"}", 1):
                 raise MemoryError
             return size
         out.size = before
@@ -170,6 +171,11 @@ cdef class Node:
                 err_no_memory()
             return -2
         return -1
+
+    cdef int json_rest(self, Cursor* cursor, Out* out) noexcept:
+        if self.guarded and hides(cursor):
+            return out_redacted(out, cursor.end - cursor.at)
+        return out_base64(out, cursor.at, cursor.end - cursor.at)
 
     cdef Py_ssize_t skip_at(self, const uint8_t* data, Py_ssize_t size) noexcept:
         cdef Cursor cursor
@@ -216,13 +222,22 @@ cdef int check_offset(Py_buffer* view, Py_ssize_t offset) except -1:
     return 0
 
 
-cdef int json_context(JsonContext* context, str records, object hook, Names names) except -1:
+cdef int json_context(JsonContext* context, str records, object hook, Names names, bint secrets) except -1:
     context.records = {"none": RECORDS_SIZE, "raw": RECORDS_RAW}.get(records, RECORDS_HOOK)
     if context.records == RECORDS_HOOK and hook is None:
         raise ValueError(f"records={records!r} needs a hook")
     context.hook = <PyObject*>hook
     context.names = &names.table if names is not None else NULL
+    context.secrets = secrets
+    context.metadata = False
+    context.resource = 0
+    context.name_at = context.name_size = 0
     return 0
+
+
+cdef inline bint hides(Cursor* cursor) noexcept:
+    """Whether secrets are hidden: unless the context says otherwise."""
+    return cursor.context == NULL or not cursor.context.secrets
 
 
 cdef object trail_text(Trail* trail):
@@ -287,6 +302,53 @@ cdef class Scalar(Node):
         write_fixed(self.op, value, <uint8_t*>out.data + out.size)
         out.size += WIDTHS[self.op]
         return 0
+
+
+cdef class Secret(Scalar):
+    """A string or bytes field that JSON hides.
+
+    judge: judge(name, resource type) says whether a config's value is a secret: its name is the field of that name in
+    the same struct, the type the last `resourceType` before it. None: it always is one.
+    """
+
+    cdef readonly object judge
+
+    def __init__(self, str kind, bint nullable=False, bint compact=False, judge=None):
+        Scalar.__init__(self, kind, nullable, compact)
+        self.judge = judge
+
+    cdef int json_c(self, Cursor* cursor, Out* out) noexcept:
+        cdef size_t before = out.size
+        cdef const uint8_t* at = cursor.at
+        cdef Py_ssize_t length
+        cdef int hidden = hides(cursor)
+        if hidden and self.judge is not None:
+            hidden = self.judged(cursor, out)
+            if hidden < 0:
+                return raised(cursor)
+        if json_sized(self.op, self.flags, cursor, out):      # also what is hidden has to be sound
+            return -1
+        if not hidden:
+            return 0
+        out.size = before
+        cursor.at = at
+        length = length_of(self.op, self.flags, cursor)
+        if length < 0:
+            return no_memory(cursor) if out_put(out, b"null", 4) else 0
+        cursor.at += length
+        return no_memory(cursor) if out_redacted(out, length) else 0
+
+    cdef int judged(self, Cursor* cursor, Out* out) noexcept:
+        """Whether the config of the name that was written last is a secret; -1 with an exception kept."""
+        cdef JsonContext* context = cursor.context
+        if context == NULL or context.name_size <= 2 or out.data[context.name_at] != b'"':
+            return 1
+        try:
+            name = out.data[context.name_at + 1 : context.name_at + context.name_size - 1].decode()
+            return bool(self.judge(name, context.resource))
+        except BaseException as error:
+            keep_error(error)
+            return -1
 
 
 cdef class Array(Node):

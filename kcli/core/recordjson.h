@@ -103,15 +103,38 @@ static int kj_headers(kc_out *out, const kb_record *r) {
     return kc_append(out, "]", 1);
 }
 
-/* One record without its closing brace. */
-static inline int kj_record(kc_out *out, const kb_batch *b, const kb_record *r, int64_t timestamp) {
+/* Which values are left out: those that `judge` says, asked for what begins with 1 and one of `types`. */
+typedef struct {
+    uint8_t types[256];
+    int (*judge)(void *self, const uint8_t *value, int64_t size);
+    void *self;
+    int64_t hidden; /* how many were left out */
+} kj_guard;
+
+static inline char *kj_redacted(char *p, size_t size) {
+    p = kc_u64(KJ_LITERAL(p, "{\"redacted\":"), size);
+    *p++ = '}';
+    return p;
+}
+
+static inline char *kj_value(char *p, const uint8_t *value, size_t size, kj_guard *guard) {
+    p = KJ_LITERAL(p, ",\"value\":");
+    if (guard && value && size > 2 && value[0] == 1 && guard->types[value[1]] && guard->judge(guard->self, value, (int64_t)size)) {
+        guard->hidden++;
+        return kj_redacted(p, size);
+    }
+    return kt_value(p, value, size);
+}
+
+/* One record without its closing brace. guard: NULL, or what hides values. */
+static inline int kj_record(kc_out *out, const kb_batch *b, const kb_record *r, int64_t timestamp, kj_guard *guard) {
     size_t key = r->key ? (size_t)r->key_size : 0, value = r->value ? (size_t)r->value_size : 0;
     if (kc_reserve(out, kt_room(key) + kt_room(value) + 160)) return KC_MEMORY;
     char *p = out->data + out->size;
     p = kc_i64(KJ_LITERAL(p, "{\"offset\":"), kb_plus(b->base_offset, r->offset_delta));
     p = kc_i64(KJ_LITERAL(p, ",\"timestamp\":"), timestamp);
     p = kt_value(KJ_LITERAL(p, ",\"key\":"), r->key, key);
-    p = kt_value(KJ_LITERAL(p, ",\"value\":"), r->value, value);
+    p = kj_value(p, r->value, value, guard);
     if (r->header_count) {
         out->size = (size_t)(p - out->data);
         if (kj_headers(out, r) || kc_reserve(out, 64)) return KC_MEMORY;
@@ -134,7 +157,7 @@ typedef int (*kj_extra)(void *self, kc_out *out, const uint8_t *key, int64_t key
 /* The members of "records" of a magic 2 batch, between the brackets. Returns KC_OK, KC_MEMORY or the code of `extra`; what stopped it is in
  * `problem`, and the records before it are written. */
 static int kj_records_2(kc_out *out, const kb_batch *b, const uint8_t *data, size_t size, int *odd, kj_problem *problem,
-                        kj_extra extra, void *self) {
+                        kj_extra extra, void *self, kj_guard *guard) {
     const uint8_t *p = data, *end = data + size;
     kb_record r;
     r.odd = 0;
@@ -152,7 +175,7 @@ static int kj_records_2(kc_out *out, const kb_batch *b, const uint8_t *data, siz
             break;
         }
         if (i && kc_append(out, ",", 1)) return KC_MEMORY;
-        if (kj_record(out, b, &r, kb_timestamp(b, r.timestamp_delta))) return KC_MEMORY;
+        if (kj_record(out, b, &r, kb_timestamp(b, r.timestamp_delta), guard)) return KC_MEMORY;
         if (extra && (code = extra(self, out, r.key, r.key_size, r.value, r.value_size))) return code;
         if (kc_append(out, "}", 1)) return KC_MEMORY;
         p = r.end;
@@ -169,14 +192,15 @@ static int kj_records_2(kc_out *out, const kb_batch *b, const uint8_t *data, siz
 }
 
 /* One message of magic 0 or 1 as a record. */
-static int kj_message(kc_out *out, const kb_batch *m, int64_t offset, int64_t timestamp, kj_extra extra, void *self) {
+static int kj_message(kc_out *out, const kb_batch *m, int64_t offset, int64_t timestamp, kj_extra extra, void *self,
+                      kj_guard *guard) {
     size_t key = m->key ? (size_t)m->key_size : 0;
     if (kc_reserve(out, kt_room(key) + kt_room(m->payload_size) + 160)) return KC_MEMORY;
     char *p = out->data + out->size;
     p = kc_i64(KJ_LITERAL(p, "{\"offset\":"), offset);
     p = kc_i64(KJ_LITERAL(p, ",\"timestamp\":"), timestamp);
     p = kt_value(KJ_LITERAL(p, ",\"key\":"), m->key, key);
-    p = kt_value(KJ_LITERAL(p, ",\"value\":"), m->payload, m->payload_size);
+    p = kj_value(p, m->payload, m->payload_size, guard);
     p = KJ_LITERAL(p, ",\"headers\":[]");
     out->size = (size_t)(p - out->data);
     int code = extra ? extra(self, out, m->key, m->key_size, m->payload, m->value_size) : KC_OK;
@@ -234,24 +258,28 @@ static int kb_open_set(kb_batch *w, const uint8_t *data, size_t size, kb_set *se
 }
 
 /* The members of "records" of a wrapper, between the brackets. */
-static int kj_messages(kc_out *out, const kb_batch *w, kb_set set, kj_extra extra, void *self) {
+static int kj_messages(kc_out *out, const kb_batch *w, kb_set set, kj_extra extra, void *self, kj_guard *guard) {
     kb_batch m;
     int code;
     for (int i = 0; kb_next_inner(&set, &m) == KB_OK; i++) {
         if (i && kc_append(out, ",", 1)) return KC_MEMORY;
         int64_t timestamp = w->attributes & KB_APPEND_TIME && w->magic == 1 ? w->max_timestamp : m.max_timestamp;
-        if ((code = kj_message(out, &m, kb_plus(m.base_offset, set.base), timestamp, extra, self))) return code;
+        if ((code = kj_message(out, &m, kb_plus(m.base_offset, set.base), timestamp, extra, self, guard))) return code;
     }
     return KC_OK;
 }
 
-static int kj_payload(kc_out *out, const char *name, const uint8_t *data, size_t size) {
-    if (kc_reserve(out, kc_base64_size(size) + 32)) return KC_MEMORY;
+static int kj_payload(kc_out *out, const char *name, const uint8_t *data, size_t size, int hidden) {
+    if (kc_reserve(out, kc_base64_size(size) + 80)) return KC_MEMORY;
     char *p = out->data + out->size;
     p = kj_put(p, name);
-    *p++ = '"';
-    p = kt_base64(p, data, size);
-    *p++ = '"';
+    if (hidden) {
+        p = kj_redacted(p, size);
+    } else {
+        *p++ = '"';
+        p = kt_base64(p, data, size);
+        *p++ = '"';
+    }
     out->size = (size_t)(p - out->data);
     return KC_OK;
 }

@@ -67,14 +67,22 @@ cdef extern from "recordjson.h" nogil:
 
     int next_inner "kb_next_inner"(MessageSet* messages, Batch* message)
     int open_set "kb_open_set"(Batch* wrapper, const uint8_t* data, size_t size, MessageSet* messages, Problem* problem)
+    ctypedef struct Guard "kj_guard":
+        uint8_t[256] types
+        int (*judge)(void* self, const uint8_t* value, int64_t size) noexcept nogil
+        void* self
+        int64_t hidden
+
     int put_header "kj_header"(Out* out, const Batch* batch, int64_t position, bint valid, bint opened)
     int put_records "kj_records_2"(Out* out, const Batch* batch, const uint8_t* data, size_t size, int* odd, Problem* problem,
-                                     Extra extra, void* self)
-    int put_message "kj_message"(Out* out, const Batch* message, int64_t offset, int64_t timestamp, Extra extra, void* self)
-    int put_messages "kj_messages"(Out* out, const Batch* wrapper, MessageSet messages, Extra extra, void* self)
-    int put_payload "kj_payload"(Out* out, const char* name, const uint8_t* data, size_t size)
+                                     Extra extra, void* self,
+                                   Guard* guard)
+    int put_message "kj_message"(Out* out, const Batch* message, int64_t offset, int64_t timestamp, Extra extra, void* self,
+                                 Guard* guard)
+    int put_messages "kj_messages"(Out* out, const Batch* wrapper, MessageSet messages, Extra extra, void* self, Guard* guard)
+    int put_payload "kj_payload"(Out* out, const char* name, const uint8_t* data, size_t size, bint hidden)
     int64_t record_timestamp "kb_timestamp"(const Batch* batch, int64_t delta)
-    int put_record "kj_record"(Out* out, const Batch* batch, const Record* record, int64_t timestamp)
+    int put_record "kj_record"(Out* out, const Batch* batch, const Record* record, int64_t timestamp, Guard* guard)
     void text_setup "kt_setup"()
 
 

@@ -30,6 +30,9 @@ class BatchText:
         record: Hook | None = None,
         payloads: bool = True,
         positions: bool = False,
+        secret: Callable[[memoryview], bool] | None = None,
+        suspect: Callable[[memoryview], bool] | None = None,
+        types: bytes = b"",
     ) -> None: ...
     def take(self) -> bytes: ...
     def text(self) -> memoryview: ...

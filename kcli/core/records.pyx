@@ -56,6 +56,16 @@ cdef int extra_members(void* self, Out* out, const uint8_t* key, int64_t key_siz
         return RAISED
 
 
+cdef int is_secret(void* self, const uint8_t* value, int64_t size) noexcept with gil:
+    """Whether a value is left out; also where that could not be told."""
+    writer = <BatchText> self
+    try:
+        return bool(writer.secret(view_of(value, size)))
+    except BaseException as error:
+        writer.raised = error
+        return 1
+
+
 cdef class BatchText:
     """JSON text of batches in kcli's form, gathered in a buffer of its own.
 
@@ -63,16 +73,22 @@ cdef class BatchText:
     control(key, value), record(key, value) -> bytes: more members (",...") of a control record, of any other; None: none.
     payloads: carry what an encoder would not make again byte for byte ("_payload", "_entry").
     positions: say where each batch is in its file ("_position").
+    secret(value) -> bool: whether a record's value is left out, asked for what begins with 1 and one of `types`; then what
+    an encoder would need of that batch is left out as well. suspect(payload) -> bool: whether that is so of a batch whose
+    records can't be read.
     """
 
     cdef Out out
-    cdef object decompress, control, record, raised, error
+    cdef object decompress, control, record, raised, error, secret, suspect
+    cdef Guard guard
+    cdef Guard* guarded
     cdef bint payloads, positions, in_control, failed
     cdef Extra on_control, on_record
     cdef readonly list problems      # (bytes from the start of the input, path, reason)
     cdef readonly int64_t batches, records, wrong_checksums
 
-    def __cinit__(self, decompress, control=None, record=None, bint payloads=True, bint positions=False):
+    def __cinit__(self, decompress, control=None, record=None, bint payloads=True, bint positions=False,
+                  secret=None, suspect=None, bytes types=b""):
         self.decompress, self.control, self.record, self.payloads = decompress, control, record, payloads
         if control is not None:
             self.on_control = extra_members
@@ -80,6 +96,13 @@ cdef class BatchText:
             self.on_record = extra_members
         self.positions = positions
         self.problems = []
+        self.secret, self.suspect = secret, suspect
+        if secret is not None:
+            for kind in types:
+                self.guard.types[kind] = 1
+            self.guard.judge = is_secret
+            self.guard.self = <void*> self
+            self.guarded = &self.guard
 
     def __dealloc__(self):
         out_free(&self.out)
@@ -131,7 +154,7 @@ cdef class BatchText:
             PyBuffer_Release(&view)
         if code == KC_MEMORY:
             raise MemoryError
-        if code == RAISED:
+        if code == RAISED or self.raised is not None:
             raise self.raised
         return code, start
 
@@ -164,6 +187,7 @@ cdef class BatchText:
     cdef int row(self, Batch* b, int64_t position, bint full, bint valid) noexcept nogil:
         cdef int code
         self.failed = False
+        self.guard.hidden = 0
         if out_put(&self.out, <const char*> b"{", 1):
             return KC_MEMORY
         if b.magic < 2:
@@ -188,14 +212,25 @@ cdef class BatchText:
         if code == KC_OK:
             code = out_put(&self.out, <const char*> b"]", 1)
         if code == KC_OK and self.payloads and (codec or odd or self.failed or (b.count == 0 and b.payload_size)):
-            code = put_payload(&self.out, b',"_payload":', b.payload, b.payload_size)
+            code = put_payload(&self.out, b',"_payload":', b.payload, b.payload_size, self.hides(b.payload, b.payload_size))
         return code
+
+    cdef bint hides(self, const uint8_t* data, size_t size) noexcept nogil:
+        """Whether bytes of the batch at hand are left out: something of it was, or may have to be where not all was read."""
+        return self.guard.hidden > 0 or (self.failed and self.guarded is not NULL and self.suspects(data, size))
+
+    cdef bint suspects(self, const uint8_t* data, size_t size) noexcept with gil:
+        try:
+            return bool(self.suspect(view_of(data, size)))
+        except BaseException as error:
+            self.raised = error
+            return True
 
     cdef int put_all(self, Batch* b, const uint8_t* data, size_t size, int* odd, int64_t position, bint inside) noexcept nogil:
         cdef Problem problem
         self.in_control = (b.attributes & KB_CONTROL) != 0
         cdef Extra extra = self.on_control if self.in_control else self.on_record
-        cdef int code = put_records(&self.out, b, data, size, odd, &problem, extra, <void*> self)
+        cdef int code = put_records(&self.out, b, data, size, odd, &problem, extra, <void*> self, self.guarded)
         self.records += problem.record if problem.code else b.count
         if code == KC_OK and problem.code:
             self.note_problem(&problem, position, position + KB_HEADER_2, inside)
@@ -230,7 +265,7 @@ cdef class BatchText:
         self.in_control = False
         if code == KC_OK and not b.broken:
             self.records += 1
-            code = put_message(&self.out, b, b.base_offset, b.max_timestamp, self.on_record, <void*> self)
+            code = put_message(&self.out, b, b.base_offset, b.max_timestamp, self.on_record, <void*> self, self.guarded)
         if code == KC_OK:
             code = out_put(&self.out, <const char*> b"]", 1)
         return code or self.put_entry(b)
@@ -264,7 +299,7 @@ cdef class BatchText:
         self.in_control = False
         if code == KC_OK and not self.failed:
             self.records += b.count
-            code = put_messages(&self.out, b, messages, self.on_record, <void*> self)
+            code = put_messages(&self.out, b, messages, self.on_record, <void*> self, self.guarded)
         return code or out_put(&self.out, <const char*> b"]", 1)
 
     cdef int put_entry(self, Batch* b) noexcept nogil:
@@ -273,12 +308,14 @@ cdef class BatchText:
         if not self.payloads:
             return KC_OK
         if b.broken or b.key_size < -1 or b.value_size < -1 or (wrapper and (b.key is not NULL or b.payload is NULL)):
-            return put_payload(&self.out, b',"_entry":', b.start, b.size)
+            return put_payload(&self.out, b',"_entry":', b.start, b.size, self.hides(b.start, b.size))
         cdef int64_t used = KB_MESSAGE_1 if b.magic == 1 else KB_MESSAGE_0
         used += (b.key_size if b.key_size > 0 else 0) + (b.value_size if b.value_size > 0 else 0)
         if used != b.size:
-            return put_payload(&self.out, b',"_entry":', b.start, b.size)
-        return put_payload(&self.out, b',"_payload":', b.payload, b.payload_size) if wrapper else KC_OK
+            return put_payload(&self.out, b',"_entry":', b.start, b.size, self.hides(b.start, b.size))
+        if not wrapper:
+            return KC_OK
+        return put_payload(&self.out, b',"_payload":', b.payload, b.payload_size, self.hides(b.payload, b.payload_size))
 
     cdef object open_wrapper(self, Batch* b, int64_t position):
         cdef Problem problem

@@ -169,6 +169,19 @@ cdef inline char* put_fixed(int op, const uint8_t* at, char* p) noexcept:
     return put_int(p, fixed_int(op, at))
 
 
+cdef int out_redacted(Out* out, Py_ssize_t size) noexcept:
+    """What stands for a secret: only its size in bytes."""
+    cdef char* p
+    if out_reserve(out, 40):
+        return KC_MEMORY
+    p = out.data + out.size
+    memcpy(p, b'{"redacted":', 12)
+    p = put_int(p + 12, size)
+    p[0] = b"}"
+    out.size = p + 1 - out.data
+    return 0
+
+
 cdef int json_records(const uint8_t* at, Py_ssize_t size, Cursor* cursor, Out* out) noexcept:
     cdef JsonContext* context = cursor.context
     if out_reserve(out, 64):
@@ -178,7 +191,9 @@ cdef int json_records(const uint8_t* at, Py_ssize_t size, Cursor* cursor, Out* o
     p = put_int(p + 15, size)
     out.size = p - out.data
     if context.records == RECORDS_RAW:
-        if out_put(out, b',"base64":', 10) or out_base64(out, at, size):
+        if out_put(out, b',"base64":', 10):
+            return no_memory(cursor)
+        if out_redacted(out, size) if context.metadata and not context.secrets else out_base64(out, at, size):
             return no_memory(cursor)
     elif context.records == RECORDS_HOOK and hooked(at, size, context, out):
         return raised(cursor)
@@ -309,7 +324,7 @@ cdef int write_sized(int op, int flags, PyObject* value, Out* out) except -1:
     if op != STRING:
         return write_bytes(op, flags, <object>value, out)
     if not is_str(value):
-        raise ValueError(f"needs a string, not {<object>value!r}")
+        text_of(<object>value)             # raises
     text = str_utf8(value, &size)
     if text == NULL:
         err_clear()

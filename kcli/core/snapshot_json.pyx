@@ -39,6 +39,7 @@ cdef class JsonLines:
     node: asked once for each (apiKey, version): (what stands between the offset and the message's JSON, as bytes, and
         the message's node), or None
     chunk: bytes at which `lines` hands out what it has
+    secrets: show them
 
     lines(body, base_offset, count) is an iterator of memoryviews, each of whole lines, each good until the next one is
     asked for; in between stand rows (as Walk's) for the records it leaves to the caller.
@@ -59,7 +60,7 @@ cdef class JsonLines:
     cdef int64_t base_offset, left
     cdef JsonContext context
 
-    def __cinit__(self, node, size_t chunk=1 << 20):
+    def __cinit__(self, node, size_t chunk=1 << 20, bint secrets=False):
         self.node = node
         self.kept = []
         self.chunk = chunk
@@ -67,6 +68,7 @@ cdef class JsonLines:
         self.context.records = RECORDS_SIZE
         self.context.hook = NULL
         self.context.names = NULL
+        self.context.secrets = secrets
 
     cdef int ask(self, int64_t key, int64_t version) except -1:
         cdef tuple found = self.node(key, version)

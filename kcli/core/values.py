@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import binascii
 
-__all__ = ["bytes_of", "records_of", "uuid_bytes", "uuid_text"]
+__all__ = ["NOT_HERE", "bytes_of", "records_of", "text_of", "uuid_bytes", "uuid_text"]
 
+NOT_HERE = "a secret that was left out, only its size is here (decode with --show-secrets keeps it)"
 _URL_TO_STANDARD = str.maketrans("-_", "+/")
 
 
@@ -36,7 +37,22 @@ def bytes_of(value: object) -> bytes | bytearray | memoryview:
             return base64.b64decode(value, validate=True)
         except (binascii.Error, ValueError):
             pass
+    check_redacted(value)
     raise ValueError(f"needs bytes as base64, not {value!r}")
+
+
+def text_of(value: object) -> str:
+    """A string field's value; ValueError when it is none."""
+    if isinstance(value, str):
+        return value
+    check_redacted(value)
+    raise ValueError(f"needs a string, not {value!r}")
+
+
+def check_redacted(value: object) -> None:
+    """Refuse, by name, what renderings leave in a secret's place."""
+    if isinstance(value, dict) and "redacted" in value:
+        raise ValueError(NOT_HERE)
 
 
 def records_of(value: object) -> bytes | bytearray | memoryview:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kcli.core import COMPILED
 from kcli.core.values import bytes_of
 from kcli.errors import DecodeError, EncodeError
+from kcli.grammar.secrets import hide_records, hide_secrets, hide_spans
 from kcli.grammar.source import Source
 from kcli.grammar.structs import Struct
 from kcli.grammar.topics import annotate
 from kcli.grammar.trace import ENCODINGS, DecodeTrace, Span
 from kcli.grammar.word import Grammar, JsonForm
 from kcli.jsontext import dumps
+from kcli.schemas.secrets import secret_fields
 
 if TYPE_CHECKING:
     from kcli.core.codec import Names, Node
@@ -31,8 +33,9 @@ VARIANT = "_variant"
 class Interpreted:
     """The verbs on the construct grammar itself: slower, complete, the reference."""
 
-    def __init__(self, grammar: Struct) -> None:
-        self.grammar = grammar
+    def __init__(self, grammar: Struct, secrets: Mapping[str, str] | None = None, guarded: bool = False) -> None:
+        """secrets: the fields that JSON hides, by path. guarded: it hides bytes of no known field as well."""
+        self.grammar, self.secrets, self.guarded = grammar, secrets or {}, guarded
 
     def parse(self, data: Buffer, offset: int, trace: DecodeTrace) -> tuple[Any, int]:
         source = Source(data, offset)
@@ -56,18 +59,19 @@ class Interpreted:
         hook: Hook | None = None,
         names: Names | None = None,
         whole: bool = False,
+        secrets: bool = False,
     ) -> tuple[bytes, int]:
         value, end = self.read(data, offset)
         if whole and end < len(data):
             value[TRAILING] = bytes(data[end:])
             end = len(data)
-        made = self.json_value(value, JsonForm(records, hook))
+        made = self.json_value(value, JsonForm(records, hook), secrets)
         if names is not None:
             annotate(made, names)
         return dumps(made).encode(), end
 
-    def json_value(self, value: dict[str, Any], form: JsonForm) -> dict[str, Any]:
-        """The JSON form of a value that `read` gave."""
+    def json_value(self, value: dict[str, Any], form: JsonForm, secrets: bool = False) -> dict[str, Any]:
+        """The JSON form of a value that `read` gave. secrets: show them."""
         import base64
 
         made = self.grammar.json_value(value, form)
@@ -77,6 +81,11 @@ class Interpreted:
             made[TRAILING] = base64.b64encode(value[TRAILING]).decode()
         if VARIANT in value:
             made[VARIANT] = value[VARIANT]
+        if not secrets:
+            if self.guarded:
+                hide_secrets(made, self.secrets)
+            if form.records == "raw":
+                hide_records(made)
         return made
 
     def write(self, value: dict[str, Any]) -> bytes:
@@ -99,12 +108,19 @@ class MessageCodec(Grammar):
     name: str
 
     def __init__(
-        self, name: str, version: int, grammar: Struct, variants: Sequence[tuple[str, MessageCodec]] = ()
+        self,
+        name: str,
+        version: int,
+        grammar: Struct,
+        variants: Sequence[tuple[str, MessageCodec]] = (),
+        guarded: bool = False,
     ) -> None:
         super().__init__()
         self.name, self.version, self.grammar = name, version, grammar
         self.variants = tuple(variants)
-        self.interpreted = Interpreted(grammar)
+        self.secrets = secret_fields(name)
+        self.guarded = guarded or bool(self.secrets)
+        self.interpreted = Interpreted(grammar, self.secrets, self.guarded)
 
     def __repr__(self) -> str:
         return f"<MessageCodec {self.what}>"
@@ -121,7 +137,7 @@ class MessageCodec(Grammar):
             return None
         from kcli.grammar.native import to_native
 
-        node = to_native(self.grammar)
+        node = to_native(self.grammar, self.secrets, self.guarded)
         node.fallback = self.interpreted
         return node
 
@@ -166,29 +182,32 @@ class MessageCodec(Grammar):
         hook: Hook | None = None,
         names: Names | None = None,
         whole: bool = False,
+        secrets: bool = False,
     ) -> tuple[bytes, int]:
         """(text, end): JSON text, UTF-8, of the message at `offset`.
 
         records: what a records field shows beside its size: "none", "raw" base64, or anything else with `hook`, which
         turns its bytes into the JSON text of "batches". names: topic ids are shown with the names learnt so far
         (`_topicName`). whole: the message is all of the rest, in the layout that fits; what is left over stands as
-        "_trailing".
+        "_trailing". secrets: show them; else `{"redacted": bytes}` stands for each.
         """
         try:
             if whole and self.variants:
                 value = self.read_whole(data, offset)
-                made = self.interpreted_for(value).json_value(value, JsonForm(records, hook))
+                made = self.interpreted_for(value).json_value(value, JsonForm(records, hook), secrets)
                 if names is not None:
                     annotate(made, names)
                 return dumps(made).encode(), len(data)
             verbs = self.compiled or self.interpreted
-            return verbs.json(data, offset, records=records, hook=hook, names=names, whole=whole)
+            return verbs.json(data, offset, records=records, hook=hook, names=names, whole=whole, secrets=secrets)
         except DecodeError as error:
             raise self.named(error) from None
 
-    def json_value(self, value: dict[str, Any], *, records: str = "none", hook: Hook | None = None) -> dict[str, Any]:
-        """The JSON form (base64 for bytes, records by size) of a value that `read` gave."""
-        return self.interpreted_for(value).json_value(value, JsonForm(records, hook))
+    def json_value(
+        self, value: dict[str, Any], *, records: str = "none", hook: Hook | None = None, secrets: bool = False
+    ) -> dict[str, Any]:
+        """The JSON form (base64 for bytes, records by size) of a value that `read` gave. secrets: show them."""
+        return self.interpreted_for(value).json_value(value, JsonForm(records, hook), secrets)
 
     def interpreted_for(self, value: dict[str, Any]) -> Interpreted:
         return self.layout(value).interpreted
@@ -206,9 +225,13 @@ class MessageCodec(Grammar):
             data = (codec.interpreted if odd else codec.compiled or codec.interpreted).write(value)
             return data + bytes_of(value[TRAILING]) if TRAILING in value else data
         except EncodeError as error:
-            raise EncodeError(error.path, error.reason, what=self.what) from None
+            raise EncodeError(error.path, self.told(error.reason), what=self.what) from None
         except ValueError as error:
-            raise EncodeError(TRAILING, str(error), what=self.what) from None
+            raise EncodeError(TRAILING, self.told(str(error)), what=self.what) from None
+
+    def told(self, reason: str) -> str:
+        """Only what was expected, where what was given may be a secret."""
+        return reason.partition(", not ")[0] if self.guarded else reason
 
     def skip(self, data: Buffer, offset: int = 0) -> int:
         """Where the message at `offset` ends."""
@@ -217,9 +240,10 @@ class MessageCodec(Grammar):
         except DecodeError as error:
             raise self.named(error) from None
 
-    def spans(self, data: Buffer, offset: int = 0, into: list[Span] | None = None) -> list[Span]:
-        """Each value's bytes, in order; those before an error are in `into` when it is raised."""
+    def spans(self, data: Buffer, offset: int = 0, into: list[Span] | None = None, secrets: bool = False) -> list[Span]:
+        """Each value's bytes, in order; those before an error are in `into` when it is raised. secrets: show them."""
         spans: list[Span] = [] if into is None else into
+        start = len(spans)
         codec = self
         if self.variants:
             name = self.fit(data, offset)[0]
@@ -228,6 +252,9 @@ class MessageCodec(Grammar):
             codec.interpreted.parse(data, offset, DecodeTrace(spans=spans))
         except DecodeError as error:
             raise self.named(error) from None
+        finally:
+            if self.guarded and not secrets:
+                spans[start:] = hide_spans(spans[start:], self.secrets)
         return spans
 
     def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> dict[str, Any]:

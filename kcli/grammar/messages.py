@@ -14,6 +14,7 @@ from kcli.grammar.tagged import Field, TaggedFields
 from kcli.grammar.word import Word
 from kcli.schemas import model
 from kcli.schemas.catalog import catalog
+from kcli.schemas.secrets import secret_fields
 
 __all__ = ["data", "message", "request", "request_header", "response", "response_header", "unknown"]
 
@@ -55,8 +56,13 @@ def response_header(api: int | str, version: int, dialect: str | None = None) ->
 
 
 def unknown(what: str, api_key: int, version: int) -> MessageCodec:
-    """The codec of a message that the tables don't have: nothing of it is known, all its bytes are "_trailing"."""
-    return MessageCodec(f"{what} of api key {api_key}", version, Struct())
+    """The codec of a message that the tables don't have: nothing of it is known, all its bytes are "_trailing".
+
+    what: "request" or "response". The bytes are hidden where another version of that message has secrets.
+    """
+    found = api_of(api_key, None)
+    name = "" if found is None else found.request if what == "request" else found.response
+    return MessageCodec(f"{what} of api key {api_key}", version, Struct(), guarded=bool(secret_fields(name)))
 
 
 def api_of(api: int | str, dialect: str | None) -> model.Api | None:

@@ -7,7 +7,7 @@ import math
 import struct
 from typing import Any
 
-from kcli.core.values import bytes_of, records_of, uuid_bytes, uuid_text
+from kcli.core.values import bytes_of, records_of, text_of, uuid_bytes, uuid_text
 from kcli.errors import EncodeError
 from kcli.grammar.source import Source
 from kcli.grammar.trace import DecodeTrace
@@ -160,10 +160,8 @@ class LengthPrefixed(Word):
             return bytes_of(value)
         if self.kind == "records":
             return records_of(value)
-        if not isinstance(value, str):
-            raise ValueError(f"needs a string, not {value!r}")
         try:
-            return value.encode()
+            return text_of(value).encode()
         except UnicodeEncodeError:
             raise ValueError("a string with surrogates has no UTF-8 form") from None
 

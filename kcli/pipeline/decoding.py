@@ -200,7 +200,7 @@ def decode(
     until: the moment (ns) up to which they are read. chosen: the hash of a connection that is read alone (True), or
     left out. window: its number, where these are one. end_ns: of the last packet of all shares. carried, clock:
     connections under way since an earlier run, and the time of its end. names: (id, name) of topics known before.
-    options: ports and dialect, as `kcli.read_capture` takes them.
+    options: ports, dialect and secrets, as `kcli.capture.exchanges.Source` takes them.
     """
     name = f"{share:04d}-{os.urandom(4).hex()}" if window is None else f"{share:04d}-{window:03d}-{os.urandom(4).hex()}"
     writer, passing = TableWriter(folder, name), TableWriter(folder, f"{name}-open")

@@ -77,7 +77,7 @@ class Rows:
     def event(self, item: Event, inside: bool = False) -> None:
         """inside: its bytes are in an exchange, too."""
         self.events += 1
-        data = None if item.data is None else item.data[:DATA_BYTES]
+        data = None if item.data is None or item.hidden else item.data[:DATA_BYTES]
         row = (item.ns // 1000, item.kind, item.connection, item.sender, item.file, item.offset, item.size)
         alone = item.captured and item.connection is not None and not inside
         self.put("undecodable", (*row, alone, item.reason, data))

@@ -45,6 +45,7 @@ EVEN = 1.2  # times its part of the bytes that a share may have then
 class Options:
     """ports, dialect: as `kcli decode pcap`. shares: how many tasks share the connections. range_bytes: of a file that
     one task reads; window_bytes: of the packets of a task that decodes a part of one connection. 0: by size and cores.
+    secrets: show them.
     """
 
     output: str
@@ -53,6 +54,7 @@ class Options:
     shares: int = 0
     range_bytes: int = 0
     window_bytes: int = 0
+    secrets: bool = False
 
 
 @dataclass(slots=True)
@@ -209,7 +211,7 @@ class Work:
 
     def decoding_options(self, end_ns: int, clock: int) -> dict[str, Any]:
         names = [(topic_id, name) for topic_id, (name, _) in self.read_names().items()]
-        chosen = {"ports": self.options.ports, "dialect": self.options.dialect}
+        chosen = {"ports": self.options.ports, "dialect": self.options.dialect, "secrets": self.options.secrets}
         return {**chosen, "end_ns": end_ns, "clock": clock, "names": names}
 
     def publish(self, decoded: Sequence[Decoded], end_ns: int) -> None:

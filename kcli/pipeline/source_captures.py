@@ -10,7 +10,7 @@ from typing import Any
 
 from kcli.errors import InputError
 from kcli.pipeline.ranges import Range, RangeSource, cut
-from kcli.pipeline.sources import KcliSource
+from kcli.pipeline.sources import KcliSource, shows_secrets
 from kcli.pipeline.tables import TABLES, spark_columns
 
 __all__ = ["ExchangeSource", "PacketSource"]
@@ -105,7 +105,8 @@ class ExchangeSource(KcliSource):
         ports = tuple(int(port) for port in self.options.get("port", "").split(",") if port)
         with tempfile.TemporaryDirectory(prefix="kcli-share-") as folder:
             staged, problems = gather_share(uris, share, shares, folder)
-            options: dict[str, Any] = {"ports": ports, "dialect": self.options.get("schema")}
+            secrets = shows_secrets(self.options)
+            options: dict[str, Any] = {"ports": ports, "dialect": self.options.get("schema"), "secrets": secrets}
 
             def put(table: str, row: tuple[Any, ...]) -> None:
                 if table == "exchanges":

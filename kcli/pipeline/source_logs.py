@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from kcli.errors import InputError
+from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps, loads
-from kcli.pipeline.sources import KcliSource
+from kcli.pipeline.sources import KcliSource, shows_secrets
 from kcli.pipeline.storage import Place, StoredFile
 
 __all__ = ["SegmentSource", "SnapshotSource"]
@@ -53,7 +54,8 @@ class SegmentSource(KcliSource):
                         for name, value in record.headers
                     ]
                 )
-                yield (task.uri, topic, partition, record.offset, when, record.key, record.value, names, told, *head)
+                value = shown_value(record.value, self.secrets)
+                yield (task.uri, topic, partition, record.offset, when, record.key, value, names, told, *head)
 
     def decoder(self, topic: str | None) -> Any:
         from kcli.records.internal import TOPICS, record_members
@@ -61,8 +63,21 @@ class SegmentSource(KcliSource):
         named = self.options.get("topic", topic)
         if named not in TOPICS:
             return None
-        members = record_members(named, self.options.get("schema"))
+        members = record_members(named, self.options.get("schema"), self.secrets)
         return lambda key, value: members(key, value).decode().removeprefix(',"_record":')
+
+    @property
+    def secrets(self) -> bool:
+        return shows_secrets(self.options)
+
+
+def shown_value(value: bytes | None, secrets: bool) -> bytes | None:
+    """A record's value; for a secret its JSON form."""
+    from kcli.records.secrets import is_secret_value
+
+    if value is None or secrets or not is_secret_value(value):
+        return value
+    return dumps(redacted(len(value))).encode()
 
 
 def partition_of(uri: str) -> tuple[str | None, int | None]:
@@ -118,7 +133,7 @@ class SnapshotSource(KcliSource):
     def rows(self, task: StoredFile, wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
         from kcli.snapshots.lines import RecordLines
 
-        maker = RecordLines(self.options.get("schema"))
+        maker = RecordLines(self.options.get("schema"), shows_secrets(self.options))
         for piece in maker.lines(memoryview(Place(task.uri).read())):
             for line in bytes(piece).splitlines():
                 value = loads(line)

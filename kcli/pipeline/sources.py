@@ -9,7 +9,8 @@ kcli.segments    log segments, a row each record    a task each file; internal t
 kcli.snapshots   KRaft snapshots, a row each record a task each file
 
 Paths are files, folders or URIs. Options: `port` (several with commas), `schema` (a dialect), `columns` (those to make:
-the API tells a source nothing about what a query selects), `damage` = "fail" to raise where a file is damaged.
+the API tells a source nothing about what a query selects), `damage` = "fail" to raise where a file is damaged,
+`secrets` = "true" to show passwords, keys and tokens, which are left out otherwise (packets are as they are).
 
 Of `kcli.exchanges` with several shares, a topic's name stands where the connections of that share told it.
 
@@ -20,7 +21,7 @@ DataFrame has pushed, and a later one without a filter gets the same rows. A sou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -32,7 +33,7 @@ from kcli.pipeline.storage import CAPTURES, StoredFile, gather
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["ROWS", "FileReader", "FilteringReader", "Input", "KcliSource", "register"]
+__all__ = ["ROWS", "FileReader", "FilteringReader", "Input", "KcliSource", "register", "shows_secrets"]
 
 ROWS = 5_000  # in an Arrow batch
 ARROW = {"timestamp": ("us", "UTC")}
@@ -45,6 +46,11 @@ class Input(InputPartition):
 
     def __init__(self, value: Any) -> None:
         super().__init__(value)
+
+
+def shows_secrets(options: Mapping[str, str]) -> bool:
+    """The option `secrets` = "true": else passwords, keys and tokens are left out."""
+    return options.get("secrets", "").lower() == "true"
 
 
 class KcliSource(DataSource):

@@ -8,10 +8,13 @@ from typing import Any, BinaryIO, Protocol
 
 from kcli.errors import DecodeError, UsageError
 from kcli.extras import require
+from kcli.grammar.secrets import redacted
+from kcli.jsontext import dumps
 from kcli.records.batches import Batch, scan
 from kcli.records.codecs import decompress
 from kcli.records.damage import stretches
 from kcli.records.pieces import ReadInto
+from kcli.records.secrets import is_secret_value, secret_types
 
 __all__ = ["SCHEMA_FIELDS", "arrow_batch", "write_parquet"]
 
@@ -63,11 +66,13 @@ def schema(pa: Any) -> Any:
     return pa.schema([pa.field(name, types.get(kind) or getattr(pa, kind)()) for name, kind in SCHEMA_FIELDS])
 
 
-def arrow_batch(data: memoryview, file: str = "", problems: list[tuple[int, int, str]] | None = None) -> Any:
+def arrow_batch(
+    data: memoryview, file: str = "", problems: list[tuple[int, int, str]] | None = None, secrets: bool = False
+) -> Any:
     """The records of the whole batches in `data` as an Arrow record batch of the schema above, a row each.
 
     Control batches are left out; a timestamp of -1 (none) is null. problems: takes (position, record, reason) for what
-    can't be read.
+    can't be read. secrets: show them; else a value's JSON form `{"redacted": bytes}` stands for it.
     """
     import numpy as np
 
@@ -85,13 +90,34 @@ def arrow_batch(data: memoryview, file: str = "", problems: list[tuple[int, int,
         "offset": pa.array(np.frombuffer(columns.column("offset"), np.int64)),
         "timestamp": pa.array(times, pa.timestamp("ms", tz="UTC"), mask=times == -1),
         "key": binary(pa, data, extra, columns.column("key_at"), columns.column("key_size")),
-        "value": binary(pa, data, extra, columns.column("value_at"), columns.column("value_size")),
+        "value": values(pa, data, extra, columns.column("value_at"), columns.column("value_size"), secrets),
         "headers": headers(pa, data, extra, columns),
     }
     of_batch = np.frombuffer(columns.column("batch"), np.int32)
     arrays |= batch_arrays(pa, np, list(scan(data, check=False)), of_batch, file)
     made = schema(pa)
     return pa.record_batch([arrays[name].cast(made.field(name).type) for name, _ in SCHEMA_FIELDS], schema=made)
+
+
+def values(pa: Any, data: Any, extra: bytes, places: Any, sizes: Any, secrets: bool) -> Any:
+    """A binary column without its secrets."""
+    import numpy as np
+
+    made = binary(pa, data, extra, places, sizes)
+    at, size = np.frombuffer(places, np.int64), np.frombuffer(sizes, np.int32)
+    asked = np.flatnonzero((at >= 0) & (size > 2))
+    if secrets or not len(asked):
+        return made
+    whole = np.concatenate([np.frombuffer(each, np.uint8) for each in (data, extra)]) if extra else None
+    read = np.frombuffer(data, np.uint8) if whole is None else whole
+    first = (read[at[asked]] == 1) & np.isin(read[at[asked] + 1], list(secret_types()))
+    hidden = [row for row in asked[first].tolist() if is_secret_value(made[row].as_py())]
+    if not hidden:
+        return made
+    rows = made.to_pylist()
+    for row in hidden:
+        rows[row] = dumps(redacted(len(rows[row]))).encode()
+    return pa.array(rows, pa.binary())
 
 
 def binary(pa: Any, data: Any, extra: bytes, places: Any, sizes: Any) -> Any:
@@ -145,10 +171,11 @@ def batch_arrays(pa: Any, np: Any, batches: list[Batch], of_batch: Any, file: st
 
 
 @contextmanager
-def write_parquet(out: BinaryIO) -> Iterator[Append]:
+def write_parquet(out: BinaryIO, secrets: bool = False) -> Iterator[Append]:
     """A Parquet file of records; what it yields takes a log after the other: append(read, file name, progress).
 
     out: a file, to which nothing is written where an error comes before the first record.
+    secrets: show them.
     DecodeError from `append` where a log breaks off or records can't be read, behind the rest of it.
     """
     pa = pyarrow()
@@ -171,7 +198,7 @@ def write_parquet(out: BinaryIO) -> Iterator[Append]:
         problems: list[tuple[int, int, str]] = []
         for piece, start, stop, damage in stretches(read, PIECE_BYTES):
             found: list[tuple[int, int, str]] = []
-            held.append(arrow_batch(memoryview(piece.data)[start:stop], file, found))
+            held.append(arrow_batch(memoryview(piece.data)[start:stop], file, found, secrets))
             problems += [(piece.base + start + position, record, reason) for position, record, reason in found]
             if damage is not None and not damage.lawful:
                 problems.append((piece.base + damage.start, 0, damage.reason))

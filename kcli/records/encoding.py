@@ -12,6 +12,7 @@ import binascii
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from kcli.core.values import NOT_HERE
 from kcli.errors import EncodeError
 from kcli.jsontext import loads
 from kcli.records.batches import APPEND_TIME, CODEC_MASK, CONTROL, HORIZON, TRANSACTIONAL
@@ -60,7 +61,7 @@ def encode_batch(row: Row, level: int | None = None) -> bytes:
 
 def holds(data: bytes, row: Row) -> bool:
     """Do these bytes give the row's records again?"""
-    found = loads(batches_json(data))
+    found = loads(batches_json(data, secrets=True))
     return len(found) == 1 and all(found[0].get(name) == row[name] for name in HELD if name in row)
 
 
@@ -228,6 +229,7 @@ def content(record: Row, name: str) -> bytes | None:
             raise EncodeError(name, 'text that UTF-8 has no bytes for ({"base64": ...} takes any)') from None
     if isinstance(value, dict) and set(value) == {"base64"}:
         return unbase64(value["base64"], name)
+    check_redacted(value, name)
     raise EncodeError(name, 'text, {"base64": ...} or null expected')
 
 
@@ -235,7 +237,13 @@ def unbase64(value: Any, name: str) -> bytes:
     try:
         return base64.b64decode(value, validate=True)
     except (TypeError, ValueError, binascii.Error):
+        check_redacted(value, name)
         raise EncodeError(name, "base64 text expected") from None
+
+
+def check_redacted(value: Any, name: str) -> None:
+    if isinstance(value, dict) and "redacted" in value:
+        raise EncodeError(name, NOT_HERE)
 
 
 def whole(row: Row, name: str, default: int) -> int:

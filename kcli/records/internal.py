@@ -16,7 +16,9 @@ from typing import Any
 from kcli.core.varints import read_unsigned
 from kcli.errors import InputError
 from kcli.grammar import messages
+from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
+from kcli.records.secrets import holds_secret, is_secret_value
 from kcli.schemas.catalog import catalog
 
 __all__ = ["TOPICS", "record_members", "topic_of"]
@@ -39,13 +41,15 @@ def topic_of(folder: str) -> str | None:
     return topic if topic in TOPICS and partition.isdigit() else None
 
 
-def record_members(topic: str, dialect: str | None = None) -> Callable[[bytes | None, bytes | None], bytes]:
-    """What gives the records of that topic one more member: `,"_record":{...}`, as JSON text."""
+def record_members(
+    topic: str, dialect: str | None = None, secrets: bool = False
+) -> Callable[[bytes | None, bytes | None], bytes]:
+    """What gives the records of that topic one more member: `,"_record":{...}`, as JSON text. secrets: show them."""
     kind = TOPICS[topic]
     decode = metadata_record if kind == "metadata" else coordinator_record
 
     def members(key: bytes | None, value: bytes | None) -> bytes:
-        return b',"_record":' + dumps(decode(kind, key, value, dialect)).encode()
+        return b',"_record":' + dumps(decode(kind, key, value, dialect, secrets)).encode()
 
     return members
 
@@ -56,7 +60,7 @@ def type_name(message: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", re.sub(r"(Key|Value)$", "", message)).upper()
 
 
-def coordinator_record(kind: str, key: bytes | None, value: bytes | None, dialect: str | None) -> Row:
+def coordinator_record(kind: str, key: bytes | None, value: bytes | None, dialect: str | None, _secrets: bool) -> Row:
     """{"type", "key": {"version", "data"}, "value": {"version", "data"} or null}; what can't be read: "reason"."""
     if key is None or len(key) < 2:
         return unknown(None, None, key, value, "a coordinator's record needs a key that begins with its type")
@@ -90,38 +94,55 @@ def value_message(kind: str, number: int, version: int, dialect: str | None) -> 
     return values[number] if version in catalog(dialect).message(values[number]).versions else newer
 
 
-def metadata_record(_kind: str, key: bytes | None, value: bytes | None, dialect: str | None) -> Row:
+def metadata_record(_kind: str, key: bytes | None, value: bytes | None, dialect: str | None, secrets: bool) -> Row:
     """{"type", "version", "data"}, as kafka-dump-log prints it."""
     if value is None:
         return unknown(None, None, key, value, "a metadata record without a value")
+    hidden = not secrets and (is_secret_value(value) or holds_secret(value))
     try:
         frame, at = read_unsigned(value, 0)
         number, at = read_unsigned(value, at)
         version, at = read_unsigned(value, at)
         if frame != FRAME_VERSION:
-            return unknown(None, None, key, value, f"frame version {frame}: {FRAME_VERSION} expected")
+            return unknown(None, None, key, value, f"frame version {frame}: {FRAME_VERSION} expected", hidden)
         name = catalog(dialect).records("metadata").get(number)
         if name is None:
             return unknown(None, number, key, value, f"no metadata record of type {number} in the tables")
-        return {"type": type_name(name), "version": version, "data": fields(name, version, value[at:], dialect)}
+        return {
+            "type": type_name(name),
+            "version": version,
+            "data": fields(name, version, value[at:], dialect, secrets),
+        }
     except (InputError, ValueError) as error:
-        return unknown(None, None, key, value, str(error))
+        return unknown(None, None, key, value, str(error), hidden)
 
 
-def fields(name: str, version: int, data: bytes, dialect: str | None) -> Any:
+def fields(name: str, version: int, data: bytes, dialect: str | None, secrets: bool = False) -> Any:
     from kcli.jsontext import loads
 
-    text, end = messages.data(name, version, dialect).json(data, 0)
+    text, end = messages.data(name, version, dialect).json(data, 0, secrets=secrets)
     if end < len(data):
         raise InputError(f"{name} v{version}: {len(data) - end} bytes are left behind it")
     return loads(text)
 
 
-def unknown(kind: str | None, number: int | None, key: bytes | None, value: bytes | None, reason: str) -> Row:
+def unknown(
+    kind: str | None,
+    number: int | None,
+    key: bytes | None,
+    value: bytes | None,
+    reason: str,
+    hidden: bool = False,
+) -> Row:
+    """hidden: the value may be a secret."""
     return {
         "type": kind,
         "apiKey": number,
         "key": None if key is None else {"base64": base64.b64encode(key).decode()},
-        "value": None if value is None else {"base64": base64.b64encode(value).decode()},
+        "value": None
+        if value is None
+        else redacted(len(value))
+        if hidden
+        else {"base64": base64.b64encode(value).decode()},
         "reason": reason,
     }

@@ -5,11 +5,14 @@ Compressed records have no bytes of their own in the input: their stored payload
 
 from __future__ import annotations
 
-from kcli.errors import DecodeError
+from collections.abc import Iterator
+
+from kcli.errors import DecodeError, InputError
 from kcli.grammar.batches import (
     BATCH_HEADER,
     CONTROL_KEY,
     END_TRANSACTION_MARKER,
+    HEADER_SIZE,
     LEAST_LENGTH,
     LENGTH_END,
     MAGIC_AT,
@@ -17,17 +20,47 @@ from kcli.grammar.batches import (
     RECORD,
     SIZE_AT,
 )
+from kcli.grammar.secrets import hide_span
 from kcli.grammar.source import Source
 from kcli.grammar.structs import Struct
 from kcli.grammar.trace import DecodeTrace, Span, child
-from kcli.records.batches import CODEC_MASK, CONTROL
+from kcli.records.batches import CODEC_MASK, CONTROL, Record, scan
 from kcli.records.codecs import CODECS
+from kcli.records.secrets import holds_secret, is_secret_value
 
 __all__ = ["batch_spans"]
 
 
-def batch_spans(data: bytes) -> tuple[list[Span], DecodeError | None]:
-    """The spans of all batches, and the first thing that can't be read: what follows it is one span, as bytes."""
+def batch_spans(data: bytes, secrets: bool = False) -> tuple[list[Span], DecodeError | None]:
+    """The spans of all batches, and the first thing that can't be read: what follows it is one span, as bytes.
+
+    secrets: show them.
+    """
+    spans, problem = all_spans(data)
+    return spans if secrets else [hide_span(span) if is_secret(span, data) else span for span in spans], problem
+
+
+def is_secret(span: Span, data: bytes) -> bool:
+    value = span.value
+    if not isinstance(value, bytes):
+        return False
+    if span.path.endswith(".value"):
+        return is_secret_value(value)
+    if span.path.endswith(".records"):  # compressed: the batch's own bytes end with it
+        return any(record.value is not None and is_secret_value(record.value) for record in records_before(data, span))
+    return span.path.endswith("._rest") and holds_secret(value)
+
+
+def records_before(data: bytes, span: Span) -> Iterator[Record]:
+    """The records of the compressed batch whose payload that is, as far as they can be read."""
+    try:
+        for batch in scan(data[span.start - HEADER_SIZE : span.end]):
+            yield from batch.records()
+    except InputError:
+        return
+
+
+def all_spans(data: bytes) -> tuple[list[Span], DecodeError | None]:
     spans: list[Span] = []
     source, index = Source(data), 0
     while source.left():

@@ -29,10 +29,10 @@ Emit = Callable[[memoryview], object]
 class Job:
     """A piece on its way: `done` is held until it has been worked on."""
 
-    __slots__ = ("damages", "done", "error", "more", "piece", "resume", "writer")
+    __slots__ = ("damages", "done", "error", "more", "piece", "resume", "secrets", "writer")
 
-    def __init__(self, piece: Piece, writer: core.BatchText) -> None:
-        self.piece, self.writer = piece, writer
+    def __init__(self, piece: Piece, writer: core.BatchText, secrets: bool) -> None:
+        self.piece, self.writer, self.secrets = piece, writer, secrets
         self.damages: list[Damage] = []
         self.resume, self.more = 0, False
         self.error: BaseException | None = None
@@ -41,7 +41,7 @@ class Job:
 
     def work(self, full: bool) -> None:
         try:
-            self.resume, self.more = write_piece(self.writer, self.piece, full, True, self.damages)
+            self.resume, self.more = write_piece(self.writer, self.piece, full, True, self.damages, self.secrets)
         except BaseException as error:
             self.error = error
         self.done.release()
@@ -59,17 +59,21 @@ def sweep_lines(
     progress: Callable[[int], None] | None = None,
     size: int | None = None,
     workers: int | None = None,
+    secrets: bool = False,
 ) -> Findings:
     """Write each batch of a source as a line of JSON; memory does not grow with the source.
 
     read(into, position) -> bytes, asked for rising positions unless `seekable`. emit(text): takes the lines, in order.
-    size: of the source, where it is known; a small one is not worth other threads.
+    size: of the source, where it is known; a small one is not worth other threads. secrets: show them.
     """
     if workers is None:
         workers = 0 if not seekable or (size is not None and size < 4 * PIECE_BYTES) else os.cpu_count() or 1
-    sweep = Sweep(
-        read, emit, full, min(workers, MOST_WORKERS), lambda: new_writer(record, payloads, positions), progress
-    )
+    workers = min(workers, MOST_WORKERS)
+
+    def writer() -> core.BatchText:
+        return new_writer(record, payloads, positions, secrets)
+
+    sweep = Sweep(read, emit, full, workers, writer, progress, secrets)
     try:
         return sweep.run(size if workers > 1 and size is not None else 0)
     finally:
@@ -85,9 +89,10 @@ class Sweep:
         workers: int,
         writer: Callable[[], core.BatchText],
         progress: Callable[[int], None] | None,
+        secrets: bool,
     ) -> None:
         self.read, self.emit, self.full, self.new_writer = read, emit, full, writer
-        self.progress = progress
+        self.progress, self.secrets = progress, secrets
         self.spare: list[bytearray] = []
         self.writers: list[core.BatchText] = []
         self.jobs: deque[Job] = deque()
@@ -168,7 +173,7 @@ class Sweep:
             return None
 
     def submit(self, piece: Piece) -> None:
-        job = Job(piece, self.take_writer())
+        job = Job(piece, self.take_writer(), self.secrets)
         self.jobs.append(job)
         if self.limit < 2:
             job.work(self.full)

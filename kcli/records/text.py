@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
+from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
 from kcli.records.codecs import decompress
 from kcli.records.control import control_members
 from kcli.records.damage import Damage, assess
 from kcli.records.kernels import records as core
 from kcli.records.pieces import Piece
+from kcli.records.secrets import holds_secret, is_secret_value, secret_types
 
 __all__ = ["Findings", "batches_json", "new_writer", "write_piece"]
 
@@ -41,28 +44,39 @@ class Findings:
         self.problems += problems
 
 
-def new_writer(record: Hook | None = None, payloads: bool = True, positions: bool = False) -> core.BatchText:
-    """A writer of batches; payloads: with what an exact encode needs; record(key, value): more members of a record."""
-    return core.BatchText(decompress, control_members, record, payloads, positions)
+def new_writer(
+    record: Hook | None = None, payloads: bool = True, positions: bool = False, secrets: bool = False
+) -> core.BatchText:
+    """A writer of batches; payloads: with what an exact encode needs; record(key, value): more members of a record;
+    secrets: show them."""
+    if secrets:
+        return core.BatchText(decompress, control_members, record, payloads, positions)
+    types = bytes(secret_types())
+    return core.BatchText(
+        decompress, control_members, record, payloads, positions, is_secret_value, holds_secret, types
+    )
 
 
-def batches_json(data: memoryview | bytes, mode: str = "full", findings: Findings | None = None) -> bytes:
+def batches_json(
+    data: memoryview | bytes, mode: str = "full", findings: Findings | None = None, secrets: bool = False
+) -> bytes:
     """The JSON text of a records field: a list of batches, each with its records in mode "full", without them in mode
-    "batches". What is no batch stands among them as an event, with its bytes in mode "full".
+    "batches". What is no batch stands among them as an event, with its bytes in mode "full". secrets: show them.
     """
-    writer = new_writer()
+    writer = new_writer(secrets=secrets)
     damages = [] if findings is None else findings.damages
     piece = Piece(data, len(data), len(data), 0, True)  # type: ignore[arg-type]
-    write_piece(writer, piece, mode == "full", False, damages)
+    write_piece(writer, piece, mode == "full", False, damages, secrets)
     if findings is not None:
         findings.gather(writer)
     return b"[" + writer.take() + b"]"
 
 
 def write_piece(
-    writer: core.BatchText, piece: Piece, full: bool, lines: bool, damages: list[Damage]
+    writer: core.BatchText, piece: Piece, full: bool, lines: bool, damages: list[Damage], secrets: bool = False
 ) -> tuple[int, bool]:
     """Write the batches of a piece; what is no batch as an event, also added to `damages` (positions in the source).
+    secrets: events show them.
 
     Returns where in the source to go on, and whether more bytes are needed there than the piece has.
     """
@@ -77,14 +91,14 @@ def write_piece(
         if verdict == "trust":
             trusted = at
             continue
-        writer.append(event_text(piece, verdict, full), lines)
+        writer.append(event_text(piece, verdict, full, secrets), lines)
         damages.append(Damage(verdict.event, piece.base + at, piece.base + verdict.end, verdict.reason))
         at = verdict.end
     return piece.base + at, False
 
 
-def event_text(piece: Piece, damage: Damage, full: bool) -> bytes:
-    row = {
+def event_text(piece: Piece, damage: Damage, full: bool, secrets: bool) -> bytes:
+    row: dict[str, Any] = {
         "event": damage.event,
         "offset": piece.base + damage.start,
         "bytes": damage.end - damage.start,
@@ -93,5 +107,7 @@ def event_text(piece: Piece, damage: Damage, full: bool) -> bytes:
     if full:
         import base64
 
-        row["base64"] = base64.b64encode(memoryview(piece.data)[damage.start : damage.end]).decode()
+        data = memoryview(piece.data)[damage.start : damage.end]
+        hidden = not secrets and holds_secret(data)
+        row["base64"] = redacted(len(data)) if hidden else base64.b64encode(data).decode()
     return dumps(row).encode()

@@ -18,7 +18,8 @@ Row = dict[str, Any]
 class Change:
     """kind: "created", "deleted" or "changed"; table: one of `tables.TABLES`; key: what names the object
 
-    before, after: the rows; None for what is not there. fields: {column: (old, new)} of what differs, "changed" only.
+    before, after: the rows; None for what is not there. columns: those that differ. fields: {column: (old, new)} of
+    them, "changed" only.
     """
 
     kind: str
@@ -26,54 +27,44 @@ class Change:
     key: tuple[Hashable, ...]
     before: Row | None
     after: Row | None
+    columns: tuple[str, ...] = ()
 
     @property
     def fields(self) -> dict[str, tuple[Any, Any]]:
         if self.before is None or self.after is None:
             return {}
-        pairs = ((name, (self.before[name], self.after[name])) for name in self.after)
-        return {name: pair for name, pair in pairs if pair[0] != pair[1]}
+        return {name: (self.before[name], self.after[name]) for name in self.columns}
 
 
 def diff_images(before: Image, after: Image, *, secrets: bool = False) -> Iterator[Change]:
-    """Every change, table by table, by key. Secrets are compared too; they are shown only with `secrets`."""
+    """Every change, table by table, by key. Secrets are compared, too; without `secrets` only their sizes are shown."""
     for table in TABLES.values():
         if table.name == "partitions":
             yield from diff_partitions(table, before, after)
         else:
-            yield from diff_rows(table, keyed(table, before), keyed(table, after), secrets)
+            yield from diff_rows(table, before, after, secrets)
 
 
-def keyed(table: Table, image: Image) -> dict[tuple[Hashable, ...], Row]:
-    return {tuple(row[column] for column in table.key): row for row in table.rows(image, True)}
+def keyed(table: Table, image: Image, secrets: bool) -> dict[tuple[Hashable, ...], Row]:
+    return {tuple(row[column] for column in table.key): row for row in table.rows(image, secrets)}
 
 
-def diff_rows(
-    table: Table, old: dict[tuple[Hashable, ...], Row], new: dict[tuple[Hashable, ...], Row], secrets: bool
-) -> Iterator[Change]:
-    shown = (lambda row: row) if secrets else hide
+def diff_rows(table: Table, before: Image, after: Image, secrets: bool) -> Iterator[Change]:
+    old, new = keyed(table, before, True), keyed(table, after, True)
+    shown = (old, new) if secrets else (keyed(table, before, False), keyed(table, after, False))
     for key in sorted(old.keys() | new.keys(), key=repr):
-        before, after = old.get(key), new.get(key)
-        if before == after:
+        mine, yours = old.get(key), new.get(key)
+        if mine == yours:
             continue
-        kind = "created" if before is None else "deleted" if after is None else "changed"
-        yield Change(kind, table.name, key, before and shown(before), after and shown(after))
+        kind = "created" if mine is None else "deleted" if yours is None else "changed"
+        was, now = (rows.get(key) for rows in shown)
+        yield Change(kind, table.name, key, was, now, differing(mine, yours))
 
 
-def hide(row: Row) -> Row:
-    """Secrets replaced by a mark that still tells two of them apart."""
-    from hashlib import sha256
-
-    from kcli.snapshots.texts import is_secret_config
-
-    def mark(value: Any) -> str:
-        return f"[hidden {sha256(str(value).encode()).hexdigest()[:8]}]"
-
-    if "storedKey" in row:
-        return row | {name: mark(row[name]) for name in ("salt", "storedKey", "serverKey")}
-    if "resourceName" in row and "value" in row and is_secret_config(str(row["name"])):
-        return row | {"value": mark(row["value"])}
-    return row
+def differing(before: Row | None, after: Row | None) -> tuple[str, ...]:
+    if before is None or after is None:
+        return ()
+    return tuple(name for name in after if before[name] != after[name])
 
 
 def diff_partitions(table: Table, before: Image, after: Image) -> Iterator[Change]:
@@ -88,7 +79,8 @@ def diff_partitions(table: Table, before: Image, after: Image) -> Iterator[Chang
             other = row_of(after, identity, number)
             if row != other:
                 kind = "created" if row is None else "deleted" if other is None else "changed"
-                yield Change(kind, table.name, (name_of(identity, before, after), number), row, other)
+                key = (name_of(identity, before, after), number)
+                yield Change(kind, table.name, key, row, other, differing(row, other))
 
 
 def name_of(identity: bytes, *images: Image) -> str:

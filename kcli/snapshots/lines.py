@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kcli.errors import DecodeError, InputError
+from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
+from kcli.schemas.secrets import secret_fields
 from kcli.snapshots.decoding import CONTROL_TYPES, Decoder
 from kcli.snapshots.framing import Batch, Fault, batches, checksum, release
 from kcli.snapshots.walk import PROBLEMS, SOFT, Row, opened, walk
@@ -20,8 +22,10 @@ CHUNK = 1 << 20
 class RecordLines:
     """Makes the lines of one file after the other; `problems` gathers (offset in the file or record, text)."""
 
-    def __init__(self, dialect: str | None = None) -> None:
+    def __init__(self, dialect: str | None = None, secrets: bool = False) -> None:
+        """secrets: show them."""
         self.decoder = Decoder(dialect)
+        self.secrets = secrets
         self.problems: list[str] = []
         self.records = 0
 
@@ -70,7 +74,7 @@ class RecordLines:
             from kcli.core.snapshot_json import JsonLines
         except ImportError:
             return None
-        return JsonLines(self.node, CHUNK)
+        return JsonLines(self.node, CHUNK, self.secrets)
 
     def node(self, key: int, version: int) -> tuple[bytes, Any] | None:
         """What the kernel needs to write records of a type and version: the text in front, and the message's node."""
@@ -99,7 +103,7 @@ class RecordLines:
         if codec is None:
             raise DecodeError("", 0, self.decoder.why_unknown(key, version))
         self.decoder.read(key, version, data)  # refuses what ends too early or too late
-        text, _ = codec.json(data, whole=True)
+        text, _ = codec.json(data, whole=True, secrets=self.secrets)
         return b'{"offset":%d%s%s}\n' % (offset, head(self.decoder.type_names[key], version), text)
 
     def control_line(self, offset: int, kind: int, data: memoryview) -> bytes:
@@ -113,16 +117,19 @@ class RecordLines:
 
     def unread_line(self, offset: int, key: int | None, version: int | None, data: memoryview, reason: str) -> bytes:
         self.problems.append(f"record {offset}: {reason}")
-        form = {"offset": offset, "type": None, "apiKey": key, "version": version, "data": base64(data)}
+        form = {"offset": offset, "type": None, "apiKey": key, "version": version, "data": self.base64(key, data)}
         return dumps({**form, "reason": reason}).encode() + b"\n"
+
+    def base64(self, key: int | None, data: memoryview) -> dict[str, Any]:
+        """What could not be read; hidden in a type that has secrets, and where not even the type is known."""
+        secret = key is None or secret_fields(self.decoder.names.get(key, ""))
+        if secret and len(data) and not self.secrets:
+            return redacted(len(data))
+        return {"base64": b64encode(data).decode()}
 
 
 def head(name: str, version: int) -> bytes:
     return b',"type":"%s","version":%d,"data":' % (name.encode(), version)
-
-
-def base64(data: memoryview) -> dict[str, str]:
-    return {"base64": b64encode(data).decode()}
 
 
 def fault_line(fault: Fault) -> bytes:

@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from kcli.grammar.secrets import redacted
+from kcli.schemas.secrets import is_secret_config
 from kcli.snapshots.image import Image
 from kcli.snapshots.texts import (
     ACL_OPERATIONS,
     CONFIG_TYPES,
-    HIDDEN,
     PATTERN_TYPES,
     PERMISSIONS,
     RESOURCE_TYPES,
     SCRAM_MECHANISMS,
     SECURITY_PROTOCOLS,
-    is_secret_config,
     named,
 )
 
@@ -32,7 +32,7 @@ Rows = Callable[[Image, bool], Iterator[Row]]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """rows(image, secrets): its rows, sorted by key; salts, keys and passwords only with secrets."""
+    """rows(image, secrets): its rows, sorted by key; without secrets, `{"redacted": bytes}` stands for each."""
 
     name: str
     key: tuple[str, ...]
@@ -142,7 +142,7 @@ def partition_rows(image: Image, _secrets: bool) -> Iterator[Row]:
 def config_rows(image: Image, secrets: bool) -> Iterator[Row]:
     for (kind, resource), values in sorted(image.configs.items()):
         for name, value in sorted(values.items()):
-            shown = value if secrets or not is_secret_config(name) else HIDDEN
+            shown = value if secrets or not is_secret_config(name, kind) else redacted(len(value.encode()))
             yield {"resourceType": named(CONFIG_TYPES, kind), "resourceName": resource, "name": name, "value": shown}
 
 
@@ -167,11 +167,9 @@ def scram_rows(image: Image, secrets: bool) -> Iterator[Row]:
             yield {"mechanism": label, "user": user, "iterations": credential["iterations"], **keys}
 
 
-def secret(value: bytes | str | None, shown: bool) -> str:
-    if not shown:
-        return HIDDEN
+def secret(value: bytes | str | None, shown: bool) -> str | dict[str, int]:
     data = b64decode(value) if isinstance(value, str) else bytes(value or b"")
-    return b64encode(data).decode()
+    return b64encode(data).decode() if shown else redacted(len(data))
 
 
 @table("acls", "id", "id resourceType resourceName patternType principal host operation permissionType")

@@ -24,7 +24,6 @@ __all__ = [
     "broker_text",
     "controller_text",
     "credential_text",
-    "is_secret_config",
     "java_double",
     "level_text",
     "named",
@@ -71,17 +70,10 @@ SCRAM_MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 SECURITY_PROTOCOLS = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL"}
 RECOVERY = {0: "RECOVERED", 1: "RECOVERING"}
 
-# Configs whose type is PASSWORD in Kafka end like this (SslConfigs, SaslConfigs), behind any listener prefix.
-SECRET_ENDINGS = (".password", ".jaas.config", ".keystore.key", ".secret", ".client.secret", ".private.key")
-
 
 def named(names: dict[int, str], code: int) -> str:
     """Kafka's name for a code, or the number."""
     return names.get(code, str(code))
-
-
-def is_secret_config(name: str) -> bool:
-    return name.endswith(SECRET_ENDINGS)
 
 
 def list_text(items: Iterable[object]) -> str:

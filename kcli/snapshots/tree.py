@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from kcli.schemas.secrets import is_secret_config
 from kcli.snapshots.image import Image, QuotaEntity, Topic
 from kcli.snapshots.partitions import id_bytes
 from kcli.snapshots.texts import (
@@ -20,7 +21,6 @@ from kcli.snapshots.texts import (
     broker_text,
     controller_text,
     credential_text,
-    is_secret_config,
     java_double,
     level_text,
     named,
@@ -124,7 +124,7 @@ def configs(image: Image, secrets: bool) -> Directory:
     resources: dict[str, Node] = {}
     for (kind, name), values in image.configs.items():
         shown: dict[str, Node] = {
-            key: leaf(HIDDEN if is_secret_config(key) and not secrets else value) for key, value in values.items()
+            key: leaf(HIDDEN if is_secret_config(key, kind) and not secrets else value) for key, value in values.items()
         }
         resources[named(CONFIG_TYPES, kind) + (f":{name}" if name else "")] = fixed(shown)
     return fixed(resources)

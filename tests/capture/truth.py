@@ -52,7 +52,7 @@ def ports(connection: str) -> tuple[str, ...]:
 def compare(capture: Path, log: Path) -> tuple[int, list[str]]:
     """(exchanges found in the log, what differs) of a capture."""
     ours: dict[tuple[Any, ...], list[Exchange]] = defaultdict(list)
-    for item in read_capture(capture).items():
+    for item in read_capture(capture, secrets=True).items():
         if isinstance(item, Exchange):
             key = ports(item.connection), item.api_key, item.api_version, item.correlation_id
             ours[key].append(item)

@@ -15,7 +15,7 @@ Captured = pytest.CaptureFixture[str]
 
 
 def test_records_as_json_lines(capfd: Captured) -> None:
-    assert main(["snapshot", "inspect", FILE, "--records", "--format", "jsonl"]) == 0
+    assert main(["snapshot", "inspect", FILE, "--records", "--format", "jsonl", "--show-secrets"]) == 0
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     truth = next(list(dumped(dump)) for file, dump in all_files() if str(file) == FILE)
     assert [(row["offset"], row["type"], row["version"], row["data"]) for row in rows] == truth

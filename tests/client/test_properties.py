@@ -58,3 +58,9 @@ def test_replace_gives_a_copy() -> None:
     config = ClientConfig({"client.id": "a"})
     other = config.replace(client_id="b")
     assert (config["client.id"], other["client.id"]) == ("a", "b")
+
+
+def test_a_long_setting_is_no_file_name() -> None:
+    text = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="{"p" * 5000}";'
+    assert load([f"sasl.jaas.config={text}"])["sasl.jaas.config"] == text
+    assert load(["client.id=a\0b"])["client.id"] == "a\0b"

@@ -53,7 +53,7 @@ def message(rng: random.Random) -> bytes:
 def outcome(verbs: object, data: bytes) -> str | tuple[str, bytes, int]:
     try:
         value, end = verbs.read(data)  # type: ignore[attr-defined]
-        text, text_end = verbs.json(data, records="raw")  # type: ignore[attr-defined]
+        text, text_end = verbs.json(data, records="raw", secrets=True)  # type: ignore[attr-defined]
         assert text_end == end == verbs.skip(data)  # type: ignore[attr-defined]
     except KcliError as error:
         return str(error)

@@ -10,7 +10,7 @@ from tests.snapshots.made import headers, snapshot, with_crc
 
 
 def rows_of(data: bytes, maker: RecordLines | None = None) -> list[dict[str, object]]:
-    maker = maker or RecordLines()
+    maker = maker or RecordLines(secrets=True)
     text = b"".join(bytes(piece) for piece in maker.lines(memoryview(data)))
     return [json.loads(line) for line in text.splitlines()]
 

@@ -34,10 +34,10 @@ def test_rows_have_the_columns_and_a_key_each(name: str) -> None:
 def test_secrets_only_when_asked() -> None:
     hidden = list(TABLES["scramCredentials"].rows(IMAGE, False))
     shown = list(TABLES["scramCredentials"].rows(IMAGE, True))
-    assert {row["salt"] for row in hidden} == {"[hidden]"}
+    assert all(set(row["salt"]) == {"redacted"} for row in hidden)
     assert len({row["salt"] for row in shown}) == 9
     configs = [row["value"] for row in TABLES["configs"].rows(IMAGE, False) if row["name"].endswith("jaas.config")]
-    assert configs == ["[hidden]"]
+    assert [set(value) for value in configs] == [{"redacted"}]
 
 
 def test_a_default_quota_says_so() -> None:

@@ -5,7 +5,6 @@ from kcli.snapshots.texts import (
     acl_text,
     broker_text,
     credential_text,
-    is_secret_config,
     java_double,
     level_text,
     named,
@@ -74,9 +73,3 @@ def test_others() -> None:
     assert "salt=73, storedKey=," in credential_text({"salt": b"s", "iterations": 1}, True)
     assert level_text(image()) == "Optional[4.3-IV0]"
     assert named({1: "one"}, 2) == "2"
-
-
-def test_configs_that_are_secret() -> None:
-    assert is_secret_config("listener.name.sasl.plain.sasl.jaas.config")
-    assert is_secret_config("ssl.keystore.password")
-    assert not is_secret_config("retention.ms")

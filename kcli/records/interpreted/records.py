@@ -120,7 +120,12 @@ class BatchText:
         record: Hook | None = None,
         payloads: bool = True,
         positions: bool = False,
+        secret: Callable[[memoryview], bool] | None = None,
+        suspect: Callable[[memoryview], bool] | None = None,
+        types: bytes = b"",
     ) -> None:
+        self.secret, self.suspect, self.types = secret, suspect, types
+        self.hidden = False
         self.decompress, self.control, self.record = decompress, control, record
         self.payloads, self.positions = payloads, positions
         self.out = bytearray()
@@ -190,6 +195,22 @@ class BatchText:
     def forget(self) -> None:
         """Begin a row in which nothing is wrong."""
         self.error = None
+        self.hidden = False
+
+    def shown_value(self, value: bytes | None) -> Any:
+        """The JSON form of a record's value; of a secret its size."""
+        if self.secret is None or value is None or len(value) < 3 or value[0] != 1 or value[1] not in self.types:
+            return shown(value)
+        if not self.secret(memoryview(value)):
+            return shown(value)
+        self.hidden = True
+        return {"redacted": len(value)}
+
+    def kept(self, data: Buffer) -> Any:
+        """What an encoder needs, as base64, unless it may hold a secret."""
+        view = memoryview(data)
+        suspect = self.error is not None and self.suspect is not None and self.suspect(view)
+        return {"redacted": len(view)} if self.hidden or suspect else base64.b64encode(view).decode()
 
     def note(self, position: int, path: str, reason: str) -> None:
         """Note what is wrong, in `problems` and in the row under way."""
@@ -210,7 +231,7 @@ class BatchText:
     def record_text(self, row: Row, hook: Hook | None, delta: int = 0) -> str:
         """A record's JSON text."""
         offset, time, key, value, headers = row
-        members: Members = {"offset": offset, "timestamp": time, "key": shown(key), "value": shown(value)}
+        members: Members = {"offset": offset, "timestamp": time, "key": shown(key), "value": self.shown_value(value)}
         members["headers"] = [{"key": shown_key(name), "value": shown(content)} for name, content in headers]
         if delta:
             members["_timestampDelta"] = delta
@@ -225,7 +246,7 @@ class BatchText:
             odd, texts = self.record_texts(frame, payload, position)
         text = ',"records":[' + ",".join(texts) + "]"
         if self.payloads and (frame.codec or odd or self.error or (frame.count == 0 and payload)):
-            text += ',"_payload":' + dumps(base64.b64encode(payload).decode())
+            text += ',"_payload":' + dumps(self.kept(payload))
         return text
 
     def record_texts(self, frame: Frame, payload: memoryview, position: int) -> tuple[bool, list[str]]:
@@ -293,9 +314,9 @@ class BatchText:
         used = 26 + 8 * (frame.magic == 1) + max(frame.key_size, 0) + max(frame.value_size, 0)
         odd = frame.broken or frame.key_size < -1 or frame.value_size < -1 or used != frame.size
         if odd or (frame.codec and (frame.key is not None or frame.payload is None)):
-            return ',"_entry":' + dumps(base64.b64encode(entry).decode())
+            return ',"_entry":' + dumps(self.kept(entry))
         if frame.codec and frame.payload is not None:
-            return ',"_payload":' + dumps(base64.b64encode(frame.payload).decode())
+            return ',"_payload":' + dumps(self.kept(frame.payload))
         return ""
 
 

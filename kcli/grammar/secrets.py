@@ -1,0 +1,149 @@
+"""Secrets out of what is shown: in the JSON form of a message, and among the bytes of its fields.
+
+Values that are read stay exact; only renderings hide. What is hidden shows its size alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kcli.grammar.trace import Span
+from kcli.schemas.secrets import ALWAYS, METADATA_ID, METADATA_TOPIC, is_secret_config
+
+__all__ = ["Hidden", "hide_records", "hide_secrets", "hide_span", "hide_spans", "redacted"]
+
+INDICES = re.compile(r"\[\d+\]")
+UNKNOWN_TAGS = "_unknownTaggedFields"
+WHOLE = ("_trailing", "_encodings")  # may hold any field's bytes
+
+
+class Hidden:
+    """A value that is not shown; size: its bytes."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __repr__(self) -> str:
+        return f"redacted, {self.size} bytes"
+
+
+def redacted(size: int) -> dict[str, int]:
+    """What stands in JSON for a secret of so many bytes."""
+    return {"redacted": size}
+
+
+def hide_secrets(made: Any, fields: Mapping[str, str]) -> None:
+    """A message's JSON form with its secrets hidden, in place; fields: as kcli.schemas.secrets.secret_fields.
+
+    Unknown tags, bytes behind the message and odd encodings are hidden, too: any of them may have a secret's bytes.
+    """
+    for path, how in fields.items():
+        hide_path(made, path.split("."), how, 0)
+    hide_unknown(made)
+
+
+def hide_path(value: Any, names: list[str], how: str, resource: int) -> None:
+    """resource: the type of the resource whose configs follow."""
+    if isinstance(value, list):
+        for item in value:
+            hide_path(item, names, how, resource)
+    elif isinstance(value, dict):
+        kind = value.get("resourceType", resource)
+        resource = kind if isinstance(kind, int) else resource
+        name, *rest = names
+        if rest:
+            hide_path(value.get(name), rest, how, resource)
+        elif isinstance(secret := value.get(name), str) and (how == ALWAYS or is_hidden_config(value, resource)):
+            value[name] = redacted(size_of(secret, how))
+
+
+def is_hidden_config(entry: dict[str, Any], resource: int) -> bool:
+    name = entry.get("name")
+    return not isinstance(name, str) or is_secret_config(name, resource)
+
+
+def size_of(text: str, how: str) -> int:
+    """Bytes: of base64 text for a field of bytes, else of the text."""
+    return len(base64.b64decode(text)) if how == ALWAYS else len(text.encode(errors="surrogatepass"))
+
+
+def hide_unknown(value: Any) -> None:
+    if isinstance(value, list):
+        for item in value:
+            hide_unknown(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            if isinstance(item, (dict, list)):
+                hide_unknown(item)
+        for tag in value.get(UNKNOWN_TAGS, ()):
+            if isinstance(tag.get("data"), str):
+                tag["data"] = redacted(size_of(tag["data"], ALWAYS))
+        trailing, encodings = (value.get(name) for name in WHOLE)
+        if isinstance(trailing, str):
+            value["_trailing"] = redacted(size_of(trailing, ALWAYS))
+        if isinstance(encodings, dict):
+            value["_encodings"] = {
+                path: redacted(size_of(raw, ALWAYS)) if isinstance(raw, str) else raw for path, raw in encodings.items()
+            }
+
+
+def hide_records(value: Any, metadata: bool = False) -> None:
+    """A message's JSON form with the raw records of Kafka's own metadata log hidden, in place.
+
+    metadata: the topic at hand is that log. Its records may hold SCRAM keys and configs.
+    """
+    if isinstance(value, list):
+        for item in value:
+            hide_records(item, metadata)
+    elif isinstance(value, dict):
+        if "topicId" in value:
+            metadata = value["topicId"] == METADATA_ID
+        for name in ("name", "topicName", "topic"):
+            if isinstance(value.get(name), str):
+                metadata = value[name] == METADATA_TOPIC
+        if metadata and "sizeInBytes" in value and isinstance(value.get("base64"), str):
+            value["base64"] = redacted(value["sizeInBytes"])
+        for item in value.values():
+            if isinstance(item, (dict, list)):
+                hide_records(item, metadata)
+
+
+def hide_spans(spans: list[Span], fields: Mapping[str, str]) -> list[Span]:
+    """The bytes of each field of a message that has secrets, with Hidden as the value of what is one."""
+    said: dict[str, Any] = {}  # names and resource types met so far, by path
+    made = []
+    for span in spans:
+        if span.path.endswith(("name", "resourceType")):
+            said[span.path] = span.value
+        made.append(hide_span(span) if span.value is not None and is_secret_span(span, fields, said) else span)
+    return made
+
+
+def hide_span(span: Span) -> Span:
+    size = len(span.value.encode()) if isinstance(span.value, str) else len(span.value)
+    return span._replace(value=Hidden(size))
+
+
+def is_secret_span(span: Span, fields: Mapping[str, str], said: Mapping[str, Any]) -> bool:
+    if span.type == "unknown tagged field":
+        return True
+    how = fields.get(INDICES.sub("", span.path))
+    if how is None or how == ALWAYS:
+        return how is not None
+    name = said.get(sibling(span.path, "name"))
+    kinds = (said.get(sibling(parent, "resourceType")) for parent in (span.path, *parents(span.path)))
+    return not isinstance(name, str) or is_secret_config(name, next((kind for kind in kinds if kind is not None), 0))
+
+
+def sibling(path: str, name: str) -> str:
+    before, dot, _ = path.rpartition(".")
+    return f"{before}{dot}{name}"
+
+
+def parents(path: str) -> Iterable[str]:
+    while "." in path:
+        path = path.rpartition(".")[0]
+        yield path

@@ -1,0 +1,79 @@
+"""What is a secret in Kafka's messages: fields by message and path, and configs by name.
+
+A path names fields without indices: `resources.configs.value`. The rules for configs are those of Kafka's
+KafkaConfig.maybeSensitive and RecordRedactor; docs/secrets.md has the table for readers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from kcli.schemas.config_names import PASSWORDS, PLAIN
+
+__all__ = ["ALWAYS", "BY_NAME", "METADATA_ID", "METADATA_TOPIC", "SECRETS", "is_secret_config", "secret_fields"]
+
+ALWAYS = "always"
+BY_NAME = "by name"  # a config's value: as `is_secret_config` judges the name that stands before it
+
+METADATA_TOPIC = "__cluster_metadata"
+METADATA_ID = "AAAAAAAAAAAAAAAAAAAAAQ"  # Uuid.METADATA_TOPIC_ID
+
+BROKER_LOGGER = 8  # ConfigResource.Type: its configs are levels of logging, by a logger's name
+LISTENER = re.compile(r"listener\.name\.[^.]*\.(.*)", re.DOTALL)  # DynamicBrokerConfig.ListenerConfigRegex
+# Behind a listener's name these may have a SASL mechanism's before them (DynamicBrokerConfig.ListenerMechanismConfigs).
+OF_A_MECHANISM = (
+    "sasl.jaas.config",
+    "sasl.login.callback.handler.class",
+    "sasl.login.class",
+    "sasl.server.callback.handler.class",
+    "connections.max.reauth.ms",
+)
+
+SECRETS: Mapping[str, Mapping[str, str]] = {
+    "SaslAuthenticateRequest": {"authBytes": ALWAYS},
+    "SaslAuthenticateResponse": {"authBytes": ALWAYS},
+    "AlterUserScramCredentialsRequest": {"upsertions.salt": ALWAYS, "upsertions.saltedPassword": ALWAYS},
+    "UserScramCredentialRecord": {
+        "salt": ALWAYS,
+        "storedKey": ALWAYS,
+        "serverKey": ALWAYS,
+        # as it was before 3.5
+        "credentialInfos.salt": ALWAYS,
+        "credentialInfos.saltedPassword": ALWAYS,
+    },
+    "CreateDelegationTokenResponse": {"hmac": ALWAYS},
+    "RenewDelegationTokenRequest": {"hmac": ALWAYS},
+    "ExpireDelegationTokenRequest": {"hmac": ALWAYS},
+    "DescribeDelegationTokenResponse": {"tokens.hmac": ALWAYS},
+    # Whole messages of others.
+    "EnvelopeRequest": {"requestData": ALWAYS},
+    "EnvelopeResponse": {"responseData": ALWAYS},
+    "AlterConfigsRequest": {"resources.configs.value": BY_NAME},
+    "IncrementalAlterConfigsRequest": {"resources.configs.value": BY_NAME},
+    "CreateTopicsRequest": {"topics.configs.value": BY_NAME},
+    "CreateTopicsResponse": {"topics.configs.value": BY_NAME},
+    "DescribeConfigsResponse": {"results.configs.value": BY_NAME, "results.configs.synonyms.value": BY_NAME},
+    "ConfigRecord": {"value": BY_NAME},
+}
+NONE: Mapping[str, str] = {}
+
+
+def secret_fields(message: str) -> Mapping[str, str]:
+    """{path: ALWAYS or BY_NAME} of a message of that name; empty for one without secrets."""
+    return SECRETS.get(message, NONE)
+
+
+@cache
+def is_secret_config(name: str, resource_type: int = 0) -> bool:
+    """Whether the value of a config is a secret: Kafka's type for it is PASSWORD, or Kafka has no config of that name.
+
+    resource_type: of the resource it belongs to, by the number that messages have.
+    """
+    if resource_type == BROKER_LOGGER:
+        return False
+    if (listener := LISTENER.fullmatch(name)) is not None:
+        base = listener[1]
+        name = next((config for config in OF_A_MECHANISM if base.endswith(config)), base)
+    return name in PASSWORDS or name not in PLAIN

@@ -1,0 +1,143 @@
+"""Secrets in records of the metadata log: JSON text of batches by both writers, spans, columns, and the way back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kcli.core.values import NOT_HERE
+from kcli.errors import EncodeError
+from kcli.grammar import messages
+from kcli.grammar.secrets import Hidden, redacted
+from kcli.records.builder import build_batch, build_message_set
+from kcli.records.codecs import decompress
+from kcli.records.columns import arrow_batch
+from kcli.records.encoding import encode_batches
+from kcli.records.internal import record_members
+from kcli.records.interpreted.records import BatchText
+from kcli.records.secrets import METADATA_TOPIC, holds_secret, is_secret_value, secret_types
+from kcli.records.spans import batch_spans
+from kcli.records.text import batches_json, new_writer
+
+MARK = b"S3CRET-" * 5
+
+
+def framed(name: str, value: dict[str, object], version: int = 0) -> bytes:
+    types = {record: number for number, record in secret_types().items()}
+    return bytes([1, types[name], version]) + messages.data(name, version).write(value)
+
+
+SCRAM = framed(
+    "UserScramCredentialRecord",
+    {"name": "u", "mechanism": 1, "salt": MARK, "storedKey": MARK, "serverKey": MARK, "iterations": 4096},
+)
+CONFIG = {"resourceType": 4, "resourceName": "1", "name": "ssl.key.password", "value": MARK.decode()}
+PASSWORD = framed("ConfigRecord", CONFIG)
+PLAIN = framed("ConfigRecord", CONFIG | {"name": "log.retention.ms"})
+
+
+def test_values_that_are_secrets() -> None:
+    assert is_secret_value(SCRAM) and is_secret_value(memoryview(PASSWORD))
+    assert not is_secret_value(PLAIN)
+    assert not any(map(is_secret_value, (b"", b"\1", b"\1\x0b", b"text", b"\2" + SCRAM[1:], b"\1\3\0abc")))
+    assert is_secret_value(SCRAM[:-4])  # cut: what is left may be a key
+    assert not is_secret_value(framed("ConfigRecord", CONFIG | {"value": None}))
+
+
+def test_secrets_within_other_bytes() -> None:
+    assert holds_secret(b"\0\1\x0b" + SCRAM + b"\0") and holds_secret(b"x" + PASSWORD)
+    assert holds_secret(b"\1\x0b\0" * 10_000)  # too many to try
+    assert not holds_secret(b"x" + PLAIN) and not holds_secret(bytes(range(256)) * 100)
+
+
+def batch(*values: bytes, codec: str = "none") -> bytes:
+    return bytes(build_batch([(0, None, value, ()) for value in values], codec=codec))
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+def test_json_of_batches(codec: str) -> None:
+    data = batch(SCRAM, b"hello", PLAIN, codec=codec)
+    text = batches_json(data)
+    (row,) = json.loads(text)
+    assert [record["value"] for record in row["records"]][:2] == [redacted(len(SCRAM)), "hello"]
+    assert "base64" in row["records"][2]["value"]
+    assert row.get("_payload") == (None if codec == "none" else redacted(len(data) - 61))
+    ours = BatchText(decompress, None, None, True, False, is_secret_value, holds_secret, bytes(secret_types()))
+    ours.write(data, 0, len(data), 0, True)
+    assert b"[" + ours.take() + b"]" == text
+    shown = batches_json(data, secrets=True)
+    assert encode_batches(json.loads(shown)) == data
+    with pytest.raises(EncodeError, match="--show-secrets"):
+        encode_batches([row])
+
+
+def test_a_batch_without_secrets_keeps_its_payload() -> None:
+    data = batch(PLAIN, b"hello", codec="gzip")
+    assert encode_batches(json.loads(batches_json(data))) == data
+
+
+def test_messages_of_old_magics() -> None:
+    data = build_message_set([(0, None, SCRAM)], magic=1)
+    (row,) = json.loads(batches_json(data))
+    assert row["records"][0]["value"] == redacted(len(SCRAM))
+
+
+def test_damaged_batches() -> None:
+    data = bytearray(batch(b"hello", SCRAM))
+    data[60] = 7  # records more than there are: the stored bytes stand beside them
+    (row,) = json.loads(batches_json(bytes(data)))
+    assert row["_error"] and row["_payload"] == redacted(len(data) - 61)
+    broken = bytearray(batch(SCRAM, b"hello"))
+    broken[61] = 1  # the first record's length
+    (row,) = json.loads(batches_json(bytes(broken)))
+    assert row["_payload"] == redacted(len(broken) - 61)
+    (row,) = json.loads(batches_json(b"\0" * 8 + SCRAM))
+    assert row["base64"] == redacted(8 + len(SCRAM))
+    (row,) = json.loads(batches_json(b"\0" * 8 + SCRAM, secrets=True))
+    assert isinstance(row["base64"], str)
+
+
+def test_a_judge_that_fails_hides_and_is_heard() -> None:
+    def fail(_value: memoryview) -> bool:
+        raise KeyError("judge")
+
+    writer = type(new_writer())(decompress, None, None, True, False, fail, holds_secret, bytes(secret_types()))
+    with pytest.raises(KeyError, match="judge"):
+        writer.write(batch(SCRAM), 0, 200, 0, True)
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+def test_spans(codec: str) -> None:
+    data = batch(SCRAM, codec=codec)
+    spans, problem = batch_spans(data)
+    assert problem is None
+    assert [span.path.rpartition(".")[2] for span in spans if isinstance(span.value, Hidden)] == [
+        "value" if codec == "none" else "records"
+    ]
+    assert not any(isinstance(span.value, Hidden) for span in batch_spans(data, secrets=True)[0])
+    spans, problem = batch_spans(b"\0" * 8 + SCRAM)
+    assert problem is not None and isinstance(spans[-1].value, Hidden)
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+def test_columns(codec: str) -> None:
+    pytest.importorskip("pyarrow")
+    data = batch(SCRAM, b"hello", PASSWORD, b"", codec=codec)
+    column = arrow_batch(memoryview(data)).column("value").to_pylist()
+    assert column == [b'{"redacted":%d}' % len(SCRAM), b"hello", b'{"redacted":%d}' % len(PASSWORD), b""]
+    assert arrow_batch(memoryview(data), secrets=True).column("value").to_pylist()[0] == SCRAM
+
+
+def test_metadata_records_decoded() -> None:
+    members = record_members(METADATA_TOPIC)
+    told = json.loads(b"{" + members(None, SCRAM)[1:] + b"}")["_record"]
+    assert told["data"]["storedKey"] == redacted(len(MARK))
+    cut = json.loads(b"{" + members(None, SCRAM[:-3])[1:] + b"}")["_record"]
+    assert cut["value"] == redacted(len(SCRAM) - 3)
+    shown = json.loads(b"{" + record_members(METADATA_TOPIC, secrets=True)(None, SCRAM)[1:] + b"}")["_record"]
+    assert isinstance(shown["data"]["storedKey"], str)
+
+
+def test_the_refusal_names_the_option() -> None:
+    assert "--show-secrets" in NOT_HERE

@@ -1,0 +1,189 @@
+"""No command shows a secret, in any format, unless it is told to: captures, messages, segments and snapshots."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.cli.main import main
+from kcli.records.builder import build_batch
+from tests.capture.messages import request, response, sasl_handshake
+from tests.capture.wires import Wire, frame, pcap
+from tests.grammar.test_secrets import VALUES
+from tests.records.test_secrets import PASSWORD, SCRAM, batch
+
+MARK = "S3CRET-" * 5
+RAW = MARK.encode()
+CODED = [base64.b64encode(b"\0" * before + b"S3CRET-" * 3)[4:-4].decode() for before in range(3)]
+HEX = re.compile(r"[\s:]*".join(f"{byte:02x}" for byte in b"S3CRET-"), re.IGNORECASE)
+APIS = {
+    "SaslAuthenticate": (36, 2), "AlterUserScramCredentials": (51, 0), "CreateDelegationToken": (38, 3),
+    "RenewDelegationToken": (39, 2), "ExpireDelegationToken": (40, 2), "DescribeDelegationToken": (41, 3),
+    "Envelope": (58, 0), "AlterConfigs": (33, 2), "IncrementalAlterConfigs": (44, 1), "CreateTopics": (19, 7),
+    "DescribeConfigs": (32, 4),
+}  # fmt: skip
+
+
+def shows(text: str) -> bool:
+    return MARK[:14] in text or any(coded in text for coded in CODED) or HEX.search(text) is not None
+
+
+def exchanges() -> list[tuple[bytes, bytes]]:
+    made = []
+    for number, (name, (key, version)) in enumerate(APIS.items()):
+        asked, told = (VALUES.get(name + part, {}) for part in ("Request", "Response"))
+        made.append((request(key, version, number, asked), response(key, version, number, told)))
+    return made
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    """All APIs with secrets, versions that no release has, a cut message, and tokens without a header."""
+    wire = Wire().open()
+    for asked, told in exchanges():
+        wire.client(asked).server(told)
+    strange = bytearray(exchanges()[0][0])
+    strange[6:8] = b"\0\x63"  # SaslAuthenticate v99
+    wire.client(bytes(strange)).server(frame(b"\0\0\0\0" + RAW))
+    cut = bytearray(request(36, 2, 77, {"authBytes": RAW}))
+    cut[-len(RAW) - 2] = 0x7F  # a length beyond the end
+    wire.client(bytes(cut)).server(frame(b"\0\0\0\x4d\0\0" + RAW))
+    wire.server(frame(b"\0\0\x03\xe7" + RAW)).close()  # answers nothing
+    shake = sasl_handshake(1, 0)
+    tokens = Wire(("10.0.0.3", 40001), start=wire.now).open().client(shake[0]).server(shake[1])
+    tokens.client(frame(RAW)).server(frame(RAW)).close()
+    path = tmp_path / "secrets.pcap"
+    path.write_bytes(pcap([*wire.packets, *tokens.packets]))
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str]:
+    """(exit code, all that was printed)."""
+    code = main([str(word) for word in words])
+    captured = capsys.readouterr()
+    return code, captured.out + captured.err
+
+
+@pytest.mark.parametrize(
+    ("form", "records"), list(itertools.product(("table", "tree", "jsonl"), ("none", "batches", "full", "raw")))
+)
+def test_captures(capture: Path, form: str, records: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("decode", "pcap", capture, "--format", form, "--records", records)
+    _, text = run(capsys, *words)
+    assert not shows(text), text
+    assert form != "jsonl" or text.count('{"redacted":') > 20
+    _, text = run(capsys, *words, "--show-secrets")
+    assert form == "table" or shows(text)
+
+
+def test_lines_with_secrets_encode_to_the_bytes(
+    capture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = tmp_path / "lines.jsonl"
+    for how in ((), ("--show-secrets",)):
+        run(capsys, "decode", "pcap", capture, "--format", "jsonl", "-o", lines, *how)
+        rows = [row for row in map(json.loads, lines.read_text().splitlines()) if "event" not in row]
+        lines.write_text("".join(json.dumps(row) + "\n" for row in rows[: len(APIS)]))
+        code, text = run(capsys, "encode", "request", lines, "--framed", "-o", tmp_path / "out.bin")
+        assert code == (0 if how else 3)
+    assert (tmp_path / "out.bin").read_bytes() == b"".join(asked for asked, _ in exchanges())
+    assert not shows(text)
+
+
+def test_a_form_without_its_secret_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "request").write_bytes(exchanges()[0][0])
+    _, text = run(capsys, "decode", "request", tmp_path / "request")
+    (tmp_path / "request.json").write_text(text)
+    code, text = run(capsys, "encode", "request", tmp_path / "request.json")
+    assert code == 3 and "authBytes: " in text and "--show-secrets" in text
+
+
+@pytest.mark.parametrize("form", ["json", "tree", "hexdump", "table"])
+@pytest.mark.parametrize("name", APIS)
+def test_messages(name: str, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    number = list(APIS).index(name)
+    for part, data in zip(("request", "response"), exchanges()[number], strict=True):
+        for case, content in (("whole", data), ("cut", cut_short(data)), ("longer", frame(data[4:] + RAW))):
+            file = tmp_path / f"{part}-{case}"
+            file.write_bytes(content)
+            words = ["decode", part, file, "--format", form]
+            words += ["--api", name, "--api-version", APIS[name][1]] if part == "response" else []
+            _, text = run(capsys, *words)
+            assert f"{name}{part.capitalize()}" not in VALUES or not shows(text), text
+            if case == "whole" and f"{name}{part.capitalize()}" in VALUES and form in ("json", "hexdump"):
+                assert shows(run(capsys, *words, "--show-secrets")[1])
+
+
+def cut_short(data: bytes) -> bytes:
+    return frame(data[4:-3])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two snapshots whose secrets differ, and a segment of the metadata log."""
+    made = tmp_path / "__cluster_metadata-0"
+    made.mkdir()
+    for offset, change in ((10, b"S3CRET-"), (20, b"T3CRET-")):
+        changed = [value.replace(b"S3CRET-", change, 1) for value in (SCRAM, PASSWORD)]
+        (made / f"{offset:020}-0000000001.checkpoint").write_bytes(batch(*changed))
+    (made / f"{0:020}.log").write_bytes(
+        batch(SCRAM, PASSWORD)
+        + bytes(build_batch([(0, None, SCRAM, ())], base_offset=2, codec="gzip"))
+        + b"\0" * 20
+        + SCRAM
+    )
+    return made
+
+
+LOGS: list[list[Any]] = [
+    ["decode", "segment", "LOG", "--format", form, "--records", records, *more]
+    for form, records, more in itertools.product(("table", "jsonl"), ("none", "batches", "full"), ([], ["--exact"]))
+]
+LOGS += [["decode", "batch", "LOG", "--format", form] for form in ("json", "jsonl", "table", "tree", "hexdump")]
+LOGS += [["decode", "segment", "LOG", "--verify"], ["snapshot", "inspect", "LOG", "--records"]]
+SNAPSHOTS: list[list[Any]] = [
+    *(["inspect", "A", *more] for more in ([], ["--records"], ["--format", "jsonl"], ["--format", "table"])),
+    *(["image", "A", "--format", form] for form in ("text", "json", "jsonl")),
+    *(["image", "A", "cat", path] for path in ("/image/scram/**", "/image/configs/**")),
+    ["image", "A", "tree"],
+    *(["diff", "A", "B", "--format", form] for form in ("text", "jsonl")),
+    ["verify", "A"],
+]
+
+
+@pytest.mark.parametrize("words", [*LOGS, *(["snapshot", *each] for each in SNAPSHOTS)], ids=" ".join)
+def test_logs_and_snapshots(words: list[Any], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = sorted(folder.glob("*.checkpoint"))
+    names = {"LOG": folder / f"{0:020}.log", "A": first, "B": second}
+    _, text = run(capsys, *(names.get(word, word) for word in words))
+    assert not shows(text) and "T3CRET" not in text, text
+
+
+def test_a_change_of_a_secret_is_told_by_sizes_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, text = run(capsys, "snapshot", "diff", *sorted(folder.glob("*.checkpoint")), "--format", "jsonl", "--quiet")
+    rows = {row["table"]: row for row in map(json.loads, text.splitlines())}
+    assert rows["configs"]["fields"] == {"value": {"from": {"redacted": 35}, "to": {"redacted": 35}}}
+    assert set(rows["scramCredentials"]["fields"]) == {"salt"}
+    _, text = run(capsys, "snapshot", "diff", *sorted(folder.glob("*.checkpoint")), "--secrets", "--format", "jsonl")
+    assert shows(text) and "T3CRET" in text
+
+
+def test_parquet(capture: Path, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    first = min(folder.glob("*.checkpoint"))
+    for name, words in {
+        "exchanges.parquet": ("decode", "pcap", capture, "--format", "parquet"),
+        "records.parquet": ("decode", "segment", folder / f"{0:020}.log", "--format", "parquet"),
+        "image": ("snapshot", "image", first, "--format", "parquet"),
+    }.items():
+        for how in ((), ("--show-secrets",)):
+            run(capsys, *words, "-o", tmp_path / name, *how)
+            files = (tmp_path / name).glob("*") if name == "image" else [tmp_path / name]
+            rows = [row for file in files for row in parquet.ParquetFile(file).read().to_pylist()]
+            assert shows(str(rows).replace("\\x", "")) == bool(how)
