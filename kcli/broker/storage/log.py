@@ -107,6 +107,9 @@ class Log:
 
     def begin_at(self, offset: int) -> None:
         """An empty log begins at another offset."""
+        if self.bases == [offset] and not self.size:
+            self.start_offset = offset
+            return
         for each in self.segments:
             each.delete()
         self.segments, self.bases = [], []

@@ -194,7 +194,7 @@ class Segment:
 
     def delete(self) -> None:
         self.pool.forget(self.path)
-        for folder in (self.folder, self.copy or self.folder):
+        for folder in {self.folder, self.copy or self.folder}:
             for suffix in (*SUFFIXES, ".snapshot"):
                 with contextlib.suppress(FileNotFoundError):
                     (folder / self.path_of(suffix).name).unlink()
