@@ -29,7 +29,6 @@ NOT_YET = (
     "kcli.cli",
     "kcli.grammar",
     "kcli.pipeline",
-    "kcli.sessions",
     "kcli.snapshots",
 )
 
@@ -80,4 +79,4 @@ def function_of(value: Any) -> Any:
         return value.fget
     if isinstance(value, cached_property):
         return value.func
-    return value if inspect.isfunction(value) else None
+    return value if inspect.isfunction(value) and value.__name__ != "<lambda>" else None

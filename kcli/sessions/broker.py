@@ -92,6 +92,7 @@ class Session:
         self.due.add(partition)
 
     def drop(self, partition: Partition) -> None:
+        """Forget a partition; one that is not in the session is ignored."""
         if self.partitions.pop(partition, None) is not None:
             self.due.discard(partition)
             self._lose_interest(partition)

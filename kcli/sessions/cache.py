@@ -61,6 +61,7 @@ class Shard:
         return True
 
     def add(self, session: Session, now: int) -> None:
+        """Take in a new session at `now` (ms)."""
         self.sessions[session.id] = session
         self.touch(session, now)
 
@@ -77,6 +78,7 @@ class Shard:
             self._by_all.add(worth)
 
     def remove(self, session: Session) -> None:
+        """Remove a session that is here."""
         self._unfile(session)
         del self.sessions[session.id]
         session.release()
@@ -143,9 +145,11 @@ class FetchSessionCache:
 
     @property
     def evictions(self) -> int:
+        """How many sessions were evicted so far, over all shards."""
         return sum(shard.evictions for shard in self.shards)
 
     def get(self, session_id: int) -> Session | None:
+        """The session of that id; None: the cache has none."""
         shard = self.shard_of(session_id)
         return shard.sessions.get(session_id) if shard else None
 
@@ -173,11 +177,13 @@ class FetchSessionCache:
         return foreseen if foreseen and free else shard.new_id(self.rng)
 
     def remove(self, session: Session) -> None:
+        """Remove a session; one that the cache has no longer is ignored."""
         shard = self.shard_of(session.id)
         if shard is not None and shard.sessions.get(session.id) is session:
             shard.remove(session)
 
     def touch(self, session: Session, now: int) -> None:
+        """Note that a session was used at `now` (ms)."""
         shard = self.shard_of(session.id)
         if shard is not None:
             shard.touch(session, now)

@@ -63,6 +63,7 @@ def full_request(ledger: Ledger, x: FetchExchange, held: int) -> None:
 
 
 def full_response(ledger: Ledger, x: FetchExchange) -> None:
+    """Rules for the response to a full fetch: complete, no foreign partition, a new session id."""
     if len(x.told) > 1:
         answered_twice(ledger, x, x.session_id)
     throttled = x.throttle_ms > 0 and not x.told
@@ -91,6 +92,7 @@ def compare_full(ledger: Ledger, x: FetchExchange) -> None:
 
 
 def id_taken(ledger: Ledger, x: FetchExchange, former: Watched) -> None:
+    """Rule: a granted session id is not that of another client's live session."""
     if former.complete and x.granted != x.session_id:
         text = f"session id {x.granted} granted, which {former.client_id} on {former.connection} has"
         ledger.find(x, "session-id-taken", x.granted, text)
@@ -100,6 +102,7 @@ def id_taken(ledger: Ledger, x: FetchExchange, former: Watched) -> None:
 
 
 def no_session(ledger: Ledger, x: FetchExchange) -> None:
+    """Rule: a fetch with an epoch above 0 names a session."""
     ledger.find(x, "epoch-invalid", NO_SESSION, f"epoch {x.session_epoch} without a session id")
 
 
@@ -115,12 +118,14 @@ def closed_used(ledger: Ledger, ended: Watched, x: FetchExchange) -> None:
 
 
 def same_client(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
+    """Rule: a session is used only by the client that it was granted to."""
     if (session.client_id, session.replica_id) != (x.client_id, x.replica_id):
         text = f"session of {session.client_id} on {session.connection} used by {x.client_id}"
         ledger.find(x, "session-shared", x.session_id, text)
 
 
 def epoch(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
+    """Rule: the epoch is the one behind the session's last (KIP-227)."""
     expected = session.next_epoch
     if expected >= 0 and x.session_epoch != expected:
         text = f"epoch {x.session_epoch} where {expected} is due"
@@ -314,6 +319,7 @@ def untold(ledger: Ledger, session: Watched, x: FetchExchange, key: Key, seat: S
 
 
 def dropped(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
+    """Rule: a broker drops no session that has partitions left."""
     if session.complete and session.size:
         text = f"session id 0, though {session.size} partitions are left"
         ledger.find(x, "session-dropped", x.session_id, text)
@@ -337,12 +343,14 @@ def refused(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
 
 
 def error_response(ledger: Ledger, x: FetchExchange) -> None:
+    """Rule: a response with a session error has no partitions."""
     if x.error and x.told:
         text = f"{session_error(x.error)} with {len(x.told)} partitions"
         ledger.find(x, "error-with-partitions", x.session_id, text)
 
 
 def asked_twice(ledger: Ledger, x: FetchExchange) -> None:
+    """Rule: a request names no partition twice."""
     keys = [key for key, _ in x.asked]
     if len(set(keys)) < len(keys):
         ledger.find(x, "asked-twice", x.session_id, "names partitions twice", doubles(keys))

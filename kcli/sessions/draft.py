@@ -48,6 +48,8 @@ class DraftRequest:
 
 @dataclass(slots=True, frozen=True)
 class DraftResponse:
+    """The response to a DraftRequest: an error code, the session's uuid, and results by partition."""
+
     error: int = 0
     uuid: int = NO_UUID
     partitions: Mapping[Partition, Result] = field(default_factory=dict)
@@ -73,6 +75,7 @@ class DraftClient:
         self._pending: DraftRequest | None = None
 
     def want(self, partition: Partition, position: Position) -> None:
+        """Fetch a partition from this position on, with the next request."""
         self.partitions[partition] = position
         known = self._known.get(partition)
         if known is None:
@@ -83,6 +86,7 @@ class DraftClient:
             self._moved[partition] = None
 
     def forget(self, partition: Partition) -> None:
+        """Fetch a partition no longer; the next request is a full one."""
         if self.partitions.pop(partition, None) is not None:
             self.uuid = None
 

@@ -35,6 +35,7 @@ class Drafts:
         self.full: OrderedDict[tuple[str, int], tuple[str, int | None]] = OrderedDict()
 
     def feed(self, x: FetchExchange) -> None:
+        """Take in the next exchange of the draft, in order of time."""
         if x.session_epoch:
             self._incremental(x)
         else:

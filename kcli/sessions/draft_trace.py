@@ -63,6 +63,7 @@ def read_full(x: FetchExchange, request: Mapping[str, Any], response: Mapping[st
 
 
 def read_incremental(x: FetchExchange, request: Mapping[str, Any], response: Mapping[str, Any] | None) -> FetchExchange:
+    """Fill in an exchange from an IncrementalFetch of the draft, in the form that a Fetch has."""
     answer = None if response is None else {**plain_response(response), "sessionId": response["uuid"]}
     x.version = FULL_VERSION
     asks = {"sessionId": request["uuid"], "sessionEpoch": 1, "maxWaitMs": request["maxWaitTime"]}

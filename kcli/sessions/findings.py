@@ -97,6 +97,7 @@ class Finding(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
+        """The rule that was broken."""
         return RULES[self.rule]
 
     def message(self, names: Mapping[str, str]) -> str:

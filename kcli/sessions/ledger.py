@@ -121,6 +121,7 @@ class Ledger:
             )
 
     def find(self, x: FetchExchange, rule: str, session_id: int, text: str, partitions: Iterable[Key] = ()) -> None:
+        """Report that a fetch breaks a rule; session_id: the session that it is about."""
         finding = Finding.at(x, rule, session_id, text, tuple(partitions))
         session = self.sessions.get((x.server, session_id)) or self.ended.get((x.server, session_id))
         if session is not None:
@@ -224,6 +225,7 @@ class Ledger:
                 self.end_session(former, "connection lost", former.last_ns)
 
     def count_loose(self, x: FetchExchange) -> None:
+        """Count a fetch that belongs to no session."""
         if x.session_epoch == FINAL_EPOCH and x.session_id and not x.asked:
             ended = self.ended.get((x.server, x.session_id))
             if ended is not None:
@@ -328,6 +330,7 @@ class Ledger:
     # Ends.
 
     def end_session(self, session: Watched, why: str, ns: int, follows: FetchExchange | None = None) -> None:
+        """End a session at `ns`. why: in a word or two. follows: the fetch that ended it."""
         session.detach()
         session.finish(why, ns, self.on_end is not None)
         self.sessions.pop((session.server, session.session_id), None)

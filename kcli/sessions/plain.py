@@ -58,6 +58,7 @@ class Seat:
         return bool(size or error or high != self.high or start != self.start or preferred >= 0 or diverging)
 
     def tell(self, told: Told, number: int) -> None:
+        """Take in what a response says of the partition. number: the response's, counted in its session."""
         error, high, stable, start, size, preferred, _ = told
         self.informed = True
         self.high = -1 if error else high
@@ -141,6 +142,7 @@ class Histogram:
         self.most = 0
 
     def add(self, ns: int) -> None:
+        """Count a latency, in nanoseconds."""
         if ns < 0:
             ns = 0
         self.count += 1
@@ -164,6 +166,7 @@ class Strip:
         self.full = [0]
 
     def add(self, ns: int, size: int, full: bool) -> None:
+        """Add the bytes of a fetch at a time (ns)."""
         if self.start < 0:
             self.start = ns
         at = max(0, (ns - self.start) // self.width)

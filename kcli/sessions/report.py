@@ -49,6 +49,7 @@ class PartitionReport(NamedTuple):
 
     @property
     def name(self) -> str:
+        """ "topic[partition]"."""
         return f"{self.topic}[{self.partition}]"
 
 
@@ -71,6 +72,7 @@ class ResponseReport:
 
     @property
     def records_bytes(self) -> int:
+        """Bytes of records, over all partitions."""
         return sum(part.records_bytes for part in self.partitions)
 
 
@@ -100,6 +102,7 @@ class SessionReport:
 
     @property
     def fetches(self) -> int:
+        """How many fetches, of all kinds."""
         return self.kinds.total()
 
     def as_dict(self) -> dict[str, Any]:
@@ -155,6 +158,7 @@ class Recorder:
         return made
 
     def report(self) -> SessionReport:
+        """The figures so far."""
         return self._report
 
     def _answer(self, made: ResponseReport, x: FetchExchange) -> None:
@@ -210,6 +214,7 @@ class Difference:
         return f"{self.session}{at}: {self.what}: captured {self.captured}, live {self.live}"
 
     def as_dict(self) -> dict[str, Any]:
+        """Its line of JSON."""
         return {
             "session": self.session,
             "fetch": self.fetch,

@@ -112,6 +112,7 @@ class Watched(Tally):
 
     @property
     def privileged(self) -> bool:
+        """Whether a follower uses it, whose session is evicted later (KIP-227)."""
         return self.replica_id >= 0
 
     def blur(self) -> None:
@@ -125,6 +126,7 @@ class Watched(Tally):
             seat.asked = None
 
     def add(self, key: Key, asked: Asked | None, informed: bool) -> Seat:
+        """Add a partition as it was requested. informed: a response has had it."""
         seat = Seat(asked, informed)
         self.forgotten.discard(key)
         self.enter(key, seat)
@@ -144,6 +146,7 @@ class Watched(Tally):
         self.full_response_bytes += x.response_bytes
 
     def drop(self, key: Key) -> bool:
+        """Forget a partition; False: it is not in the session."""
         seat = self.leave(key)
         if seat is None:
             return False
@@ -165,10 +168,12 @@ class Watched(Tally):
             )
 
     def detach(self) -> None:
+        """Take the state back from the kernel."""
         if self.kernel is not None:
             self.kernel.detach(self)
 
     def note_change(self, ns: int, added: int, forgotten: int) -> None:
+        """Note partitions added and forgotten at a time (ns)."""
         self.added += added
         self.dropped += forgotten
         self.changes.append(Change(ns, added, forgotten, self.size))

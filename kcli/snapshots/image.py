@@ -53,6 +53,7 @@ class Topic:
 
     @property
     def id_text(self) -> str:
+        """The id as Kafka's base64 text."""
         return id_text(self.id)
 
 
@@ -121,6 +122,7 @@ class Image:
 
     @property
     def metadata_version(self) -> str | None:
+        """The release level, "4.0-IV3"; None before 3.3."""
         return level_name(self.level) if self.level is not None else None
 
     @property
@@ -137,6 +139,7 @@ class Image:
         return found
 
     def sorted_topics(self) -> list[Topic]:
+        """All topics by name."""
         return sorted(self.topics.values(), key=lambda topic: topic.name)
 
     def partition(self, topic: Topic, number: int) -> Partition:
@@ -149,11 +152,13 @@ class Image:
             yield number, self.decoded(topic.partitions[number])
 
     def every_partition(self) -> Iterator[tuple[Topic, int, Partition]]:
+        """(topic, partition number, PartitionRecord) of every partition, by topic name and number."""
         for topic in self.sorted_topics():
             for number, partition in self.partitions(topic):
                 yield topic, number, partition
 
     def decoded(self, partition: bytes | Partition) -> Partition:
+        """The PartitionRecord with every field of the newest version."""
         if isinstance(partition, dict):
             return partition
         assert self.decode is not None, "an image with undecoded partitions has its decoder"
@@ -183,6 +188,7 @@ class Image:
         return dict(zip(FACTS, totals, strict=True))
 
     def partition_count(self) -> int:
+        """How many partitions all topics have."""
         return sum(len(topic.partitions) for topic in self.topics.values())
 
 
