@@ -15,7 +15,7 @@ from kcli.grammar.fixed import fixed_layout
 
 __all__ = ["HEADER_SIZE", "PIECE", "Batch", "Fault", "batches", "body", "checksum", "release"]
 
-HEADER = fixed_layout(BATCH_HEADER)
+HEADER = fixed_layout(BATCH_HEADER).struct
 PIECE = 8 << 20  # bytes read before the pages behind are given back
 
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kcli.broker.storage.headers import Place
 from kcli.errors import InputError, KcliError
-from kcli.grammar.batches import BATCH_HEADER, CRC_START, MAGIC_AT, MESSAGE_HEADS, SIZE_AT
+from kcli.grammar.batches import BATCH_HEADER, CRC_START, LENGTH_END, MAGIC_AT, MESSAGE_HEADS, SIZE_AT
 from kcli.grammar.fixed import fixed_layout
 from kcli.records import kernels
 from kcli.records.batches import Batch, scan
@@ -22,6 +22,7 @@ __all__ = ["Incoming", "RefusedError", "numbered", "read_incoming", "stored"]
 
 APPEND_TIME = 0x08
 HEADER, MESSAGE = fixed_layout(BATCH_HEADER), fixed_layout(MESSAGE_HEADS[1])
+FRONT = HEADER.part("baseOffset", "partitionLeaderEpoch")
 LONGEST_SET = 256 << 20
 CODECS = 5
 
@@ -135,9 +136,8 @@ def numbered(each: Incoming, base: int, epoch: int, position: int) -> tuple[list
     last = base + each.offsets - 1
     data = each.data
     if each.head.magic == 2:
-        head = bytearray(data[:MAGIC_AT])
-        HEADER.put(head, baseOffset=base, partitionLeaderEpoch=epoch)
-        return [bytes(head), data[MAGIC_AT:]], Place(position, len(data), base, last, each.max_timestamp)
+        front = FRONT.pack(base, len(data) - LENGTH_END, epoch)
+        return [front, data[MAGIC_AT:]], Place(position, len(data), base, last, each.max_timestamp)
     if each.inner is not None:
         data = memoryview(compressed_again(each, base))
     return [last.to_bytes(SIZE_AT, "big"), data[SIZE_AT:]], Place(position, len(data), last, last, each.max_timestamp)
