@@ -66,11 +66,11 @@ class Usage:
 
 
 def audit(items: Iterable[Exchange | Event]) -> list[Client]:
-    """Every client of a capture, in order of first appearance."""
+    """Every client of a capture, in order of first appearance. Requests that can't be decoded do not count."""
     clients: dict[tuple[str | None, str, str | None, str | None], Client] = {}
     talks: dict[Link, Talk] = {}
     for item in items:
-        if not isinstance(item, Exchange):
+        if not isinstance(item, Exchange) or not item.bodies.request_decodes(item.request_frame):
             continue
         talk = talks.get(item.link)
         if talk is None:
@@ -115,16 +115,20 @@ class Talk:
 
 def merge(clients: Iterable[Client]) -> list[Client]:
     """Connections that never said which software it is join those of the same client that did, where that is one."""
+    groups: dict[tuple[str | None, str], list[Client]] = {}
     found = list(clients)
-    for client in list(found):
-        same = [each for each in found if (each.client_id, each.address) == (client.client_id, client.address)]
+    for client in found:
+        groups.setdefault((client.client_id, client.address), []).append(client)
+    gone: set[int] = set()
+    for same in groups.values():
         named = [each for each in same if each.software is not None]
-        if client.software is None and not client.negotiates and len(named) == 1:
-            named[0].used += client.used
-            named[0].free |= client.free
-            named[0].connections += client.connections
-            found.remove(client)
-    return found
+        for client in same if len(named) == 1 else ():
+            if client.software is None and not client.negotiates:
+                named[0].used += client.used
+                named[0].free |= client.free
+                named[0].connections += client.connections
+                gone.add(id(client))
+    return [client for client in found if id(client) not in gone]
 
 
 def usages(client: Client, catalog: Catalog, release: str) -> Iterator[Usage]:

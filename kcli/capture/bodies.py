@@ -58,8 +58,8 @@ def records_hook(form: str, secrets: bool) -> Callable[[memoryview], bytes] | No
 class Bodies:
     """Requests and responses of one capture under one dialect, with the topic names it has taught so far.
 
-    Frames are given without their length prefix. A message that the tables don't have (an unknown key, a version beyond
-    them) has all its bytes in "_trailing".
+    Frames are given without their length prefix. A message that the tables don't have (an unknown key, a version below
+    or beyond them) is a DecodeError that says which there are.
     """
 
     def __init__(
@@ -119,8 +119,14 @@ class Bodies:
 
     def read_request(self, frame: bytes) -> dict[str, Any]:
         """A request body's value. DecodeError."""
+        self.check(*key_of(frame))
         header, body = self.codecs(frame)
         return self.named(body, body.read_whole(frame, header.skip(frame)))
+
+    def check(self, api_key: int, version: int) -> None:
+        """DecodeError: the tables don't have this message."""
+        if not self.knows(api_key, version):
+            raise frames.unknown_version(api_key, version, self.dialect)
 
     def read_response(self, frame: bytes, api_key: int, version: int) -> dict[str, Any]:
         """A response body's value, by key and version of its request. DecodeError."""
@@ -149,8 +155,7 @@ class Bodies:
         if header is None:
             header = self.headers[api_key, version] = messages.response_header(api_key, version, self.dialect)
         start = header.skip(frame)
-        codec = frames.response_codec(frame, start, api_key, version, self.dialect)
-        return codec if api_key in self.apis else guarded(codec), start
+        return frames.response_codec(frame, start, api_key, version, self.dialect, strict=True), start
 
     @property
     def secrets(self) -> bool:
@@ -174,6 +179,7 @@ class Bodies:
 
     def request_text(self, frame: bytes) -> bytes:
         """A request body's JSON text. DecodeError."""
+        self.check(*key_of(frame))
         header, body = self.codecs(frame)
         return body.json(frame, header.skip(frame), **self.form)[0]
 
@@ -193,6 +199,20 @@ class Bodies:
             return fills(body, frame, header.skip(frame))
         except DecodeError:
             return False
+
+    def request_decodes(self, frame: bytes) -> bool:
+        """Whether a request is of a known version and can be decoded, whatever stands behind it."""
+        try:
+            self.check(*key_of(frame))
+            header, body = self.codecs(frame)
+            start = header.skip(frame)
+            if body.variants:
+                body.fit(frame, start)
+            else:
+                body.skip(frame, start)
+        except DecodeError:
+            return False
+        return True
 
     def response_fits(self, frame: bytes, api_key: int, version: int) -> bool:
         """Whether these bytes are a whole response to a request of that key and version."""

@@ -1,7 +1,8 @@
 """One connection: frames out of its two streams, and exchanges out of its frames. The rules, in prose:
 
 - The client is who connected, or who was found to send requests, or who does not have a port that was pinned.
-- A connection whose client's first bytes make no request is not Kafka, TLS if they look like it: counted, not read.
+- A connection whose client's first bytes make no request is not Kafka, TLS if they look like it: counted, not read. So
+  is one in which nothing proves to be Kafka's (kcli/capture/trial.py); until then what comes out of it is held back.
 - Responses answer requests by correlation id, nearly always in order. A Produce with acks 0 has no response.
 - After a SaslHandshake v0 the frames are raw tokens, each way in turn, until a frame is a request again.
 - Bytes that a capture lacks (a gap, or a packet cut short) damage the frame they fall into. Its length tells where the
@@ -12,12 +13,10 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
-from kcli.capture.bodies import Bodies
-from kcli.capture.events import Event, Exchange, Kind, Link
+from kcli.capture.connection_state import ConnectionState
+from kcli.capture.events import Event, Exchange, Kind
 from kcli.capture.frames import (
     LARGEST,
     PREFIX,
@@ -28,100 +27,28 @@ from kcli.capture.frames import (
     looks_like_tls,
     plausible_request,
 )
+from kcli.capture.pending import Pending, PendingRequests
 from kcli.schemas.apikeys import PRODUCE, SASL_HANDSHAKE
 
-__all__ = ["Connection", "Pending"]
+__all__ = ["Connection"]
 
-PLENTY = 1000  # waiting requests beyond which a connection is not steady
 UNANSWERED = 10_000  # requests that wait; the oldest gives up its place
 NOTHING = "no request of Kafka's in it"
+UNPROVED = "nothing in it decodes to its last byte as Kafka's"
+GIVEN_UP = "given up, as more is held than --memory allows"
 STRANGE = 1 << 20  # bytes without any frame, in a connection never seen to speak Kafka, after which it is given up
 
 
-@dataclass(slots=True)
-class Pending:
-    """A request that waits for its response; frame None: damaged, or (token) a SASL token and no request."""
-
-    correlation_id: int
-    api_key: int
-    api_version: int
-    ns: int
-    frame: bytes | None
-    token: bool = False
-
-
-class Connection:
+class Connection(ConnectionState):
     """Feed it ordered bytes of both directions (0 and 1: the two ends), losses, and the end."""
 
-    def __init__(
-        self,
-        ends: tuple[str, str],
-        client: int | None,
-        started: tuple[bool, bool],
-        bodies: Bodies,
-        emit: Callable[[Exchange | Event], None],
-    ) -> None:
-        self.ends = ends
-        self.bodies = bodies
-        self.emit = emit
-        self.client = client
-        self.streams = (Stream(started[0]), Stream(started[1]))
-        self.pending: deque[Pending] = deque()
-        self.spoke = False  # a request was found
-        self.tokens = False  # SASL tokens stand where requests did
-        self.lossy = False  # an answer may be missing
-        self.foreign: str | None = None  # why this is not Kafka
-        self.began = 0
-
-    # What is asked from outside
-
-    @property
-    def steady(self) -> bool:
-        """Nothing odd is under way: frames follow each other in both directions, and each answer has its request."""
-        return (
-            self.spoke and not self.tokens and not self.lossy and self.foreign is None
-            and all(stream.synced and not stream.skip for stream in self.streams)
-            and len(self.pending) < PLENTY
-            and all(request.frame is not None for request in self.pending)
-        )  # fmt: skip
-
-    def restore(
-        self,
-        spoke: bool,
-        pending: list[tuple[int, int, int, int, bytes]],
-        buffers: list[bytes],
-        offsets: tuple[int, int],
-        heard: tuple[int, int],
-        began: int,
-    ) -> None:
-        """Take over a connection that was steady, with what was under way; heard: when each end last sent bytes."""
-        self.spoke = spoke
-        self.began = self.began or began
-        self.pending = deque(Pending(*request) for request in pending)
-        for stream, buffer, offset, ns in zip(self.streams, buffers, offsets, heard, strict=True):
-            stream.buffer[:] = buffer
-            stream.offset, stream.ns = offset, ns
-        if self.client is not None and not spoke:
+    def restore(self, *state: Any) -> None:
+        """See ConnectionState.restore."""
+        super().restore(*state)
+        for request in self.pending:
+            self.judge(request)
+        if self.client is not None and not self.spoke:
             self.spoke = bool(plausible_request(self.streams[self.client].buffer, 0, self.bodies))
-
-    def release(self) -> tuple[list[tuple[int, int, int, int, bytes]], list[bytes], tuple[int, int]]:
-        """The reverse, for a connection that is steady: waiting requests, parts of frames that have come, and when."""
-        pending = [(p.correlation_id, p.api_key, p.api_version, p.ns, p.frame or b"") for p in self.pending]
-        buffers = [bytes(stream.buffer) for stream in self.streams]
-        self.pending.clear()
-        for stream in self.streams:
-            stream.buffer.clear()
-        return pending, buffers, (self.streams[0].ns, self.streams[1].ns)
-
-    @property
-    def link(self) -> Link:
-        client = self.client if self.client is not None else self.guess_client()
-        return Link(self.ends[1 - client], self.ends[client])
-
-    def guess_client(self) -> int:
-        """Servers have the lower port, as a rule."""
-        ports = [int(end.rpartition(":")[2]) for end in self.ends]
-        return 0 if ports[0] > ports[1] else 1
 
     def data(self, d: int, ns: int, data: bytes) -> None:
         """Bytes that end `d` sent."""
@@ -131,7 +58,7 @@ class Connection:
         if self.foreign is not None:
             stream.foreign += len(data)
             return
-        stream.buffer += data
+        stream.receive(data)
         self.advance(d)
 
     def lost(self, d: int, ns: int, count: int, kind: Kind, reason: str) -> None:
@@ -140,6 +67,8 @@ class Connection:
         stream.ns = ns
         self.began = self.began or ns
         if self.foreign is None:
+            if self.trial is not None:
+                self.trial.lossy = True
             self.event(
                 kind, d, stream.offset + len(stream.buffer), count, reason + self.damage(d, count), captured=False
             )
@@ -150,6 +79,7 @@ class Connection:
         """The end of the connection, or of the capture; `extra`: bytes counted elsewhere once it was foreign."""
         if self.foreign is None and not self.spoke and any(s.buffer or s.seen for s in self.streams):
             self.refuse(NOTHING)
+        self.end_trial()
         if self.foreign is not None:
             self.close_foreign(ns, extra)
             return
@@ -158,6 +88,39 @@ class Connection:
                 self.tell_damaged(d)
             if stream.buffer:
                 self.leftover(d, stream, why)
+        self.end_pending(why, ns)
+        self.pending.clear()
+
+    def give_up(self) -> None:
+        """Let go of what is held, as more is held in all than may be: what waits stays without an answer."""
+        if self.foreign is not None:
+            return
+        if self.trial is not None and self.trial.held:
+            self.end_trial()
+        for d, stream in enumerate(self.streams):
+            self.give_up_buffer(d, stream)
+        self.end_pending(GIVEN_UP, max(stream.ns for stream in self.streams))
+        self.pending = PendingRequests([request for request in self.pending if request.frame is None])
+
+    def give_up_buffer(self, d: int, stream: Stream) -> None:
+        if not stream.buffer or stream.skip:
+            return
+        have = len(stream.buffer)
+        if not stream.synced or not self.spoke:
+            stream.seen += have
+            self.unread(d, have, f"no frame found in it: {GIVEN_UP}")
+            stream.unsync()
+            return
+        size = stream.frame_size()
+        if size is not None and self.plausible_size(d, size):
+            text = self.damaged_frame(d, size)
+            offset = stream.offset
+            stream.take(have)
+            stream.skip = PREFIX + size - have
+            self.event("truncated", d, offset, have, f"{have} of {PREFIX + size} bytes{text}: {GIVEN_UP}")
+
+    def end_pending(self, why: str, ns: int) -> None:
+        """Requests that wait, as exchanges without an answer, and the event that says so."""
         waiting = [request for request in self.pending if request.frame is not None]
         for request in waiting:
             self.exchange(request, None, None)
@@ -176,7 +139,56 @@ class Connection:
                 ns,
                 captured=False,
             )
-        self.pending.clear()
+
+    # Is it Kafka's?
+
+    def judge(self, request: Pending) -> None:
+        """What a request says for or against that."""
+        if self.trial is None:
+            return
+        self.trial.see_request(request, self.bodies)
+        self.decide()
+
+    def decide(self) -> None:
+        if self.trial is None or self.foreign is not None:
+            return
+        if self.trial.proved:
+            self.prove()
+        elif self.trial.fails(self.searched):
+            self.refuse(UNPROVED)
+
+    def prove(self) -> None:
+        """It is: what was held back comes out."""
+        if self.trial is not None:
+            held = self.trial.release()
+            self.trial, self.searched = None, False
+            for item in held:
+                self.emit(item)
+
+    def end_trial(self) -> None:
+        """The verdict, where there is no more to wait for."""
+        if self.trial is None or self.foreign is not None:
+            return
+        if self.client is not None and self.spoke:
+            self.judge_rest(self.streams[self.client])
+        if self.trial.convinces(self.searched) or not any(stream.received for stream in self.streams):
+            self.prove()
+        else:
+            self.refuse(UNPROVED)
+
+    def judge_rest(self, stream: Stream) -> None:
+        """The header of a request whose rest never came."""
+        head = stream.buffer[PREFIX : PREFIX + 4]
+        if self.trial is not None and stream.synced and len(head) == 4 and not stream.skip:
+            key, version = (int.from_bytes(head[a : a + 2], "big", signed=True) for a in (0, 2))
+            self.trial.see_header(key, version, self.bodies)
+
+    def put(self, item: Exchange | Event) -> None:
+        """Out with it, or held back until it is known whether this is Kafka's."""
+        if self.trial is None:
+            self.emit(item)
+        elif self.foreign is None:
+            self.trial.hold(item)
 
     # Bytes
 
@@ -209,15 +221,18 @@ class Connection:
             if sum(s.seen for s in self.streams) > STRANGE:
                 self.refuse(NOTHING)
             return False
-        self.client, self.spoke = d, True
+        self.client, self.spoke, self.searched = d, True, True
         return True
 
     def refuse(self, why: str) -> bool:
         self.foreign = why
+        if self.trial is not None:
+            self.trial.release()
+        self.pending.clear()
         for stream in self.streams:
-            stream.foreign = len(stream.buffer)
+            stream.foreign = stream.received
             stream.buffer.clear()
-            stream.candidates = []
+            stream.unsync()
         return False
 
     def read(self, d: int) -> None:
@@ -237,6 +252,7 @@ class Connection:
             if not self.plausible_size(d, size):
                 self.event("undecodable", d, stream.offset, 0, f"a frame cannot have a length of {size}")
                 stream.unsync()
+                self.contradict()
                 continue
             if len(stream.buffer) < PREFIX + size:
                 return
@@ -247,6 +263,12 @@ class Connection:
             else:
                 self.response(frame, offset)
 
+    def contradict(self) -> None:
+        """Something that Kafka's connections don't have, unless the capture lacks something of them."""
+        if self.trial is not None:
+            self.trial.see_contradiction()
+            self.decide()
+
     def plausible_size(self, d: int, size: int) -> bool:
         return (0 if self.tokens else 8 if d == self.client else 4) <= size < LARGEST
 
@@ -255,16 +277,16 @@ class Connection:
         stream = self.streams[d]
         if d == self.client:
             at = find_request(stream, self.bodies)
+            self.searched = self.trial is not None
         else:
-            waiting = [(p.correlation_id, p.api_key, p.api_version) for p in self.pending if p.frame is not None]
-            at = find_response(stream, waiting, self.bodies)
+            at = find_response(stream, self.pending.find, self.bodies)
         if at is None:
             self.bound(d)
             return False
         if at:
             self.unread(d, at, "before the first whole frame")
         stream.synced = True
-        stream.candidates = []
+        stream.end_search()
         return True
 
     def bound(self, d: int) -> None:
@@ -324,10 +346,9 @@ class Connection:
         head = bytes(self.streams[d].buffer[PREFIX : PREFIX + 8])
         if d != self.client:
             number = int.from_bytes(head[:4], "big", signed=True)
-            request = next((p for p in self.pending if len(head) >= 4 and p.correlation_id == number), None)
+            request = self.pending.take(number) if len(head) >= 4 else None
             if request is None:
                 return f", in a response of {size} bytes"
-            self.pending.remove(request)
             if request.frame is not None:
                 self.exchange(request, None, None)
             return f", in the response of {size} bytes to {self.describe(request)}"
@@ -336,6 +357,7 @@ class Connection:
         key, version, number = (int.from_bytes(head[a:b], "big", signed=True) for a, b in ((0, 2), (2, 4), (4, 8)))
         request = Pending(number, key, version, self.streams[d].ns, None)
         self.pending.append(request)
+        self.judge(request)
         return f", in {self.describe(request)}, {size} bytes"
 
     def describe(self, request: Pending) -> str:
@@ -358,7 +380,10 @@ class Connection:
             return
         key, version, number = (int.from_bytes(frame[a:b], "big", signed=True) for a, b in ((0, 2), (2, 4), (4, 8)))
         request = Pending(number, key, version, ns, frame)
-        if key == PRODUCE and acks_of(frame) == 0:
+        self.judge(request)
+        if self.foreign is not None:
+            return
+        if key == PRODUCE and self.bodies.knows(key, version) and acks_of(frame) == 0:
             self.exchange(request, None, None)
             return
         self.tokens = key == SASL_HANDSHAKE and version == 0
@@ -376,30 +401,32 @@ class Connection:
         assert self.client is not None
         server = 1 - self.client
         ns = self.streams[server].ns
-        if self.pending and self.pending[0].token:
+        if self.pending.first is not None and self.pending.first.token:
             self.pending.popleft()
             self.event("not-kafka", server, offset, len(frame) + PREFIX, "SASL token of the server")
             return
         number = int.from_bytes(frame[:4], "big", signed=True)
-        place = next((i for i, p in enumerate(self.pending) if p.correlation_id == number and not p.token), None)
-        if place is None:
+        if self.lossy and self.pending.find(number) is not None:
+            self.pass_unanswered(number)
+        request = self.pending.take(number)
+        if request is None:
             why = f"answers request {number}, which is not in the capture"
             self.event("undecodable", server, offset, len(frame) + PREFIX, why, data=frame)
+            if not self.searched:
+                self.contradict()
             return
-        request = self.pending[place]
-        del self.pending[place]
-        if self.lossy:
-            self.pass_unanswered(place)
         if request.frame is None:
             why = f"answers {self.describe(request)}, which is not whole in the capture"
             self.event("undecodable", server, offset, len(frame) + PREFIX, why, data=frame, api_key=request.api_key)
             return
+        if self.trial is not None and self.trial.see_response(request, frame, self.bodies):
+            self.prove()
         self.exchange(request, ns, frame)
+        self.decide()
 
-    def pass_unanswered(self, count: int) -> None:
+    def pass_unanswered(self, number: int) -> None:
         """Requests before one that was answered, where answers were lost."""
-        for _ in range(count):
-            request = self.pending.popleft()
+        for request in self.pending.before(number):
             if request.frame is not None:
                 self.exchange(request, None, None)
         self.lossy = False
@@ -408,7 +435,7 @@ class Connection:
 
     def exchange(self, request: Pending, ns: int | None, frame: bytes | None) -> None:
         assert request.frame is not None
-        self.emit(Exchange(self.link, request.ns, request.frame, ns, frame, self.bodies))
+        self.put(Exchange(self.link, request.ns, request.frame, ns, frame, self.bodies))
 
     def event(
         self,
@@ -427,7 +454,7 @@ class Connection:
         sender = "server" if self.ends[d] == link.server else "client"
         ns = self.streams[d].ns if ns is None else ns
         hidden = data is not None and self.bodies.hides(api_key)
-        self.emit(Event(kind, str(link), ns, offset, size, reason, sender, data=data, hidden=hidden, captured=captured))
+        self.put(Event(kind, str(link), ns, offset, size, reason, sender, data=data, hidden=hidden, captured=captured))
 
     def leftover(self, d: int, stream: Stream, why: str) -> None:
         """Bytes at the end that make no whole frame."""

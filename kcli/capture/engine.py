@@ -9,14 +9,16 @@ from typing import Any, Protocol
 from kcli.capture.connection import Connection
 from kcli.capture.events import Kind
 from kcli.capture.packets import DamagedError, Packet, Reader, ShortError
-from kcli.capture.tcp import CUT, GAP, End, Flow, Segment, Streams
+from kcli.capture.tcp import CUT, GAP, GIVEN_UP, End, Flow, Segment, Streams
 from kcli.grammar import network
 
 __all__ = ["LOSSES", "Engine"]
 
+WHY_GIVEN_UP = "given up, as more is held than --memory allows"
 LOSSES: dict[str, tuple[Kind, str]] = {
     GAP: ("gap", "not in the capture"),
     CUT: ("truncated", "cut off by the snapshot length"),
+    GIVEN_UP: ("gap", WHY_GIVEN_UP),
 }
 JUMP: tuple[Kind, str] = ("gap", "sequence numbers jump: how much is missing can't be told")
 
@@ -32,9 +34,17 @@ class Engine(Streams):
 
     exchanges = answered = message_bytes = 0  # all are counted by the owner
 
-    def __init__(self, owner: Owner, ports: Sequence[int] = (), text: bool = False, chosen: object = None) -> None:
-        """chosen: of no use here, as the owner filters what it is told of."""
+    def __init__(
+        self,
+        owner: Owner,
+        ports: Sequence[int] = (),
+        text: bool = False,
+        chosen: object = None,
+        memory: int = 1 << 28,
+    ) -> None:
+        """chosen: of no use here, as the owner filters what it is told of. memory: bytes that connections may hold."""
         super().__init__()
+        self.memory = memory
         self.owner = owner
         self.ports = frozenset(ports)
         self.lines: list[bytes] = []
@@ -98,6 +108,42 @@ class Engine(Streams):
         sender = 0 if ends[0] == first else 1
         segment = Segment(packet.ns, sender, found.seq, found.ack, found.flags, found.data, found.length)
         self.segment((first, second), segment)
+        if self.held > self.memory:
+            self.relieve()
+
+    # Memory
+
+    def relieve(self) -> None:
+        """Give up what the heaviest connections hold; where that is not enough, close the longest silent."""
+        enough = self.memory - self.memory // 4
+        live = [(-self.weight(flow), number, flow) for number, flow in enumerate(self.alive())]
+        for weight, _, flow in sorted(live, key=lambda each: each[:2]):
+            if self.held <= enough or not weight:
+                break
+            self.give_up(flow)
+        self.relieving = True
+        for _, _, flow in sorted(live, key=lambda each: (each[2].last, each[1])):
+            if self.held <= enough:
+                break
+            self.end(flow, flow.last)
+        self.relieving = False
+        self.forget_done()
+
+    def weight(self, flow: Flow) -> int:
+        """Bytes of memory counted for what a connection holds."""
+        return sum(side.held.size for side in flow.sides) + flow.weight
+
+    def weigh(self, flow: Flow) -> None:
+        known = isinstance(flow.talk, Connection) and flow.talk.foreign is None
+        weight = flow.talk.weight if known else 0
+        self.held += weight - flow.weight
+        flow.weight = weight
+
+    def give_up(self, flow: Flow) -> None:
+        super().give_up(flow)
+        if isinstance(flow.talk, Connection) and flow.talk.foreign is None:
+            flow.talk.give_up()
+        self.weigh(flow)
 
     # Connections
 
@@ -121,6 +167,7 @@ class Engine(Streams):
             self.ignored += len(data)
         else:
             flow.talk.data(d, ns, data)
+            self.weigh(flow)
 
     def lost(self, flow: Flow, d: int, ns: int, count: int, why: str) -> None:
         if flow.talk is None:
@@ -128,14 +175,16 @@ class Engine(Streams):
         if flow.talk is not IGNORED:
             kind, reason = LOSSES.get(why, JUMP)
             flow.talk.lost(d, ns, count, kind, reason)
+            self.weigh(flow)
 
     def ended(self, flow: Flow, ns: int) -> None:
         if flow.talk is None or flow.talk is IGNORED:
             return
         closed = any(side.closed for side in flow.sides)
         why = "the connection was reset" if flow.reset else "the connection ends" if closed else "the capture ends"
-        flow.talk.close(ns, why)
+        flow.talk.close(ns, WHY_GIVEN_UP if self.relieving else why)
         flow.talk = IGNORED
+        self.weigh(flow)
 
 
 IGNORED = object()

@@ -15,11 +15,12 @@ from kcli.capture.tally import Tally
 from kcli.core import COMPILED
 from kcli.filelike import Stream, name_of
 
-__all__ = ["ALL", "Event", "Exchange", "Item", "Source", "with_failures"]
+__all__ = ["ALL", "MEMORY", "Event", "Exchange", "Item", "Source", "with_failures"]
 
 Item = Exchange | Event
 ALL = Filter()
 NAMING = frozenset({3, 19, 20, 75})  # Metadata, CreateTopics, DeleteTopics, DescribeTopicPartitions
+MEMORY = 1 << 28  # bytes that connections hold, of packets out of order, parts of frames and requests that wait
 
 
 class Source:
@@ -27,7 +28,7 @@ class Source:
 
     text: exchanges and events become lines of JSON (`lines`), else values (`pieces`, `wanted`). names: values too show
     a topic's name beside its id, as `_topicName`. chosen: which of them `lines` and `wanted` give. secrets: lines and
-    `Exchange.texts` show them.
+    `Exchange.texts` show them. memory: bytes that connections may hold; what is beyond is given up, with events.
     """
 
     def __init__(
@@ -41,9 +42,11 @@ class Source:
         names: bool = True,
         chosen: Filter = ALL,
         secrets: bool = False,
+        memory: int = MEMORY,
     ) -> None:
         self.paths = paths
         self.file_names = tuple(map(name_of, paths))
+        self.memory = memory
         self.chosen = chosen
         self.bodies = Bodies(dialect, records, names, secrets)
         self.items: list[Item] = []
@@ -57,10 +60,10 @@ class Source:
             from kcli.core.capture import Engine
             from kcli.core.packets import Reader
 
-            return Engine(self, ports, self.text, self.chosen if self.text else ALL), Reader
+            return Engine(self, ports, self.text, self.chosen if self.text else ALL, self.memory), Reader
         from kcli.capture import engine, packets
 
-        return engine.Engine(self, ports, self.text, self.chosen), packets.Reader
+        return engine.Engine(self, ports, self.text, self.chosen, self.memory), packets.Reader
 
     def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> Connection:
         """Make what reads a connection that the engine does not read by itself."""

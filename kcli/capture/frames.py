@@ -9,12 +9,22 @@ end behind it; a response by the correlation id of a request that waits for one,
 from __future__ import annotations
 
 import re
-from bisect import insort
-from collections.abc import Iterable
+from collections.abc import Callable
+from heapq import heappop, heappush
 
 from kcli.capture.bodies import Bodies
+from kcli.capture.pending import Pending
 
-__all__ = ["LARGEST", "PREFIX", "Stream", "acks_of", "looks_like_tls", "plausible_request"]
+__all__ = [
+    "LARGEST",
+    "PREFIX",
+    "Stream",
+    "acks_of",
+    "find_request",
+    "find_response",
+    "looks_like_tls",
+    "plausible_request",
+]
 
 PREFIX = 4
 HEADER = 10  # key, version, correlation id, length of the client id
@@ -22,8 +32,11 @@ LARGEST = 1 << 30  # bytes of a frame: more than any broker accepts
 LARGEST_FOUND = 1 << 27  # ... of one that is only being looked for
 SEARCHED = 1 << 22  # bytes of a stream in which a frame is looked for before the oldest are given up
 TRIED = 64  # unfinished candidates
-NEWER = 10  # versions beyond the tables that are believed at the start of a connection
+EFFORT = 32  # bytes that may be decoded in search of a frame, for each that came
+HEAD_START = 1 << 20  # ... and these in any case
 
+# The first bytes of a response: a length below 2^27, a correlation id.
+RESPONSE = re.compile(rb"(?=[\0-\x07].{7})", re.DOTALL)
 # The first bytes of a request: a length below 2^27, a small key and version, a correlation id that is not negative.
 REQUEST = re.compile(rb"(?=[\0-\x07].{3}[\0-\x7f].\0[\0-\x1f][\0-\x7f].{3}(?:\xff\xff|[\0-\x7f].))", re.DOTALL)
 
@@ -41,11 +54,24 @@ class Stream:
         self.skip = 0
         self.searched = 0
         self.candidates: list[int] = []
-        self.tried: dict[int, int] = {}  # correlation id -> where its search goes on
+        self.ends: list[tuple[int, int]] = []  # (end, start) of frames that may be the response that is looked for
+        self.received = 0  # bytes in all
+        self.effort = HEAD_START
         self.damaged = 0  # bytes of such a frame that came behind what is missing
         self.seen = 0  # bytes that came while no frame was found
         self.foreign = 0  # bytes of a connection that is not Kafka
         self.ns = 0
+
+    def receive(self, data: bytes) -> None:
+        self.buffer += data
+        self.received += len(data)
+
+    def may_try(self, size: int) -> bool:
+        """Whether decoding so many bytes is within bounds: else whoever sends frames in frames makes a search long."""
+        if size > self.effort + EFFORT * self.received:
+            return False
+        self.effort -= size
+        return True
 
     def take(self, count: int) -> bytes:
         """The first bytes of the buffer, which moves on."""
@@ -61,9 +87,13 @@ class Stream:
 
     def unsync(self) -> None:
         self.synced = False
-        self.searched = self.skip = self.seen = 0
+        self.skip = self.seen = 0
+        self.end_search()
+
+    def end_search(self) -> None:
+        self.searched = 0
         self.candidates = []
-        self.tried = {}
+        self.ends = []
 
     def frame_size(self) -> int | None:
         """What the length in front says; None where it is not whole."""
@@ -71,13 +101,14 @@ class Stream:
 
     def give_up(self) -> int:
         """How many bytes at the front are too many to go on searching in."""
-        return max(0, len(self.buffer) - SEARCHED) if not self.candidates else max(0, len(self.buffer) - LARGEST_FOUND)
+        waits = self.candidates or self.ends
+        return max(0, len(self.buffer) - (LARGEST_FOUND if waits else SEARCHED))
 
     def dropped(self, count: int) -> None:
         """Keep the search's places right after `take`."""
         self.searched = max(0, self.searched - count)
         self.candidates = [at - count for at in self.candidates if at >= count]
-        self.tried = {number: max(PREFIX, at - count) for number, at in self.tried.items()}
+        self.ends = [(end - count, at - count) for end, at in self.ends if at >= count]  # still a heap
 
 
 def plausible_request(data: bytes | bytearray, at: int, bodies: Bodies, *, found: bool = False) -> bool | None:
@@ -92,25 +123,19 @@ def plausible_request(data: bytes | bytearray, at: int, bodies: Bodies, *, found
     api = bodies.api(key)
     if not 8 <= size < (LARGEST_FOUND if found else LARGEST) or api is None or data[at + 8] > 0x7F:
         return False
-    if not 0 <= version <= api.versions.hi + (0 if found else NEWER):
+    if found and version not in api.versions:
         return False
     if key == 7 and version == 0:
         return True  # ControlledShutdown v0: its header has no client id
-    return plausible_client_id(data, at + 12, size - 8)
-
-
-def plausible_client_id(data: bytes | bytearray, at: int, room: int) -> bool:
-    size = int.from_bytes(data[at : at + 2], "big", signed=True)
-    if size < -1 or size > room - 2:
-        return False
-    return all(byte >= 0x20 and byte != 0x7F for byte in data[at + 2 : at + 2 + max(size, 0)])
+    length = int.from_bytes(data[at + 12 : at + 14], "big", signed=True)
+    return -1 <= length <= size - HEADER
 
 
 def find_request(stream: Stream, bodies: Bodies) -> int | None:
     """Where in the buffer a request begins for sure."""
     data = stream.buffer
     for at in list(stream.candidates):
-        verdict = confirmed(data, at, bodies)
+        verdict = confirmed(stream, at, bodies)
         if verdict:
             return at
         if verdict is False:
@@ -118,7 +143,7 @@ def find_request(stream: Stream, bodies: Bodies) -> int | None:
     for match in REQUEST.finditer(data, max(0, stream.searched)):
         at = match.start()
         if len(stream.candidates) < TRIED and plausible_request(data, at, bodies, found=True):
-            verdict = confirmed(data, at, bodies)
+            verdict = confirmed(stream, at, bodies)
             if verdict:
                 return at
             if verdict is None:
@@ -127,48 +152,45 @@ def find_request(stream: Stream, bodies: Bodies) -> int | None:
     return None
 
 
-def confirmed(data: bytearray, at: int, bodies: Bodies) -> bool | None:
+def confirmed(stream: Stream, at: int, bodies: Bodies) -> bool | None:
     """A candidate's frame decodes to its end, and what follows may be another; None: it is not whole yet."""
+    data = stream.buffer
     end = at + PREFIX + int.from_bytes(data[at : at + PREFIX], "big")
     if end > len(data):
         return None
-    if not bodies.request_fits(bytes(data[at + PREFIX : end])):
+    if not stream.may_try(end - at) or not bodies.request_fits(bytes(data[at + PREFIX : end])):
         return False
     return end == len(data) or plausible_request(data, end, bodies) is not False
 
 
-def find_response(stream: Stream, waiting: Iterable[tuple[int, int, int]], bodies: Bodies) -> int | None:
-    """Where in the buffer an answer to one of these (correlation id, api key, version) begins; the first of them."""
+def find_response(stream: Stream, waiting: Callable[[int], Pending | None], bodies: Bodies) -> int | None:
+    """Where in the buffer an answer to a request that waits begins. waiting: the request of a correlation id."""
     data = stream.buffer
-    asked = {correlation_id: (key, version) for correlation_id, key, version in waiting}
-    if answers(data, 0, asked, bodies):
+    if not stream.searched and answers(stream, 0, waiting, bodies):
         return 0  # none can begin before it: no need to look for others
-    for correlation_id in asked:
-        needle = correlation_id.to_bytes(4, "big", signed=True)
-        at = data.find(needle, stream.tried.get(correlation_id, PREFIX))
-        while at >= 0:
-            if 4 <= int.from_bytes(data[at - PREFIX : at], "big", signed=True) < LARGEST_FOUND:
-                insort(stream.candidates, at - PREFIX)
-            at = data.find(needle, at + 1)
-        stream.tried[correlation_id] = max(PREFIX, len(data) - 3)
-    for at in list(stream.candidates):
-        verdict = answers(data, at, asked, bodies)
-        if verdict:
-            return at
-        if verdict is False:
-            stream.candidates.remove(at)
-    return None
+    for match in RESPONSE.finditer(data, stream.searched):
+        at = match.start()
+        size = int.from_bytes(data[at : at + PREFIX], "big")
+        request = waiting(int.from_bytes(data[at + PREFIX : at + 2 * PREFIX], "big", signed=True))
+        if 4 <= size < LARGEST_FOUND and request is not None and request.frame is not None:
+            heappush(stream.ends, (at + PREFIX + size, at))
+    stream.searched = max(0, len(data) - 2 * PREFIX + 1)
+    whole = []
+    while stream.ends and stream.ends[0][0] <= len(data):
+        whole.append(heappop(stream.ends)[1])
+    return next((at for at in sorted(whole) if answers(stream, at, waiting, bodies)), None)
 
 
-def answers(data: bytearray, at: int, asked: dict[int, tuple[int, int]], bodies: Bodies) -> bool | None:
-    """Whether the frame here answers one of these (api key, version) by correlation id; None: it is not whole yet."""
+def answers(stream: Stream, at: int, waiting: Callable[[int], Pending | None], bodies: Bodies) -> bool:
+    """Whether a whole frame here answers a request that waits."""
+    data = stream.buffer
     size = int.from_bytes(data[at : at + PREFIX], "big", signed=True)
-    if not 4 <= size < LARGEST_FOUND:
+    if not 4 <= size < LARGEST_FOUND or at + PREFIX + size > len(data):
         return False
-    if at + PREFIX + size > len(data):
-        return None
-    known = asked.get(int.from_bytes(data[at + PREFIX : at + 2 * PREFIX], "big", signed=True))
-    return known is not None and bodies.response_fits(bytes(data[at + PREFIX : at + PREFIX + size]), *known)
+    request = waiting(int.from_bytes(data[at + PREFIX : at + 2 * PREFIX], "big", signed=True))
+    if request is None or request.frame is None or not stream.may_try(size):
+        return False
+    return bodies.response_fits(bytes(data[at + PREFIX : at + PREFIX + size]), request.api_key, request.api_version)
 
 
 def acks_of(frame: bytes) -> int | None:

@@ -48,6 +48,7 @@ class Reader:
         self.started = self.blocks = False
         self.order = network.order(False)
         self.big = False
+        self.head = 16  # bytes of a pcap record's header
         self.interfaces: list[Interface] = []
         self.last = 0
 
@@ -67,9 +68,10 @@ class Reader:
         found = network.pcap_magic.get(start[:4])
         if found is None:
             raise self.damage(f"starts with {start[:8]!r}")
-        self.turn(found[0])
+        big, units, self.head = found
+        self.turn(big)
         header = self.order.file.parse(start)
-        self.interfaces = [Interface(header.link & 0xFFFF, header.snaplen, found[1])]
+        self.interfaces = [Interface(header.link & 0xFFFF, header.snaplen, units)]
         self.started = True
         return 24
 
@@ -82,16 +84,19 @@ class Reader:
 
     def take_record(self, data: memoryview) -> tuple[int, Packet]:
         interface = self.interfaces[0]
-        if len(data) < 16:
+        if len(data) < self.head:
             raise ShortError
-        header = self.order.record.parse(bytes(data[:16]))
-        if header.captured > LARGEST or header.fraction >= interface.divisor:
+        start = bytes(data[:16])
+        header = self.order.record.parse(start)
+        # A fraction of a second or more is a sloppy writer's, where all else fits.
+        odd = header.fraction >= interface.divisor and not self.makes_sense(start, 0)
+        if header.captured > LARGEST or odd:
             raise self.damage("a packet's header makes no sense")
-        end = 16 + header.captured
+        end = self.head + header.captured
         if len(data) < end:
             raise ShortError
         self.last = header.seconds * NANO + header.fraction * (NANO // interface.divisor)
-        return end, Packet(self.last, bytes(data[16:end]), header.length, interface.link)
+        return end, Packet(self.last, bytes(data[self.head : end]), header.length, interface.link)
 
     def take_block(self, data: memoryview) -> tuple[int, Packet | None]:
         if len(data) < 12:
@@ -210,21 +215,26 @@ class Reader:
             size = int.from_bytes(start[4:8], "big" if self.big else "little")
             whole = 12 <= size <= LARGEST and size % 4 == 0 and len(data) >= size
             return bool(whole and u32(bytes(data[size - 4 : size])) == size)
-        if len(data) < 16:
+        if len(data) < self.head:
             return False
         if not self.header_fits(start, self.last // NANO):
             return False
-        end = 16 + self.order.record.parse(start).captured
+        end = self.head + self.order.record.parse(start).captured
         return len(data) == end or (
-            len(data) >= end + 16 and self.header_fits(bytes(data[end : end + 16]), u32(start[:4]))
+            len(data) >= end + self.head and self.header_fits(bytes(data[end : end + 16]), u32(start[:4]))
         )
 
     def header_fits(self, start: bytes, near: int) -> bool:
-        """Whether 16 bytes are a packet's header, of a time within a day of `near` seconds (0: any)."""
+        """Whether a packet's header may begin here, of a time within a day of `near` seconds (0: any)."""
+        fraction = int.from_bytes(start[4:8], "big" if self.big else "little")
+        return fraction < self.interfaces[0].divisor and self.makes_sense(start, near)
+
+    def makes_sense(self, start: bytes, near: int) -> bool:
+        """As `header_fits`, whatever the fraction of the second."""
         if int.from_bytes(start[8:12], "big" if self.big else "little") > 1 << 18:
             return False  # most places: not worth a parse
         header = self.order.record.parse(start)
-        if not 20 <= header.captured <= header.length <= 1 << 18 or header.fraction >= self.interfaces[0].divisor:
+        if not 20 <= header.captured <= header.length <= 1 << 18:
             return False
         return not near or abs(header.seconds - near) < 86400
 

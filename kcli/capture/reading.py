@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from kcli.capture.bodies import RECORDS
-from kcli.capture.exchanges import Exchange, Item, Source, with_failures
+from kcli.capture.exchanges import MEMORY, Exchange, Item, Source, with_failures
 from kcli.capture.filters import Name, Time, chosen
 from kcli.capture.tally import Tally
 from kcli.errors import UsageError
@@ -106,6 +106,7 @@ def read_capture(
     dialect: str | None = None,
     records: str = "none",
     secrets: bool = False,
+    memory: int = MEMORY,
 ) -> Capture:
     """Read captures (pcap, pcapng, either in gzip or zstd), several as one, in order of time.
 
@@ -116,6 +117,7 @@ def read_capture(
     dialect: the name or directory of message definitions laid over Kafka's own.
     records: what JSON text and tables show of records: "none" (their size), "batches", "full" or "raw".
     secrets: JSON text shows passwords, keys and tokens, too; values always have them.
+    memory: bytes held of connections at most: packets out of order, parts of frames, requests without an answer.
 
     UsageError: an argument makes no sense. What is wrong with the files shows when they are read (see `Capture`).
     """
@@ -126,6 +128,7 @@ def read_capture(
         ports=ports_of(ports),
         dialect=dialect,
         records=records,
+        memory=memory,
         chosen=chosen(api, client_id, topic, errors, since, until, dialect),
         secrets=secrets,
     )

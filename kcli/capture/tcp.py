@@ -11,6 +11,8 @@
 - A connection ends when both directions have, a second after a reset, or when it was silent for a quarter of an hour.
   It is remembered for a while, so that late repetitions are known. Another SYN, or bytes far from those before, begin a
   new one.
+- What waits is counted in bytes of memory (`held`), and so is each connection; the layer above has what waits given up
+  where it is too much.
 - The clock is the capture's; a leap of more than an hour is not believed before a second packet confirms it.
 
 kcli/core/tcp.pyx is the compiled twin.
@@ -23,9 +25,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from kcli.capture.waiting import Held, Timers, ahead
 from kcli.grammar.network import ACK, FIN, RST, SYN
 
-__all__ = ["CUT", "GAP", "JUMP", "Flow", "Segment", "Side", "Streams"]
+__all__ = ["CUT", "GAP", "GIVEN_UP", "JUMP", "Flow", "Segment", "Side", "Streams"]
 
 START_PACKETS = 8
 CALM_PACKETS = 64
@@ -34,13 +37,13 @@ FARTHEST = 1 << 28  # bytes between two sequence numbers of one stream
 NEAR = 1 << 16
 HELD_LIMIT = 1 << 26  # bytes that wait in one direction
 BELOW = 8  # packets that acknowledge less than one before them did: that one was damaged
-HELD_SIZE = 40  # ... counted for each waiting segment besides its own
+FLOW_SIZE = 1024  # bytes of memory counted for a connection, besides what it holds
 DONE_LIMIT = 4096  # closed connections that are remembered
 SECOND = 1_000_000_000
 NEVER = (1 << 64) - 1
 
 # Why bytes are missing.
-GAP, CUT, JUMP = "gap", "cut", "jump"
+GAP, CUT, JUMP, GIVEN_UP = "gap", "cut", "jump", "given up"
 
 End = tuple[int, bytes, int]  # version, address, port
 
@@ -57,12 +60,6 @@ class Segment(NamedTuple):
     length: int
 
 
-def ahead(a: int, b: int) -> int:
-    """a - b for sequence numbers, which wrap."""
-    distance = (a - b) & 0xFFFFFFFF
-    return distance - (1 << 32) if distance >= 1 << 31 else distance
-
-
 @dataclass(slots=True)
 class Side:
     seen: bool = False
@@ -73,8 +70,7 @@ class Side:
     next: int = 0
     acked: int | None = None
     below: int = 0  # packets in a row that acknowledge less
-    held: list[Segment] = field(default_factory=list)  # in order
-    held_bytes: int = 0
+    held: Held = field(default_factory=Held)
 
 
 @dataclass(slots=True, eq=False)
@@ -87,12 +83,14 @@ class Flow:
     since: int = 0
     deadline: int = 0
     mark: int = 0
+    ticket: int = 0
     packets: int = 0
     client: int | None = None
     waiting: bool = False
     reset: bool = False
     done: bool = False
     talk: Any = None
+    weight: int = 0  # bytes of memory that `talk` holds, as counted last
 
 
 class Streams:
@@ -101,7 +99,9 @@ class Streams:
     def __init__(self) -> None:
         self.table: dict[tuple[End, End], Flow] = {}
         self.flows: OrderedDict[int, Flow] = OrderedDict()  # every one that is not forgotten, oldest first
-        self.waiters: OrderedDict[int, Flow] = OrderedDict()
+        self.timers = Timers()
+        self.held = 0  # bytes of memory that connections hold
+        self.relieving = False
         self.finished: deque[Flow] = deque()
         self.clock = self.sweep = self.leap = 0
         self.alarm = NEVER
@@ -222,19 +222,13 @@ class Streams:
 
     def hold(self, flow: Flow, s: Segment) -> None:
         side = flow.sides[s.sender]
-        place = 0
-        while place < len(side.held) and ahead(s.seq, side.held[place].seq) >= 0:
-            there = side.held[place]
-            covers = there.length >= s.length and len(there.data) >= len(s.data)
-            if there.seq == s.seq and covers and not s.flags & FIN:
-                self.duplicate += len(s.data)
-                return
-            place += 1
-        side.held.insert(place, s)
-        side.held_bytes += HELD_SIZE + len(s.data)
+        if side.held.covers(s):
+            self.duplicate += len(s.data)
+            return
+        self.held += side.held.put(s)
         if not flow.waiting:
             self.wait(flow, SECOND if side.known else SECOND // 4)
-        if side.held_bytes > HELD_LIMIT:
+        if side.held.size > HELD_LIMIT:
             self.resolve(flow, True)
 
     def drain(self, flow: Flow) -> None:
@@ -243,9 +237,10 @@ class Streams:
         while again:
             again = False
             for side in flow.sides:
-                while side.known and side.held and self.ready(flow, side.held[0]):
-                    s = side.held.pop(0)
-                    side.held_bytes -= HELD_SIZE + len(s.data)
+                while side.known and side.held and self.ready(flow, side.held.first):
+                    self.held -= side.held.size
+                    s = side.held.take()
+                    self.held += side.held.size
                     self.pass_on(flow, s)
                     again = True
 
@@ -259,11 +254,11 @@ class Streams:
         flow.deadline = self.clock + delay
         self.alarm = min(self.alarm, flow.deadline)
         flow.waiting = True
-        self.waiters.setdefault(id(flow), flow)
+        self.timers.push(flow)
 
     def unwait(self, flow: Flow) -> None:
         flow.waiting = False
-        self.waiters.pop(id(flow), None)
+        self.timers.pull(flow)
 
     def patience(self, flow: Flow) -> None:
         flow.packets += 1
@@ -281,7 +276,7 @@ class Streams:
         for side in flow.sides:
             if not side.known and side.held:
                 side.known = True
-                side.first = side.next = side.held[0].seq
+                side.first = side.next = side.held.first.seq
         self.drain(flow)
 
     def resolve(self, flow: Flow, force: bool) -> None:
@@ -295,7 +290,7 @@ class Streams:
         """Pass on a segment that waits for the other direction, which waits for it: a damaged header did that."""
         for side in flow.sides:
             if side.held and side.known:
-                side.held[0] = side.held[0]._replace(flags=side.held[0].flags & ~ACK)
+                side.held.forget_ack()
                 return True
         return False
 
@@ -305,7 +300,7 @@ class Streams:
             return False
         acked = side.acked if is_ahead(side) else None
         if side.held:
-            end = side.held[0].seq
+            end = side.held.first.seq
             if ahead(end, side.next) <= 0:
                 return False  # waits for the other direction
             if not force and (acked is None or ahead(acked, end) < 0):
@@ -319,17 +314,15 @@ class Streams:
                 return True
         else:
             return False
-        self.lost(flow, d, flow.last, ahead(end, side.next), GAP)
+        self.lost(flow, d, flow.last, ahead(end, side.next), GIVEN_UP if self.relieving else GAP)
         side.next = end
         return True
 
     def expire(self) -> None:
-        self.alarm = NEVER
-        for flow in list(self.waiters.values()):
-            if flow.deadline <= self.clock and self.segments - flow.mark >= CALM_PACKETS:
-                self.lose_patience(flow, self.clock - flow.since)
-            if flow.waiting:
-                self.alarm = min(self.alarm, flow.deadline)
+        while (flow := self.timers.due(self.clock, self.segments - CALM_PACKETS)) is not None:
+            self.lose_patience(flow, self.clock - flow.since)
+        alarm = self.timers.alarm
+        self.alarm = NEVER if alarm is None else alarm
 
     def lose_patience(self, flow: Flow, waited: int) -> None:
         self.begin(flow)
@@ -337,11 +330,20 @@ class Streams:
             alone = not all(side.seen for side in flow.sides)
             self.resolve(flow, waited >= 30 * SECOND or (waited >= 2 * SECOND and alone))
         flow.deadline = self.clock + SECOND
-        if flow.reset or not self.blocked(flow):
-            if flow.reset or all(side.closed for side in flow.sides):
-                self.close(flow, flow.last)
-            else:
-                self.unwait(flow)
+        if not flow.reset and self.blocked(flow):
+            self.timers.push(flow)
+        elif flow.reset or all(side.closed for side in flow.sides):
+            self.close(flow, flow.last)
+        else:
+            self.unwait(flow)
+
+    def give_up(self, flow: Flow) -> None:
+        """Pass on what waits, with all that is missing lost: too much is held."""
+        self.relieving = True
+        self.resolve(flow, True)
+        self.relieving = False
+        if flow.waiting and not flow.reset and not self.blocked(flow):
+            self.unwait(flow)
 
     # Connections
 
@@ -349,6 +351,7 @@ class Streams:
         flow = Flow(ends)
         self.table[ends] = flow
         self.flows[id(flow)] = flow
+        self.held += FLOW_SIZE
         return flow
 
     def open(self, flow: Flow, s: Segment) -> Flow:
@@ -382,16 +385,21 @@ class Streams:
         return s.length > 0 and self.clock > flow.last + SECOND and not -NEAR < distance < NEAR
 
     def close(self, flow: Flow, ns: int) -> None:
+        self.end(flow, ns)
+        self.forget_done()
+
+    def end(self, flow: Flow, ns: int) -> None:
+        """Close a connection, which is still remembered for a while."""
         self.unwait(flow)
         flow.done = True
         self.resolve(flow, True)
         self.ended(flow, ns)
         for side in flow.sides:
+            self.held -= side.held.size
             side.held.clear()
-            side.held_bytes = 0
+        self.held -= FLOW_SIZE
         flow.since = self.clock
         self.finished.append(flow)
-        self.forget_done()
 
     def forget_done(self) -> None:
         while self.finished and (len(self.finished) > DONE_LIMIT or self.finished[0].since + 30 * SECOND < self.clock):
@@ -404,7 +412,7 @@ class Streams:
         self.sweep = self.clock + 60 * SECOND
         for flow in self.alive():
             if flow.last + 900 * SECOND < self.clock:
-                self.close(flow, flow.last)
+                self.end(flow, flow.last)
         self.forget_done()
 
     def alive(self) -> Iterator[Flow]:

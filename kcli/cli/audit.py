@@ -12,7 +12,7 @@ import click
 from kcli.capture.audit import Client, Usage, audit, usages
 from kcli.capture.exchanges import Item, Source
 from kcli.cli.console import is_terminal
-from kcli.cli.inputs import port_option, schema_option
+from kcli.cli.inputs import memory_option, port_option, schema_option
 from kcli.cli.lines import Lines, paint
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError
@@ -40,6 +40,7 @@ Judged = list[tuple[Client, list[Usage]]]
 )
 @output_option
 @schema_option
+@memory_option
 def audit_captures(files: tuple[str, ...], **options: Any) -> int:
     """Say which clients in captures a release of Kafka would refuse, and for which of their requests.
 
@@ -67,7 +68,8 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
 
 def readable(files: tuple[str, ...], options: dict[str, Any], failures: list[InputError]) -> Iterator[Item]:
     """What can be read; what can't is told when the rest has been shown."""
-    source = Source(files, ports=options["ports"], dialect=options["dialect"], names=False)
+    chosen = {name: options[name] for name in ("ports", "dialect", "memory")}
+    source = Source(files, **chosen, names=False)
     try:
         for items in source.pieces():
             yield from items

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from kcli.cli.console import console, is_terminal, warn
+from kcli.cli.console import console, is_terminal
 from kcli.cli.inputs import binary_input, name_of, read_bytes, schema_option, secrets_option
 from kcli.cli.lines import print_line
 from kcli.errors import DecodeError, InputError, UsageError
@@ -139,9 +139,8 @@ def request_shape(data: bytes, frame: Frame, options: dict[str, Any]) -> Shape:
     check_said(api_key, version, options)
     known = catalog(dialect).api(api_key)
     if known is None or version not in known.versions:
-        what = f"api key {api_key}" if known is None else f"{known.name} v{version} (known: {known.versions})"
-        warn(f"unknown: {what}; its body is kept as bytes (_trailing)", options["quiet"])
-    name = known.log_name if known else None
+        raise frames.unknown_version(api_key, version, dialect)
+    name = known.log_name
     return Shape(
         header,
         lambda _start: body,
@@ -162,7 +161,7 @@ def response_shape(data: bytes, frame: Frame, options: dict[str, Any]) -> Shape:
     api_key = catalog(dialect).api_key(options["api"])
     return Shape(
         messages.response_header(api_key, version, dialect),
-        lambda start: frames.response_codec(data, start, api_key, version, dialect),
+        lambda start: frames.response_codec(data, start, api_key, version, dialect, strict=True),
         lambda head, value: {
             "responseHeader": head,
             "requestApiKey": api_key,

@@ -16,7 +16,7 @@ from kcli.capture.events import Exchange
 from kcli.capture.exchanges import Item, Source, with_failures
 from kcli.capture.filters import chosen
 from kcli.cli.console import is_terminal, progress
-from kcli.cli.inputs import port_option, schema_option, secrets_option
+from kcli.cli.inputs import memory_option, port_option, schema_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError, UsageError
@@ -49,6 +49,7 @@ FORMATS = ("table", "jsonl", "tree", "parquet")
 @click.option("--quiet", is_flag=True, help="No progress, no closing summary.")
 @secrets_option()
 @schema_option
+@memory_option
 def pcap(files: tuple[str, ...], **options: Any) -> None:
     """Decode captures: every request and response of every connection, whatever its port.
 
@@ -64,6 +65,7 @@ def pcap(files: tuple[str, ...], **options: Any) -> None:
         ports=options["ports"],
         dialect=options["dialect"],
         records=options["records"],
+        memory=options["memory"],
         text=text,
         chosen=chosen(
             options["apis"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 import sys
 from contextlib import ExitStack
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from kcli.cli.console import progress, warn
-from kcli.cli.inputs import name_of
+from kcli.cli.inputs import Size, name_of
 from kcli.cli.lines import print_line
 from kcli.cli.output import open_output, output_option
 from kcli.cli.streams import standard_input
@@ -21,24 +20,11 @@ from kcli.errors import InputError, UsageError
 if TYPE_CHECKING:
     from kcli.records.conversion import Slice
 
-__all__ = ["Size", "down_convert"]
+__all__ = ["down_convert"]
 
 # A pipe's size, as long as it is not known.
 UNKNOWN_SIZE = 1 << 62
 LARGEST_OFFSET = (1 << 63) - 1
-UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-
-
-class Size(click.ParamType):  # type: ignore[type-arg]
-    """Bytes, also as 128k, 1M, 2G (powers of 1024)."""
-
-    name = "bytes"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        match = re.fullmatch(r"(\d{1,30})\s*([kmg]?)(?:i?b)?", str(value).lower())
-        if not match:
-            self.fail(f"{value!r}: bytes expected, as 65536, 128k or 1M", param, ctx)
-        return min(int(match[1]) * UNITS[match[2]], UNKNOWN_SIZE)
 
 
 @click.command()

@@ -13,6 +13,8 @@ from kcli.cli.output import open_output, output_option
 from kcli.errors import EncodeError, InputError
 from kcli.grammar import frames
 from kcli.jsontext import loads
+from kcli.schemas.apikeys import API_VERSIONS
+from kcli.schemas.catalog import catalog
 
 __all__ = ["request", "response", "write_as"]
 
@@ -104,8 +106,9 @@ def request_bytes(row: dict[str, Any], dialect: str | None) -> bytes | None:
     """The frame of a row's request; None for an event line of `decode pcap`."""
     if "event" in row:
         return None
-    header, body = part(row, "requestHeader"), part(row, "request")
-    return frames.encode_request(header, with_records(body), dialect)
+    header = part(row, "requestHeader")
+    check_version("requestHeader", header, dialect)
+    return frames.encode_request(header, with_records(part(row, "request")), dialect)
 
 
 def response_bytes(row: dict[str, Any], dialect: str | None) -> bytes | None:
@@ -115,7 +118,19 @@ def response_bytes(row: dict[str, Any], dialect: str | None) -> bytes | None:
     asked = row.get("requestHeader", row)
     header = row.get("responseHeader") or {"correlationId": asked.get("correlationId")}
     api_key, version = (frames.header_int(asked, name) for name in ("requestApiKey", "requestApiVersion"))
-    return frames.encode_response(header, api_key, version, with_records(part(row, "response")), dialect)
+    body = part(row, "response")
+    if api_key != API_VERSIONS:  # whose answer in version 0 may follow a request of any
+        check_version("requestHeader" if asked is not row else "", asked, dialect)
+    return frames.encode_response(header, api_key, version, with_records(body), dialect)
+
+
+def check_version(path: str, header: dict[str, Any], dialect: str | None) -> None:
+    """EncodeError: the tables don't have this message."""
+    api_key, version = (frames.header_int(header, name) for name in ("requestApiKey", "requestApiVersion"))
+    known = catalog(dialect).api(api_key)
+    if known is None or version not in known.versions:
+        error = frames.unknown_version(api_key, version, dialect)
+        raise EncodeError(f"{path}.{error.path}" if path else error.path, error.reason)
 
 
 def part(row: dict[str, Any], name: str) -> dict[str, Any]:

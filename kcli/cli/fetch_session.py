@@ -11,7 +11,7 @@ import click
 
 from kcli.cli.captured import holds_rows, rows
 from kcli.cli.console import is_terminal, progress, warn
-from kcli.cli.inputs import schema_option
+from kcli.cli.inputs import memory_option, schema_option
 from kcli.cli.lines import print_line
 from kcli.errors import InputError
 from kcli.jsontext import dumps
@@ -45,6 +45,7 @@ QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress, no summar
 )
 @click.option("--client-id", metavar="ID", help="Only sessions of this client.")
 @schema_option
+@memory_option
 @QUIET
 def explain(
     files: tuple[str, ...],
@@ -53,6 +54,7 @@ def explain(
     session_ids: tuple[int, ...],
     client_id: str | None,
     dialect: str | None,
+    memory: int,
     quiet: bool,
 ) -> int:
     """Tell each fetch session of captures: who, which partitions, how many bytes it saved, why it ended.
@@ -76,7 +78,7 @@ def explain(
             print_line(dumps(session_dict(session, ledger.offsets.names)))
 
     ledger = Ledger(on_end=end, kernel=new_kernel(dialect))
-    problems = follow(files, ledger, ports, dialect, quiet)
+    problems = follow(files, ledger, ports, dialect, memory, quiet)
     loose = [it for it in ledger.loose.values() if is_wanted(it.client_id, 0)]
     if table:
         from kcli.cli.fetch_session_view import show
@@ -103,9 +105,16 @@ def explain(
     "--notes/--no-notes", default=True, help="Also what is lawful and wasteful (it leaves the exit code at 0)."
 )
 @schema_option
+@memory_option
 @QUIET
 def lint(
-    files: tuple[str, ...], ports: tuple[int, ...], format_: str, notes: bool, dialect: str | None, quiet: bool
+    files: tuple[str, ...],
+    ports: tuple[int, ...],
+    format_: str,
+    notes: bool,
+    dialect: str | None,
+    memory: int,
+    quiet: bool,
 ) -> int:
     """Judge both sides of each fetch session of captures; exit 1 when a rule of KIP-227 is broken.
 
@@ -121,7 +130,7 @@ def lint(
             print_line(line_of(finding, ledger, format_))
 
     ledger = Ledger(on_finding=find, kernel=new_kernel(dialect))
-    problems = follow(files, ledger, ports, dialect, quiet)
+    problems = follow(files, ledger, ports, dialect, memory, quiet)
     if not quiet:
         warn(summary(ledger, counts))
     conclude(problems)
@@ -146,7 +155,7 @@ def summary(ledger: Ledger, counts: dict[str, int]) -> str:
 
 
 def follow(
-    files: Sequence[str], ledger: Ledger, ports: Sequence[int], dialect: str | None, quiet: bool
+    files: Sequence[str], ledger: Ledger, ports: Sequence[int], dialect: str | None, memory: int, quiet: bool
 ) -> list[InputError]:
     """Feed the ledger everything that can be read; what could not be."""
     feeder = Feeder(ledger)
@@ -159,7 +168,7 @@ def follow(
             captures.append(file)
     if captures:
         try:
-            follow_captures(captures, feeder, ports, dialect, quiet)
+            follow_captures(captures, feeder, ports, dialect, memory, quiet)
         except InputError as error:
             problems.append(error)
     ledger.close()
@@ -187,7 +196,7 @@ def serves(row: dict[str, Any], ports: Sequence[int]) -> bool:
 
 
 def follow_captures(
-    files: Sequence[str], feeder: Feeder, ports: Sequence[int], dialect: str | None, quiet: bool
+    files: Sequence[str], feeder: Feeder, ports: Sequence[int], dialect: str | None, memory: int, quiet: bool
 ) -> None:
     from kcli.sessions.source import SessionSource
 
@@ -200,7 +209,7 @@ def follow_captures(
             done += count
             update(done)
 
-        SessionSource(files, feeder, ports=ports, dialect=dialect).run(moved)
+        SessionSource(files, feeder, ports=ports, dialect=dialect, memory=memory).run(moved)
 
 
 def conclude(problems: Sequence[InputError]) -> int:

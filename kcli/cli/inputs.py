@@ -12,13 +12,37 @@ import click
 
 from kcli.errors import InputError, UsageError
 
-__all__ = ["binary_input", "port_option", "read_bytes", "read_text", "schema_option", "secrets_option", "unhex"]
+__all__ = [
+    "Size",
+    "binary_input",
+    "memory_option",
+    "port_option",
+    "read_bytes",
+    "read_text",
+    "schema_option",
+    "secrets_option",
+    "unhex",
+]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 # xxd: `00000010: 0001 0011 ...  text`; hexdump -C: `00000010  00 01 ...  |text|`; tshark -x: `0010  00 01 ...   text`
 COLUMNS = re.compile(r"([0-9a-fA-F]{4,16})(:\s*|\s{2,}|$)(.*)")
+MOST_BYTES = 1 << 62
+UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 PAIRS = re.compile(r"(?:[0-9a-fA-F]{2})+")
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """Bytes, also as 128k, 1M, 2GiB (powers of 1024)."""
+
+    name = "bytes"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        match = re.fullmatch(r"(\d{1,30})\s*([kmg]?)(?:i?b)?", str(value).lower())
+        if not match:
+            self.fail(f"{value!r}: bytes expected, as 65536, 128k or 1M", param, ctx)
+        return min(int(match[1]) * UNITS[match[2]], MOST_BYTES)
 
 
 def binary_input(command: Command) -> Command:
@@ -43,6 +67,18 @@ def secrets_option(*names: str) -> Callable[[Command], Command]:
     """--show-secrets, as `secrets`; names: others that it had before."""
     text = "Show passwords, keys and tokens, which are left out otherwise."
     return click.option("--show-secrets", *names, "secrets", is_flag=True, help=text)
+
+
+def memory_option(command: Command) -> Command:
+    """--memory: what a reader of captures may hold of connections."""
+    return click.option(
+        "--memory",
+        type=Size(),
+        default="256MiB",
+        show_default=True,
+        metavar="SIZE",
+        help="Most bytes held of connections: packets out of order, parts of frames, requests without an answer.",
+    )(command)
 
 
 def schema_option(command: Command) -> Command:

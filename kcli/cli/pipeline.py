@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from kcli.cli.console import console, is_terminal
-from kcli.cli.inputs import port_option, schema_option, secrets_option
+from kcli.cli.inputs import memory_option, port_option, schema_option, secrets_option
 from kcli.cli.lines import print_note
 from kcli.cli.output import refuse_inputs
 from kcli.core import COMPILED
@@ -63,6 +63,7 @@ BRIEF_BYTES = 64 << 20  # of input: less, and Spark's start is most of the time
 @click.option("--quiet", is_flag=True, help="No progress, no closing summary.")
 @secrets_option()
 @schema_option
+@memory_option
 def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     """Read captures into tables: exchanges, fetches, sessions, clients and more (see `kcli pipeline tables`).
 
@@ -75,7 +76,7 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
 
     if not COMPILED:
         raise UsageError("kcli pipeline run needs the compiled core, which is not built (see `kcli --version`)")
-    told = {name: options[name] for name in ("ports", "dialect", "shares", "secrets")}
+    told = {name: options[name] for name in ("ports", "dialect", "shares", "secrets", "memory")}
     chosen = Options(output, **told)
     files = gather(list(inputs))
     if options["page"]:

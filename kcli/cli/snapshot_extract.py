@@ -12,7 +12,7 @@ import click
 from kcli.capture.events import Exchange
 from kcli.capture.reading import read_capture
 from kcli.cli.console import warn
-from kcli.cli.inputs import schema_option
+from kcli.cli.inputs import memory_option, schema_option
 from kcli.cli.lines import print_line
 from kcli.cli.output import refuse_inputs
 from kcli.cli.snapshot_files import publish, settle
@@ -28,7 +28,10 @@ __all__ = ["extract"]
 @click.option("--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Of controllers; by default any.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 @schema_option
-def extract(captures: tuple[str, ...], output: str, ports: tuple[int, ...], quiet: bool, dialect: str | None) -> int:
+@memory_option
+def extract(
+    captures: tuple[str, ...], output: str, ports: tuple[int, ...], quiet: bool, dialect: str | None, memory: int
+) -> int:
     """Put together the snapshots that FetchSnapshot responses carry in network captures.
 
     Each is written as `<offset>-<epoch>.checkpoint`; where two servers sent files of one id that differ, in a directory
@@ -38,7 +41,7 @@ def extract(captures: tuple[str, ...], output: str, ports: tuple[int, ...], quie
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         files = Files(folder, stack, captures)
-        for piece in pieces_of(only_exchanges(captures, ports, dialect)):
+        for piece in pieces_of(only_exchanges(captures, ports, dialect, memory)):
             files.write(piece)
         files.settle()
     if not files.parts:
@@ -55,8 +58,10 @@ def extract(captures: tuple[str, ...], output: str, ports: tuple[int, ...], quie
     return 0
 
 
-def only_exchanges(captures: tuple[str, ...], ports: tuple[int, ...], dialect: str | None) -> Iterator[Exchange]:
-    for item in read_capture(captures, ports=ports, dialect=dialect).items():
+def only_exchanges(
+    captures: tuple[str, ...], ports: tuple[int, ...], dialect: str | None, memory: int
+) -> Iterator[Exchange]:
+    for item in read_capture(captures, ports=ports, dialect=dialect, memory=memory).items():
         if isinstance(item, Exchange):
             yield item
 

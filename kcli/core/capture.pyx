@@ -21,7 +21,9 @@ from kcli.core.packets cimport (
     Segment, be16, be32, dissect, hash_ends,
 )
 from kcli.core.sink cimport Sink
-from kcli.core.tcp cimport LOSS_CUT, LOSS_GAP, Flow, Held, Loss, Side, Streams
+from kcli.core.tcp cimport (
+    LOSS_CUT, LOSS_GAP, LOSS_GIVEN_UP, Flow, Held, Loss, Side, Streams, list_held, pull_timer, push_timer, put_held,
+)
 
 import socket
 
@@ -29,7 +31,12 @@ include "exchange.pxi"
 include "chosen.pxi"
 include "steady.pxi"
 
-LOSSES = {LOSS_GAP: ("gap", "not in the capture"), LOSS_CUT: ("truncated", "cut off by the snapshot length")}
+GIVEN_UP = "given up, as more is held than --memory allows"
+LOSSES = {
+    LOSS_GAP: ("gap", "not in the capture"),
+    LOSS_CUT: ("truncated", "cut off by the snapshot length"),
+    LOSS_GIVEN_UP: ("gap", GIVEN_UP),
+}
 JUMP = ("gap", "sequence numbers jump: how much is missing can't be told")
 
 
@@ -47,10 +54,12 @@ cdef class Engine(Steady):
     cdef uint64_t chosen_hash
     cdef bint choosy, chosen_alone
     cdef int share, shares
+    cdef uint64_t memory
 
-    def __init__(self, owner, ports=(), text=False, chosen=None):
-        """chosen: a kcli.capture.filters.Filter for the lines that are made here."""
+    def __init__(self, owner, ports=(), text=False, chosen=None, memory=1 << 28):
+        """chosen: a kcli.capture.filters.Filter for the lines that are made here. memory: bytes that connections may hold."""
         Steady.__init__(self, owner, text)
+        self.memory = memory
         if chosen is not None and not chosen.takes_all:
             self.chosen = Chosen(chosen)
         self.ports = frozenset(ports)
@@ -124,12 +133,59 @@ cdef class Engine(Steady):
         if self.first_ns is None:
             self.first_ns = packet.ts
         if kind == KC_TCP:
-            return self.segment(&s)
+            self.segment(&s)
+            if self.held > self.memory:
+                self.relieve()
+            return 0
         self.others += kind == KC_NOT_TCP
         self.cuts += kind == KC_CUT
         self.fragments += kind == KC_FRAGMENT
         self.unknown_links += kind == KC_LINK_UNKNOWN
         return 0
+
+    cdef int relieve(self) except -1:
+        """Give up what the connections hold that hold most; where that is not enough, those that were silent longest."""
+        cdef uint64_t enough = self.memory - self.memory // 4
+        cdef Flow* flow = self.first
+        cdef size_t at
+        live = []
+        while flow != NULL:
+            if not flow.done:
+                live.append((-<int64_t>self.weight(flow), len(live), <size_t>flow, flow.last))
+            flow = flow.newer
+        for weight, _, at, _ in sorted(live):
+            if self.held <= enough or not weight:
+                break
+            self.give_up(<Flow*>at)
+        if self.held <= enough:
+            return 0
+        self.relieving = True
+        try:
+            for _, _, at, _ in sorted(live, key=silence):
+                if self.held <= enough:
+                    break
+                flow = <Flow*>at
+                self.end(flow, flow.last)
+        finally:
+            self.relieving = False
+        return self.forget_done()
+
+    cdef size_t weight(self, Flow* flow) noexcept:
+        cdef Talk* talk = <Talk*>flow.talk
+        return flow.side[0].held_bytes + flow.side[1].held_bytes + (talk.weight if talk != NULL else 0)
+
+    cdef int give_up(self, Flow* flow) except -1:
+        cdef Talk* talk
+        Steady.give_up(self, flow)
+        talk = <Talk*>flow.talk
+        if talk == NULL or talk.ignored or talk.foreign:
+            return 0
+        if talk.steady and talk.weight:
+            self.hand_over(flow, talk, 0, 0)
+        if not talk.steady:
+            (<object>talk.connection).give_up()
+            talk.foreign = (<object>talk.connection).foreign is not None
+        return self.weigh(talk)
 
     cdef bint is_chosen(self, uint64_t hash) noexcept:
         if self.choosy and (hash == self.chosen_hash) != self.chosen_alone:
@@ -193,14 +249,16 @@ cdef class Engine(Steady):
     cdef int deliver(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
         cdef Talk* talk = self.talk(flow)
         if talk.steady:
-            return self.steady(flow, talk, d, ts, data, n)
-        if talk.ignored:
+            self.steady(flow, talk, d, ts, data, n)
+        elif talk.ignored:
             self.ignored += n
+            return 0
         elif talk.foreign:
             talk.passed[d] += n
+            return 0
         else:
             self.pass_to_connection(flow, talk, d, ts, data, n)
-        return 0
+        return self.weigh(talk)
 
     cdef int lost(self, Flow* flow, int d, uint64_t ts, uint64_t n, Loss why) except -1:
         cdef Talk* talk = self.talk(flow)
@@ -210,7 +268,8 @@ cdef class Engine(Steady):
             self.hand_over(flow, talk, 0, 0)
         kind, reason = LOSSES.get(why, JUMP)
         (<object>talk.connection).lost(d, ts, n, kind, reason)
-        return 0
+        talk.foreign = (<object>talk.connection).foreign is not None
+        return self.weigh(talk)
 
     cdef int ended(self, Flow* flow, uint64_t ts, bint reset) except -1:
         cdef Talk* talk = <Talk*>flow.talk
@@ -219,7 +278,7 @@ cdef class Engine(Steady):
         if talk.steady and (talk.first != NULL or talk.half[0].size or talk.half[1].size):
             self.hand_over(flow, talk, 0, 0)
         if not talk.steady:
-            why = "the connection was reset" if reset else "the connection ends" if flow.side[0].closed or flow.side[1].closed else "the capture ends"
+            why = GIVEN_UP if self.relieving else "the connection was reset" if reset else "the connection ends" if flow.side[0].closed or flow.side[1].closed else "the capture ends"
             (<object>talk.connection).close(ts, why, (talk.passed[0], talk.passed[1]))
         talk.steady, talk.ignored = False, True
         self.release(talk)
@@ -232,6 +291,11 @@ cdef class Engine(Steady):
             free(talk)
             flow.talk = NULL
         return 0
+
+
+def silence(each):
+    """What live connections are sorted by, those first that were silent longest."""
+    return each[3], each[1]
 
 
 include "carry.pxi"

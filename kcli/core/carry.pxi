@@ -31,12 +31,8 @@ cdef tuple carried(Engine engine, Flow* flow):
 
 
 cdef tuple carried_side(Side* side):
-    cdef Held* held = side.held
     waiting = []
-    while held != NULL:
-        data = (<const char*>(held + 1))[: held.captured]
-        waiting.append((held.ts, held.seq, held.ack, held.length, held.flags, data))
-        held = held.next
+    list_held(side.root, waiting)
     flags = (bool(side.seen), bool(side.known), bool(side.syn), bool(side.closed), bool(side.answered))
     return flags, (side.first, side.next, side.acked, side.offset, side.below), waiting
 
@@ -60,20 +56,22 @@ cdef int resume_one(Engine engine, tuple each) except -1:
     flow = engine.find(&s)
     flow.client, flow.last, flow.reset = client, last, reset
     for d in range(2):
-        resume_side(&flow.side[d], sides[d])
+        resume_side(engine, &flow.side[d], sides[d])
     if told is not None:
         resume_talk(engine, flow, told)
     if waits is not None:
+        since, deadline, passed, packets = waits
         engine.wait(flow, 0)
-        flow.since, flow.deadline, passed, flow.packets = waits
+        pull_timer(flow)
+        flow.since, flow.deadline, flow.packets = since, deadline, packets
         flow.mark = engine.segments - passed
+        push_timer(&engine.timers, flow)
         engine.alarm = min(engine.alarm, flow.deadline)
     return 0
 
 
-cdef int resume_side(Side* side, tuple told) except -1:
+cdef int resume_side(Engine engine, Side* side, tuple told) except -1:
     cdef Held* held
-    cdef Held** place = &side.held
     flags, numbers, waiting = told
     side.seen, side.known, side.syn, side.closed, side.answered = flags
     side.first, side.next, side.acked, side.offset, side.below = numbers
@@ -81,12 +79,11 @@ cdef int resume_side(Side* side, tuple told) except -1:
         held = <Held*>malloc(sizeof(Held) + <size_t>len(data))
         if held == NULL:
             raise MemoryError
-        held.next, held.ts, held.seq, held.ack, held.length, held.flags = NULL, ts, seq, ack, length, bits
-        held.captured = len(data)
+        held.ts, held.seq, held.ack, held.length, held.flags = ts, seq, ack, length, bits
+        held.captured, held.rank = len(data), engine.next_rank()
         memcpy(held + 1, PyBytes_AS_STRING(data), held.captured)
-        side.held_bytes += sizeof(Held) + held.captured
-        place[0] = held
-        place = &held.next
+        put_held(side, held)
+        engine.held += sizeof(Held) + held.captured
     return 0
 
 
@@ -106,4 +103,5 @@ cdef int resume_talk(Engine engine, Flow* flow, tuple told) except -1:
         talk.began = connection.began
     if not talk.foreign and connection.steady:
         engine.take_back(talk, connection)
+    engine.weigh(talk)
     return 0

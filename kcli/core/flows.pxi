@@ -12,7 +12,8 @@ cdef class Flows:
         cdef Flow* flow = self.first
         while flow != NULL:
             self.first = flow.newer
-            free_held(flow)
+            free_held(&flow.side[0])
+            free_held(&flow.side[1])
             free(flow)
             flow = self.first
         free(self.slots)
@@ -50,7 +51,11 @@ cdef class Flows:
             self.first = flow
         self.latest = flow
         self.flow_count += 1
+        self.added()
         return flow
+
+    cdef void added(self) noexcept:
+        """A connection more."""
 
     cdef int widen(self) except -1:
         cdef size_t count = self.slot_count * 4, slot
@@ -92,18 +97,7 @@ cdef class Flows:
             flow.newer.older = flow.older
         else:
             self.latest = flow.older
-        free_held(flow)
+        free_held(&flow.side[0])
+        free_held(&flow.side[1])
         free(flow)
         return 0
-
-
-cdef void free_held(Flow* flow) noexcept:
-    cdef int d
-    cdef Held* held
-    for d in range(2):
-        held = flow.side[d].held
-        while held != NULL:
-            flow.side[d].held = held.next
-            free(held)
-            held = flow.side[d].held
-        flow.side[d].held_bytes = 0

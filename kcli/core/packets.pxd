@@ -53,6 +53,7 @@ cdef struct Interface:
 
 cdef class Reader:
     cdef bint started, swapped, blocks
+    cdef size_t head      # bytes of a pcap record's header
     cdef Interface* interfaces
     cdef int count
     cdef uint64_t last
@@ -62,6 +63,7 @@ cdef class Reader:
     cdef uint32_t u32(self, const uint8_t* p) noexcept
     cdef int take(self, const uint8_t* p, size_t n, size_t* used, Packet* packet) except -2
     cdef int take_record(self, const uint8_t* p, size_t n, size_t* used, Packet* packet) noexcept
+    cdef bint makes_sense(self, const uint8_t* p, uint64_t near) noexcept
     cdef int take_block(self, const uint8_t* p, size_t n, size_t* used, Packet* packet) except -2
     cdef int take_header(self, const uint8_t* p, size_t n, size_t* used) except -2
     cdef int damage(self, str text) except -2

@@ -25,11 +25,14 @@ cdef enum:
     SECTION = 0x0A0D0D0A
     NANO = 1000000000
 
+# First four bytes of a pcap file -> (big-endian, timestamp units a second, bytes of a record's header)
 MAGICS = {
-    b"\xd4\xc3\xb2\xa1": (False, 1000000),
-    b"\xa1\xb2\xc3\xd4": (True, 1000000),
-    b"\x4d\x3c\xb2\xa1": (False, NANO),
-    b"\xa1\xb2\x3c\x4d": (True, NANO),
+    b"\xd4\xc3\xb2\xa1": (False, 1000000, 16),
+    b"\xa1\xb2\xc3\xd4": (True, 1000000, 16),
+    b"\x4d\x3c\xb2\xa1": (False, NANO, 16),
+    b"\xa1\xb2\x3c\x4d": (True, NANO, 16),
+    b"\x34\xcd\xb2\xa1": (False, 1000000, 24),   # modified: interface, protocol and packet type behind the lengths
+    b"\xa1\xb2\xcd\x34": (True, 1000000, 24),
 }
 
 
@@ -82,7 +85,7 @@ cdef class Reader:
         found = MAGICS.get(p[:4])
         if found is None:
             return self.damage(f"starts with {bytes(p[:8])!r}")
-        self.swapped = found[0]
+        self.swapped, self.head = found[0], found[2]
         self.add_interface(self.u32(p + 20) & 0xffff, self.u32(p + 16), found[1])
         self.started = True
         used[0] = 24
@@ -91,21 +94,22 @@ cdef class Reader:
     cdef int take_record(self, const uint8_t* p, size_t n, size_t* used, Packet* packet) noexcept:
         cdef uint32_t captured
         cdef Interface* interface = self.interfaces
-        if n < 16:
+        if n < self.head:
             return FOUND_END
         captured = self.u32(p + 8)
-        if captured > LARGEST or self.u32(p + 4) >= interface.divisor:
+        # A fraction of a second or more is a sloppy writer's, where all else fits.
+        if captured > LARGEST or self.u32(p + 4) >= interface.divisor and not self.makes_sense(p, 0):
             self.problem = "a packet's header makes no sense"
             return FOUND_DAMAGE
-        if n < 16 + <size_t>captured:
+        if n < self.head + captured:
             return FOUND_END
         packet.ts = self.u32(p) * <uint64_t>NANO + self.u32(p + 4) * (NANO // interface.divisor)
-        packet.data = p + 16
+        packet.data = p + self.head
         packet.captured = captured
         packet.length = self.u32(p + 12)
         packet.link = interface.link
         self.last = packet.ts
-        used[0] = 16 + <size_t>captured
+        used[0] = self.head + captured
         return FOUND_PACKET
 
     cdef int take_block(self, const uint8_t* p, size_t n, size_t* used, Packet* packet) except -2:
@@ -214,19 +218,22 @@ cdef class Reader:
                 return False
             size = self.u32(p + 4)
             return size >= 12 and size <= LARGEST and not size & 3 and n >= size and self.u32(p + size - 4) == size
-        if n < 16:
+        if n < self.head:
             return False
         captured = self.u32(p + 8)
         return self.header_fits(p, self.last // NANO) and (
-            n == captured + 16 or (n >= captured + 32 and self.header_fits(p + 16 + captured, self.u32(p)))
+            n == captured + self.head
+            or (n >= captured + 2 * self.head and self.header_fits(p + self.head + captured, self.u32(p)))
         )
 
     cdef bint header_fits(self, const uint8_t* p, uint64_t near) noexcept:
-        """Whether 16 bytes are a packet's header, of a time within a day of `near` seconds (0: any)."""
+        """Whether a packet's header may begin here, of a time within a day of `near` seconds (0: any)."""
+        return self.u32(p + 4) < self.interfaces[0].divisor and self.makes_sense(p, near)
+
+    cdef bint makes_sense(self, const uint8_t* p, uint64_t near) noexcept:
+        """As `header_fits`, whatever the fraction of the second."""
         cdef uint32_t captured = self.u32(p + 8), seconds = self.u32(p)
         if captured < 20 or captured > self.u32(p + 12) or self.u32(p + 12) > 1 << 18:
-            return False
-        if self.u32(p + 4) >= self.interfaces[0].divisor:
             return False
         return near == 0 or (seconds + 86400 > near and seconds < near + 86400)
 

@@ -26,7 +26,7 @@ cdef extern from "extents.h" nogil:
     size_t write_extent "kx_write"(uint8_t* p, Extent* last, uint64_t at, uint64_t ts, uint32_t captured, uint32_t length)
 
 cdef enum:
-    LINKS = 8             # link layers in one file
+    LINKS = 16            # link layers in one file: more than `dissect` knows
     NANO = 1000000000
     RECORD = 16           # bytes of a pcap record's header
     CHUNK = 1 << 20       # bytes of a bucket's packets after which they are handed on
@@ -68,7 +68,7 @@ cdef class Scatter:
     cdef readonly uint64_t done
     cdef readonly object next_ns
     cdef public uint64_t place
-    cdef readonly bytes known, described
+    cdef list known_blocks, described_blocks
 
     def __cinit__(self, int count, write, *, int only=-1, bint refer=False):
         self.count, self.only, self.emit, self.refer = count, only, write, refer
@@ -76,7 +76,7 @@ cdef class Scatter:
         if self.buckets == NULL:
             raise MemoryError
         self.end = None
-        self.known = self.described = b""
+        self.known_blocks, self.described_blocks = [], []
 
     def __dealloc__(self):
         cdef int i
@@ -112,7 +112,7 @@ cdef class Scatter:
                 self.done += at
                 return at, "damage"
             elif reader.blocks:
-                self.described = described(reader, p + at, used, self.described)
+                note_block(reader, p + at, used, self.described_blocks)
             at += used
         self.done += at
         return at, "end"
@@ -126,9 +126,17 @@ cdef class Scatter:
             if found <= 0:
                 break
             if found == FOUND_OTHER and reader.blocks:
-                self.known = described(reader, &data[at], used, self.known)
+                note_block(reader, &data[at], used, self.known_blocks)
             at += used
         return at
+
+    @property
+    def known(self):
+        return b"".join(self.known_blocks)
+
+    @property
+    def described(self):
+        return b"".join(self.described_blocks)
 
     def passed(self, size_t size):
         """Bytes that were read elsewhere (damage that was passed over)."""
@@ -243,14 +251,17 @@ cdef class Scatter:
         return 0
 
 
-cdef bytes described(Reader reader, const uint8_t* p, size_t n, bytes before):
-    """What describes packets once this block was read."""
+cdef int note_block(Reader reader, const uint8_t* p, size_t n, list blocks) except -1:
+    """Keep the blocks that describe packets: a section's replaces those before it."""
     cdef uint32_t kind
     if n < 12:
-        return before
+        return 0
     kind = reader.u32(p)
-    block = (<const char*>p)[:n] if kind == SECTION or kind == INTERFACE else b""
-    return block if kind == SECTION else before + block
+    if kind == SECTION:
+        blocks.clear()
+    if kind == SECTION or kind == INTERFACE:
+        blocks.append((<const char*>p)[:n])
+    return 0
 
 
 def hash_of(bytes ends not None):
@@ -319,14 +330,14 @@ cdef class Boundaries:
     cdef size_t record_size(self, const uint8_t* p, size_t n) noexcept:
         cdef uint32_t captured, length
         cdef uint64_t seconds
-        if n < RECORD:
+        if n < self.reader.head:
             return 0
         captured, length, seconds = self.reader.u32(p + 8), self.reader.u32(p + 12), self.reader.u32(p)
         if captured < 14 or captured > length or length > 1 << 20 or self.reader.u32(p + 4) >= self.reader.interfaces[0].divisor:
             return 0
         if self.reader.last and not (seconds + 30 * 86400 > self.reader.last // NANO and seconds < self.reader.last // NANO + 30 * 86400):
             return 0
-        return RECORD + <size_t>captured
+        return self.reader.head + captured
 
     cdef size_t block_size(self, const uint8_t* p, size_t n) noexcept:
         cdef uint32_t kind, size

@@ -51,6 +51,7 @@ DEF PARTITION_RECORD = 3
 DEF PAIRS = 4096
 DEF VERSIONS = 16
 DEF PIECE = 8388608
+DEF FEW = 64                      # replicas that are looked through one by one
 
 # What `partition_facts` and `Partitions.store` say of a partition, one bit each.
 DEF OFFLINE = 1
@@ -288,11 +289,14 @@ cdef class Partitions:
             if index < partition.directories:
                 directory = partition.directory + 16 * index
             self.note(partition.replica + 4 * index, directory, offset)
+        replicas = None
+        if partition.replicas > FEW:
+            replicas = set(ints(partition.replica, partition.replicas))
         for index in range(partition.isr):
-            if not among(partition.in_sync + 4 * index, partition):
+            if not among(partition.in_sync + 4 * index, partition, replicas):
                 self.fault(partition, offset, "isr")
         for index in range(partition.elr):
-            if not among(partition.eligible + 4 * index, partition):
+            if not among(partition.eligible + 4 * index, partition, replicas):
                 self.fault(partition, offset, "elr")
         if partition.replicas == 0:
             self.fault(partition, offset, "replicas")
@@ -334,8 +338,11 @@ cdef class Partitions:
         return 0
 
 
-cdef bint among(const uint8_t* broker, const kc_partition* partition) noexcept nogil:
+cdef bint among(const uint8_t* broker, const kc_partition* partition, set replicas) except -1:
+    """Whether a broker is a replica. replicas: the set of them, where they are more than FEW."""
     cdef int index
+    if replicas is not None:
+        return <int32_t>kc_big32(broker) in replicas
     for index in range(partition.replicas):
         if memcmp(broker, partition.replica + 4 * index, 4) == 0:
             return True

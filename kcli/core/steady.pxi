@@ -5,7 +5,9 @@ cdef enum:
     HEADER = 10                   # of a request, up to its client id
     LARGEST = 1 << 30             # bytes of a frame
     UNGREETED = 1 << 27           # ... of a connection's first one
-    BELIEVED = 1 << 24            # ... that are reserved at once
+    BELIEVED = 1 << 18            # ... that are reserved at once, whatever a length says
+    TRAILING = 4                  # bytes behind a message that are still believed
+    REQUEST_SIZE = 64             # bytes of memory counted for a request besides its frame
     SPARE = 1 << 24               # bytes of a buffer worth keeping for the next frame
     WAITING = 4096                # requests; beyond them the slower way decides what to give up
 
@@ -32,6 +34,7 @@ cdef struct Talk:
     bint ignored                  # not on a port that was asked for, or over
     bint foreign                  # not Kafka
     bint greeted                  # a request has been read
+    bint proved                   # an exchange has been read to its last byte: this is Kafka
     int client                    # which end, -1: not known
     uint64_t passed[2]            # bytes of a foreign connection
     uint64_t heard[2]             # when bytes last came from an end
@@ -40,6 +43,8 @@ cdef struct Talk:
     Request* first
     Request* last
     int waiting
+    size_t waiting_bytes          # of memory, of those
+    size_t weight                 # bytes of memory that the connection holds, as counted last
     char* link                    # "server-client"
     size_t link_size
 
@@ -122,7 +127,6 @@ cdef class Steady(Streams):
         """False where these bytes are no frame, or only the slower way can tell."""
         cdef uint32_t size
         cdef int16_t name
-        cdef int i
         if n < PREFIX:
             return True
         size = be32(data)
@@ -135,12 +139,9 @@ cdef class Steady(Streams):
         if n < PREFIX + HEADER:
             return True
         name = <int16_t>be16(data + 12)
-        if data[8] & 0x80 or name < -1 or name > <int>size - HEADER or <object>self.lines.plan(<int16_t>be16(data + 4), <int16_t>be16(data + 6)) is None:
+        if data[8] & 0x80 or name < -1 or name > <int>size - HEADER:
             return False
-        for i in range(min(<int>name, <int>n - PREFIX - HEADER)):
-            if data[14 + i] < 0x20 or data[14 + i] == 0x7f:
-                return False
-        return True
+        return <object>self.lines.plan(<int16_t>be16(data + 4), <int16_t>be16(data + 6)) is not None
 
     cdef int join(self, Half* half, const uint8_t* data, size_t n, size_t whole) except -1:
         cdef size_t capacity
@@ -150,7 +151,7 @@ cdef class Steady(Streams):
                 half[0] = self.spare
                 half.size = 0
                 self.spare = Half(NULL, 0, 0)
-            capacity = max(half.capacity * 2, half.size + n, min(whole, <size_t>BELIEVED))
+            capacity = max(half.capacity * 2, half.size + n, min(whole, max(<size_t>BELIEVED, 4 * half.size)))
             if half.size + n > half.capacity:
                 grown = <uint8_t*>realloc(half.data, capacity)
                 if grown == NULL:
@@ -182,15 +183,35 @@ cdef class Steady(Streams):
         if talk.first == NULL or n < 4 or talk.first.correlation_id != <int32_t>be32(frame):
             return False
         cdef Request* request = talk.first
+        if not talk.proved:
+            if not self.proves(request, frame, n):
+                return False
+            talk.proved = True
         talk.first = request.next
         if talk.first == NULL:
             talk.last = NULL
         talk.waiting -= 1
+        talk.waiting_bytes -= REQUEST_SIZE + request.size
         try:
             self.exchanged(flow, talk, request.key, request.version, request.ts, request.frame, request.size, ts, frame, n)
         finally:
             self.drop(request)
         return True
+
+    cdef bint proves(self, Request* request, const uint8_t* frame, size_t n) except -1:
+        """Whether a request and its answer are read to their last bytes: what is not Kafka's hardly ever is."""
+        cdef PyObject* found = self.lines.plan(request.key, request.version)
+        cdef Plan plan
+        if <object>found is None:
+            return False
+        plan = <Plan>found
+        if plan.request_header is None or plan.request is None or plan.response is None:
+            return False
+        cdef Py_ssize_t start = plan.request_header.skip_at(request.frame, request.size)
+        if start < 0 or not fills(plan.request, request.frame + start, request.size - start):
+            return False
+        start = plan.response_header.skip_at(frame, n)
+        return start >= 0 and fills(plan.answer(frame + start, n - start), frame + start, n - start)
 
     cdef bint request(self, Flow* flow, Talk* talk, uint64_t ts, const uint8_t* frame, size_t n, Half* owner) except -1:
         cdef int16_t key, version
@@ -200,10 +221,13 @@ cdef class Steady(Streams):
         key, version = <int16_t>be16(frame), <int16_t>be16(frame + 2)
         if <object>self.lines.plan(key, version) is None or (key == SASL_HANDSHAKE and version == 0):
             return False
-        talk.greeted = True
         if key == PRODUCE and acks_of(frame, n, version) == 0:
+            if not talk.proved:
+                return False
+            talk.greeted = True
             self.exchanged(flow, talk, key, version, ts, frame, n, 0, NULL, 0)
             return True
+        talk.greeted = True
         if owner != NULL and owner.capacity > 4096:
             request = <Request*>malloc(sizeof(Request))
         else:
@@ -229,6 +253,7 @@ cdef class Steady(Streams):
             talk.first = request
         talk.last = request
         talk.waiting += 1
+        talk.waiting_bytes += REQUEST_SIZE + request.size
 
     cdef void drop(self, Request* request) noexcept:
         if request.capacity:
@@ -279,6 +304,19 @@ cdef class Steady(Streams):
         memcpy(talk.link, PyBytes_AS_STRING(text), talk.link_size)
         return 0
 
+    # What is held
+
+    cdef int weigh(self, Talk* talk) except -1:
+        """Count what a connection holds, as kcli/capture/connection.py says."""
+        cdef size_t weight = 0
+        if talk.steady:
+            weight = talk.half[0].size + talk.half[1].size + talk.waiting_bytes
+        elif talk.connection != NULL and not talk.foreign:
+            weight = (<object>talk.connection).weight
+        self.held += weight - talk.weight
+        talk.weight = weight
+        return 0
+
     # To the slower way and back
 
     cdef int give(self, Flow* flow, Talk* talk, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
@@ -307,7 +345,7 @@ cdef class Steady(Streams):
             talk.first = request.next
             self.drop(request)
             request = talk.first
-        talk.last, talk.waiting = NULL, 0
+        talk.last, talk.waiting, talk.waiting_bytes = NULL, 0, 0
         buffers = []
         for side in range(2):
             half = &talk.half[side]
@@ -316,7 +354,7 @@ cdef class Steady(Streams):
             self.empty(half)
         talk.steady = False
         (<object>talk.connection).restore(
-            talk.greeted, pending, buffers, (offsets[0], offsets[1]), (talk.heard[0], talk.heard[1]), talk.began
+            talk.greeted, pending, buffers, (offsets[0], offsets[1]), (talk.heard[0], talk.heard[1]), talk.began, talk.proved
         )
         return 0
 
@@ -347,7 +385,7 @@ cdef class Steady(Streams):
             buffer = buffers[d]
             if buffer:
                 self.join(&talk.half[d], <const uint8_t*>PyBytes_AS_STRING(buffer), len(buffer), len(buffer))
-        talk.steady = talk.greeted = True
+        talk.steady = talk.greeted = talk.proved = True
         return 0
 
     cdef int release(self, Talk* talk) except -1:
@@ -357,7 +395,9 @@ cdef class Steady(Streams):
             talk.first = request.next
             self.drop(request)
             request = talk.first
-        talk.last, talk.waiting = NULL, 0
+        talk.last, talk.waiting, talk.waiting_bytes = NULL, 0, 0
+        self.held -= talk.weight
+        talk.weight = 0
         for d in range(2):
             free(talk.half[d].data)
             talk.half[d] = Half(NULL, 0, 0)
@@ -367,6 +407,12 @@ cdef class Steady(Streams):
             Py_DECREF(<object>talk.connection)
             talk.connection = NULL
         return 0
+
+
+cdef bint fills(Node node, const uint8_t* body, Py_ssize_t n) noexcept:
+    """Whether the message ends where the frame does, or so near that a client's spare bytes explain the rest."""
+    cdef Py_ssize_t end = node.skip_at(body, n)
+    return end >= 0 and n - end <= TRAILING
 
 
 cdef int acks_of(const uint8_t* frame, size_t n, int version) noexcept:

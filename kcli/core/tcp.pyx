@@ -3,16 +3,12 @@
 The rules are those of kcli/capture/tcp.py, its interpreted twin, where the prose about them stands; tests hold both equal.
 """
 
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 
-from kcli.core.packets cimport KC_ACK, KC_FIN, KC_RST, KC_SYN, Ends, Segment, hash_ends
+import os
 
-cdef extern from *:
-    """
-    #define kc_ahead(a, b) ((int32_t)((uint32_t)(a) - (uint32_t)(b)))
-    """
-    int32_t ahead "kc_ahead"(uint32_t a, uint32_t b) noexcept nogil
+from kcli.core.packets cimport KC_ACK, KC_FIN, KC_RST, KC_SYN, Ends, Segment, hash_ends
 
 cdef enum:
     START_PACKETS = 8            # of a connection that was under way: how many are looked at to find the first in order
@@ -23,17 +19,26 @@ cdef enum:
     NEAR = 1 << 16
     HELD_LIMIT = 1 << 26         # bytes that wait in one direction
     DONE_LIMIT = 4096            # closed connections that are remembered
+    FLOW_SIZE = 1024             # bytes of memory counted for a connection, besides what it holds
 
 cdef uint64_t SECOND = 1000000000
 cdef uint64_t NEVER = <uint64_t>-1
 
 
+include "held.pxi"
+include "timers.pxi"
 include "flows.pxi"
 
 
 cdef class Streams(Flows):
     def __cinit__(self):
         self.alarm = NEVER
+        self.overdue.by_mark = True
+        self.chance = int.from_bytes(os.urandom(4), "little") | 1
+
+    def __dealloc__(self):
+        free(self.timers.flows)
+        free(self.overdue.flows)
 
     # The layer above
 
@@ -47,6 +52,20 @@ cdef class Streams(Flows):
         return 0
 
     cdef int forget(self, Flow* flow) except -1:
+        return 0
+
+    cdef void added(self) noexcept:
+        self.held += FLOW_SIZE
+
+    cdef int give_up(self, Flow* flow) except -1:
+        """Pass on what waits, with all that is missing lost: too much is held."""
+        self.relieving = True
+        try:
+            self.resolve(flow, True)
+        finally:
+            self.relieving = False
+        if flow.waiting and not flow.reset and not self.blocked(flow):
+            self.unwait(flow)
         return 0
 
     # Segments
@@ -163,27 +182,31 @@ cdef class Streams(Flows):
 
     cdef int hold(self, Flow* flow, int d, Segment* s) except -1:
         cdef Side* side = &flow.side[d]
-        cdef Held** place = &side.held
-        cdef Held* held
-        while place[0] != NULL and ahead(s.seq, place[0].seq) >= 0:
-            if place[0].seq == s.seq and place[0].length >= s.length and place[0].captured >= s.captured and not s.flags & KC_FIN:
-                self.duplicate += s.captured
-                return 0
-            place = &place[0].next
+        cdef Held* held = held_before(side, s.seq)
+        if held != NULL and held.seq == s.seq and held.length >= s.length and held.captured >= s.captured and not s.flags & KC_FIN:
+            self.duplicate += s.captured
+            return 0
         held = <Held*>malloc(sizeof(Held) + s.captured)
         if held == NULL:
             raise MemoryError
+        held.rank = self.next_rank()
         held.ts, held.seq, held.ack, held.flags = s.ts, s.seq, s.ack, s.flags
         held.captured, held.length = s.captured, s.length
         memcpy(held + 1, s.data, s.captured)
-        held.next = place[0]
-        place[0] = held
-        side.held_bytes += sizeof(Held) + s.captured
+        put_held(side, held)
+        self.held += sizeof(Held) + s.captured
         if not flow.waiting:
             self.wait(flow, SECOND if side.known else SECOND // 4)
         if side.held_bytes > HELD_LIMIT:
             self.resolve(flow, True)
         return 0
+
+    cdef uint32_t next_rank(self) noexcept:
+        """The next of a row of chance numbers: xorshift32 (Marsaglia)."""
+        self.chance ^= self.chance << 13
+        self.chance ^= self.chance >> 17
+        self.chance ^= self.chance << 5
+        return self.chance
 
     cdef int drain(self, Flow* flow) except -1:
         """Pass on what waited and now has all before it."""
@@ -197,12 +220,11 @@ cdef class Streams(Flows):
             for d in range(2):
                 side = &flow.side[d]
                 while side.known and side.held != NULL and self.ready(flow, d, side.held.seq, side.held.ack, side.held.flags):
-                    held = side.held
+                    held = take_held(side)
+                    self.held -= sizeof(Held) + held.captured
                     s.ts, s.seq, s.ack, s.flags = held.ts, held.seq, held.ack, held.flags
                     s.captured, s.length = held.captured, held.length
                     s.data = <const uint8_t*>(held + 1)
-                    side.held = held.next
-                    side.held_bytes -= sizeof(Held) + held.captured
                     try:
                         self.pass_on(flow, d, &s)
                     finally:
@@ -227,30 +249,12 @@ cdef class Streams(Flows):
         flow.packets = 0
         flow.deadline = self.clock + delay
         self.alarm = min(self.alarm, flow.deadline)
-        if flow.waiting:
-            return 0
         flow.waiting = True
-        flow.wait_newer = NULL
-        flow.wait_older = self.wait_latest
-        if self.wait_latest != NULL:
-            self.wait_latest.wait_newer = flow
-        else:
-            self.wait_first = flow
-        self.wait_latest = flow
-        return 0
+        pull_timer(flow)
+        return push_timer(&self.timers, flow)
 
     cdef void unwait(self, Flow* flow) noexcept:
-        if not flow.waiting:
-            return
-        if flow.wait_older != NULL:
-            flow.wait_older.wait_newer = flow.wait_newer
-        else:
-            self.wait_first = flow.wait_newer
-        if flow.wait_newer != NULL:
-            flow.wait_newer.wait_older = flow.wait_older
-        else:
-            self.wait_latest = flow.wait_older
-        flow.wait_older = flow.wait_newer = NULL
+        pull_timer(flow)
         flow.waiting = False
 
     cdef int patience(self, Flow* flow) except -1:
@@ -319,32 +323,35 @@ cdef class Streams(Flows):
                 return True
         else:
             return False
-        self.lost(flow, d, flow.last, end - side.next, LOSS_GAP)
+        self.lost(flow, d, flow.last, end - side.next, LOSS_GIVEN_UP if self.relieving else LOSS_GAP)
         side.offset += end - side.next
         side.next = end
         return True
 
     cdef int expire(self) except -1:
-        cdef Flow* flow = self.wait_first
-        cdef Flow* following
-        cdef uint64_t waited
-        self.alarm = NEVER
-        while flow != NULL:
-            following = flow.wait_newer
-            if flow.deadline <= self.clock and self.segments - flow.mark >= CALM_PACKETS:
-                waited = self.clock - flow.since
-                self.begin(flow)
-                if waited >= SECOND:
-                    self.resolve(flow, waited >= 30 * SECOND or (waited >= 2 * SECOND and not (flow.side[0].seen and flow.side[1].seen)))
-                flow.deadline = self.clock + SECOND
-                if flow.reset or not self.blocked(flow):
-                    if flow.reset or (flow.side[0].closed and flow.side[1].closed):
-                        self.close(flow, flow.last)
-                    else:
-                        self.unwait(flow)
-            if flow.waiting:
-                self.alarm = min(self.alarm, flow.deadline)
-            flow = following
+        cdef Flow* flow
+        while self.timers.count and self.timers.flows[0].deadline <= self.clock:
+            flow = self.timers.flows[0]
+            pull_timer(flow)
+            push_timer(&self.overdue, flow)
+        while self.overdue.count and self.segments - self.overdue.flows[0].mark >= CALM_PACKETS:
+            flow = self.overdue.flows[0]
+            pull_timer(flow)
+            self.lose_patience(flow, self.clock - flow.since)
+        self.alarm = 0 if self.overdue.count else self.timers.flows[0].deadline if self.timers.count else NEVER
+        return 0
+
+    cdef int lose_patience(self, Flow* flow, uint64_t waited) except -1:
+        cdef bint alone = not (flow.side[0].seen and flow.side[1].seen)
+        self.begin(flow)
+        if waited >= SECOND:
+            self.resolve(flow, waited >= 30 * SECOND or (waited >= 2 * SECOND and alone))
+        flow.deadline = self.clock + SECOND
+        if not flow.reset and self.blocked(flow):
+            return push_timer(&self.timers, flow)
+        if flow.reset or (flow.side[0].closed and flow.side[1].closed):
+            return self.close(flow, flow.last)
+        self.unwait(flow)
         return 0
 
     # Connections
@@ -394,29 +401,38 @@ cdef class Streams(Flows):
         return flow
 
     cdef int close(self, Flow* flow, uint64_t ts) except -1:
+        self.end(flow, ts)
+        return self.forget_done()
+
+    cdef int end(self, Flow* flow, uint64_t ts) except -1:
+        """Close a connection, which is still remembered for a while."""
+        cdef int d
         self.unwait(flow)
         flow.done = True
         self.resolve(flow, True)
         self.ended(flow, ts, flow.reset)
-        free_held(flow)
+        for d in range(2):
+            self.held -= flow.side[d].held_bytes
+            free_held(&flow.side[d])
+        self.held -= FLOW_SIZE
         flow.since = self.clock
-        flow.wait_newer = NULL
+        flow.done_newer = NULL
         if self.done_latest != NULL:
-            self.done_latest.wait_newer = flow
+            self.done_latest.done_newer = flow
         else:
             self.done_first = flow
         self.done_latest = flow
         self.done_count += 1
-        return self.forget_done()
+        return 0
 
     cdef int forget_done(self) except -1:
         cdef Flow* flow = self.done_first
         while flow != NULL and (self.done_count > DONE_LIMIT or flow.since + 30 * SECOND < self.clock):
-            self.done_first = flow.wait_newer
+            self.done_first = flow.done_newer
             if self.done_first == NULL:
                 self.done_latest = NULL
             self.done_count -= 1
-            flow.wait_newer = NULL
+            flow.done_newer = NULL
             self.remove(flow)
             flow = self.done_first
         return 0
@@ -427,9 +443,7 @@ cdef class Streams(Flows):
         self.sweep = self.clock + 60 * SECOND
         while flow != NULL:
             if not flow.done and flow.last + 900 * SECOND < self.clock:
-                self.close(flow, flow.last)
-                flow = self.first            # closing may have removed others
-                continue
+                self.end(flow, flow.last)
             flow = flow.newer
         return self.forget_done()
 

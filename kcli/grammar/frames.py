@@ -26,6 +26,7 @@ __all__ = [
     "request_codec",
     "request_codecs",
     "response_codec",
+    "unknown_version",
 ]
 
 UNSUPPORTED_VERSION = 35
@@ -159,6 +160,16 @@ def request_codecs(data: Buffer, start: int = 0, dialect: str | None = None) -> 
     return messages.request_header(api_key, version, dialect), request_codec(api_key, version, dialect)
 
 
+def unknown_version(api_key: int, version: int, dialect: str | None = None) -> DecodeError:
+    """The error for a message that the tables don't have; it says which versions there are."""
+    tables = catalog(dialect)
+    known = tables.api(api_key)
+    if known is None:
+        return DecodeError("requestApiKey", 0, f"unknown API key {api_key} (known: 0-{max(tables.apis)})")
+    why = f"{known.name} has no version {version} (known: {known.versions})"
+    return DecodeError("requestApiVersion", 2, why)
+
+
 def request_codec(api_key: int, version: int, dialect: str | None = None) -> MessageCodec:
     """The codec of a request's body; of a message that the tables lack the one that keeps its bytes."""
     try:
@@ -200,10 +211,13 @@ def decode_response(data: Buffer, api: int | str, version: int, start: int = 0, 
     return Response(header, body, (api_key, version), dialect=dialect, start=body_start)
 
 
-def response_codec(data: Buffer, start: int, api_key: int, version: int, dialect: str | None = None) -> MessageCodec:
+def response_codec(
+    data: Buffer, start: int, api_key: int, version: int, dialect: str | None = None, *, strict: bool = False
+) -> MessageCodec:
     """The codec of a response's body at `start`: that of its request's version.
 
     But for one: ApiVersions in a version that a broker doesn't know is answered in version 0, error 35 (KIP-511).
+    strict: DecodeError for a version that the tables don't have; else its codec keeps the bytes as they are.
     """
     if api_key == API_VERSIONS and version != 0 and bytes(data[start : start + 2]) == b"\0\x23":
         oldest = messages.response(api_key, 0, dialect)
@@ -215,6 +229,8 @@ def response_codec(data: Buffer, start: int, api_key: int, version: int, dialect
     try:
         return messages.response(api_key, version, dialect)
     except SchemaError:
+        if strict:
+            raise unknown_version(api_key, version, dialect) from None
         return messages.unknown("response", api_key, version)
 
 

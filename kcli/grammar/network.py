@@ -50,12 +50,15 @@ SECTION = 0x0A0D0D0A
 BYTE_ORDER = 0x1A2B3C4D
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 
-# First four bytes of a pcap file -> (big-endian, timestamp units a second).
+# First four bytes of a pcap file -> (big-endian, timestamp units a second, bytes of a record's header). The last two
+# are libpcap's modified form: interface, protocol and packet type stand behind a record's lengths.
 pcap_magic = {
-    b"\xd4\xc3\xb2\xa1": (False, 1_000_000),
-    b"\xa1\xb2\xc3\xd4": (True, 1_000_000),
-    b"\x4d\x3c\xb2\xa1": (False, 1_000_000_000),
-    b"\xa1\xb2\x3c\x4d": (True, 1_000_000_000),
+    b"\xd4\xc3\xb2\xa1": (False, 1_000_000, 16),
+    b"\xa1\xb2\xc3\xd4": (True, 1_000_000, 16),
+    b"\x4d\x3c\xb2\xa1": (False, 1_000_000_000, 16),
+    b"\xa1\xb2\x3c\x4d": (True, 1_000_000_000, 16),
+    b"\x34\xcd\xb2\xa1": (False, 1_000_000, 24),
+    b"\xa1\xb2\xcd\x34": (True, 1_000_000, 24),
 }
 
 

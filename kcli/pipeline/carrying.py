@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
 from kcli.capture.audit import Talk
-from kcli.capture.connection import Connection, Pending
+from kcli.capture.connection import Connection
+from kcli.capture.events import Event, Exchange, Link
+from kcli.capture.pending import Pending, PendingRequests
+from kcli.capture.trial import Trial
 from kcli.errors import InputError
 
 __all__ = ["Carried", "pack", "take_up", "under_way", "unpack"]
@@ -22,8 +24,23 @@ __all__ = ["Carried", "pack", "take_up", "under_way", "unpack"]
 # ApiVersions said
 Carried = tuple[Any, ...]
 
-STREAM = ("offset", "synced", "skip", "searched", "candidates", "damaged", "seen", "foreign", "ns")
-CONNECTION = ("ends", "client", "spoke", "tokens", "lossy", "foreign", "began")
+STREAM = (
+    "offset",
+    "synced",
+    "skip",
+    "searched",
+    "candidates",
+    "ends",
+    "received",
+    "effort",
+    "damaged",
+    "seen",
+    "foreign",
+    "ns",
+)
+CONNECTION = ("ends", "client", "spoke", "searched", "tokens", "lossy", "foreign", "began")
+EVENT = ("kind", "connection", "ns", "offset", "size", "reason", "sender", "file", "data", "hidden", "captured")
+EXCHANGE = ("request_ns", "request_frame", "response_ns", "response_frame")
 PENDING = ("correlation_id", "api_key", "api_version", "ns", "frame", "token")
 TALK = ("software", "version", "negotiates", "offered")
 
@@ -48,6 +65,7 @@ def plain(each: tuple[Any, ...], talks: dict[str, Talk]) -> Carried:
 def plain_connection(connection: Connection) -> dict[str, Any]:
     made = {name: getattr(connection, name) for name in CONNECTION}
     made["pending"] = [tuple(getattr(each, name) for name in PENDING) for each in connection.pending]
+    made["trial"] = None if connection.trial is None else (connection.trial.state, plain_items(connection.trial.held))
     made["streams"] = [
         {"buffer": bytes(stream.buffer), **{name: getattr(stream, name) for name in STREAM}}
         for stream in connection.streams
@@ -74,12 +92,34 @@ def new_connection(source: Any, state: dict[str, Any]) -> Connection:
     connection = Connection(state["ends"], state["client"], (True, True), source.bodies, source.emit)
     for name in CONNECTION:
         setattr(connection, name, state[name])
-    connection.pending = deque(Pending(*each) for each in state["pending"])
+    connection.pending = PendingRequests(Pending(*each) for each in state["pending"])
+    connection.trial = None if state["trial"] is None else new_trial(state["trial"], source.bodies)
     for stream, kept in zip(connection.streams, state["streams"], strict=True):
         stream.buffer[:] = kept["buffer"]
         for name in STREAM:
             setattr(stream, name, kept[name])
     return connection
+
+
+def plain_items(items: Sequence[Exchange | Event]) -> list[tuple[Any, ...]]:
+    """What is held back, in order: (link or None, values) of exchanges or events."""
+    return [
+        ((each.link.server, each.link.client), tuple(getattr(each, name) for name in EXCHANGE))
+        if isinstance(each, Exchange)
+        else (None, tuple(getattr(each, name) for name in EVENT))
+        for each in items
+    ]
+
+
+def new_trial(state: tuple[Any, ...], bodies: Any) -> Trial:
+    trial = Trial(state[0])
+    for link, values in state[1]:
+        if link is None:
+            trial.hold(Event(*values))
+        else:
+            asked_ns, asked, answered_ns, answer = values
+            trial.hold(Exchange(Link(*link), asked_ns, asked, answered_ns, answer, bodies))
+    return trial
 
 
 def pack(carried: Sequence[Carried]) -> bytes:

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.events import Event
+from kcli.capture.exchanges import MEMORY
 from kcli.pipeline.carrying import pack, unpack
 from kcli.pipeline.decoding import Decoded, events_only
 from kcli.pipeline.derived import Gathered, derive
@@ -45,7 +46,7 @@ EVEN = 1.2  # times its part of the bytes that a share may have then
 class Options:
     """ports, dialect: as `kcli decode pcap`. shares: how many tasks share the connections. range_bytes: of a file that
     one task reads; window_bytes: of the packets of a task that decodes a part of one connection. 0: by size and cores.
-    secrets: show them.
+    secrets: show them. memory: bytes that a task may hold of connections.
     """
 
     output: str
@@ -55,6 +56,7 @@ class Options:
     range_bytes: int = 0
     window_bytes: int = 0
     secrets: bool = False
+    memory: int = MEMORY
 
 
 @dataclass(slots=True)
@@ -211,7 +213,7 @@ class Work:
 
     def decoding_options(self, end_ns: int, clock: int) -> dict[str, Any]:
         names = [(topic_id, name) for topic_id, (name, _) in self.read_names().items()]
-        chosen = {"ports": self.options.ports, "dialect": self.options.dialect, "secrets": self.options.secrets}
+        chosen = {name: getattr(self.options, name) for name in ("ports", "dialect", "secrets", "memory")}
         return {**chosen, "end_ns": end_ns, "clock": clock, "names": names}
 
     def publish(self, decoded: Sequence[Decoded], end_ns: int) -> None:

@@ -29,6 +29,7 @@ ANSWERED = 2  # exchanges in mid-stream, before which it is not believed to be i
 PACKETS = 2000  # after which no more exchanges are waited for
 MOST_PACKETS = 100_000  # in which it is looked for
 REACH = 3  # windows, too
+QUIET = {"searched": 0, "seen": 0, "candidates": [], "ends": [], "received": 0, "effort": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,9 @@ def find(window: Window, first: Standing | None, options: dict[str, Any]) -> Sta
     first: as found in the first window; None: this is that one.
     """
     client = None if first is None else talk_of(first.flow)[3]
-    scout = Scout(window.heavy, client, **{name: options[name] for name in ("ports", "dialect")})
+    scout = Scout(
+        window.heavy, client, **{name: options[name] for name in ("ports", "dialect", "memory") if name in options}
+    )
     take_up(scout, window.carried, window.clock, scout.rows.uses.talks)
     least, enough = (1, EXCHANGES) if first is None else (ANSWERED, ANSWERED)
     best: Standing | None = None
@@ -148,10 +151,7 @@ def plainest(flow: Carried) -> Carried:
     *head, talk, said = flow
     if talk is None or talk[4] is None:
         return flow
-    streams = [
-        stream | {"searched": 0, "seen": 0, "candidates": []} if stream["synced"] else stream
-        for stream in talk[4]["streams"]
-    ]
+    streams = [stream | QUIET if stream["synced"] else stream for stream in talk[4]["streams"]]
     return (*head, (*talk[:4], talk[4] | {"streams": streams}), said)
 
 

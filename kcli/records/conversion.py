@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from kcli.core.recordproblems import REASONS
 from kcli.errors import DecodeError, InputError
 from kcli.records.codecs import compress, decompress
+from kcli.records.damage import describe, has_odd_magic
 from kcli.records.kernels import downconvert as core
 from kcli.records.kernels import records as frames
 from kcli.records.pieces import ReadInto
@@ -108,7 +109,7 @@ class Conversion:
             if status == frames.PARTIAL and not whole:
                 self.data.extend(bytes(len(self.data)))
                 continue
-            if status == frames.PARTIAL:
+            if status == frames.PARTIAL and not has_odd_magic(self.data, self.have, 0):
                 self.trailing = f"{self.have} bytes at 0x{self.position:x} are the begin of a batch, left out"
             elif status != frames.END:
                 raise self.error(core.DAMAGED, 0)
@@ -138,8 +139,6 @@ class Conversion:
             return UnsupportedCompressionError(f"the batch at 0x{where:x} is {has}: {UNSUPPORTED}")
         problem = self.converter.problem
         if status == core.DAMAGED or problem is None:
-            from kcli.records.damage import describe
-
             code, _end, _begun = frames.whole(self.data, at, self.have)
             return DecodeError("", where, f"no batch at 0x{where:x}: {describe(self.data, self.have, at, code)}")
         if isinstance(problem, InputError):

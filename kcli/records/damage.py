@@ -55,7 +55,8 @@ def assess(data: bytearray | memoryview, size: int, at: int, status: int, last: 
             return "more"
         return Damage("undecodable", at, size - SEARCH_BYTES // 2, describe(data, size, at, status))
     if status == core.PARTIAL:
-        return Damage("truncated", at, size, describe(data, size, at, status))
+        event = "undecodable" if has_odd_magic(data, size, at) else "truncated"
+        return Damage(event, at, size, describe(data, size, at, status))
     return Damage("undecodable", at, skip_short(data, size, at, status), describe(data, size, at, status))
 
 
@@ -74,6 +75,11 @@ def assess_suspect(data: bytearray | memoryview, size: int, at: int, last: bool)
     return Damage("undecodable", at, following, reason)
 
 
+def has_odd_magic(data: bytearray | memoryview, size: int, at: int) -> bool:
+    """Whether what seems the begin of a cut batch is none: its magic is there, and not 0, 1 or 2."""
+    return size - at > MAGIC_AT and data[at + MAGIC_AT] > 2
+
+
 def skip_short(data: bytearray | memoryview, size: int, at: int, status: int) -> int:
     """Where Kafka's reader would go on: behind an entry whose size can be believed; else nowhere."""
     if status in (core.SHORT, core.MAGIC):
@@ -87,6 +93,8 @@ def describe(data: bytearray | memoryview, size: int, at: int, status: int) -> s
     if status == core.PARTIAL and left < 18:
         return f"{left} bytes at the end, fewer than a batch has"
     says = entry_size(data, at) - HEAD
+    if status == core.PARTIAL and has_odd_magic(data, size, at):
+        return f"magic {data[at + MAGIC_AT]}: 0, 1 or 2 expected"
     if status == core.PARTIAL:
         return f"a batch of {says + HEAD} bytes, {left} are here"
     if status == core.MAGIC:

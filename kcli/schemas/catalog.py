@@ -75,6 +75,7 @@ class Catalog:
         self.numbered = numbered
         self.lines = lines
         self.built: dict[str, Message] = {}
+        self.by_release: dict[tuple[str, str | None], Mapping[int, Range]] = {}
         # What a dialect adds: its messages, its error codes, and what is wrong or odd in its definitions.
         self.laid: dict[str, Message] = {}
         self.errors: Mapping[int, str] = ERRORS
@@ -202,8 +203,12 @@ class Catalog:
         An API whose only version is marked unstable is left out. UsageError when the release is not in the tables.
         """
         wanted = self.release(release)
-        found = {key: self.accepted(api.request, wanted, listener) for key, api in self.apis.items()}
-        return {key: versions for key, versions in found.items() if versions}
+        known = self.by_release.get((wanted, listener))
+        if known is None:
+            found = {key: self.accepted(api.request, wanted, listener) for key, api in self.apis.items()}
+            known = {key: versions for key, versions in found.items() if versions}
+            self.by_release[wanted, listener] = known
+        return known
 
     def advertised_versions(self, release: str, listener: str | None = None) -> Mapping[int, Range]:
         """What a node of this release answers to ApiVersions: as release_versions, but for Produce.

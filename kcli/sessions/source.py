@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kcli.capture.events import Event, Exchange
-from kcli.capture.exchanges import Source
+from kcli.capture.exchanges import MEMORY, Source
 from kcli.sessions.feeder import Feeder
 
 __all__ = ["SessionSource"]
@@ -15,11 +15,17 @@ class SessionSource(Source):
     """One or more capture files, followed to their end by `run`."""
 
     def __init__(
-        self, paths: Sequence[str], feeder: Feeder, *, ports: Sequence[int] = (), dialect: str | None = None
+        self,
+        paths: Sequence[str],
+        feeder: Feeder,
+        *,
+        ports: Sequence[int] = (),
+        dialect: str | None = None,
+        memory: int = MEMORY,
     ) -> None:
         self.sink = feeder.ledger.kernel
         self.feeder = feeder
-        super().__init__(paths, ports=ports, dialect=dialect, names=False)
+        super().__init__(paths, ports=ports, dialect=dialect, names=False, memory=memory)
 
     def emit(self, item: Exchange | Event) -> None:
         # At once, and not when the piece of the file is done: the kernel has been given what came before.

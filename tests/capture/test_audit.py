@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcli.capture.audit import Client, audit, usages
+from kcli.capture.audit import Client, audit, merge, usages
 from kcli.capture.bodies import Bodies
 from kcli.capture.events import Link
 from kcli.capture.exchanges import Exchange
@@ -76,4 +76,23 @@ def test_clients_are_told_apart_by_address_and_software() -> None:
     ]
     assert [(each.address, each.software, each.requests) for each in audit(items)] == [
         ("10.0.0.1", None, 1), ("10.0.0.7", None, 1), ("10.0.0.8", "hand", 1),
+    ]  # fmt: skip
+
+
+def test_what_cannot_be_decoded_does_not_count() -> None:
+    asked, answer = metadata(1)
+    odd = asked[:6] + b"\xff\xff" + asked[8:]
+    newer = asked[:6] + b"\0\x63" + asked[8:]
+    (client,) = audit([exchange(asked, answer), exchange(odd), exchange(newer), exchange(asked[:-3])])
+    assert client.used == {(3, 12): 1}
+
+
+def test_clients_without_software_join_those_of_their_name_in_order() -> None:
+    def made(name: str, software: str | None = None) -> Client:
+        return Client(name, "10.0.0.1", software, connections=1)
+
+    clients = [made("a"), made("b", "java"), made("b"), made("a", "java"), made("c"), made("a")]
+    found = merge(clients)
+    assert [(each.client_id, each.software, each.connections) for each in found] == [
+        ("b", "java", 2), ("a", "java", 3), ("c", None, 1)
     ]  # fmt: skip

@@ -69,9 +69,27 @@ def test_plain_names_are_the_same_two_verbs() -> None:
     assert names.get(b"1") == '"größe \\"x\\""'
 
 
-def test_unknown_messages_are_bytes() -> None:
+@pytest.mark.parametrize(
+    ("key", "version", "why"),
+    [
+        (999, 0, r"unknown API key 999 \(known: 0-\d+\)"),
+        (3, 99, r"Metadata has no version 99 \(known: 0-13\)"),
+        (3, -2, r"Metadata has no version -2 \(known: 0-13\)"),
+    ],
+)
+def test_what_the_tables_do_not_have_cannot_be_decoded(key: int, version: int, why: str) -> None:
+    frame = key.to_bytes(2, "big") + version.to_bytes(2, "big", signed=True) + bytes(4) + b"\xff\xff"
+    for read in (BODIES.read_request, BODIES.request_text):
+        with pytest.raises(DecodeError, match=why):
+            read(frame)
+    for answer in (BODIES.read_response, BODIES.response_text):
+        with pytest.raises(DecodeError, match=why):
+            answer(bytes(8), key, version)
+    assert not BODIES.request_decodes(frame) and not BODIES.request_fits(frame)
+
+
+def test_unknown_messages_have_headers() -> None:
     frame = (999).to_bytes(2, "big") + bytes(2) + bytes(4) + b"\xff\xffabc"
-    assert BODIES.read_request(frame) == {"_trailing": b"abc"}
     assert BODIES.read_header(frame)["requestApiKeyName"] is None
     assert not BODIES.knows(999, 0) and BODIES.knows(3, 12) and not BODIES.knows(3, 99)
     assert BODIES.response_fits(bytes(4), 999, 0) and not BODIES.request_fits(frame)

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from kcli.capture.bodies import Bodies
-from kcli.capture.connection import Connection, Pending
+from kcli.capture.connection import Connection
 from kcli.capture.events import Event, Exchange
+from kcli.capture.pending import Pending
 from tests.capture.messages import api_versions, metadata, produce, refusal, request, response, sasl_handshake
 from tests.capture.wires import ACK, FIN, RST, SYN, Packet, Wire, ethernet, ip4, segment
 
@@ -75,17 +76,21 @@ def test_a_refused_api_versions_is_answered_in_version_0(read: Read) -> None:
     assert told(items) == ["API_VERSIONS 1", "API_VERSIONS 2"]
 
 
-def test_versions_beyond_the_tables_are_kept(read: Read) -> None:
+def test_versions_beyond_the_tables_are_undecodable(read: Read) -> None:
     header = (18).to_bytes(2, "big") + (9).to_bytes(2, "big") + (1).to_bytes(4, "big") + b"\0\1t\0"
     asked = (len(header) + 3).to_bytes(4, "big") + header + b"new"
     items = read(Wire().open().client(asked).server(refusal(1, 4)[1]).client(metadata(2)[0]).server(metadata(2)[1]))
     first = items[0]
     assert isinstance(first, Exchange)
-    assert first.request == {"_trailing": b"new"} and first.header["clientId"] == "t"
+    assert first.request is None and first.header["clientId"] == "t"
+    assert [each.reason for each in first.failures] == [
+        "request 1: requestApiVersion: ApiVersions has no version 9 (known: 0-5)"
+    ]
+    assert first.response is not None and first.response["errorCode"] == 35
     assert told(items) == ["API_VERSIONS 1", "METADATA 2"]
 
 
-def test_an_unknown_api_key_is_kept(read: Read) -> None:
+def test_an_unknown_api_key_is_undecodable(read: Read) -> None:
     header = (120).to_bytes(2, "big") + bytes(2) + (2).to_bytes(4, "big") + b"\0\1t"
     asked = (len(header) + 4).to_bytes(4, "big") + header + b"\0abc"
     answer = (7).to_bytes(4, "big") + (2).to_bytes(4, "big") + b"xyz"
@@ -94,7 +99,15 @@ def test_an_unknown_api_key_is_kept(read: Read) -> None:
     assert told(items) == ["METADATA 1", "120 2", "METADATA 3"]
     unknown = items[1]
     assert isinstance(unknown, Exchange)
-    assert unknown.request == {"_trailing": b"abc"} and unknown.response == {"_trailing": b"xyz"}
+    assert unknown.request is None and unknown.response is None
+    assert [each.data for each in unknown.failures] == [asked[4:], answer[4:]]
+
+
+@pytest.mark.parametrize("name", ["ba\td", "a\nb", "\x1b[2K", "\u202e", "a "])
+def test_a_client_id_may_hold_anything(read: Read, name: str) -> None:
+    asked, answer = request(3, 12, 1, {"topics": None}, name), metadata(1)[1]
+    (item,) = read(Wire().open().client(asked).server(answer).close())
+    assert isinstance(item, Exchange) and item.client_id == name
 
 
 def test_sasl_handshake_0_is_followed_by_tokens(read: Read) -> None:
@@ -275,15 +288,18 @@ def test_steadiness_is_handed_back_and_forth() -> None:
     emitted: list[Exchange | Event] = []
     ends = ("10.0.0.1:40000", "10.0.0.2:9092")
     made = Connection(ends, 0, (True, True), Bodies(), emitted.append)
+    made.data(0, 4, metadata(0)[0])
+    before = made.steady  # nothing proves yet that this is Kafka's
+    made.data(1, 4, metadata(0)[1])
     made.data(0, 5, metadata(1)[0] + metadata(2)[0][:9])
-    assert made.steady is True
+    assert (before, made.steady) == (False, True)
     pending, buffers, heard = made.release()
-    assert [each[0] for each in pending] == [1] and buffers == [metadata(2)[0][:9], b""] and heard == (5, 0)
+    assert [each[0] for each in pending] == [1] and buffers == [metadata(2)[0][:9], b""] and heard == (5, 4)
     other = Connection(ends, 0, (True, True), Bodies(), emitted.append)
-    other.restore(True, pending, buffers, (len(metadata(1)[0]), 0), heard, 5)
+    other.restore(True, pending, buffers, (2 * len(metadata(1)[0]), 0), heard, 5, True)
     other.data(0, 6, metadata(2)[0][9:])
     other.data(1, 7, metadata(1)[1] + metadata(2)[1])
-    assert told(emitted) == ["METADATA 1", "METADATA 2"]
+    assert told(emitted) == ["METADATA 0", "METADATA 1", "METADATA 2"]
     assert list(other.pending) == [] and isinstance(Pending(1, 3, 12, 5, b""), Pending)
 
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kcli.capture import exchanges
 from kcli.capture.bodies import Bodies
 from kcli.capture.connection import Connection
 from kcli.capture.engine import Engine
 from kcli.capture.events import Event, Exchange
 from kcli.capture.packets import Reader
-from tests.capture.messages import metadata
+from kcli.core import COMPILED
+from tests.capture.messages import metadata, produce
 from tests.capture.wires import START, Packet, Wire, ethernet, ip4, pcap, segment
 
 
@@ -52,3 +59,94 @@ def test_lines_are_kept_until_they_are_taken() -> None:
     engine.drain_text(lambda text: out.append(bytes(text)))
     engine.drain_text(lambda text: out.append(bytes(text)))
     assert out == [b"a\nb\n"] and engine.counts() == {}
+
+
+# What connections hold is bounded; both engines give up the same.
+
+
+def mixed(*wires: Wire) -> list[Packet]:
+    return sorted((packet for wire in wires for packet in wire.packets), key=lambda packet: packet.ns)
+
+
+def clients(count: int) -> list[Wire]:
+    return [Wire(client=(f"10.0.1.{number}", 40000), start=START + number).open() for number in range(count)]
+
+
+def lines(path: Path, memory: int) -> tuple[list[bytes], int]:
+    source = exchanges.Source([str(path)], memory=memory)
+    most, found = 0, []
+    reader = source.new_reader()
+    data = memoryview(path.read_bytes())
+    at, step = 0, 2000
+    while at < len(data):
+        used = source.engine.run(reader, data[at : at + step], 2**63)[0]
+        at, step = at + used, 2000 if used else 2 * step
+        most = max(most, source.engine.held)
+        found += [item.line() for item in source.taken()]
+    found += [item.line() for item in source.finish()]
+    assert source.tally.unaccounted(source.engine) == 0
+    return found, most
+
+
+def out_of_order() -> list[Wire]:
+    made = clients(8)
+    for number, wire in enumerate(made):
+        wire.client(metadata(0)[0]).server(metadata(0)[1])
+        for place in range(40 + number):
+            wire.add(0, 16, bytes(100), seq=2000 + 200 * place)
+    return made
+
+
+def unanswered() -> list[Wire]:
+    made = clients(4)
+    for wire in made:
+        wire.client(metadata(0)[0]).server(metadata(0)[1])
+        for number in range(1, 100):
+            wire.client(produce(number, records=bytes(300))[0])
+    return made
+
+
+def parts_of_frames() -> list[Wire]:
+    made = clients(6)
+    for wire in made:
+        wire.client(metadata(0)[0]).server(metadata(0)[1]).client(metadata(1)[0])
+        wire.server(b"\0\1\0\0\0\0\0\1")
+        for _ in range(50):
+            wire.server(bytes(500))
+        wire.client(metadata(2)[0])
+    return made
+
+
+@pytest.mark.parametrize(
+    ("wires", "said"),
+    [
+        (out_of_order, b"given up, as more is held than --memory allows"),
+        (unanswered, b"no response to 1, 2, 3, 4, 5, 6, 7, 8, ...: given up, as more is held than --memory allows"),
+        (parts_of_frames, b"in the response of 65536 bytes to Metadata v12 request 1: given up, as more is held"),
+        (lambda: clients(100), None),
+    ],
+)
+def test_what_is_held_is_bounded(
+    wires: Callable[[], list[Wire]], said: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "many.pcap"
+    path.write_bytes(pcap(mixed(*wires())))
+    told = []
+    for compiled in (True, False) if COMPILED else (False,):
+        monkeypatch.setattr(exchanges, "COMPILED", compiled)
+        found, most = lines(path, 40_000)
+        assert most < 45_000
+        assert said is None or any(said in line for line in found)
+        free, more = lines(path, 1 << 28)
+        assert more > 45_000 and not any(b"given up" in line for line in free)
+        told.append(found)
+    assert told[0] == told[-1]
+
+
+def test_a_connection_goes_on_after_it_was_given_up(tmp_path: Path) -> None:
+    made = parts_of_frames()[:1]
+    made[0].server(bytes(65536 + 4 - 8 - 50 * 500)).server(metadata(2)[1])
+    path = tmp_path / "one.pcap"
+    path.write_bytes(pcap(mixed(*made)))
+    found, _ = lines(path, 20_000)
+    assert found[-1].startswith(b'{"timestamp"') and b'"correlationId":2' in found[-1]

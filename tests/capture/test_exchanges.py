@@ -121,7 +121,7 @@ def test_the_form_of_a_line() -> None:
 def test_packets_cut_by_the_snapshot_length_say_what_they_were() -> None:
     events = [item for item in read_capture(DATA / "snaplen-96.pcap").items() if not isinstance(item, Exchange)]
     assert Counter(event.kind for event in events).keys() == {"truncated", "undecodable"}
-    assert events[1].reason == "cut off by the snapshot length, in ApiVersions v5 request 0, 49 bytes"
+    assert "cut off by the snapshot length, in ApiVersions v5 request 0, 49 bytes" in {each.reason for each in events}
 
 
 def test_topic_ids_get_the_names_seen_before() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import pytest
 
 from kcli.capture.bodies import Bodies
 from kcli.capture.frames import (
+    EFFORT,
     Stream,
     acks_of,
     find_request,
@@ -15,6 +17,7 @@ from kcli.capture.frames import (
     looks_like_tls,
     plausible_request,
 )
+from kcli.capture.pending import Pending, PendingRequests
 from tests.capture.messages import api_versions, metadata, produce, request
 
 BODIES = Bodies()
@@ -22,8 +25,13 @@ BODIES = Bodies()
 
 def stream(data: bytes) -> Stream:
     made = Stream(False)
-    made.buffer += data
+    made.receive(data)
     return made
+
+
+def waiting(*requests: tuple[int, int, int]) -> Callable[[int], Pending | None]:
+    """Requests by (correlation id, api key, version)."""
+    return PendingRequests(Pending(*each, 0, b"") for each in requests).find
 
 
 @pytest.mark.parametrize(
@@ -45,14 +53,27 @@ def test_requests_are_plausible(data: bytes) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        (0, b"\x7f"), (0, b"\0\0\0\3"), (4, b"\x40\0"), (6, b"\0\x7f"), (8, b"\xff"), (12, b"\x7f\xff"),
-        (12, b"\xff\xfe"), (14, b"\x01"),
+        (0, b"\x7f"), (0, b"\0\0\0\3"), (4, b"\x40\0"), (8, b"\xff"), (12, b"\x7f\xff"), (12, b"\xff\xfe"),
     ],
 )  # fmt: skip
 def test_what_is_no_request_is_not(change: tuple[int, bytes]) -> None:
     at, value = change
     data = metadata(1)[0]
     assert plausible_request(data[:at] + value + data[at + len(value) :], 0, BODIES) is False
+
+
+@pytest.mark.parametrize("version", [b"\xff\xff", b"\x03\xe7", b"\0\x0e"])
+def test_any_version_may_begin_a_connection_but_is_not_looked_for(version: bytes) -> None:
+    data = metadata(1)[0]
+    data = data[:6] + version + data[8:]
+    assert plausible_request(data, 0, BODIES) is True
+    assert plausible_request(data, 0, BODIES, found=True) is False
+
+
+@pytest.mark.parametrize("name", ["a\tb", "a\nb", "\x1b[2Kx", "\u202ex", "x "])
+def test_a_client_id_may_hold_anything(name: str) -> None:
+    data = request(3, 1, 5, {"topics": None}, name)
+    assert plausible_request(data, 0, BODIES) and find_request(stream(b"xyz" + data), BODIES) == 3
 
 
 def test_a_few_bytes_tell_nothing() -> None:
@@ -72,7 +93,7 @@ def test_a_request_is_found_when_it_is_whole() -> None:
     made = stream(b"\1\2\3")
     for at in range(0, len(data), 100):
         assert find_request(made, BODIES) is None
-        made.buffer += data[at : at + 100]
+        made.receive(data[at : at + 100])
     assert find_request(made, BODIES) == 3
 
 
@@ -84,12 +105,12 @@ def test_noise_has_no_request() -> None:
 
 def test_a_response_is_found_by_its_correlation_id() -> None:
     answer = metadata(77)[1]
-    waiting = [(5, 3, 12), (77, 3, 12)]
-    assert find_response(stream(bytes(40) + answer), waiting, BODIES) == 40
-    assert find_response(stream(bytes(40) + answer[:-1]), waiting, BODIES) is None
-    assert find_response(stream(bytes(40) + answer), [(77, 0, 9)], BODIES) is None
+    asked = waiting((5, 3, 12), (77, 3, 12))
+    assert find_response(stream(bytes(40) + answer), asked, BODIES) == 40
+    assert find_response(stream(bytes(40) + answer[:-1]), asked, BODIES) is None
+    assert find_response(stream(bytes(40) + answer), waiting((77, 0, 9)), BODIES) is None
     first = api_versions(5)[1]
-    assert find_response(stream(first + answer), [(77, 3, 12), (5, 18, 3)], BODIES) == 0
+    assert find_response(stream(first + answer), waiting((77, 3, 12), (5, 18, 3)), BODIES) == 0
 
 
 @pytest.mark.parametrize("version", range(13))
@@ -122,16 +143,15 @@ def test_a_stream_moves_on() -> None:
 
 
 def test_a_search_goes_on_where_it_stood() -> None:
-    """Bytes come a few at a time, old ones are given up: the answer is found where it is, by whoever began to wait."""
+    """Bytes come a few at a time, old ones are given up: the answer is found where it is."""
     answer = metadata(77)[1]
     other = metadata(5)[1]
     data = random.Random(3).randbytes(300) + answer[:8] + bytes(20) + answer
     made, given = Stream(False), 0
     found = None
     for at in range(0, len(data), 7):
-        made.buffer += data[at : at + 7]
-        waiting = [(5, 3, 12)] if at < 150 else [(5, 3, 12), (77, 3, 12)]
-        found = find_response(made, waiting, BODIES)
+        made.receive(data[at : at + 7])
+        found = find_response(made, waiting((5, 3, 12), (77, 3, 12)), BODIES)
         if found is None and at == 203:
             given = len(made.take(200))
             made.dropped(200)
@@ -139,4 +159,11 @@ def test_a_search_goes_on_where_it_stood() -> None:
     assert given + found == len(data) - len(answer)
     made.unsync()
     made.buffer[:] = other
-    assert find_response(made, [(5, 3, 12)], BODIES) == 0
+    assert find_response(made, waiting((5, 3, 12)), BODIES) == 0
+
+
+def test_a_search_decodes_no_more_than_some_times_what_came() -> None:
+    """Each of many places says that a long frame begins there."""
+    made = stream((b"\0\0\xff\xff" + b"\0\0\0\5") * 30_000)
+    assert find_response(made, waiting((5, 3, 12)), BODIES) is None
+    assert made.effort + EFFORT * made.received < 1 << 16

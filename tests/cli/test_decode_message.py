@@ -92,12 +92,24 @@ def test_a_table_is_paths_and_values(file: Path, capsys: pytest.CaptureFixture[s
     assert ["request.topics[0].partitions[3].partition", "3"] in lines
 
 
-def test_what_the_tables_lack_is_kept_and_said(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file.write_bytes(b"\0\1\0\x63" + b"\0\0\0\7" + b"\xff\xff" + b"\0" + b"what?")
-    assert main(["decode", "request", str(file)]) == 0
-    captured = capsys.readouterr()
-    assert "unknown: Fetch v99 (known: 0-18)" in captured.err
-    assert json.loads(captured.out)["request"] == {"_trailing": "d2hhdD8="}
+@pytest.mark.parametrize("form", ["json", "tree", "hexdump", "table"])
+@pytest.mark.parametrize(
+    ("key", "version", "why"),
+    [
+        (1, 99, "requestApiVersion: Fetch has no version 99 (known: 0-18)"),
+        (1, -1, "requestApiVersion: Fetch has no version -1 (known: 0-18)"),
+        (4711, 0, "requestApiKey: unknown API key 4711 (known: 0-"),
+    ],
+)
+def test_what_the_tables_lack_is_said(
+    file: Path, capsys: pytest.CaptureFixture[str], form: str, key: int, version: int, why: str
+) -> None:
+    file.write_bytes(key.to_bytes(2, "big") + version.to_bytes(2, "big", signed=True) + b"\0\0\0\7\xff\xff\0what?")
+    assert main(["decode", "request", str(file), "--format", form]) == 3
+    assert why in capsys.readouterr().err
+    if version == 99:
+        assert main(["decode", "response", str(file), "--api", "Fetch", "--api-version", "99", "--format", form]) == 3
+        assert why in capsys.readouterr().err
 
 
 def test_what_contradicts_the_header_is_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.cli.down_convert import Size
+from kcli.cli.inputs import Size
 from kcli.cli.main import main
 from kcli.records import FetchSend, Slice, cut_slice, down_convert
 from tests.records.vectors import named

@@ -50,7 +50,18 @@ def test_lines_of_a_capture(tmp_path: Path) -> None:
     unanswered = exchange | {"response": None}
     text = "\n".join(json.dumps(row) for row in (exchange, {"event": "gap"}, unanswered))
     assert encoded(["response"], text, tmp_path) == REFUSED
-    assert encoded(["request"], text, tmp_path) == (b"\0\x12\0\x09\0\0\0\7\xff\xff" + b"\0") * 2
+
+
+@pytest.mark.parametrize(("command", "path"), [("request", "requestHeader."), ("response", "")])
+@pytest.mark.parametrize("version", [-1, 99])
+def test_versions_that_the_tables_lack(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, path: str, version: int
+) -> None:
+    header = {"requestApiKey": 1, "requestApiVersion": version, "correlationId": 7, "clientId": None}
+    row = {"requestHeader": header, "request": None} if command == "request" else header | {"response": {}}
+    (tmp_path / "row.json").write_text(json.dumps(row))
+    assert main(["encode", command, str(tmp_path / "row.json")]) == 3
+    assert f"{path}requestApiVersion: Fetch has no version {version} (known: 0-18)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

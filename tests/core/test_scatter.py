@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
 from kcli.core import COMPILED
@@ -11,7 +13,7 @@ if not COMPILED:
 
 from kcli.core.packets import Reader
 from kcli.core.scatter import Boundaries, Scatter, pcap_header, share_of
-from tests.capture.wires import Wire, pcap, pcapng
+from tests.capture.wires import Wire, ip4, pcap, pcapng, segment
 
 FOREVER = (1 << 63) - 1
 
@@ -84,3 +86,35 @@ def test_a_range_stops_at_its_end_and_the_next_begins_there(write: object) -> No
 
 def test_nothing_plausible_is_nowhere() -> None:
     assert Boundaries(pcap(chat(40000).packets)).find(bytes(500), 6, True) == -1
+
+
+def test_more_link_layers_than_any_file_has() -> None:
+    """Each of those that are read, and others."""
+    before = {
+        1: bytes(12) + b"\x08\0",
+        113: bytes(14) + b"\x08\0",
+        276: b"\x08\0" + bytes(18),
+        0: bytes(4),
+        108: bytes(4),
+    }
+    section = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
+    data = section
+    for number, link in enumerate([1, 12, 14, 101, 113, 228, 229, 276, 0, 108, 105, 127]):
+        packet = before.get(link, b"") + ip4("10.0.0.1", "10.0.0.2", segment(1, 2, 3, 4, 16))
+        size = 32 + len(packet) + -len(packet) % 4
+        data += struct.pack("<IIHHII", 1, 20, link, 0, 65535, 20)
+        data += struct.pack("<IIIIIII", 6, size, number, 0, number, len(packet), len(packet))
+        data += packet + bytes(-len(packet) % 4) + struct.pack("<I", size)
+    assert deal(data, 2)[0].kept == 10
+
+
+def test_what_describes_packets_is_kept_block_by_block() -> None:
+    section = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
+    one = struct.pack("<IIHHII", 1, 20, 101, 0, 65535, 20)
+    scatter, _ = deal(section + one * 5, 1)
+    assert scatter.described == section + one * 5 and scatter.known == b""
+    again, _ = deal(section + one * 5 + section + one, 1)
+    assert again.described == section + one
+    primed = Scatter(1, lambda *_: None)
+    primed.prime(Reader(), section + one * 2)
+    assert primed.known == section + one * 2

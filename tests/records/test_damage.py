@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from kcli.records.conversion import Slice
+import pytest
+
+from kcli.errors import DecodeError
+from kcli.records.conversion import Conversion, Slice
 from kcli.records.damage import Damage, assess, stretches
 from kcli.records.kernels import records as core
 from tests.records.vectors import named
@@ -68,3 +71,13 @@ def test_stretches() -> None:
     damages = [damage for _, _, damage in found if damage]
     assert covered == 5 * len(ONE)
     assert [(damage.event, damage.end - damage.start) for damage in damages] == [("undecodable", 30), ("truncated", 20)]
+
+
+def test_what_has_another_magic_is_no_batch_that_was_cut() -> None:
+    text = b"root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"
+    assert judge(text) == Damage("undecodable", 0, len(text), "magic 47: 0, 1 or 2 expected")
+    behind = judge(ONE + text)
+    assert isinstance(behind, Damage) and not behind.lawful and behind.start == len(ONE)
+    conversion = Conversion(Slice.of(text), 1)
+    with pytest.raises(DecodeError, match="no batch at 0x0: magic 47: 0, 1 or 2 expected"):
+        list(conversion.chunks())

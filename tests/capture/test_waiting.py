@@ -1,0 +1,86 @@
+"""What TCP streams wait for: segments in any order, and connections whose time has not come."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from kcli.capture.tcp import Flow, Segment
+from kcli.capture.waiting import SEGMENT_SIZE, Held, Timers, ahead
+from kcli.grammar.network import ACK, FIN
+
+ENDS = (4, b"\1\1\1\1", 1), (4, b"\2\2\2\2", 2)
+
+
+def segment(seq: int, data: bytes = b"x", flags: int = ACK, length: int | None = None) -> Segment:
+    return Segment(0, 0, seq % (1 << 32), 0, flags, data, len(data) if length is None else length)
+
+
+@pytest.mark.parametrize("start", [1000, (1 << 32) - 50])
+@pytest.mark.parametrize("seed", range(5))
+def test_segments_come_out_in_order(start: int, seed: int) -> None:
+    made, places = Held(), list(range(100))
+    random.Random(seed).shuffle(places)
+    assert sum(made.put(segment(start + place)) for place in places) == made.size == 100 * (SEGMENT_SIZE + 1)
+    taken = []
+    while made:
+        first = made.first
+        assert made.take() is first
+        taken.append(ahead(first.seq, start))
+    assert taken == list(range(100)) and made.size == 0
+
+
+def test_those_of_one_place_come_out_as_they_came() -> None:
+    made = Held()
+    for data in (b"a", b"ab", b"abc"):
+        made.put(segment(5, data))
+    assert [made.take().data for _ in range(3)] == [b"a", b"ab", b"abc"]
+
+
+def test_what_the_last_one_of_a_place_has_is_covered() -> None:
+    made = Held()
+    assert not made.covers(segment(5))
+    made.put(segment(5, b"abc"))
+    assert made.covers(segment(5, b"ab")) and not made.covers(segment(5, b"abcd"))
+    assert not made.covers(segment(5, b"ab", FIN)) and not made.covers(segment(5, b"ab", length=9))
+    made.take()
+    assert not made.covers(segment(5))
+
+
+def test_the_first_may_stop_waiting_for_the_other_direction() -> None:
+    made = Held()
+    made.put(segment(7))
+    made.forget_ack()
+    assert made.first.flags == 0 and made.take().flags == 0
+    made.put(segment(8))
+    made.clear()
+    assert not made and made.size == 0
+
+
+def flow(deadline: int, mark: int) -> Flow:
+    return Flow(ENDS, deadline=deadline, mark=mark)
+
+
+def test_flows_are_due_by_time_and_then_by_when_they_began_to_wait() -> None:
+    timers = Timers()
+    first, second, third = flow(30, 1), flow(10, 2), flow(20, 3)
+    for each in (third, second, first):
+        timers.push(each)
+    assert timers.alarm == 10 and timers.due(9, 100) is None
+    assert timers.due(20, 1) is None and timers.alarm == 0
+    assert timers.due(20, 100) is second
+    assert [timers.due(40, 100) for _ in range(3)] == [first, third, None]
+    assert timers.alarm is None
+
+
+def test_a_flow_that_was_pulled_or_pushed_again_counts_once() -> None:
+    timers = Timers()
+    gone, again = flow(10, 1), flow(10, 2)
+    timers.push(gone)
+    timers.push(again)
+    timers.pull(gone)
+    again.deadline = 50
+    timers.push(again)
+    assert timers.due(40, 100) is None
+    assert timers.due(50, 100) is again and timers.due(50, 100) is None
