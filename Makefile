@@ -39,8 +39,8 @@ real: $(VENV)/built $(VENV)/extra-dev  ## The tests against Apache Kafka's own c
 bench: $(VENV)/built $(VENV)/extra-dev $(VENV)/extra-bench  ## Each bench with its peer beside it, in one run (ONLY=name for some of them)
 	$(BIN)/python tests/bench/run.py $(ONLY)
 
-fuzz: $(VENV)/built $(VENV)/extra-dev  ## Damage real bytes for MINUTES=10 and look for tracebacks, hangs and greed
-	$(BIN)/python -m tests.fuzz.run $(or $(MINUTES),10)
+fuzz: $(VENV)/built $(VENV)/extra-dev  ## Damage real bytes for MINUTES=10 or SECONDS=n (SEED=n; SANITIZE=1: on a core that checks itself)
+	$(BIN)/python -m tests.fuzz.$(if $(SANITIZE),sanitized,run) $(if $(SECONDS),$(SECONDS)s,$(or $(MINUTES),10)) $(SEED)
 
 soak: $(VENV)/built $(VENV)/extra-dev  ## Every command with every value of every option on ever other damage, for MINUTES=10 (SEED=n)
 	$(BIN)/python -m tests.matrix.run $(or $(MINUTES),10) $(SEED)

@@ -2,6 +2,7 @@
 
 The extensions are optional: where no compiler is at hand the install goes on without them, and kcli runs on its
 interpreted grammars, slower, and says so in `kcli --version`. With KCLI_REQUIRE_CORE set, the build fails instead.
+With KCLI_SANITIZE set, the core checks each access and each sum (AddressSanitizer, UBSan): see tests/fuzz/sanitized.py.
 """
 
 import os
@@ -12,6 +13,8 @@ from setuptools import Extension, setup
 
 CORE = Path("kcli/core")
 COMPILE = ["-O3", "-fno-plt", "-fvisibility=hidden", "-Wno-unused-function"]
+CHECKS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+SANITIZE = ["-O1", "-g1", "-fno-omit-frame-pointer", "-Wno-unused-function", *CHECKS]
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": False,
@@ -24,8 +27,17 @@ DIRECTIVES = {
 
 
 def extensions() -> list[Extension]:
+    sanitized = "KCLI_SANITIZE" in os.environ
+    options = SANITIZE if sanitized else COMPILE
+    linked = CHECKS if sanitized else []
     return [
-        Extension(f"kcli.core.{path.stem}", [str(path)], extra_compile_args=COMPILE, depends=headers())
+        Extension(
+            f"kcli.core.{path.stem}",
+            [str(path)],
+            extra_compile_args=options,
+            extra_link_args=linked,
+            depends=headers(),
+        )
         for path in sorted(CORE.glob("*.pyx"))
     ]
 

@@ -134,7 +134,7 @@ cdef class Strip:
         cdef int64_t at
         if self.start < 0:
             self.start = ns
-        at = max(0, (ns - self.start) // self.width)
+        at = (ns - self.start) // self.width if ns > self.start else 0
         while at >= CELLS:
             self.halve()
             at //= 2

@@ -418,11 +418,14 @@ cdef class Partitions:
 
     cdef uint32_t endpoint(self, int64_t node) except? 0:
         """The number of "host:port" as the response has it for a node (KIP-951); 0: it has not."""
-        cdef Reader r = Reader(self.tells.text, self.tells.text + self.tells.size, True)
+        cdef Reader r
         cdef const uint8_t* host
         cdef int64_t count, id, size, rack
         cdef uint32_t number
-        if self.tells.text == NULL or length(&r, 0, &count):
+        if self.tells.text == NULL:
+            return 0
+        r = Reader(self.tells.text, self.tells.text + self.tells.size, True)
+        if length(&r, 0, &count):
             return 0
         for _ in range(count):
             if r.end - r.at < 4:

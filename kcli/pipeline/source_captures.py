@@ -16,6 +16,7 @@ from kcli.pipeline.tables import TABLES, spark_columns
 __all__ = ["ExchangeSource", "PacketSource"]
 
 LARGEST = 1 << 62
+LARGEST_INT = (1 << 31) - 1  # of Spark: a damaged header may say more
 
 
 class PacketSource(KcliSource):
@@ -51,7 +52,7 @@ class PacketSource(KcliSource):
                 if at >= left:
                     return
                 name = connection_text(ends) if named and ends else None
-                yield ns // 1000, ns, task.uri, link, length, name, data if shown else None
+                yield ns // 1000, ns, task.uri, link, min(length, LARGEST_INT), name, data if shown else None
             problem = reader.problem
             file.use(used)
             if problem:

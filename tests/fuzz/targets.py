@@ -15,6 +15,7 @@ from tests import messages as made
 from tests.fuzz.commands import COMMANDS, command
 from tests.fuzz.damage import damaged
 from tests.fuzz.lines import LINES, lines
+from tests.fuzz.pipeline import installed, reader
 
 __all__ = ["TARGETS", "Target"]
 
@@ -79,4 +80,5 @@ TARGETS = [
     Target("request", request),
     *(Target(name, command(name)) for name in COMMANDS),
     *(Target(name, lines(name)) for name in LINES),
+    *(Target(name, reader(name)) for name in installed()),
 ]

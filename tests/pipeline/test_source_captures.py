@@ -12,7 +12,7 @@ from kcli.capture.exchanges import Exchange
 from kcli.capture.reading import read_capture
 from kcli.errors import InputError
 from kcli.pipeline.source_captures import ExchangeSource, PacketSource
-from tests.capture.wires import packets_of
+from tests.capture.wires import Packet, packets_of, pcap
 from tests.pipeline.test_sources import read
 
 
@@ -55,3 +55,9 @@ def test_damage_is_passed_over_or_fails(samples: Path, tmp_path: Path) -> None:
 
 def test_ports_of_brokers(samples: Path) -> None:
     assert read(ExchangeSource({"path": str(samples / "java44-txn.pcap"), "port": "1"})) == []
+
+
+def test_a_length_that_no_int_holds(tmp_path: Path) -> None:
+    path = tmp_path / "long.pcap"
+    path.write_bytes(pcap([Packet(0, bytes(60), 0xFFFFFFFF)]))
+    assert [row["length"] for row in read(PacketSource({"path": str(path)}))] == [0x7FFFFFFF]

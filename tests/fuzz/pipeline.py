@@ -1,0 +1,102 @@
+"""The pipeline's readers on damaged files, as its tasks call them, without Spark."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from kcli.errors import InputError
+from tests.fuzz.commands import LARGEST, SAMPLES
+from tests.fuzz.damage import damaged
+
+__all__ = ["READERS", "installed", "reader"]
+
+Round = Callable[[random.Random], bytes]
+CAPTURES, LOGS, SNAPSHOTS = "*.pcap*", "orders-0/*.log", "__cluster_metadata-0/*.checkpoint"
+
+
+def whole(path: Path, rng: random.Random) -> None:
+    """A task that reads a capture as it is: a row for each exchange and what is in it, in Parquet files."""
+    from kcli.pipeline.storage import StoredFile
+    from kcli.pipeline.whole import Whole
+
+    shares = rng.choice((1, 1, 3))
+    for share in range(shares):
+        file = StoredFile(str(path), path.stat().st_size, 0)
+        Whole((file,), (), share, shares).decode(str(path.parent / "out"), {})
+
+
+def packets(path: Path, rng: random.Random) -> None:
+    """Ranges of a capture: each finds its first packet by itself."""
+    from kcli.pipeline.source_captures import PacketSource
+
+    exhaust(PacketSource({"path": str(path), "rangeBytes": str(rng.choice((1000, 9000, 1 << 20)))}))
+
+
+def exchanges(path: Path, rng: random.Random) -> None:
+    """Packets dealt out to shares, staged in files, and put together again."""
+    from kcli.pipeline.source_captures import ExchangeSource
+
+    exhaust(ExchangeSource({"path": str(path), "shares": str(rng.choice((1, 2, 5)))}))
+
+
+def segments(path: Path, _rng: random.Random) -> None:
+    from kcli.pipeline.source_logs import SegmentSource
+
+    exhaust(SegmentSource({"path": str(path)}))
+
+
+def snapshots(path: Path, _rng: random.Random) -> None:
+    from kcli.pipeline.source_logs import SnapshotSource
+
+    exhaust(SnapshotSource({"path": str(path)}))
+
+
+def exhaust(source: Any) -> None:
+    """Every row, as the Arrow batches that Spark gets."""
+    from kcli.pipeline.sources import FileReader
+
+    made = FileReader(source, [name for name, _ in source.columns])
+    for part in made.partitions():
+        for _ in made.read(part):
+            pass
+
+
+READERS: dict[str, tuple[str, Callable[[Path, random.Random], None]]] = {
+    "pipeline whole": (CAPTURES, whole),
+    "pipeline packets": (CAPTURES, packets),
+    "pipeline exchanges": (CAPTURES, exchanges),
+    "pipeline segments": (LOGS, segments),
+    "pipeline snapshots": (SNAPSHOTS, snapshots),
+}
+
+
+def reader(name: str) -> Round:
+    """One round of a reader: a sample, damaged; an InputError says what is wrong with the file."""
+    pattern, read = READERS[name]
+    seeds = [path for path in sorted(SAMPLES.glob(pattern)) if path.stat().st_size <= LARGEST]
+    assert seeds, f"no sample is a {pattern}"
+
+    def round_(rng: random.Random) -> bytes:
+        seed = rng.choice(seeds)
+        data = damaged(seed.read_bytes(), rng)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / seed.name
+            file.write_bytes(data)
+            try:
+                read(file, rng)
+            except InputError as error:
+                assert file.name in str(error), f"{error} does not name the file"
+        return data
+
+    return round_
+
+
+def installed() -> Iterator[str]:
+    """The readers, where what they need is there."""
+    if all(importlib.util.find_spec(name) for name in ("pyspark", "pyarrow", "numpy")):
+        yield from READERS
