@@ -135,3 +135,12 @@ def test_programs_that_fail_are_named_with_their_line(tmp_path: Path) -> None:
     printed, raised = examples.run_programs(file, tmp_path)
     assert "line 2" in printed and "Expected:\n    3\nGot:\n    2" in printed
     assert raised.startswith("page.md:7\n") and "ZeroDivisionError" in raised and "line 7" in raised
+
+
+def test_every_promise_of_security_has_a_test() -> None:
+    page = (ROOT / "docs" / "security.md").read_text()
+    named = set(re.findall(r"`(tests/[^`]+\.py)`", page))
+    assert len(named) >= 5
+    assert not sorted(name for name in named if not (ROOT / name).exists())
+    promises = set(re.findall(r"^\| \[.*\]\(#(.*?)\)", page, re.MULTILINE))
+    assert promises <= {title.lower().replace(" ", "-") for title in re.findall(r"^### (.*)", page, re.MULTILINE)}

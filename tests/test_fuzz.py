@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import random
+import shutil
+from pathlib import Path
 
 import pytest
 
 from kcli.errors import InputError
-from tests.fuzz import targets
+from tests.fuzz import sanitized, targets
 from tests.fuzz.damage import damaged
-from tests.fuzz.run import fuzz
+from tests.fuzz.run import fuzz, seconds_of
 from tests.fuzz.targets import TARGETS, Target
 
 
@@ -47,3 +50,22 @@ def test_an_error_for_users_that_comes_through_is_a_fault() -> None:
 def test_what_a_run_has_found() -> None:
     """Bytes in a struct behind a tag, in a section of tags out of the usual form: compared as JSON says them, too."""
     targets.message(random.Random("1795317699 message 1536"))
+
+
+def test_a_run_is_as_long_as_it_says() -> None:
+    assert (seconds_of("10"), seconds_of("0.5"), seconds_of("60s")) == (600, 30, 60)
+
+
+def test_the_round_under_way_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sanitizer ends the process: what it was at stands in a file."""
+    note = tmp_path / "round"
+    monkeypatch.setenv("KCLI_FUZZ_PROGRESS", str(note))
+    fuzz(Target("any", lambda rng: b""), 0.01, seed=5)
+    assert note.read_text().startswith("any, seed 5, round ")
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not there")
+def test_a_sanitized_run_takes_its_own_core_and_ends_at_a_report(tmp_path: Path) -> None:
+    around = sanitized.environment(tmp_path)
+    assert around["PYTHONPATH"].split(os.pathsep)[0] == str(tmp_path)
+    assert "libasan" in around["LD_PRELOAD"] and "halt_on_error=1" in around["UBSAN_OPTIONS"]

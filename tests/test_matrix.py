@@ -22,13 +22,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> list[Input]:
     return inputs(tmp_path_factory.mktemp("inputs"), SEED)
 
 
-# A node that the capture names and the rebuilt broker lacks.
-PENDING = {"fetch-session replay": [pytest.mark.xfail(strict=False)]}
-
-
-@pytest.mark.parametrize(
-    "command", [pytest.param(command, id=name, marks=PENDING.get(name, [])) for name, command in COMMANDS.items()]
-)
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_nothing_ends_in_a_traceback(command: Command, given: list[Input], tmp_path: Path) -> None:
     wrong = []
     for line in command.lines(given, random.Random(SEED)):

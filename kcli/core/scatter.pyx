@@ -194,14 +194,14 @@ cdef class Scatter:
         return 0
 
     cdef int copy(self, Bucket* bucket, Packet* packet) except -1:
-        cdef uint32_t* record
+        cdef uint32_t record[4]
         if out_reserve(&bucket.out, RECORD + packet.captured):
             raise MemoryError
-        record = <uint32_t*>(bucket.out.data + bucket.out.size)
         record[0] = <uint32_t>(packet.ts // NANO)
         record[1] = <uint32_t>(packet.ts % NANO)
         record[2] = packet.captured
         record[3] = packet.length
+        memcpy(bucket.out.data + bucket.out.size, record, RECORD)
         memcpy(bucket.out.data + bucket.out.size + RECORD, packet.data, packet.captured)
         bucket.out.size += RECORD + packet.captured
         return 0

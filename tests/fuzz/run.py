@@ -47,13 +47,13 @@ def fuzz(target: Target, seconds: float, seed: int) -> int:
     return number
 
 
-def progress() -> Callable[[str], None]:
+def progress() -> Callable[[str], object]:
     """Notes the round under way where KCLI_FUZZ_PROGRESS says, at a fixed width and without a buffer."""
     name = os.environ.get("KCLI_FUZZ_PROGRESS")
     if name is None:
         return lambda text: None
     file = os.open(name, os.O_WRONLY | os.O_CREAT, 0o600)
-    return lambda text: os.pwrite(file, text.ljust(120).encode(), 0) and None
+    return lambda text: os.pwrite(file, text.ljust(120).encode(), 0)
 
 
 def bound_memory() -> None:

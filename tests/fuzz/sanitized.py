@@ -50,10 +50,18 @@ def environment(package: Path) -> dict[str, str]:
     }
 
 
+def check(package: Path) -> None:
+    """The checked core is the one that runs."""
+    words = [sys.executable, "-c", "import kcli.core.codec; print(kcli.core.codec.__file__)"]
+    found = subprocess.run(words, cwd=ROOT, env=environment(package), check=True, capture_output=True, text=True).stdout
+    assert found.startswith(str(package)), found
+
+
 def main(words: list[str]) -> int:
     if len(words) < 2:
         words = [*words[:1], *(["10"] if not words else []), str(int(time.time()))]
     package = build()
+    check(package)
     again = f"make fuzz SANITIZE=1 SEED={words[1]} " + (
         f"SECONDS={words[0].removesuffix('s')}" if words[0].endswith("s") else f"MINUTES={words[0]}"
     )

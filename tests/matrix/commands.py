@@ -62,12 +62,13 @@ USUAL = {
     "snapshot extract": "--output .",
     "snapshot fetch": "--bootstrap BROKER",
 }
+PRODUCER = ("max.block.ms=300", "delivery.timeout.ms=300")
 QUICK = ("default.api.timeout.ms=300", "request.timeout.ms=300", "socket.connection.setup.timeout.ms=300")
 # Options that are left alone: what they start takes too long here.
 LEFT_OUT = {"master", "sql", "py_files", "conf", "throughput"}
 TALL = {"repeat", "num_records", "record_size"}  # a high value only asks for much work
 MANY = 48  # combinations of choices for each input
-COSTLY = {"fetch-session replay": 2, "produce": 2}  # the same where each run takes long
+COSTLY = {"fetch-session replay": 2, "produce": 1, "send": 2}  # the same where each run takes long
 
 
 class Command(NamedTuple):
@@ -117,8 +118,12 @@ class Command(NamedTuple):
             elif param.required:
                 words += [param.opts[-1], str(one.path)]
             seen.add((str(param.name), value))
-        if any(param.name == "config" for param in self.params):
-            words += [word for setting in QUICK for word in ("--config", setting)]
+        if any("--config" in param.opts for param in self.params):
+            words += [
+                word
+                for setting in (*QUICK, *(PRODUCER if self.name == "produce" else ()))
+                for word in ("--config", setting)
+            ]
         return [*words, "--", *files]
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from kcli.cli.main import main
 from tests.fuzz.lines import broker
+from tests.hostile import illegible
 
 __all__ = ["Outcome", "problem", "run"]
 
@@ -75,4 +76,12 @@ def problem(outcome: Outcome, line: Sequence[str]) -> str:
         return f"Python's words on stderr: {found[0]}: {outcome.err[-300:]}"
     if len(lines) > MOST_LINES or any(len(line) > LONGEST for line in lines):
         return f"{len(lines)} lines on stderr, the longest of {max(map(len, lines))} characters"
-    return ""
+    shown = outcome.out.decode(errors="replace") if is_text(line) else ""
+    return illegible(outcome.err) or illegible(shown) or ""
+
+
+def is_text(line: Sequence[str]) -> bool:
+    """Whether standard output is text. JSON is, and escapes more than it must."""
+    if line[0] == "encode":
+        return "hex" in line or "base64" in line
+    return line[0] != "down-convert" and "parquet" not in line
