@@ -190,7 +190,13 @@ cli = LazyGroup(
 
 
 def complain(error: BaseException | str) -> None:
-    """One line on stderr, as every kcli error."""
+    """One line on stderr, as every kcli error, behind what was written on standard output."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop_output()
+    except (OSError, ValueError):
+        pass  # the error that is told now came first
     print_note(f"kcli: {error}")
 
 
