@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import kcli
 from kcli.cli.main import main
 from kcli.records.builder import build_batch
 from tests.capture.messages import request, response, sasl_handshake
@@ -187,3 +188,21 @@ def test_parquet(capture: Path, folder: Path, tmp_path: Path, capsys: pytest.Cap
             files = (tmp_path / name).glob("*") if name == "image" else [tmp_path / name]
             rows = [row for file in files for row in parquet.ParquetFile(file).read().to_pylist()]
             assert shows(str(rows).replace("\\x", "")) == bool(how)
+
+
+def test_values_show_themselves_without(capture: Path, folder: Path) -> None:
+    """In Python and in notebooks; the values themselves are exact."""
+    log = min(folder.glob("*.checkpoint"))
+    shown: list[Any] = [*kcli.read_capture(capture).items(), *kcli.read_segment(log), kcli.read_snapshot(log)]
+    shown += [record for batch in kcli.read_segment(log) for record in batch.records()]
+    shown += [kcli.decode_request(asked[4:]) for asked, _ in exchanges()]
+    shown += [kcli.decode_response(told[4:], *APIS[name]) for name, (_, told) in zip(APIS, exchanges(), strict=True)]
+    shown += [kcli.decode_request(b"\x27\x0f\0\0\0\0\0\1\0\0\0" + RAW)]  # an API that no release has
+    shown += [kcli.decode_response(b"\0\0\0\1\0" + RAW, "SaslAuthenticate", 99)]
+    for value in shown:
+        for text in (repr(value), str(value), value._repr_html_() if hasattr(value, "_repr_html_") else ""):
+            assert not shows(text), text
+    for how in (False, True):
+        table = kcli.read_capture(capture, secrets=how).to_arrow().read_all()
+        assert shows(str(table.to_pylist())) is how
+    assert any(RAW in (x.request or {}).get("authBytes", b"") for x in kcli.read_capture(capture))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.core import COMPILED
 from kcli.errors import DecodeError
 from kcli.grammar import frames, messages
-from kcli.grammar.codec import MessageCodec
+from kcli.grammar.codec import MessageCodec, guarded
 from kcli.grammar.topics import annotate
 from kcli.jsontext import dumps
 from kcli.schemas.catalog import catalog
@@ -223,11 +223,6 @@ class Bodies:
             return fills(codec, frame, start)
         except DecodeError:
             return False
-
-
-def guarded(codec: MessageCodec) -> MessageCodec:
-    """The same for a message of an unknown API, whose bytes may be anything."""
-    return MessageCodec(codec.name, codec.version, codec.grammar, guarded=True)
 
 
 def has_field(fields: tuple[Field, ...], name: str) -> bool:

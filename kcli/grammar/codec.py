@@ -21,7 +21,7 @@ from kcli.schemas.secrets import secret_fields
 if TYPE_CHECKING:
     from kcli.core.codec import Names, Node
 
-__all__ = ["Interpreted", "MessageCodec"]
+__all__ = ["Interpreted", "MessageCodec", "guarded"]
 
 Buffer = bytes | bytearray | memoryview
 Hook = Callable[[memoryview], bytes]
@@ -268,3 +268,8 @@ class MessageCodec(Grammar):
 
     def named(self, error: DecodeError) -> DecodeError:
         return DecodeError(error.path, error.offset, error.reason, what=self.what)
+
+
+def guarded(codec: MessageCodec) -> MessageCodec:
+    """The same for a message that the tables lack: its bytes may be anything, so that JSON has only their number."""
+    return MessageCodec(codec.name, codec.version, codec.grammar, guarded=True)

@@ -8,7 +8,7 @@ from typing import Any
 from kcli.arguments import bytes_like, need
 from kcli.errors import DecodeError, EncodeError, KcliError, SchemaError, UsageError
 from kcli.grammar import messages
-from kcli.grammar.codec import MessageCodec
+from kcli.grammar.codec import MessageCodec, guarded
 from kcli.jsontext import dumps
 from kcli.notebook import card
 from kcli.schemas.apikeys import API_VERSIONS
@@ -90,9 +90,11 @@ class Message:
             return f"that can't be encoded ({error})"
 
     def text(self) -> str:
-        """The body as kcli's JSON, records by their size; for a body that has no bytes, why."""
+        """The body as kcli's JSON, records by their size, without secrets; for a body that has no bytes, why."""
         try:
-            return dumps(self.codec.json_value(self.body))
+            known = catalog(self.dialect).api(self.api_key)
+            codec = self.codec if known and self.api_version in known.versions else guarded(self.codec)
+            return dumps(codec.json_value(self.body))
         except (KcliError, AttributeError, KeyError, TypeError, ValueError) as error:
             return f"this body can't be shown: {type(error).__name__}: {error}"
 

@@ -40,7 +40,12 @@ class Record(NamedTuple):
 
 
 def text_of(data: bytes | None) -> str:
-    return "null" if data is None else quoted(data)
+    """A key or value for people; one that holds a secret, as records of the metadata log may, by its size alone."""
+    from kcli.records.secrets import is_secret_value
+
+    if data is None:
+        return "null"
+    return f"{len(data)} bytes, a secret" if is_secret_value(data) else quoted(data)
 
 
 _record: Callable[[recordvalues.Row], Record] = partial(tuple.__new__, Record)
