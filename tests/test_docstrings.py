@@ -29,7 +29,6 @@ NOT_YET = (
     "kcli.cli",
     "kcli.grammar",
     "kcli.pipeline",
-    "kcli.snapshots",
 )
 
 

@@ -18,6 +18,7 @@ __all__ = ["console", "is_terminal", "progress", "warn"]
 
 
 def is_terminal(stream: IO[str]) -> bool:
+    """Whether the stream is a terminal."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 

@@ -65,6 +65,7 @@ class Lines:
             full = len(some) == AT_ONCE
 
     def put(self, texts: list[str]) -> None:
+        """Write texts, a line each."""
         if not texts:
             return
         data = "\n".join(texts).encode("utf-8", "surrogatepass")
@@ -96,10 +97,12 @@ class Guarded:
         self.stream = stream
 
     def write(self, text: str) -> int:
+        """Write the text, escaped; the number of its characters."""
         self.stream.write(legible_lines(text))
         return len(text)
 
     def writelines(self, texts: Iterable[str]) -> None:
+        """Write each text, escaped."""
         for text in texts:
             self.write(text)
 

@@ -74,6 +74,7 @@ class Table:
         self.write(paint(headings, self.colour, bold=True))
 
     def show(self, item: Exchange | Event) -> None:
+        """A line for an exchange or event."""
         if self.start is None:
             self.begin(item.ns if isinstance(item, Event) else item.request_ns)
         if isinstance(item, Exchange):

@@ -80,6 +80,7 @@ def provenance(message: Message) -> list[str]:
 
 
 def field_rows(fields: Iterable[Field], version: int | None, depth: int = 0) -> Iterator[list[str]]:
+    """Rows for a table of fields, those of structs below them."""
     for field in fields:
         if version is None or version in field.versions:
             notes = range_notes(field) if version is None else traits(field, version)

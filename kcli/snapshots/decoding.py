@@ -89,6 +89,7 @@ class Decoder:
         return whole(codec, data)
 
     def why_unknown_control(self, kind: int, data: memoryview) -> str:
+        """Why there is no codec for a control record, for people."""
         if kind not in CONTROL_TYPES:
             return f"unknown control record type {kind}"
         if len(data) < 2:

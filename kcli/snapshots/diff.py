@@ -31,6 +31,7 @@ class Change:
 
     @property
     def fields(self) -> dict[str, tuple[Any, Any]]:
+        """{column: (old, new)} of what differs; {} for an object that was created or deleted."""
         if self.before is None or self.after is None:
             return {}
         return {name: (self.before[name], self.after[name]) for name in self.columns}

@@ -31,6 +31,7 @@ class Noted:
         self.count = 0
 
     def add(self, *item: Any) -> None:
+        """Count one more; the first few are kept."""
         self.count += 1
         if len(self.items) < MOST:
             self.items.append(item)
@@ -56,6 +57,7 @@ class Control:
 
     @property
     def name(self) -> str:
+        """The type of the control record, "SNAPSHOT_HEADER"."""
         return CONTROL_TYPES.get(self.kind, f"control type {self.kind}") if self.kind is not None else "control record"
 
 

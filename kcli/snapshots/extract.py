@@ -72,6 +72,7 @@ class Assembly:
     covered: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, position: int, length: int) -> None:
+        """Note that the bytes from `position` on are there."""
         if length <= 0:
             return
         start, end = position, position + length
@@ -83,6 +84,7 @@ class Assembly:
 
     @property
     def whole(self) -> bool:
+        """Whether every byte of the snapshot is there."""
         return self.covered == [(0, self.size)]
 
     def missing(self) -> list[tuple[int, int]]:

@@ -56,6 +56,8 @@ class SnapshotFetchError(NetworkError):
 
 
 class Endpoint(NamedTuple):
+    """The host and port of a node of the quorum."""
+
     host: str
     port: int
 
@@ -116,6 +118,7 @@ class SnapshotFetch:
 
     @property
     def api_key(self) -> int:
+        """The API of the next request: Fetch to find a snapshot, then FetchSnapshot."""
         return FETCH if self.state == "find" else FETCH_SNAPSHOT
 
     def request(self, version: int) -> Body:
@@ -124,6 +127,7 @@ class SnapshotFetch:
         return body | ({"clusterId": self.cluster_id} if self.cluster_id else {})
 
     def fetch_body(self, version: int) -> Body:
+        """A Fetch of the metadata log at an offset that makes a leader name its snapshot (KIP-630)."""
         offset, epoch = PROBES[self.probe]
         partition = {
             "partition": 0,
@@ -148,6 +152,7 @@ class SnapshotFetch:
         }
 
     def snapshot_body(self) -> Body:
+        """A FetchSnapshot from the position reached."""
         assert self.id is not None
         partition = {
             "partition": 0,
@@ -175,6 +180,7 @@ class SnapshotFetch:
 
     @property
     def asked(self) -> str:
+        """The node that was asked, "host:port"."""
         return f"{self.target.host}:{self.target.port}"
 
     def lost(self) -> Restart | None:
@@ -185,11 +191,13 @@ class SnapshotFetch:
         return self.turn_away()
 
     def learn_nodes(self, nodes: Sequence[Mapping[str, Any]]) -> None:
+        """Take in endpoints of nodes (NodeEndpoints, KIP-853)."""
         for node in nodes:
             if node.get("host"):
                 self.known[node["nodeId"]] = Endpoint(node["host"], node["port"])
 
     def take_find(self, partition: Mapping[str, Any]) -> Restart | None:
+        """Take in the answer to a Fetch: a snapshot id, another leader, or an error."""
         code = partition["errorCode"]
         if code in (NOT_LEADER, BROKER_NOT_AVAILABLE):
             return self.follow(partition)
@@ -217,6 +225,7 @@ class SnapshotFetch:
             raise SnapshotFetchError(f"{self.asked} has no snapshot to offer: its log begins at {begin}")
 
     def take_download(self, partition: Mapping[str, Any]) -> Write | Restart | None:
+        """Take in the answer to a FetchSnapshot. Restart: it begins anew, elsewhere."""
         code = partition["errorCode"]
         if code in (NOT_LEADER, BROKER_NOT_AVAILABLE):
             return self.follow(partition)
@@ -231,6 +240,7 @@ class SnapshotFetch:
         return self.take_bytes(partition)
 
     def take_bytes(self, partition: Mapping[str, Any]) -> Write | Restart | None:
+        """The bytes to write. SnapshotFetchError: they are not those that were asked for."""
         data, position = bytes(partition["unalignedRecords"] or b""), partition["position"]
         said = offered_id(partition)
         if said != self.id or position != self.position:
@@ -265,16 +275,19 @@ class SnapshotFetch:
         return self.turn_away()
 
     def turn_away(self) -> Restart | None:
+        """Ask the next node: this one does not lead."""
         self.leader = None
         self.current += 1
         return self.back_to_find("the leader is lost")
 
     def back_to_find(self, reason: str) -> Restart | None:
+        """Find a snapshot again. Restart: bytes that were written are of no use."""
         began = self.state == "download" and self.position > 0
         self.state, self.position, self.size = "find", 0, None
         return Restart(f"{reason}: another node's file may differ") if began else None
 
     def learn_leader(self, partition: Mapping[str, Any]) -> None:
+        """Take in the leader that an answer names, unless its epoch is older."""
         told = partition.get("currentLeader") or {}
         if told.get("leaderEpoch", -1) >= self.epoch:
             self.epoch = told["leaderEpoch"]
@@ -291,6 +304,7 @@ class SnapshotFetch:
         return self.back_to_find(f"node {self.leader} leads now") if changed else None
 
     def gone(self) -> Restart:
+        """The snapshot was deleted: find a newer one. SnapshotFetchError: this one alone was wanted."""
         if self.wanted is not None:
             raise SnapshotFetchError(f"{self.asked} has no snapshot {self.wanted} (any more)")
         lost, self.id = self.id, None

@@ -26,6 +26,7 @@ class Finding:
 
     @property
     def is_error(self) -> bool:
+        """Whether it is an error, and not a note."""
         return self.severity == "error"
 
 

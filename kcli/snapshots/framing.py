@@ -41,23 +41,28 @@ class Batch(NamedTuple):
 
     @property
     def last_offset(self) -> int:
+        """The offset of the last record."""
         return self.base_offset + self.last_offset_delta
 
     @property
     def end(self) -> int:
+        """Where it ends, in bytes."""
         return self.position + self.size
 
     @property
     def is_control(self) -> bool:
+        """Whether its records are control records."""
         return bool(self.attributes & 0x20)
 
     @property
     def compression(self) -> str:
+        """The name of the codec, "none" for most snapshots."""
         codec = self.attributes & 7
         return COMPRESSIONS[codec] if codec < len(COMPRESSIONS) else f"codec {codec}"
 
     @property
     def append_timestamp(self) -> int:
+        """When the leader wrote it, in ms."""
         return self.max_timestamp
 
 

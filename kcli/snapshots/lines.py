@@ -40,6 +40,7 @@ class RecordLines:
             release(mapped, batch.position, batch.end)
 
     def batch_lines(self, data: memoryview, batch: Batch, mapped: object) -> Iterator[bytes | memoryview]:
+        """The lines of the records of one batch; what can't be read is a line, too, and in `problems`."""
         if batch.magic == 2 and checksum(data, batch, mapped) != batch.crc:
             self.problems.append(f"at byte {batch.position}: the batch's checksum is wrong")
         try:
@@ -70,6 +71,7 @@ class RecordLines:
         return self.kernel
 
     def make_kernel(self) -> Any:
+        """The core's writer of lines; None where the core is not built."""
         try:
             from kcli.core.snapshot_json import JsonLines
         except ImportError:
@@ -99,6 +101,7 @@ class RecordLines:
         return line
 
     def line(self, offset: int, key: int, version: int, data: memoryview) -> bytes:
+        """The line of a metadata record. DecodeError."""
         codec = self.decoder.codec(key, version)
         if codec is None:
             raise DecodeError("", 0, self.decoder.why_unknown(key, version))
@@ -107,6 +110,7 @@ class RecordLines:
         return b'{"offset":%d%s%s}\n' % (offset, head(self.decoder.type_names[key], version), text)
 
     def control_line(self, offset: int, kind: int, data: memoryview) -> bytes:
+        """The line of a control record. DecodeError."""
         codec = self.decoder.control_codec(kind, data)
         if codec is None:
             raise DecodeError("", 0, self.decoder.why_unknown_control(kind, data))
@@ -116,6 +120,7 @@ class RecordLines:
         return b'{"offset":%d%s%s}\n' % (offset, head(CONTROL_TYPES[kind], version), text)
 
     def unread_line(self, offset: int, key: int | None, version: int | None, data: memoryview, reason: str) -> bytes:
+        """The line of a record that can't be decoded, with its bytes and the reason."""
         self.problems.append(f"record {offset}: {reason}")
         form = {"offset": offset, "type": None, "apiKey": key, "version": version, "data": self.base64(key, data)}
         return dumps({**form, "reason": reason}).encode() + b"\n"

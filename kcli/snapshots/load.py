@@ -94,6 +94,7 @@ class Loader:
             image.provenance.timestamp = batch.append_timestamp
 
     def sound_batches(self, data: memoryview, mapped: object) -> Iterable[Batch]:
+        """The batches of magic 2 with a right checksum; others are complained of."""
         for batch in batches(data):
             if isinstance(batch, Fault):
                 self.complain(batch.position, f"at byte {batch.position}: {batch.reason}")
@@ -106,6 +107,7 @@ class Loader:
                 yield batch
 
     def complain(self, offset: int, text: str) -> None:
+        """Raise InputError where `strict`, else note the problem."""
         if self.strict:
             raise InputError(text)
         self.problems.append((offset, text))
@@ -129,6 +131,7 @@ class Loader:
             self.complain(offset, f"record {offset}: {error}")
 
     def control(self, offset: int, kind: int, value: dict[str, Any]) -> None:
+        """Apply a control record."""
         if kind == HEADER_CONTROL:
             self.image.provenance.timestamp = value["lastContainedLogTimestamp"]
             return
@@ -139,6 +142,7 @@ class Loader:
             self.complain(offset, f"record {offset}: unknown control record type {kind}")
 
     def metadata(self, offset: int, key: int, value: dict[str, Any]) -> None:
+        """Apply a metadata record, or hold it until its transaction ends (KIP-866)."""
         name = self.decoder.names[key]
         if key == BEGIN:
             self.held = []
@@ -154,6 +158,7 @@ class Loader:
             self.apply(offset, name, value)
 
     def apply(self, offset: int, name: str, value: dict[str, Any]) -> None:
+        """Apply a metadata record to the image."""
         handler = HANDLERS.get(name)
         if handler is None:
             self.complain(offset, f"record {offset}: {name} has no place in an image")

@@ -27,6 +27,7 @@ class SnapshotId(NamedTuple):
 
     @property
     def file_name(self) -> str:
+        """As Kafka names the file."""
         return f"{self.end_offset:020d}-{self.epoch:010d}.checkpoint"
 
     def __str__(self) -> str:

@@ -115,6 +115,7 @@ class PartitionTable:
             self.store.setdefault(topic, {})[number] = framed
 
     def refer(self, partition: Value, topic: bytes, offset: int) -> None:
+        """Note what a partition refers to: brokers, their directories, and the rules that it breaks."""
         directories = partition.get("directories", ())
         for index, broker in enumerate(partition["replicas"]):
             directory = id_bytes(directories[index]) if index < len(directories) else None
@@ -148,6 +149,7 @@ class PartitionTable:
         self.merge_rows(fast)
 
     def merge_rows(self, fast: Partitions) -> None:
+        """Add the rows of the core's table to those made here."""
         own = self.topics
         self.topics = fast.topics
         for topic, row in own.items():

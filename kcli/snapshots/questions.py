@@ -70,6 +70,7 @@ def preferred_leader_skew(image: Image) -> list[Row]:
 
 
 def brokers_fenced(image: Image) -> Iterator[Row]:
+    """The brokers that are fenced, by id."""
     for number, broker in sorted(image.brokers.items()):
         if broker.get("fenced"):
             yield {

@@ -67,24 +67,29 @@ class Survey:
 
     @property
     def kraft_version(self) -> int | None:
+        """The level of kraft.version; None without such a record (before KIP-853)."""
         found = self.control("KRAFT_VERSION")
         return None if found is None else int(found["kRaftVersion"])
 
     @property
     def voters(self) -> list[dict[str, Any]] | None:
+        """The voters of the quorum; None without such a record."""
         found = self.control("KRAFT_VOTERS")
         return None if found is None else list(found["voters"])
 
     @property
     def level(self) -> int | None:
+        """The level of metadata.version; None without one."""
         return self.features.get(FEATURE)
 
     @property
     def metadata_version(self) -> str | None:
+        """The same by name, "4.0-IV3"."""
         return None if self.level is None else level_name(self.level)
 
     @property
     def whole(self) -> bool:
+        """Whether every record was decoded, and every checksum is right."""
         return not self.unread and not self.bad_checksums
 
     def count(self, *keys: int) -> int:

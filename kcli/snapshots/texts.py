@@ -81,6 +81,7 @@ def list_text(items: Iterable[object]) -> str:
 
 
 def partition_text(partition: Partition) -> str:
+    """As Kafka's PartitionRegistration.toString."""
     return (
         f"PartitionRegistration(replicas={list_text(partition['replicas'])}, "
         f"directories={list_text(partition['directories'])}, isr={list_text(partition['isr'])}, "
@@ -94,6 +95,7 @@ def partition_text(partition: Partition) -> str:
 
 
 def broker_text(broker: Value) -> str:
+    """As Kafka's BrokerRegistration.toString."""
     rack = broker.get("rack")
     return (
         f"BrokerRegistration(id={broker['brokerId']}, epoch={broker['brokerEpoch']}, "
@@ -108,6 +110,7 @@ def broker_text(broker: Value) -> str:
 
 
 def controller_text(controller: Value) -> str:
+    """As Kafka's ControllerRegistration.toString."""
     return (
         f"ControllerRegistration(id={controller['controllerId']}, incarnationId={controller['incarnationId']}, "
         f"zkMigrationReady={java_bool(controller['zkMigrationReady'])}, {endpoints_text(controller)}, "
@@ -151,6 +154,7 @@ def java_bool(value: object) -> str:
 
 
 def acl_text(acl: Value) -> str:
+    """As Kafka's StandardAcl.toString."""
     return (
         f"StandardAcl[resourceType={named(RESOURCE_TYPES, acl['resourceType'])}, resourceName={acl['resourceName']}, "
         f"patternType={named(PATTERN_TYPES, acl['patternType'])}, principal={acl['principal']}, host={acl['host']}, "
@@ -183,6 +187,7 @@ def hexadecimal(data: bytes | str | None) -> str:
 
 
 def level_text(image: Image) -> str:
+    """As Kafka's Optional<MetadataVersion>."""
     level = image.level
     return "Optional.empty" if level is None else f"Optional[{level_name(level)}]"
 

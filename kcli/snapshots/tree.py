@@ -34,6 +34,8 @@ __all__ = ["Directory", "Leaf", "Node", "image_tree", "lines_of", "matches", "wa
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
+    """A file of the tree, whose text is made when it is read."""
+
     text: Callable[[], str]
 
 
@@ -45,6 +47,7 @@ class Directory:
     child: Callable[[str], Node | None]
 
     def sorted_names(self) -> list[str]:
+        """Names in Java's order of strings (UTF-16)."""
         return sorted(self.names(), key=lambda name: name.encode("utf-16-be", "surrogatepass"))
 
 
