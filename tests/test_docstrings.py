@@ -26,7 +26,6 @@ NOT_YET = (
     "kcli.capture.frames",
     "kcli.capture.packets",
     "kcli.capture.tcp",
-    "kcli.cli",
     "kcli.grammar",
     "kcli.pipeline",
 )

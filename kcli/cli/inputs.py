@@ -82,6 +82,7 @@ def memory_option(command: Command) -> Command:
 
 
 def schema_option(command: Command) -> Command:
+    """--schema, for every command that reads or writes messages."""
     return click.option(
         "--schema",
         "dialect",

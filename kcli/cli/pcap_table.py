@@ -83,6 +83,7 @@ class Table:
             self.show_event(item)
 
     def time(self, ns: int) -> str:
+        """Seconds since the first request, as the table shows them."""
         return f"{(ns - (self.start or 0)) / SECOND:+.3f} s" if ns else ""
 
     def conn(self, connection: str | None) -> str:
@@ -92,6 +93,7 @@ class Table:
         return self.connections.setdefault(connection, f"c{len(self.connections) + 1}")
 
     def show_exchange(self, exchange: Exchange) -> None:
+        """A line for an exchange: what was asked, what was answered."""
         header = exchange.header
         client = header.get("clientId")
         self.clients.add(client or "")
@@ -112,11 +114,13 @@ class Table:
         self.line(left, text.strip(), milliseconds(latency), size, "red" if errors or exchange.failures else None)
 
     def show_event(self, event: Event) -> None:
+        """A line for an event."""
         where = event.file or (event.sender or "")
         left = self.layout.left(self.time(event.ns), self.conn(event.connection), where, event.kind)
         self.line(left, event.reason, "", short(event.size), "yellow")
 
     def line(self, left: str, text: str, ms: str, size: str, colour: str | None) -> None:
+        """Write a line; text that is too long for its column goes on below, where lines are broken."""
         room = self.layout.room
         parts = wrap(text, room) if self.broken else [text]
         first = parts[0] if parts else ""
@@ -125,6 +129,7 @@ class Table:
             self.write(self.paint(" " * width(left) + part, colour))
 
     def paint(self, text: str, colour: str | None) -> str:
+        """Text in a colour, where there are colours."""
         return paint(text, self.colour and colour is not None, fg=colour)
 
 
