@@ -90,19 +90,7 @@ class Rows:
 def who_of(item: Exchange) -> tuple[Any, ...]:
     """The columns that all tables of exchanges begin with."""
     ends = (item.connection, item.link.server, item.link.client)
-    return (item.request_ns // 1000, *ends, client_id(item), item.correlation_id, item.api_version)
-
-
-def client_id(item: Exchange) -> str | None:
-    """Straight from where it stands in any header but ControlledShutdown v0's."""
-    frame = item.request_frame
-    size = int.from_bytes(frame[8:10], "big", signed=True)
-    if item.api_key == 7 and item.api_version == 0:
-        return None
-    try:
-        return frame[10 : 10 + size].decode() if size >= 0 else None
-    except UnicodeDecodeError:
-        return item.client_id
+    return (item.request_ns // 1000, *ends, item.client_id, item.correlation_id, item.api_version)
 
 
 def exchange_columns(item: Exchange, header: bytes, request: bytes, response: bytes, completed: int) -> tuple[Any, ...]:
