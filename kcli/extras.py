@@ -1,18 +1,23 @@
-"""Libraries that only some uses need: those of the extras in pyproject.toml."""
+"""Libraries that only some commands need, and what to install for them."""
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 
 from kcli.errors import UsageError
 
 __all__ = ["require"]
 
+# As in pyproject.toml, by the names that are imported.
+EXTRAS = {
+    "pandas": ("numpy", "pandas", "pyarrow"),
+    "parquet": ("numpy", "pyarrow"),
+    "spark": ("jinja2", "numpy", "pandas", "pyarrow", "pygal", "pyspark"),
+}
 
-def require(what: str, extra: str, *modules: str) -> None:
-    """Import the modules that `what` needs. UsageError: one is missing; it names the extra that installs it."""
-    for module in modules:
-        try:
-            importlib.import_module(module)
-        except ImportError:
-            raise UsageError(f"{what} needs {module} (pip install 'kcli-kafka[{extra}]')") from None
+
+def require(what: str, extra: str) -> None:
+    """UsageError where `what` lacks a library of an extra: which, and what to install."""
+    missing = [name for name in EXTRAS[extra] if importlib.util.find_spec(name) is None]
+    if missing:
+        raise UsageError(f"{what} needs {', '.join(missing)} (pip install 'kcli-kafka[{extra}]')")

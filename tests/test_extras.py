@@ -1,17 +1,60 @@
-"""What is missing is named, with how to get it."""
+"""Libraries that are not there: one line that says what to install."""
 
 from __future__ import annotations
 
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
+from kcli.cli.main import main
 from kcli.errors import UsageError
-from kcli.extras import require
+from kcli.extras import EXTRAS, require
+
+ROOT = Path(__file__).parents[1]
 
 
-def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    require("this", "any", "json", "csv")
-    monkeypatch.setitem(sys.modules, "csv", None)
-    with pytest.raises(UsageError, match=r"^this needs csv \(pip install 'kcli-kafka\[any\]'\)$"):
-        require("this", "any", "json", "csv")
+def test_extras_are_those_of_the_package() -> None:
+    offered = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for extra, names in EXTRAS.items():
+        assert sorted(each.partition(">")[0] for each in offered[extra]) == sorted(names)
+
+
+@pytest.mark.parametrize(("extra", "name"), [(extra, name) for extra, names in EXTRAS.items() for name in names])
+def test_what_is_missing_is_named(extra: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(UsageError) as caught:
+        require("this", extra)
+    assert str(caught.value) == f"this needs {name} (pip install 'kcli-kafka[{extra}]')"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["pipeline", "run", "--input", "IN", "--output", "OUT"],
+        ["pipeline", "report", "OUT"],
+        ["pipeline", "report", "OUT", "-o", "OUT/page.html"],
+        ["decode", "pcap", "IN", "--format", "parquet", "-o", "OUT"],
+        ["decode", "segment", "LOG", "--format", "parquet", "-o", "OUT"],
+        ["snapshot", "image", "META", "--format", "parquet", "-o", "OUT"],
+    ],
+)
+@pytest.mark.parametrize("names", [("numpy",), ("pyarrow",), ("numpy", "pyarrow")])
+def test_commands_say_it_in_one_line(
+    words: list[str],
+    names: tuple[str, ...],
+    samples: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in names:
+        monkeypatch.setitem(sys.modules, name, None)
+    metadata = next(path.parent for path in sorted(samples.rglob("*.checkpoint")))
+    places = {"IN": samples / "java44-txn.pcap", "LOG": samples / "orders-0", "META": metadata, "OUT": tmp_path / "out"}
+    assert main([str(places.get(word, word)) for word in words]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert f"needs {', '.join(names)} (pip install 'kcli-kafka[" in said
+    assert not (tmp_path / "out").exists()

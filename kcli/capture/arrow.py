@@ -31,7 +31,7 @@ class TableSource(Source):
 
     def __init__(self, paths: Sequence[str | Stream], **options: Any) -> None:
         """UsageError: pyarrow or numpy is missing."""
-        require("a table of exchanges", "parquet", "pyarrow", "numpy")
+        require("a table of exchanges", "parquet")
         import numpy
         import pyarrow
 

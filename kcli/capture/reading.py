@@ -64,7 +64,7 @@ class Capture:
         The columns are those of `kcli decode pcap --format parquet`; request and response are JSON text. UsageError:
         pyarrow or numpy is missing.
         """
-        require("to_arrow", "parquet", "pyarrow", "numpy")
+        require("to_arrow", "parquet")
         import pyarrow
 
         from kcli.capture.arrow import TableSource
@@ -75,7 +75,7 @@ class Capture:
 
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas.DataFrame of the same rows, all in memory. UsageError: pandas, pyarrow or numpy is missing."""
-        require("to_pandas", "pandas", "numpy", "pandas", "pyarrow")
+        require("to_pandas", "pandas")
         return self.to_arrow().read_pandas()
 
     def close(self) -> None:

@@ -164,14 +164,13 @@ def write_tree(source: Source, out: BinaryIO, moved: Callable[[int], None], opti
 
 def write_parquet(source: Source, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
     """A row for each exchange and event, a row group for each batch of them."""
-    from pyarrow.parquet import ParquetWriter
-
     from kcli.capture.arrow import TableSource
+    from kcli.records.columns import parquet_file
 
     assert isinstance(source, TableSource)
-    with summed_up(source, options), ParquetWriter(out, source.schema, compression="zstd") as writer:
+    with summed_up(source, options), parquet_file(out, source.schema) as writer:
         for batch in source.batches(moved):
-            writer.write_batch(batch)
+            writer().write_batch(batch)
 
 
 def source_class(format_: str) -> type[Source]:

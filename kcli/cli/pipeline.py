@@ -10,12 +10,13 @@ from typing import Any
 
 import click
 
-from kcli.cli.console import console, is_terminal
+from kcli.cli.console import console, is_terminal, warn
 from kcli.cli.inputs import memory_option, port_option, schema_option, secrets_option
 from kcli.cli.lines import print_note
 from kcli.cli.output import refuse_inputs
 from kcli.core import COMPILED
 from kcli.errors import InputError, UsageError
+from kcli.extras import require
 
 __all__ = ["run", "tables"]
 
@@ -60,6 +61,7 @@ BRIEF_BYTES = 64 << 20  # of input: less, and Spark's start is most of the time
     "--idle", type=click.FloatRange(0), metavar="SECONDS", help="With --stream: end when nothing came for so long."
 )
 @click.option("--report", "page", metavar="FILE", help="At the end write what `kcli pipeline report` tells as a page.")
+@click.option("--wait", is_flag=True, help="Where another run writes to DIR: wait until it has ended.")
 @click.option("--quiet", is_flag=True, help="No progress, no closing summary.")
 @secrets_option()
 @schema_option
@@ -68,20 +70,31 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     """Read captures into tables: exchanges, fetches, sessions, clients and more (see `kcli pipeline tables`).
 
     Connections are put together over all files, rotated ones and those of several hosts. What was read before is not
-    read again: run it once more for new files.
+    read again: run it once more for new files. One run at a time writes to DIR: a second one ends with exit code 4.
     """
-    from kcli.pipeline.run import Options, run_pipeline
-    from kcli.pipeline.spark import session
+    from kcli.pipeline.holding import holding
     from kcli.pipeline.storage import gather
 
     if not COMPILED:
         raise UsageError("kcli pipeline run needs the compiled core, which is not built (see `kcli --version`)")
-    told = {name: options[name] for name in ("ports", "dialect", "shares", "secrets", "memory")}
-    chosen = Options(output, **told)
+    require("kcli pipeline", "spark")
     files = gather(list(inputs))
     if options["page"]:
         refuse_inputs(options["page"], [*inputs, *(file.uri for file in files)])
-    size = sum(file.size for file in files)
+    with holding(output, wait=options["wait"], tell=warn):
+        summary = run_on_spark(inputs, output, sum(file.size for file in files), options)
+    if summary.problems:
+        more = f" (and {len(summary.problems) - 1} more)" if len(summary.problems) > 1 else ""
+        raise InputError(f"{summary.problems[0]}{more}")
+
+
+def run_on_spark(inputs: tuple[str, ...], output: str, size: int, options: dict[str, Any]) -> Any:
+    """The runs, their summary on stderr, and the page that is asked for. size: bytes of captures."""
+    from kcli.pipeline.run import Options, run_pipeline
+    from kcli.pipeline.spark import session
+
+    told = {name: options[name] for name in ("ports", "dialect", "shares", "secrets", "memory")}
+    chosen = Options(output, **told)
     brief = size < BRIEF_BYTES and not options["stream"]
     spark = session(options["master"], log=log_of(output), settings=settings(options), brief=brief)
     if options["stream"]:
@@ -89,19 +102,17 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
 
         tell_run = (lambda _made: None) if options["quiet"] else (lambda made: say(made, output))
         timing = {"settle": options["settle"], "idle": options["idle"]}
-        summary = stream(spark, inputs, chosen, options["every"], tell=tell_run, **timing)
+        summary = stream(spark, inputs, chosen, options["every"], tell=tell_run, held=True, **timing)
     else:
         with telling(options["quiet"]) as tell:
-            summary = run_pipeline(spark, inputs, chosen, tell)
+            summary = run_pipeline(spark, inputs, chosen, tell, held=True)
     if not options["quiet"] and not options["stream"]:
         say(summary, output, bool(options["page"]))
     if options["page"]:
         from kcli.cli.pipeline_report import write_page
 
         write_page(spark, output, options["page"], quiet=options["quiet"])
-    if summary.problems:
-        more = f" (and {len(summary.problems) - 1} more)" if len(summary.problems) > 1 else ""
-        raise InputError(f"{summary.problems[0]}{more}")
+    return summary
 
 
 def settings(options: dict[str, Any]) -> dict[str, str]:

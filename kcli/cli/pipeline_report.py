@@ -10,6 +10,7 @@ import click
 from kcli.cli.columns import print_rows
 from kcli.cli.lines import print_line, print_note
 from kcli.cli.output import open_output, refuse_inputs
+from kcli.extras import require
 
 __all__ = ["report"]
 
@@ -29,6 +30,7 @@ def report(folder: str, output: str | None, sql: bool, master: str | None, quiet
     if sql and output is None:
         print_sql()
         return
+    require("kcli pipeline", "spark")
     if output is not None:
         refuse_inputs(output, [folder])
     from kcli.cli.pipeline import BRIEF_BYTES, log_of

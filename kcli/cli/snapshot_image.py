@@ -14,6 +14,7 @@ from kcli.cli.inputs import schema_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output
 from kcli.errors import InputError, UsageError
+from kcli.extras import require
 from kcli.jsontext import dumps
 from kcli.snapshots.reading import Loaded, Wanted, load_image
 
@@ -248,6 +249,7 @@ def write_tables(found: Image, form: str | None, secrets: bool, out: BinaryIO) -
 
 
 def write_parquet(found: Image, folder: str, inputs: list[str], secrets: bool) -> None:
+    require("--format parquet", "parquet")
     from pathlib import Path
 
     from kcli.snapshots.tables import TABLES
@@ -262,11 +264,9 @@ def write_table(table: Table, rows: Iterator[dict[str, object]], out: BinaryIO) 
     """One Parquet file, in row groups of 65,536."""
     from itertools import islice
 
-    try:
-        import pyarrow as arrow
-        from pyarrow import parquet
-    except ImportError:
-        raise UsageError("--format parquet needs pyarrow (`pip install kcli-kafka[parquet]`)") from None
+    import pyarrow as arrow
+    from pyarrow import parquet
+
     from kcli.snapshots.texts import HIDDEN
 
     types = {"list<int32>": arrow.list_(arrow.int32()), "list<string>": arrow.list_(arrow.string())}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kcli.errors import UsageError
+from kcli.extras import require
 from kcli.legible import legible
 from kcli.pipeline.queries import Chart
 from kcli.pipeline.report import Answered
@@ -91,10 +91,9 @@ for (const table of document.querySelectorAll("table")) table.querySelectorAll("
 
 def render(answers: Sequence[Answered], title: str, subtitle: str) -> str:
     """The page's text. UsageError where what draws it is missing."""
-    try:
-        from jinja2 import Environment
-    except ImportError:
-        raise UsageError("kcli pipeline report needs jinja2 and pygal (pip install 'kcli-kafka[spark]')") from None
+    require("kcli pipeline report", "spark")
+    from jinja2 import Environment
+
     environment = Environment(autoescape=True, trim_blocks=True, finalize=safe)
     template = environment.from_string(TEMPLATE)
     shown = [section(each) for each in answers]
@@ -179,11 +178,9 @@ def charts() -> Any:
     """The chart library, without the finder that it leaves in sys.meta_path: it makes later imports warn."""
     import sys
 
-    try:
-        import pygal
-        import pygal.style
-    except ImportError:
-        raise UsageError("kcli pipeline report needs jinja2 and pygal (pip install 'kcli-kafka[spark]')") from None
+    import pygal
+    import pygal.style
+
     sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "PluginImportFixer"]
     return pygal
 

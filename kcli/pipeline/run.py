@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -14,6 +15,7 @@ from kcli.capture.exchanges import MEMORY
 from kcli.pipeline.carrying import pack, unpack
 from kcli.pipeline.decoding import Decoded, events_only
 from kcli.pipeline.derived import Gathered, derive
+from kcli.pipeline.holding import holding
 from kcli.pipeline.journal import Entry, Journal, published
 from kcli.pipeline.naming import KEPT, Names, name_topics, names_in
 from kcli.pipeline.ranges import RANGE_BYTES, Range, cut, misread
@@ -80,8 +82,18 @@ def quiet(_what: str, _done: int, _total: int) -> None:
     return
 
 
-def run_pipeline(spark: SparkSession, inputs: Sequence[str], options: Options, tell: Tell = quiet) -> Summary:
-    """Read the captures behind `inputs` that no run has read yet. InputError, OSError, UsageError."""
+def run_pipeline(
+    spark: SparkSession, inputs: Sequence[str], options: Options, tell: Tell = quiet, *, held: bool = False
+) -> Summary:
+    """Read the captures behind `inputs` that no run has read yet.
+
+    held: the caller holds the output (`kcli.pipeline.holding`). HeldError, InputError, OSError, UsageError.
+    """
+    with nullcontext() if held else holding(options.output):
+        return run_held(spark, inputs, options, tell)
+
+
+def run_held(spark: SparkSession, inputs: Sequence[str], options: Options, tell: Tell) -> Summary:
     journal = Journal(options.output)
     journal.recover()
     files = gather(list(inputs))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcli.errors import UsageError
+from kcli.extras import require
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,6 +37,7 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "4",
     "spark.python.worker.reuse": "true",
     "spark.task.maxFailures": "4",
+    "spark.executorEnv.PYTHONSAFEPATH": "1",  # workers import nothing from the folder they are started in
 }
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -57,10 +59,9 @@ def session(
     what Spark and its workers write to standard error; None: it stays where it is. brief: there is little to do, so
     that the JVM should not spend its time on compiling well.
     """
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise UsageError("kcli pipeline needs PySpark (pip install 'kcli-kafka[spark]')") from None
+    require("kcli pipeline", "spark")
+    from pyspark.sql import SparkSession
+
     there = SparkSession.getActiveSession()
     if there is not None:
         return there
@@ -81,6 +82,7 @@ def session(
     builder = builder.config(JAVA_OPTIONS, " ".join(options))
     builder = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse"))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ["PYTHONSAFEPATH"] = "1"  # as in SETTINGS, for what the JVM starts by itself
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1") if (chosen or "").startswith("local") else None
     with stderr_to(log):
         made = builder.getOrCreate()

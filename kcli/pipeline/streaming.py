@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from kcli.errors import KcliError
+from kcli.pipeline.holding import holding
 from kcli.pipeline.journal import HOME, Journal
 from kcli.pipeline.run import Options, Summary, run_pipeline
 from kcli.pipeline.storage import StoredFile, gather
@@ -87,11 +89,26 @@ def stream(
     settle: float = SETTLE,
     idle: float | None = None,
     tell: Callable[[Summary], None] = lambda summary: None,
+    held: bool = False,
 ) -> Summary:
     """Run until interrupted, or until nothing came for `idle` seconds. every: seconds between looks at the folders.
 
     tell: told of each run. The summary is of all of them.
+    held: the caller holds the output (`kcli.pipeline.holding`). HeldError and what a run raises.
     """
+    with nullcontext() if held else holding(options.output):
+        return stream_held(spark, inputs, options, every, settle, idle, tell)
+
+
+def stream_held(
+    spark: SparkSession,
+    inputs: Sequence[str],
+    options: Options,
+    every: float,
+    settle: float,
+    idle: float | None,
+    tell: Callable[[Summary], None],
+) -> Summary:
     spark.dataSource.register(CaptureList)
     total = Summary()
     last = [time.monotonic()]
@@ -100,7 +117,7 @@ def stream(
     def run_batch(_frame: Any, _number: int) -> None:
         whole = [file.uri for file in settled(gather(list(inputs)), time.time(), settle)]
         try:
-            made = run_pipeline(spark, whole, options) if whole else Summary()
+            made = run_pipeline(spark, whole, options, held=True) if whole else Summary()
         except (KcliError, OSError) as error:
             failures.append(error)
             raise

@@ -16,7 +16,7 @@ from kcli.records.damage import stretches
 from kcli.records.pieces import ReadInto
 from kcli.records.secrets import is_secret_value, secret_types
 
-__all__ = ["SCHEMA_FIELDS", "arrow_batch", "write_parquet"]
+__all__ = ["SCHEMA_FIELDS", "arrow_batch", "parquet_file", "write_parquet"]
 
 # A row group holds no more records than this, nor the records of more than so many bytes of log.
 GROUP_ROWS = 1 << 17
@@ -47,7 +47,7 @@ class Append(Protocol):
 
 
 def pyarrow() -> Any:
-    require("a table of records", "parquet", "pyarrow", "numpy")
+    require("a table of records", "parquet")
     import pyarrow
     import pyarrow.parquet
 
@@ -171,6 +171,25 @@ def batch_arrays(pa: Any, np: Any, batches: list[Batch], of_batch: Any, file: st
 
 
 @contextmanager
+def parquet_file(out: BinaryIO, columns: Any) -> Iterator[Callable[[], Any]]:
+    """A ParquetWriter of `out`, as a function that makes it when it is first called: an error that comes before leaves
+    nothing written. columns: the Arrow schema."""
+    made: list[Any] = []
+
+    def writer() -> Any:
+        if not made:
+            made.append(pyarrow().parquet.ParquetWriter(out, columns, compression="zstd"))
+        return made[0]
+
+    try:
+        yield writer
+        writer()
+    finally:
+        for each in made:
+            each.close()
+
+
+@contextmanager
 def write_parquet(out: BinaryIO, secrets: bool = False) -> Iterator[Append]:
     """A Parquet file of records; what it yields takes a log after the other: append(read, file name, progress).
 
@@ -181,40 +200,30 @@ def write_parquet(out: BinaryIO, secrets: bool = False) -> Iterator[Append]:
     pa = pyarrow()
     held: list[Any] = []
     sizes = [0]
-    writers: list[Any] = []
+    with parquet_file(out, schema(pa)) as writer:
 
-    def writer() -> Any:
-        if not writers:
-            writers.append(pa.parquet.ParquetWriter(out, schema(pa), compression="zstd"))
-        return writers[0]
+        def flush() -> None:
+            if any(map(len, held)):
+                writer().write_table(pa.Table.from_batches(held).unify_dictionaries())
+            held.clear()
+            sizes[0] = 0
 
-    def flush() -> None:
-        if any(map(len, held)):
-            writer().write_table(pa.Table.from_batches(held).unify_dictionaries())
-        held.clear()
-        sizes[0] = 0
+        def append(read: ReadInto, file: str, progress: Callable[[int], None]) -> None:
+            problems: list[tuple[int, int, str]] = []
+            for piece, start, stop, damage in stretches(read, PIECE_BYTES):
+                found: list[tuple[int, int, str]] = []
+                held.append(arrow_batch(memoryview(piece.data)[start:stop], file, found, secrets))
+                problems += [(piece.base + start + position, record, reason) for position, record, reason in found]
+                if damage is not None and not damage.lawful:
+                    problems.append((piece.base + damage.start, 0, damage.reason))
+                sizes[0] += stop - start
+                if sizes[0] >= GROUP_BYTES or sum(len(batch) for batch in held) >= GROUP_ROWS:
+                    flush()
+                progress(piece.base + stop)
+            flush()
+            if problems:
+                position, record, reason = problems[0]
+                more = f"; {len(problems) - 1} more" if len(problems) > 1 else ""
+                raise DecodeError(f"records[{record}]", position, f"{reason} (in the batch at 0x{position:x}{more})")
 
-    def append(read: ReadInto, file: str, progress: Callable[[int], None]) -> None:
-        problems: list[tuple[int, int, str]] = []
-        for piece, start, stop, damage in stretches(read, PIECE_BYTES):
-            found: list[tuple[int, int, str]] = []
-            held.append(arrow_batch(memoryview(piece.data)[start:stop], file, found, secrets))
-            problems += [(piece.base + start + position, record, reason) for position, record, reason in found]
-            if damage is not None and not damage.lawful:
-                problems.append((piece.base + damage.start, 0, damage.reason))
-            sizes[0] += stop - start
-            if sizes[0] >= GROUP_BYTES or sum(len(batch) for batch in held) >= GROUP_ROWS:
-                flush()
-            progress(piece.base + stop)
-        flush()
-        if problems:
-            position, record, reason = problems[0]
-            more = f"; {len(problems) - 1} more" if len(problems) > 1 else ""
-            raise DecodeError(f"records[{record}]", position, f"{reason} (in the batch at 0x{position:x}{more})")
-
-    try:
         yield append
-        writer()
-    finally:
-        for each in writers:
-            each.close()

@@ -1,7 +1,9 @@
-"""`kcli pipeline run` and `tables`, without Spark; the runs themselves are tested in tests/pipeline."""
+"""`kcli pipeline run` and `tables`, mostly without Spark; the runs themselves are tested in tests/pipeline."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 from kcli.cli import pipeline
 from kcli.cli.main import main
 from kcli.core import COMPILED
+from tests.pipeline.conftest import need_java
 from tests.pipeline.outputs import in_process
 
 pytest.importorskip("pyspark")
@@ -152,3 +155,32 @@ def test_tables(capsys: pytest.CaptureFixture[str]) -> None:
     assert "end_offset" in capsys.readouterr().out
     assert main(["pipeline", "tables", "nosuch"]) == 2
     assert "nosuch: no such table" in capsys.readouterr().err
+
+
+def test_a_second_run_says_who_is_at_work(
+    samples: Path, tmp_path: Path, no_spark: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    from kcli.pipeline.holding import holding
+
+    words = ["pipeline", "run", "--input", str(samples / "java44-txn.pcap"), "--quiet", "--output", str(tmp_path / "o")]
+    with holding(str(tmp_path / "o")):
+        assert main(words) == 4
+    said = capsys.readouterr().err
+    assert said.startswith(f"kcli: {tmp_path / 'o'}: another run writes to it, process ")
+    assert said.count("\n") == 1
+    assert not no_spark
+    assert main([*words, "--wait"]) == 0
+
+
+def test_nothing_in_the_current_folder_is_executed(samples: Path, tmp_path: Path) -> None:
+    """Neither by kcli, nor by Spark's workers and the daemon that starts them."""
+    need_java()
+    canary = tmp_path / "canary"
+    names = ("pandas", "pyarrow", "numpy", "pyspark", "kcli", "click", "pickle", "socket", "struct")
+    for name in names:
+        (tmp_path / f"{name}.py").write_text(f"open({str(canary)!r}, 'a').write('{name} ')\n")
+    words = ["pipeline", "run", "--input", str(samples / "java44-txn.pcap"), "--output", "out", "--master", "local[1]"]
+    script = Path(sys.executable).with_name("kcli")
+    done = subprocess.run([str(script), *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, canary.exists()) == (0, False), done.stderr
+    assert list((tmp_path / "out" / "exchanges").rglob("*.parquet"))

@@ -1,0 +1,179 @@
+"""One run at a time writes to an output folder.
+
+A run puts a claim into DIR/_kcli/holders, looks for others there, and works only if there are none. So of two runs at
+least one sees the other, wherever a file that was written is listed at once (local disks, HDFS, S3, GCS). The claim
+that came first stays, the others give way. A claim goes with its run; one that a dead run has left is found out on the
+machine of that run: its process is gone, or the machine was started again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kcli.errors import InputError, KcliError
+from kcli.jsontext import dumps, loads
+from kcli.pipeline.journal import HOME
+from kcli.pipeline.storage import Place
+
+__all__ = ["HeldError", "Holder", "holding"]
+
+PATIENCE = 2.0  # seconds that later claims have to give way
+GLANCE = 0.1  # seconds between looks for that
+PAUSE = 1.0  # seconds between attempts of a run that waits
+
+
+class HeldError(KcliError):
+    """Another run writes to the output."""
+
+    exit_code = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds an output. since: UTC, ISO 8601.
+
+    machine and boot: ids of the machine and of its last start; space: of the process ids (containers have their own);
+    started: when the process did, in ticks since boot. Empty or 0 where the system does not tell.
+    """
+
+    host: str
+    pid: int
+    since: str
+    machine: str = ""
+    boot: str = ""
+    space: str = ""
+    started: int = 0
+
+    @classmethod
+    def here(cls) -> Holder:
+        """This process."""
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        machine = first_line("/etc/machine-id")
+        boot = first_line("/proc/sys/kernel/random/boot_id")
+        return cls(socket.gethostname(), os.getpid(), since, machine, boot, pid_space(), started(os.getpid()))
+
+    @classmethod
+    def read(cls, claim: Place) -> Holder:
+        """Of a claim. InputError: it is none."""
+        try:
+            return cls(**loads(claim.read(), what="a claim"))
+        except TypeError as error:
+            raise InputError(f"not a claim of kcli pipeline: {error}", file=claim.uri) from None
+
+    def is_gone(self, here: Holder) -> bool:
+        """Whether it has ended for certain, as seen from `here`."""
+        if (self.host, self.machine) != (here.host, here.machine):
+            return False
+        if self.boot != here.boot:
+            return bool(self.machine and self.boot and here.boot)  # restarted since
+        return self.space == here.space and not is_running(self.pid, self.started)
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}, since {self.since}"
+
+
+def first_line(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""
+
+
+def pid_space() -> str:
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""
+
+
+def started(pid: int) -> int:
+    """When a process started, in ticks since boot (proc(5), stat, field 22); 0: there is none, or no /proc."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def is_running(pid: int, since: int) -> bool:
+    """Whether the process that had this id then still has it."""
+    if since:
+        return started(pid) == since
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+@contextlib.contextmanager
+def holding(output: str, *, wait: bool = False, tell: Callable[[str], None] = lambda text: None) -> Iterator[None]:
+    """Hold an output folder. wait: until nobody else does. tell: who is waited for, once each.
+
+    HeldError: another run holds it, and `wait` is not asked for. OSError: the folder can't be written to.
+    """
+    here = Holder.here()
+    told = ""
+    while True:
+        with claimed(output, here) as other:
+            if other is None:
+                yield
+                return
+        if not wait:
+            raise HeldError(f"{output}: {other} (try again when that has ended, or with --wait)")
+        if other != told:
+            tell(f"{output}: {other}: waiting for it")
+            told = other
+        time.sleep(PAUSE)
+
+
+@contextlib.contextmanager
+def claimed(output: str, here: Holder) -> Iterator[str | None]:
+    """Put a claim for the time being; None if it prevails, else whose does."""
+    claims = Place(output) / HOME / "holders"
+    mine = claims / f"{time.time_ns():020d}-{os.urandom(4).hex()}.json"
+    try:
+        mine.write(dumps(asdict(here)).encode())
+        yield rival(claims, mine, here)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            mine.remove()
+
+
+def rival(claims: Place, mine: Place, here: Holder) -> str | None:
+    end = time.monotonic() + PATIENCE
+    while others := standing(claims, mine, here):
+        first = min(others)
+        if first < mine.name or time.monotonic() > end:
+            return others[first]
+        time.sleep(GLANCE)
+    return None
+
+
+def standing(claims: Place, mine: Place, here: Holder) -> dict[str, str]:
+    """Who else has a claim, by its name. Those that dead runs have left are removed."""
+    found = {}
+    for each in claims.listed():
+        place = Place(each.uri)
+        if place.name == mine.name or not place.name.endswith(".json"):
+            continue
+        try:
+            holder = Holder.read(place)
+            if holder.is_gone(here):
+                place.remove()
+                continue
+            elsewhere = "" if holder.host == here.host else f"; if that is dead, remove {each.uri}"
+            found[place.name] = f"another run writes to it, {holder}{elsewhere}"
+        except FileNotFoundError:
+            continue  # it has ended meanwhile
+        except InputError:
+            found[place.name] = f"another run writes to it; if that is dead, remove {each.uri}"
+    return found
