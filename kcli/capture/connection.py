@@ -279,7 +279,7 @@ class Connection(ConnectionState):
             at = find_request(stream, self.bodies)
             self.searched = self.trial is not None
         else:
-            at = find_response(stream, self.pending.find, self.bodies)
+            at = find_response(stream, self.pending, self.bodies)
         if at is None:
             self.bound(d)
             return False

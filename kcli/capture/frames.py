@@ -9,11 +9,11 @@ end behind it; a response by the correlation id of a request that waits for one,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from heapq import heappop, heappush
 
 from kcli.capture.bodies import Bodies
-from kcli.capture.pending import Pending
+from kcli.capture.pending import PendingRequests
 
 __all__ = [
     "LARGEST",
@@ -32,6 +32,7 @@ LARGEST = 1 << 30  # bytes of a frame: more than any broker accepts
 LARGEST_FOUND = 1 << 27  # ... of one that is only being looked for
 SEARCHED = 1 << 22  # bytes of a stream in which a frame is looked for before the oldest are given up
 TRIED = 64  # unfinished candidates
+FEW = 32  # correlation ids that are looked for one by one
 EFFORT = 32  # bytes that may be decoded in search of a frame, for each that came
 HEAD_START = 1 << 20  # ... and these in any case
 
@@ -163,16 +164,14 @@ def confirmed(stream: Stream, at: int, bodies: Bodies) -> bool | None:
     return end == len(data) or plausible_request(data, end, bodies) is not False
 
 
-def find_response(stream: Stream, waiting: Callable[[int], Pending | None], bodies: Bodies) -> int | None:
-    """Where in the buffer an answer to a request that waits begins. waiting: the request of a correlation id."""
+def find_response(stream: Stream, waiting: PendingRequests, bodies: Bodies) -> int | None:
+    """Where in the buffer an answer to a request that waits begins; the first that is whole."""
     data = stream.buffer
     if not stream.searched and answers(stream, 0, waiting, bodies):
         return 0  # none can begin before it: no need to look for others
-    for match in RESPONSE.finditer(data, stream.searched):
-        at = match.start()
-        size = int.from_bytes(data[at : at + PREFIX], "big")
-        request = waiting(int.from_bytes(data[at + PREFIX : at + 2 * PREFIX], "big", signed=True))
-        if 4 <= size < LARGEST_FOUND and request is not None and request.frame is not None:
+    for at in response_starts(data, stream.searched, waiting):
+        size = int.from_bytes(data[at : at + PREFIX], "big", signed=True)
+        if 4 <= size < LARGEST_FOUND:
             heappush(stream.ends, (at + PREFIX + size, at))
     stream.searched = max(0, len(data) - 2 * PREFIX + 1)
     whole = []
@@ -181,13 +180,29 @@ def find_response(stream: Stream, waiting: Callable[[int], Pending | None], bodi
     return next((at for at in sorted(whole) if answers(stream, at, waiting, bodies)), None)
 
 
-def answers(stream: Stream, at: int, waiting: Callable[[int], Pending | None], bodies: Bodies) -> bool:
+def response_starts(data: bytearray, start: int, waiting: PendingRequests) -> Iterator[int]:
+    """Places from `start` on behind whose length the correlation id of a request that waits stands, in any order."""
+    if len(waiting.by_id) > FEW:  # one look at each place, whatever the number of requests
+        for match in RESPONSE.finditer(data, start):
+            at = match.start()
+            if int.from_bytes(data[at + PREFIX : at + 2 * PREFIX], "big", signed=True) in waiting.by_id:
+                yield at
+        return
+    for number in waiting.by_id:
+        needle = number.to_bytes(4, "big", signed=True)
+        at = data.find(needle, start + PREFIX)
+        while at >= 0:
+            yield at - PREFIX
+            at = data.find(needle, at + 1)
+
+
+def answers(stream: Stream, at: int, waiting: PendingRequests, bodies: Bodies) -> bool:
     """Whether a whole frame here answers a request that waits."""
     data = stream.buffer
     size = int.from_bytes(data[at : at + PREFIX], "big", signed=True)
     if not 4 <= size < LARGEST_FOUND or at + PREFIX + size > len(data):
         return False
-    request = waiting(int.from_bytes(data[at + PREFIX : at + 2 * PREFIX], "big", signed=True))
+    request = waiting.find(int.from_bytes(data[at + PREFIX : at + 2 * PREFIX], "big", signed=True))
     if request is None or request.frame is None or not stream.may_try(size):
         return False
     return bodies.response_fits(bytes(data[at + PREFIX : at + PREFIX + size]), request.api_key, request.api_version)

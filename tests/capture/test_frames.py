@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 
 import pytest
 
@@ -29,9 +28,9 @@ def stream(data: bytes) -> Stream:
     return made
 
 
-def waiting(*requests: tuple[int, int, int]) -> Callable[[int], Pending | None]:
+def waiting(*requests: tuple[int, int, int]) -> PendingRequests:
     """Requests by (correlation id, api key, version)."""
-    return PendingRequests(Pending(*each, 0, b"") for each in requests).find
+    return PendingRequests(Pending(*each, 0, b"") for each in requests)
 
 
 @pytest.mark.parametrize(
@@ -140,6 +139,13 @@ def test_a_stream_moves_on() -> None:
     made.pass_damaged()
     assert (made.skip, made.damaged, bytes(made.buffer)) == (0, 3, b"f")
     assert made.frame_size() is None and stream(b"\0\0\0\5").frame_size() == 5
+
+
+def test_among_many_that_wait_each_is_found() -> None:
+    asked = waiting(*((number, 3, 12) for number in range(1000, 1100)))
+    answer = metadata(1077)[1]
+    assert find_response(stream(bytes(40) + answer), asked, BODIES) == 40
+    assert find_response(stream(bytes(40) + metadata(99)[1]), asked, BODIES) is None
 
 
 def test_a_search_goes_on_where_it_stood() -> None:
