@@ -13,7 +13,6 @@ from kcli.legible import UNSAFE
 __all__ = ["dumps", "loads"]
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
-_unsafe = re.compile(f"[{UNSAFE}]")
 
 
 def dumps(value: Any, *, indent: int | None = None) -> str:
@@ -24,7 +23,7 @@ def dumps(value: Any, *, indent: int | None = None) -> str:
         text = json.dumps(value, ensure_ascii=False, check_circular=False, indent=indent)
     if text.isascii() and "\x7f" not in text:
         return text
-    return _unsafe.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return re.sub(f"[{UNSAFE}]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def loads(text: str | bytes, *, what: str = "JSON") -> Any:

@@ -16,18 +16,19 @@ __all__ = ["UNSAFE", "legible", "legible_lines"]
 UNSAFE = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 
 SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-IN_LINE = re.compile(f"[\x00-\x1f{UNSAFE}]")
-IN_LINES = re.compile(f"[\x00-\x08\x0b-\x1f{UNSAFE}]")
+# Compiled at the first text that needs it: most runs of kcli never meet one.
+IN_LINE = f"[\x00-\x1f{UNSAFE}]"
+IN_LINES = f"[\x00-\x08\x0b-\x1f{UNSAFE}]"
 
 
 def legible(text: str) -> str:
     """The text on one line, without a control character: `\\n`, `\\x1b`, `\\u202e` stand for what it has of them."""
-    return text if text.isprintable() else IN_LINE.sub(escape, text)
+    return text if text.isprintable() else re.sub(IN_LINE, escape, text)
 
 
 def legible_lines(text: str) -> str:
     """The same for text whose line feeds and tabs are kcli's own."""
-    return text if text.isprintable() else IN_LINES.sub(escape, text)
+    return text if text.isprintable() else re.sub(IN_LINES, escape, text)
 
 
 def escape(found: Match[str]) -> str:

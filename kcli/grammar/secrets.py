@@ -15,7 +15,7 @@ from kcli.schemas.secrets import ALWAYS, METADATA_ID, METADATA_TOPIC, is_secret_
 
 __all__ = ["Hidden", "hide_records", "hide_secrets", "hide_span", "hide_spans", "redacted"]
 
-INDICES = re.compile(r"\[\d+\]")
+INDICES = r"\[\d+\]"
 UNKNOWN_TAGS = "_unknownTaggedFields"
 WHOLE = ("_trailing", "_encodings")  # may hold any field's bytes
 
@@ -130,7 +130,7 @@ def hide_span(span: Span) -> Span:
 def is_secret_span(span: Span, fields: Mapping[str, str], said: Mapping[str, Any]) -> bool:
     if span.type == "unknown tagged field":
         return True
-    how = fields.get(INDICES.sub("", span.path))
+    how = fields.get(re.sub(INDICES, "", span.path))
     if how is None or how == ALWAYS:
         return how is not None
     name = said.get(sibling(span.path, "name"))

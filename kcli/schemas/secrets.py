@@ -21,7 +21,7 @@ METADATA_TOPIC = "__cluster_metadata"
 METADATA_ID = "AAAAAAAAAAAAAAAAAAAAAQ"  # Uuid.METADATA_TOPIC_ID
 
 BROKER_LOGGER = 8  # ConfigResource.Type: its configs are levels of logging, by a logger's name
-LISTENER = re.compile(r"listener\.name\.[^.]*\.(.*)", re.DOTALL)  # DynamicBrokerConfig.ListenerConfigRegex
+LISTENER = r"(?s)listener\.name\.[^.]*\.(.*)"  # DynamicBrokerConfig.ListenerConfigRegex
 # Behind a listener's name these may have a SASL mechanism's before them (DynamicBrokerConfig.ListenerMechanismConfigs).
 OF_A_MECHANISM = (
     "sasl.jaas.config",
@@ -73,7 +73,7 @@ def is_secret_config(name: str, resource_type: int = 0) -> bool:
     """
     if resource_type == BROKER_LOGGER:
         return False
-    if (listener := LISTENER.fullmatch(name)) is not None:
+    if (listener := re.fullmatch(LISTENER, name)) is not None:
         base = listener[1]
         name = next((config for config in OF_A_MECHANISM if base.endswith(config)), base)
     return name in PASSWORDS or name not in PLAIN
