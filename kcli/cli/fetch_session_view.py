@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from rich.console import Console
 from rich.text import Text
 
 from kcli.cli.console import console
@@ -25,47 +24,51 @@ NAMED = 4  # partitions, or changes of the set, that are told one by one
 
 def show(ended: Sequence[Watched], loose: Sequence[Loose], ledger: Ledger, files: Sequence[str]) -> None:
     """All sessions by their beginning, then what was fetched without one, then the findings."""
-    out = console()
+    console().lines(all_lines(ended, loose, ledger.offsets.names, files))
+
+
+def all_lines(
+    ended: Sequence[Watched], loose: Sequence[Loose], names: Mapping[str, str], files: Sequence[str]
+) -> Iterator[Text]:
     for session in sorted(ended, key=lambda session: (session.opened_ns, session.session_id)):
-        show_session(out, session, ledger.offsets.names)
+        yield from session_lines(session, names)
     for client in loose:
-        show_loose(out, client)
-    show_findings(out, ended, files)
+        yield from loose_lines(client)
+    yield findings_line(ended, files)
 
 
-def show_session(out: Console, session: Watched, names: Mapping[str, str]) -> None:
+def session_lines(session: Watched, names: Mapping[str, str]) -> Iterator[Text]:
     head = Text()
     head.append(f"session {session.session_id}", style="bold")
     head.append(f"  {who(session.client_id, session.replica_id)} -> {session.server}", style="cyan")
     head.append(f"   {span(session)}   {count(session.fetches, 'fetch', 'fetches')} ({session.full:,} full)")
     head.append(f"   {partitions(session)}")
-    out.print(head)
+    yield head
     full, size = strips(session.strip)
-    out.print(shown(f"  full  {full}  ended: ").append(ending(session), style=colour(session)))
-    out.print(shown(f"  bytes {size}  {price(session)}"))
-    out.print(shown(f"  {polls(session)}", "dim"))
+    yield shown(f"  full  {full}  ended: ").append(ending(session), style=colour(session))
+    yield shown(f"  bytes {size}  {price(session)}")
+    yield shown(f"  {polls(session)}", "dim")
     for line in details(session, names):
-        out.print(shown(f"  {line}"))
-    out.print()
+        yield shown(f"  {line}")
+    yield Text()
 
 
-def show_loose(out: Console, client: Loose) -> None:
+def loose_lines(client: Loose) -> Iterator[Text]:
     head = Text("no session", style="bold")
     head.append(f"  {who(client.client_id, client.replica_id)} -> {client.server}", style="cyan")
     head.append(f"   {span(client)}   {count(client.fetches, 'full fetch', 'full fetches')}, Fetch v{client.version}: ")
     head.append(why_loose(client))
-    out.print(head)
-    out.print(shown(f"  {polls(client)}", "dim"))
-    out.print()
+    yield head
+    yield shown(f"  {polls(client)}", "dim")
+    yield Text()
 
 
-def show_findings(out: Console, ended: Sequence[Watched], files: Sequence[str]) -> None:
+def findings_line(ended: Sequence[Watched], files: Sequence[str]) -> Text:
     found = sum(session.findings for session in ended)
     command = f"kcli fetch-session lint {' '.join(files)}"
     if found:
-        out.print(shown(f"findings: {found:,}. {command}", "red"))
-    else:
-        out.print(shown(f"findings: none. ({command})"))
+        return shown(f"findings: {found:,}. {command}", "red")
+    return shown(f"findings: none. ({command})")
 
 
 def who(client_id: str, replica_id: int) -> str:
