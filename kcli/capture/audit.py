@@ -18,9 +18,10 @@ from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import Catalog
 from kcli.schemas.ranges import Range
 
-__all__ = ["Client", "Usage", "audit", "usages"]
+__all__ = ["Client", "Judge", "Usage", "audit"]
 
 REMEMBERED = 1 << 16  # connections
+ALIKE = 1 << 10  # ways to use the APIs
 
 
 @dataclass(slots=True)
@@ -131,18 +132,40 @@ def merge(clients: Iterable[Client]) -> list[Client]:
     return [client for client in found if id(client) not in gone]
 
 
-def usages(client: Client, catalog: Catalog, release: str) -> Iterator[Usage]:
-    """Each API the client used, by key, against what the release accepts."""
-    accepted = catalog.release_versions(release)
-    for key in sorted({key for key, _ in client.used}):
-        versions = {version: count for (used, version), count in sorted(client.used.items()) if used == key}
-        taken = accepted.get(key)
-        api = catalog.api(key)
-        bad = [each for each in versions if is_refused(key, each, taken, client.negotiates, release, catalog)]
-        refused = tuple(each for each in bad if (key, each) in client.free)
-        unsure = tuple(each for each in bad if each not in refused and client.software is None)
-        reason = why(taken, release) if refused or unsure else ""
-        yield Usage(key, api.name if api else f"key {key}", versions, taken, refused, unsure, reason)
+class Judge:
+    """What a release accepts of what clients used; UsageError: the tables lack the release.
+
+    Clients of one program use the same versions as often as each other, so what is said of one serves the next.
+    """
+
+    def __init__(self, catalog: Catalog, release: str) -> None:
+        self.catalog, self.release = catalog, release
+        self.accepted = catalog.release_versions(release)
+        self._known: dict[object, tuple[Usage, ...]] = {}
+
+    def usages(self, client: Client) -> tuple[Usage, ...]:
+        """Each API the client used, by key, against what the release accepts."""
+        alike = frozenset(client.used.items()), frozenset(client.free), client.negotiates, client.software is None
+        found = self._known.get(alike)
+        if found is None:
+            if len(self._known) >= ALIKE:
+                self._known.clear()
+            found = self._known[alike] = tuple(self._usages(client))
+        return found
+
+    def _usages(self, client: Client) -> Iterator[Usage]:
+        release, catalog = self.release, self.catalog
+        by_key: dict[int, dict[int, int]] = {}
+        for (key, version), count in sorted(client.used.items()):
+            by_key.setdefault(key, {})[version] = count
+        for key, versions in by_key.items():
+            taken = self.accepted.get(key)
+            api = catalog.api(key)
+            bad = [each for each in versions if is_refused(key, each, taken, client.negotiates, release, catalog)]
+            refused = tuple(each for each in bad if (key, each) in client.free)
+            unsure = tuple(each for each in bad if each not in refused and client.software is None)
+            reason = why(taken, release) if refused or unsure else ""
+            yield Usage(key, api.name if api else f"key {key}", versions, taken, refused, unsure, reason)
 
 
 def is_refused(key: int, version: int, taken: Range | None, negotiates: bool, release: str, catalog: Catalog) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
-from kcli.capture.audit import Client, Usage, audit, usages
+from kcli.capture.audit import Client, Judge, Usage, audit
 from kcli.capture.exchanges import Item, Source
 from kcli.cli.console import is_terminal
 from kcli.cli.inputs import memory_option, port_option, schema_option
@@ -21,7 +21,7 @@ from kcli.schemas.catalog import catalog
 
 __all__ = ["audit_captures"]
 
-Judged = list[tuple[Client, list[Usage]]]
+Judged = list[tuple[Client, tuple[Usage, ...]]]
 
 
 @click.command(name="audit")
@@ -52,7 +52,8 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
     failures: list[InputError] = []
     with open_output(options["output"], files) as out:
         clients = audit(readable(files, options, failures))
-        judged = [(client, list(usages(client, tables, release))) for client in clients]
+        judge = Judge(tables, release)
+        judged = [(client, judge.usages(client)) for client in clients]
         lines = (
             json_lines(judged, release)
             if options["format_"] == "jsonl"
@@ -99,24 +100,41 @@ def json_lines(judged: Judged, release: str) -> Iterator[tuple[str, ...]]:
 def table_lines(judged: Judged, release: str, output: str | None) -> Iterator[tuple[str, ...]]:
     """Lines, each by its parts."""
     colour = output is None and is_terminal(sys.stdout) and "NO_COLOR" not in os.environ
+    # Clients that are judged alike share what is said of them (see Judge).
+    said: dict[int, tuple[str, list[str]]] = {}
     for client, uses in judged:
-        bad = [use for use in uses if use.refused]
         software = " ".join(filter(None, (client.software, client.version))) or (
             "software not said" if client.negotiates else "no ApiVersions"
         )
         head = f"{client.client_id or '(no client id)'}  {client.address}  {software}"
-        unsure = [use for use in uses if use.unsure]
-        verdict = f"{release} refuses it" if bad else f"unclear with {release}" if unsure else f"fine with {release}"
-        tone = "red" if bad else "yellow" if unsure else "green"
-        yield paint(head, colour, bold=True), "  ", paint(verdict, colour, fg=tone)
-        yield (f"  {', '.join(f'{use.name} {versions_text(list(use.versions))}' for use in uses)}",)
-        for use in bad:
-            yield (paint(f"  refused: {use.name} {versions_text(list(use.refused))} ({use.reason})", colour, fg="red"),)
-        for use in unsure:
-            words = f"{use.name} {versions_text(list(use.unsure))} ({use.reason}; its broker offered nothing newer)"
-            yield (paint(f"  unclear: {words}", colour, fg="yellow"),)
+        known = said.get(id(uses))
+        if known is None:
+            known = said[id(uses)] = verdict(uses, release, colour), list(use_lines(uses, colour))
+        yield paint(head, colour, bold=True), "  ", known[0]
+        for line in known[1]:
+            yield (line,)
     refused = sum(any(use.refused for use in uses) for _, uses in judged)
     yield (f"{len(judged):,} client{'' if len(judged) == 1 else 's'}, {refused:,} that Kafka {release} would refuse.",)
+
+
+def verdict(uses: Sequence[Usage], release: str, colour: bool) -> str:
+    if any(use.refused for use in uses):
+        return paint(f"{release} refuses it", colour, fg="red")
+    if any(use.unsure for use in uses):
+        return paint(f"unclear with {release}", colour, fg="yellow")
+    return paint(f"fine with {release}", colour, fg="green")
+
+
+def use_lines(uses: Sequence[Usage], colour: bool) -> Iterator[str]:
+    """What a client uses, what of that is refused, and what may be."""
+    yield f"  {', '.join(f'{use.name} {versions_text(list(use.versions))}' for use in uses)}"
+    for use in uses:
+        if use.refused:
+            yield paint(f"  refused: {use.name} {versions_text(list(use.refused))} ({use.reason})", colour, fg="red")
+    for use in uses:
+        if use.unsure:
+            words = f"{use.name} {versions_text(list(use.unsure))} ({use.reason}; its broker offered nothing newer)"
+            yield paint(f"  unclear: {words}", colour, fg="yellow")
 
 
 def versions_text(versions: list[int]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kcli.capture.audit import Client, merge, usages
+from kcli.capture.audit import Client, Judge, merge
 from kcli.pipeline.derived import FETCH_APIS, Gathered, Row, fold
 from kcli.pipeline.writing import TableWriter, Written
 from kcli.schemas.catalog import catalog
@@ -234,6 +234,7 @@ def client_rows(uses: Iterable[Row], connections: Mapping[tuple[Any, ...], int])
     """connections: how many, by (client id, address, software, its version)."""
     known = catalog()
     release = known.releases[-1]
+    judge = Judge(known, release)
     clients: dict[Any, Client] = {}
     for use in uses:
         key = use["client_id"], use["address"], use["software"], use["software_version"]
@@ -243,7 +244,7 @@ def client_rows(uses: Iterable[Row], connections: Mapping[tuple[Any, ...], int])
         if use["free"]:
             client.free.add((use["api_key"], use["api_version"]))
     for client in merge(clients.values()):
-        for usage in usages(client, known, release):
+        for usage in judge.usages(client):
             for version, count in usage.versions.items():
                 verdict = "refused" if version in usage.refused else "unsure" if version in usage.unsure else "ok"
                 reason = usage.reason or None if verdict != "ok" else None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from kcli.capture.audit import Client, audit, merge, usages
+import pytest
+
+from kcli.capture.audit import Client, Judge, audit, merge
 from kcli.capture.bodies import Bodies
 from kcli.capture.events import Link
 from kcli.capture.exchanges import Exchange
 from kcli.capture.reading import read_capture
-from kcli.schemas.catalog import catalog
+from kcli.schemas.catalog import Api, Catalog, catalog
 from tests.capture.messages import api_versions, metadata, produce, request
 from tests.capture.wires import DATA, SAMPLES
 
@@ -15,7 +17,7 @@ TABLES = catalog()
 
 
 def refused(client: Client, release: str = "4.4") -> dict[str, tuple[int, ...]]:
-    return {use.name: use.refused for use in usages(client, TABLES, release) if use.refused}
+    return {use.name: use.refused for use in Judge(TABLES, release).usages(client) if use.refused}
 
 
 def exchange(asked: bytes, answer: bytes | None = None, client: str = "10.0.0.1:5") -> Exchange:
@@ -31,7 +33,7 @@ def test_clients_of_an_old_broker() -> None:
     assert refused(clients["lab-old", None]) == {"Produce": (1, 2), "Fetch": (1, 2), "ListOffsets": (0,)}
     assert refused(clients["rdkafka", "librdkafka"]) == {}  # it could do more than its broker
     assert refused(clients["1", None]) == {"LeaderAndIsr": (0,), "UpdateMetadata": (3,)}
-    unsure = [use for use in usages(clients["kp-cons", None], TABLES, "4.4") if use.unsure]
+    unsure = [use for use in Judge(TABLES, "4.4").usages(clients["kp-cons", None]) if use.unsure]
     assert [(use.name, use.unsure) for use in unsure] == [("Fetch", (3,))]
 
 
@@ -56,7 +58,7 @@ def test_a_client_newer_than_the_release_asks_first() -> None:
 
 def test_versions_below_those_of_the_release_are_refused() -> None:
     (client,) = audit([exchange(*produce(1, version=2)), exchange(*metadata(2))])
-    (use,) = [use for use in usages(client, TABLES, "4.4") if use.refused]
+    (use,) = [use for use in Judge(TABLES, "4.4").usages(client) if use.refused]
     assert (use.name, use.versions, use.refused, use.reason) == ("Produce", {2: 1}, (2,), "4.4 takes 3-13")
     assert refused(client, "3.9") == {}
     assert use.as_dict()["accepted"] == {"min": 3, "max": 13}
@@ -64,7 +66,7 @@ def test_versions_below_those_of_the_release_are_refused() -> None:
 
 def test_an_api_that_was_removed() -> None:
     (client,) = audit([exchange(*api_versions(1)), exchange(request(7, 3, 2, {"brokerId": 1, "brokerEpoch": 1}))])
-    (use,) = [use for use in usages(client, TABLES, "4.0") if use.refused]
+    (use,) = [use for use in Judge(TABLES, "4.0").usages(client) if use.refused]
     assert use.name == "ControlledShutdown" and use.reason == "4.0 has no such API"
 
 
@@ -96,3 +98,21 @@ def test_clients_without_software_join_those_of_their_name_in_order() -> None:
     assert [(each.client_id, each.software, each.connections) for each in found] == [
         ("b", "java", 2), ("a", "java", 3), ("c", None, 1)
     ]  # fmt: skip
+
+
+def test_clients_that_use_the_same_are_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a capture of many clients costs what it takes to tell them apart."""
+    looked: list[int] = []
+    api = Catalog.api
+
+    def looked_up(self: Catalog, key: int) -> Api | None:
+        looked.append(key)
+        return api(self, key)
+
+    monkeypatch.setattr(Catalog, "api", looked_up)
+    clients = audit([exchange(*metadata(2), client=f"10.0.0.{at}:5") for at in range(1, 200)])
+    judge = Judge(TABLES, "4.4")
+    looked.clear()
+    found = [judge.usages(each) for each in clients]
+    assert len(found) == 199 and len(looked) == 1
+    assert all(each is found[0] for each in found)
