@@ -98,7 +98,8 @@ class Broker:
         self.directory = DataDir(self._data, self.configs, self.complain)
         try:
             self.cluster_id = self.directory.cluster_id
-            self.topics = Topics(self.directory.path, self.configs, clean=self.directory.clean, note=self.complain)
+            folder, clean, lasting = self.directory.path, self.directory.clean, self.directory.lasting
+            self.topics = Topics(folder, self.configs, clean=clean, lasting=lasting, note=self.complain)
             self.topics.on_delete = self._forget_topic
             self.gate = Gate(most_connections(self.topics.pool.limit), self.complain)
             self.metadata = MetadataLog(self)

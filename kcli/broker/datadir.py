@@ -54,6 +54,11 @@ class DataDir:
         write_properties(self.path / META, rest | {"version": "1", "cluster.id": cluster_id})
         return cluster_id
 
+    @property
+    def lasting(self) -> bool:
+        """Whether the folder is there after the broker."""
+        return self._temporary is None
+
     def close(self) -> None:
         if self._temporary is None:
             (self.path / CLEAN).write_text('{"version":0}')

@@ -158,15 +158,21 @@ class Topic:
 class Topics:
     """All topics, by name and by id; their logs live under `folder`.
 
-    clean: the folder was left by an orderly stop. A partition's folder is made with its first record. note: gets a line
-    for each thing in the folder that is left out.
+    clean: the folder was left by an orderly stop; lasting: there may be a next start. A partition's folder is made with
+    its first record. note: gets a line for each thing in the folder that is left out.
     """
 
     def __init__(
-        self, folder: Path, configs: Configs, *, clean: bool = False, note: Callable[[str], None] = lambda _: None
+        self,
+        folder: Path,
+        configs: Configs,
+        *,
+        clean: bool = False,
+        lasting: bool = True,
+        note: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.folder, self.configs, self.clean, self.note = folder, configs, clean, note
-        self.pool = FilePool()
+        self.pool = FilePool(lasting=lasting)
         self.by_name: dict[str, Topic] = {}
         self.by_id: dict[str, Topic] = {}
         # Fetched by who knows of it, but in no list: the metadata log, by name and by id.
@@ -266,7 +272,8 @@ class Topics:
     def make_log(self, partition: Partition) -> Log:
         folder = self.folder / partition.folder_name
         log = Log.create(folder, self.pool, partition.topic.configs.settings)
-        write_topic_id(folder, partition.topic.id)
+        if self.pool.lasting:
+            write_topic_id(folder, partition.topic.id)
         return log
 
     def delete_records(self, partition: Partition, offset: int) -> None:

@@ -16,13 +16,15 @@ class LeaderEpochs:
     """(epoch, first offset) pairs, both rising; in the file `leader-epoch-checkpoint` of the partition's folder.
 
     A new leader's first batch does not wait for that file: the batch tells its epoch itself, should the file be behind
-    (`recovery`). `save` brings it up to date: when a segment is closed, at an orderly end, from time to time.
+    (`recovery`). `save` brings it up to date: when a segment is closed, at an orderly end, from time to time. lasting:
+    there may be a next start; if not, the file is never written.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, lasting: bool = True) -> None:
         self.path = folder / "leader-epoch-checkpoint"
         self.entries: list[tuple[int, int]] = []
         self.behind = False
+        self.lasting = lasting
 
     def load(self) -> None:
         self.entries = read_epochs(self.path)
@@ -44,7 +46,7 @@ class LeaderEpochs:
 
     def save(self) -> None:
         """Write the file, unless it says all this already."""
-        if self.behind:
+        if self.behind and self.lasting:
             write_epochs(self.path, self.entries)
             self.behind = False
 

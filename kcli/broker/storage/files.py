@@ -64,9 +64,13 @@ def write_whole(fd: int, parts: Sequence[bytes | memoryview], position: int, siz
 
 
 class FilePool:
-    """Files by path. limit: how many to hold open; by default what the system grants this process, less a reserve."""
+    """Files by path. limit: how many to hold open; by default what the system grants this process, less a reserve.
 
-    def __init__(self, limit: int | None = None) -> None:
+    lasting: the folder outlives the broker. If not, what only a next start would read need not be written.
+    """
+
+    def __init__(self, limit: int | None = None, *, lasting: bool = True) -> None:
+        self.lasting = lasting
         if limit is None:
             granted = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
             limit = max(FEWEST, min(MOST, (granted - RESERVED) if granted > 2 * RESERVED else granted // 4))

@@ -37,7 +37,7 @@ class Log:
         self.segments: list[Segment] = []
         self.bases: list[int] = []
         self.start_offset = 0
-        self.epochs = LeaderEpochs(folder)
+        self.epochs = LeaderEpochs(folder, lasting=pool.lasting)
         self.producers = ProducerStates()
 
     @classmethod
@@ -236,7 +236,7 @@ class Log:
 
     def close(self) -> None:
         """Write what is kept behind, so that the next start need not read the log."""
-        if self.segments:
+        if self.segments and self.pool.lasting:
             self.active.seal()
             self.epochs.save()
             self.write_snapshot(self.end_offset)

@@ -128,3 +128,14 @@ def test_few_open_files_serve_many_segments(log: Log) -> None:
     assert len(log.segments) > 8
     slices = [log.read(offset, 200, whole_first=True) for offset in range(60)]
     assert [next(iter(scan(each.read(), damages=[]))).base_offset for each in slices if each] == list(range(60))
+
+
+@pytest.mark.parametrize(("lasting", "names"), [(True, 5), (False, 1)])
+def test_what_only_a_next_start_reads_is_written_where_there_may_be_one(
+    tmp_path: Path, lasting: bool, names: int
+) -> None:
+    log = Log.create(tmp_path, FilePool(lasting=lasting), LogSettings())
+    append(log, "a")
+    log.close()
+    assert len([path.name for path in tmp_path.iterdir()]) == names
+    assert log.epochs.entries == [(0, 0)]
