@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, cast
@@ -15,6 +16,7 @@ __all__ = ["holds_rows", "rows"]
 
 GZIP = b"\x1f\x8b"
 PEEK = 1 << 12
+DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)  # cut; a wrong checksum; nothing that deflate makes
 
 
 def holds_rows(file: str) -> bool:
@@ -30,7 +32,7 @@ def holds_rows(file: str) -> bool:
         try:
             with gzip.open(file) as unpacked:
                 start = unpacked.read(PEEK)
-        except (OSError, EOFError):
+        except DAMAGED:
             return False
     return start.lstrip()[:1] == b"{"
 
@@ -43,7 +45,7 @@ def rows(file: str) -> Iterator[tuple[int, dict[str, Any] | InputError]]:
             for number, line in enumerate(lines, 1):
                 if line.strip():
                     yield number, row_of(line, number, file)
-        except (EOFError, gzip.BadGzipFile) as error:
+        except DAMAGED as error:
             yield number, InputError(f"after line {number}: {error}", file=name_of(file))
 
 

@@ -22,6 +22,16 @@ def test_what_a_file_holds(tmp_path: Path) -> None:
     assert [row for _, row in rows(str(packed))] == [{"event": "gap"}]
 
 
+def test_a_gzip_that_is_damaged_inside(tmp_path: Path) -> None:
+    path = tmp_path / "a.gz"
+    data = bytearray(gzip.compress(b"".join(b'{"a": %d}\n' % number for number in range(20_000))))
+    data[12] ^= 0xFF
+    path.write_bytes(data)
+    assert not holds_rows(str(path))
+    *_, (_, error) = rows(str(path))
+    assert isinstance(error, InputError) and "after line " in str(error)
+
+
 def test_lines_that_are_no_objects_do_not_stop_the_others(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"a": 1}\n\n[1]\n{"b":\n\xff\n{"c": 2}\n')
