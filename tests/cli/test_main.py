@@ -228,3 +228,19 @@ def test_a_missing_file_is_one_line() -> None:
     assert done.returncode in (2, 3)
     assert done.stderr.count("\n") == 1
     assert "none.bin" in done.stderr
+
+
+def test_garbage_is_looked_for_seldom() -> None:
+    """A process of 100,000 objects that stay looks through them a few times, not more often the more there are."""
+    work = "kept = [[n] for n in range(100_000)]; print(sum(each['collections'] for each in gc.get_stats()) - before)"
+    script = f"""
+import gc, sys
+from kcli.cli import __main__ as process
+sys.argv = ["kcli", "--version"]
+assert process.start() == 0
+gc.unfreeze()
+before = sum(each["collections"] for each in gc.get_stats())
+{work}
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert int(done.stdout.splitlines()[-1]) <= 6
