@@ -23,8 +23,8 @@ LONGEST_FIRST = (SPARK, "tests/test_distribution.py", "tests/real/test_snapshots
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give each test its group and its turn; without pytest-xdist's processes, nothing changes."""
-    if not config.getoption("numprocesses", None):
+    """Give each test its group and its turn; outside pytest-xdist's processes, nothing changes."""
+    if not hasattr(config, "workerinput"):
         return
     paths = {item: item.path.relative_to(ROOT).as_posix() for item in items}
     for item, path in paths.items():
