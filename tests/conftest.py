@@ -22,6 +22,7 @@ SPARK = "tests/pipeline/"
 LONGEST_FIRST = (SPARK, "tests/test_distribution.py", "tests/real/test_snapshots.py", "tests/real/")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Give each test its group and its turn; outside pytest-xdist's processes, nothing changes."""
     if not hasattr(config, "workerinput"):
