@@ -16,21 +16,27 @@ settings.register_profile("search", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
-# `make test` runs in several processes. A file's tests share one, and those on Spark share its session; what takes
-# longest begins first, so that no process ends long after the others.
+# `make test` runs in several processes of pytest-xdist. A file's tests share one, and those on Spark share its session;
+# what takes longest begins first, so that no process ends long after the others.
 SPARK = "tests/pipeline/"
 LONGEST_FIRST = (SPARK, "tests/test_distribution.py", "tests/real/test_snapshots.py", "tests/real/")
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for groups
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Name the group before pytest-xdist looks for groups."""
+    path = place(item)
+    item.add_marker(pytest.mark.xdist_group("spark" if path.startswith(SPARK) else path))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give each test its group and its turn; outside pytest-xdist's processes, nothing changes."""
-    if not hasattr(config, "workerinput"):
-        return
-    paths = {item: item.path.relative_to(ROOT).as_posix() for item in items}
-    for item, path in paths.items():
-        item.add_marker(pytest.mark.xdist_group("spark" if path.startswith(SPARK) else path))
-    items.sort(key=lambda item: next((n for n, begin in enumerate(LONGEST_FIRST) if paths[item].startswith(begin)), 99))
+    if hasattr(config, "workerinput"):
+        items.sort(
+            key=lambda item: next((n for n, begin in enumerate(LONGEST_FIRST) if place(item).startswith(begin)), 99)
+        )
+
+
+def place(item: pytest.Item) -> str:
+    return item.path.relative_to(ROOT).as_posix()
 
 
 @pytest.fixture(scope="session")
