@@ -22,7 +22,7 @@ demo: $(VENV)/built $(VENV)/extra-spark  ## Run the README's examples on samples
 	@$(BIN)/python tools/examples.py show README.md
 
 test: check  ## Linters, then every test, real Kafka included, in WORKERS=3 processes
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/built $(VENV)/extra-dev  ## Style, types, import order
 	$(BIN)/ruff check .

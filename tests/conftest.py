@@ -16,27 +16,19 @@ settings.register_profile("search", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
-# `make test` runs in several processes of pytest-xdist. A file's tests share one, and those on Spark share its session;
-# what takes longest begins first, so that no process ends long after the others.
-SPARK = "tests/pipeline/"
-LONGEST_FIRST = (SPARK, "tests/test_distribution.py", "tests/real/test_snapshots.py", "tests/real/")
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Name the group before pytest-xdist looks for groups."""
-    path = place(item)
-    item.add_marker(pytest.mark.xdist_group("spark" if path.startswith(SPARK) else path))
+# `make test` runs in several processes, a file's tests in one of them. What takes longest begins first, so that no
+# process ends long after the others.
+LONGEST_FIRST = ("tests/test_distribution.py", "tests/real/", "tests/pipeline/")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if hasattr(config, "workerinput"):
-        items.sort(
-            key=lambda item: next((n for n, begin in enumerate(LONGEST_FIRST) if place(item).startswith(begin)), 99)
-        )
+        items.sort(key=turn)
 
 
-def place(item: pytest.Item) -> str:
-    return item.path.relative_to(ROOT).as_posix()
+def turn(item: pytest.Item) -> int:
+    path = item.path.relative_to(ROOT).as_posix()
+    return next((n for n, begin in enumerate(LONGEST_FIRST) if path.startswith(begin)), len(LONGEST_FIRST))
 
 
 @pytest.fixture(scope="session")
