@@ -40,11 +40,11 @@ def summary(*names: str) -> Callable[[Summary], Summary]:
 
 def summarize(exchange: Exchange) -> tuple[str, str]:
     """(asked, answered) of any exchange; bodies that could not be decoded say so."""
+    if not exchange.bodies.knows(exchange.api_key, exchange.api_version):
+        return "not in the tables", ""
     request, response = exchange.request, exchange.response
     if request is None:
         return "request can't be decoded", ""
-    if not exchange.bodies.knows(exchange.api_key, exchange.api_version):
-        return "not in the tables", ""
     asked, answered = SUMMARIES.get(exchange.api_name, anything)(request, response or {})
     if exchange.response_frame is None:
         return asked, ""

@@ -110,8 +110,9 @@ def struct_of(members: tuple[model.Field, ...], version: int, flexible: bool) ->
 def field_of(member: model.Field, version: int, flexible: bool) -> Field:
     """The field with what a writer takes when it is not given: a default of null is zero where there is no null."""
     word = word_of(member, version, flexible)
-    plain = member.default is not None and not member.is_array and not member.is_struct
-    return Field(member.name, word, member.default if plain else word.zero)
+    if member.default is None:
+        return Field(member.name, word, word.zero)
+    return Field(member.name, word, [] if member.is_array else {} if member.is_struct else member.default)
 
 
 def word_of(member: model.Field, version: int, flexible: bool) -> Word:

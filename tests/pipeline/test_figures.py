@@ -39,9 +39,9 @@ Row = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def fleet(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All tables, of all these captures."""
+    """All tables, of all these captures, with the secrets that a broker's log has, too."""
     output = tmp_path_factory.mktemp("fleet") / "out"
-    run_pipeline(spark, [str(path) for path in LOGGED.values()], Options(str(output), shares=3))
+    run_pipeline(spark, [str(path) for path in LOGGED.values()], Options(str(output), shares=3, secrets=True))
     return output
 
 

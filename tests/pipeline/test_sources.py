@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("pyspark")
+from pyspark import cloudpickle
 from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, InputPartition
 
 from kcli.errors import UsageError
@@ -164,7 +166,12 @@ def received(frame: Any) -> int:
 
 def test_why_pushdown_is_asked_for_by_name(spark: Any, pushing: None) -> None:
     """Spark's mistake at its smallest. When this fails it is mended: filters can be taken always."""
-    spark.dataSource.register(Numbers)
+    # Workers import nothing from the folder that tests run in: the class has to be sent whole.
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    try:
+        spark.dataSource.register(Numbers)
+    finally:
+        cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
     numbers = spark.read.format("numbers").load()
     assert numbers.where("x = 3").count() == 1
     assert numbers.count() == 1  # of ten, though this query has no filter
