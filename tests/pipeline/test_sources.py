@@ -167,11 +167,11 @@ def received(frame: Any) -> int:
 def test_why_pushdown_is_asked_for_by_name(spark: Any, pushing: None) -> None:
     """Spark's mistake at its smallest. When this fails it is mended: filters can be taken always."""
     # Workers import nothing from the folder that tests run in: the class has to be sent whole.
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
     try:
         spark.dataSource.register(Numbers)
     finally:
-        cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+        cloudpickle.unregister_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
     numbers = spark.read.format("numbers").load()
     assert numbers.where("x = 3").count() == 1
     assert numbers.count() == 1  # of ten, though this query has no filter
