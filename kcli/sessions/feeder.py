@@ -18,10 +18,12 @@ from kcli.sessions.trace import FetchExchange, require_types
 if TYPE_CHECKING:
     from kcli.capture.events import Event, Exchange
 
-__all__ = ["Feeder", "understood"]
+__all__ = ["Feeder", "span", "understood"]
 
 ENDS = re.compile(r"^(.+?:\d+)-(.+?:\d+)")
 HARMLESS = ("unanswered-at-end",)
+
+LONGEST_MS = 100 * 366 * 86_400_000
 
 
 class Feeder:
@@ -139,4 +141,11 @@ def times(row: Mapping[str, Any]) -> tuple[int, int | None]:
         return 0, None
     ns = parse_instant(stamp)
     latency = row.get("latencyMs")
-    return ns, None if latency is None else ns + int(latency * 1e6)
+    return ns, None if latency is None else ns + span(latency)
+
+
+def span(latency: float) -> int:
+    """Milliseconds as ns. ValueError: more than kcli's times hold."""
+    if not -LONGEST_MS <= latency <= LONGEST_MS:
+        raise ValueError("latencyMs beyond a hundred years")
+    return int(latency * 1e6)

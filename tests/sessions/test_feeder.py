@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kcli.errors import InputError
-from kcli.sessions.feeder import Feeder, times
+from kcli.sessions.feeder import Feeder, span
 from kcli.sessions.ledger import Ledger
 from kcli.sessions.source import SessionSource
 from tests.capture.wires import Wire, frame, pcap
@@ -110,3 +110,9 @@ def test_times_of_a_line() -> None:
     assert times({"timestamp": "1970-01-01T00:00:01Z", "latencyMs": 2.5}) == (10**9, 10**9 + 2_500_000)
     assert times({"timestamp": "1970-01-01T00:00:01Z", "latencyMs": None}) == (10**9, None)
     assert times({}) == (0, None)
+
+
+@pytest.mark.parametrize("latency", [1e25, -1e25, float("nan"), float("inf")])
+def test_latencies_beyond_all_times_are_refused(latency: float) -> None:
+    with pytest.raises(ValueError, match="beyond a hundred years"):
+        span(latency)

@@ -11,7 +11,7 @@ from kcli.client.replay.names import TOPIC_LISTS, TopicNames
 from kcli.client.replay.plan import Captured
 from kcli.errors import InputError, UsageError
 from kcli.sessions.draft_trace import FETCHES, read_fetch
-from kcli.sessions.feeder import understood
+from kcli.sessions.feeder import span, understood
 from kcli.sessions.trace import require_types
 
 __all__ = ["fetch_of_exchange", "fetch_of_row"]
@@ -49,7 +49,7 @@ def read_row(row: Mapping[str, Any], names: TopicNames) -> Captured | None:
         return None
     ns = parse_instant(row["timestamp"])
     latency = row.get("latencyMs")
-    answered = None if latency is None else ns + round(latency * 1e6)
+    answered = None if latency is None else ns + span(latency)
     connection = row["connection"]
     made = Captured(server_of(connection), connection, header, ns, answered)
     made.request_bytes, made.response_bytes = row.get("requestBytes") or 0, row.get("responseBytes") or 0
