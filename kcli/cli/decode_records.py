@@ -19,7 +19,7 @@ from kcli.cli.streams import standard_input
 from kcli.errors import DecodeError, InputError, UsageError
 
 if TYPE_CHECKING:
-    from kcli.records.pieces import ReadInto
+    from kcli.records.chunks import ReadInto
     from kcli.records.text import Findings, Hook
     from kcli.records.verification import Finding, LogFacts
 
@@ -260,9 +260,9 @@ def write_lines(
     secrets: bool = False,
     bar: Callable[[int], None] | None = None,
 ) -> Findings:
-    from kcli.records.sweep import sweep_lines
+    from kcli.records.parallel_json import write_json_lines
 
-    return sweep_lines(
+    return write_json_lines(
         source.read,
         out.write,
         full,
@@ -279,7 +279,7 @@ def write_lines(
 def write_table(source: OpenSource, out: BinaryIO, bar: Callable[[int], None] | None = None) -> Findings:
     """A line for each batch."""
     from kcli.jsontext import loads
-    from kcli.records.sweep import sweep_lines
+    from kcli.records.parallel_json import write_json_lines
 
     write = Lines(out).lines
     write([TABLE.format(*HEADINGS)])
@@ -287,7 +287,7 @@ def write_table(source: OpenSource, out: BinaryIO, bar: Callable[[int], None] | 
     def emit(text: memoryview) -> None:
         write(table_line(loads(line)) for line in bytes(text).splitlines())
 
-    return sweep_lines(
+    return write_json_lines(
         source.read, emit, False, seekable=source.seekable, positions=True, progress=bar, size=source.size
     )
 

@@ -15,12 +15,12 @@ from kcli.cli.inputs import memory_option, schema_option
 from kcli.cli.lines import print_line
 from kcli.errors import InputError
 from kcli.jsontext import dumps
-from kcli.sessions.explain import loose_dict, session_dict, when
+from kcli.sessions.explain import session_dict, sessionless_dict, when
 from kcli.sessions.feeder import Feeder
 from kcli.sessions.findings import Finding
-from kcli.sessions.ledger import Ledger
+from kcli.sessions.session import ObservedSession
 from kcli.sessions.state import new_kernel
-from kcli.sessions.watched import Watched
+from kcli.sessions.tracker import Tracker
 
 __all__ = ["explain", "lint"]
 
@@ -67,26 +67,26 @@ def explain(
     def is_wanted(client: str, session_id: int) -> bool:
         return (client_id is None or client == client_id) and (not session_ids or session_id in session_ids)
 
-    ended: list[Watched] = []
+    ended: list[ObservedSession] = []
 
-    def end(session: Watched) -> None:
+    def end(session: ObservedSession) -> None:
         if not is_wanted(session.client_id, session.session_id):
             return
         if table:
             ended.append(session)
         else:
-            print_line(dumps(session_dict(session, ledger.offsets.names)))
+            print_line(dumps(session_dict(session, tracker.offsets.names)))
 
-    ledger = Ledger(on_end=end, kernel=new_kernel(dialect))
-    problems = follow(files, ledger, ports, dialect, memory, quiet)
-    loose = [it for it in ledger.loose.values() if is_wanted(it.client_id, 0)]
+    tracker = Tracker(on_end=end, kernel=new_kernel(dialect))
+    problems = follow(files, tracker, ports, dialect, memory, quiet)
+    sessionless = [it for it in tracker.sessionless.values() if is_wanted(it.client_id, 0)]
     if table:
         from kcli.cli.fetch_session_view import show
 
-        show(ended, loose, ledger, files)
+        show(ended, sessionless, tracker, files)
     else:
-        for it in loose:
-            print_line(dumps(loose_dict(it)))
+        for it in sessionless:
+            print_line(dumps(sessionless_dict(it)))
     return conclude(problems)
 
 
@@ -127,18 +127,18 @@ def lint(
         severity = finding.verdict.severity
         counts[severity] += 1
         if severity == "error" or notes:
-            print_line(line_of(finding, ledger, format_))
+            print_line(line_of(finding, tracker, format_))
 
-    ledger = Ledger(on_finding=find, kernel=new_kernel(dialect))
-    problems = follow(files, ledger, ports, dialect, memory, quiet)
+    tracker = Tracker(on_finding=find, kernel=new_kernel(dialect))
+    problems = follow(files, tracker, ports, dialect, memory, quiet)
     if not quiet:
-        warn(summary(ledger, counts))
+        warn(summary(tracker, counts))
     conclude(problems)
     return 1 if counts["error"] else 0
 
 
-def line_of(finding: Finding, ledger: Ledger, format_: str) -> str:
-    names = ledger.offsets.names
+def line_of(finding: Finding, tracker: Tracker, format_: str) -> str:
+    names = tracker.offsets.names
     if format_ == "jsonl":
         return dumps(finding.as_dict(when(finding.ns), names))
     who = f"{finding.client_id} " if finding.client_id else ""
@@ -149,16 +149,16 @@ def line_of(finding: Finding, ledger: Ledger, format_: str) -> str:
     )
 
 
-def summary(ledger: Ledger, counts: dict[str, int]) -> str:
+def summary(tracker: Tracker, counts: dict[str, int]) -> str:
     found = ", ".join(f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in counts.items() if count)
-    return f"{ledger.fetches:,} fetches, {ledger.opened:,} sessions: {found or 'nothing to find fault with'}"
+    return f"{tracker.fetches:,} fetches, {tracker.opened:,} sessions: {found or 'nothing to find fault with'}"
 
 
 def follow(
-    files: Sequence[str], ledger: Ledger, ports: Sequence[int], dialect: str | None, memory: int, quiet: bool
+    files: Sequence[str], tracker: Tracker, ports: Sequence[int], dialect: str | None, memory: int, quiet: bool
 ) -> list[InputError]:
-    """Feed the ledger everything that can be read; what could not be."""
-    feeder = Feeder(ledger)
+    """Feed the tracker everything that can be read; what could not be."""
+    feeder = Feeder(tracker)
     problems: list[InputError] = []
     captures = []
     for file in files:
@@ -171,14 +171,14 @@ def follow(
             follow_captures(captures, feeder, ports, dialect, memory, quiet)
         except InputError as error:
             problems.append(error)
-    ledger.close()
+    tracker.close()
     return problems
 
 
 def follow_rows(file: str, feeder: Feeder, ports: Sequence[int]) -> Iterator[InputError]:
     for number, row in rows(file):
         if isinstance(row, InputError):
-            feeder.ledger.blur(None)
+            feeder.tracker.blur(None)
             yield row
             continue
         if ports and not serves(row, ports):

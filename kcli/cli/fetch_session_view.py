@@ -12,9 +12,9 @@ from kcli.legible import legible
 from kcli.sessions.draft_trace import error_name
 from kcli.sessions.explain import when
 from kcli.sessions.findings import name_of
-from kcli.sessions.ledger import Ledger, Loose
+from kcli.sessions.session import FetchStatistics, ObservedSession
 from kcli.sessions.state import Strip
-from kcli.sessions.watched import Tally, Watched
+from kcli.sessions.tracker import SessionlessFetches, Tracker
 
 __all__ = ["show"]
 
@@ -22,22 +22,27 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 NAMED = 4  # partitions, or changes of the set, that are told one by one
 
 
-def show(ended: Sequence[Watched], loose: Sequence[Loose], ledger: Ledger, files: Sequence[str]) -> None:
+def show(
+    ended: Sequence[ObservedSession], sessionless: Sequence[SessionlessFetches], tracker: Tracker, files: Sequence[str]
+) -> None:
     """All sessions by their beginning, then what was fetched without one, then the findings."""
-    console().lines(all_lines(ended, loose, ledger.offsets.names, files))
+    console().lines(all_lines(ended, sessionless, tracker.offsets.names, files))
 
 
 def all_lines(
-    ended: Sequence[Watched], loose: Sequence[Loose], names: Mapping[str, str], files: Sequence[str]
+    ended: Sequence[ObservedSession],
+    sessionless: Sequence[SessionlessFetches],
+    names: Mapping[str, str],
+    files: Sequence[str],
 ) -> Iterator[Text]:
     for session in sorted(ended, key=lambda session: (session.opened_ns, session.session_id)):
         yield from session_lines(session, names)
-    for client in loose:
-        yield from loose_lines(client)
+    for client in sessionless:
+        yield from sessionless_lines(client)
     yield findings_line(ended, files)
 
 
-def session_lines(session: Watched, names: Mapping[str, str]) -> Iterator[Text]:
+def session_lines(session: ObservedSession, names: Mapping[str, str]) -> Iterator[Text]:
     head = Text()
     head.append(f"session {session.session_id}", style="bold")
     head.append(f"  {who(session.client_id, session.replica_id)} -> {session.server}", style="cyan")
@@ -53,17 +58,17 @@ def session_lines(session: Watched, names: Mapping[str, str]) -> Iterator[Text]:
     yield Text()
 
 
-def loose_lines(client: Loose) -> Iterator[Text]:
+def sessionless_lines(client: SessionlessFetches) -> Iterator[Text]:
     head = Text("no session", style="bold")
     head.append(f"  {who(client.client_id, client.replica_id)} -> {client.server}", style="cyan")
     head.append(f"   {span(client)}   {count(client.fetches, 'full fetch', 'full fetches')}, Fetch v{client.version}: ")
-    head.append(why_loose(client))
+    head.append(why_sessionless(client))
     yield head
     yield shown(f"  {polls(client)}", "dim")
     yield Text()
 
 
-def findings_line(ended: Sequence[Watched], files: Sequence[str]) -> Text:
+def findings_line(ended: Sequence[ObservedSession], files: Sequence[str]) -> Text:
     found = sum(session.findings for session in ended)
     command = f"kcli fetch-session lint {' '.join(files)}"
     if found:
@@ -76,8 +81,8 @@ def who(client_id: str, replica_id: int) -> str:
     return f"follower {replica_id} ({name})" if replica_id >= 0 else name
 
 
-def span(tally: Tally) -> str:
-    first, last = when(tally.first_ns), when(tally.last_ns)
+def span(statistics: FetchStatistics) -> str:
+    first, last = when(statistics.first_ns), when(statistics.last_ns)
     return f"{first[11:19]} - {last[11:19]}" if first and last else "(no times)"
 
 
@@ -85,7 +90,7 @@ def count(number: int, one: str, more: str) -> str:
     return f"{number:,} {one if number == 1 else more}"
 
 
-def partitions(session: Watched) -> str:
+def partitions(session: ObservedSession) -> str:
     """How many at the beginning and at the end, and what changed."""
     began = f"{session.first:,}" if session.since_start else "?"
     known = f"{session.last:,}" if session.complete else f"{session.last:,} seen"
@@ -97,7 +102,7 @@ def partitions(session: Watched) -> str:
     return f"{text} ({', '.join(told_change(session, at) for at in range(len(session.changes)))})"
 
 
-def told_change(session: Watched, at: int) -> str:
+def told_change(session: ObservedSession, at: int) -> str:
     change = session.changes[at]
     parts = [f"{change.added:,} added"] * (change.added > 0) + [f"{change.forgotten:,} forgotten"] * (
         change.forgotten > 0
@@ -115,7 +120,7 @@ def strips(strip: Strip) -> tuple[str, str]:
     return marks, bars
 
 
-def ending(session: Watched) -> str:
+def ending(session: ObservedSession) -> str:
     text = {
         "evicted": "evicted",
         "error": "by an error",
@@ -139,13 +144,13 @@ def clock(ns: int) -> str:
     return (when(ns) or " " * 23)[11:23].strip() or "an unknown time"
 
 
-def colour(session: Watched) -> str:
+def colour(session: ObservedSession) -> str:
     if session.end in ("evicted", "error", "left behind"):
         return "yellow"
     return "" if session.end != "connection lost" else "magenta"
 
 
-def price(session: Watched) -> str:
+def price(session: ObservedSession) -> str:
     wire = session.request_bytes + session.response_bytes
     full = session.full_request_bytes + session.full_response_bytes
     if not wire or not full:
@@ -153,20 +158,20 @@ def price(session: Watched) -> str:
     return f"{size(wire)} on the wire; as full fetches {size(full)} ({full / wire:,.1f}x)"
 
 
-def polls(tally: Tally) -> str:
-    p50, p99 = tally.latencies.percentile(0.5), tally.latencies.percentile(0.99)
-    parts = [f"{size(tally.records_bytes)} of records", f"{tally.empty:,} empty polls"]
+def polls(statistics: FetchStatistics) -> str:
+    p50, p99 = statistics.latencies.percentile(0.5), statistics.latencies.percentile(0.99)
+    parts = [f"{size(statistics.records_bytes)} of records", f"{statistics.empty:,} empty polls"]
     if p50 is not None and p99 is not None:
         parts.append(f"answers after {p50:,.1f} ms (p99 {p99:,.1f})")
-    parts += [f"{number:,} x {error_name(code)}" for code, number in sorted(tally.errors.items())]
-    if tally.throttled:
-        parts.append(f"{tally.throttled:,} throttled")
-    if tally.unanswered:
-        parts.append(f"{tally.unanswered:,} without an answer")
+    parts += [f"{number:,} x {error_name(code)}" for code, number in sorted(statistics.errors.items())]
+    if statistics.throttled:
+        parts.append(f"{statistics.throttled:,} throttled")
+    if statistics.unanswered:
+        parts.append(f"{statistics.unanswered:,} without an answer")
     return ", ".join(parts)
 
 
-def details(session: Watched, names: Mapping[str, str]) -> list[str]:
+def details(session: ObservedSession, names: Mapping[str, str]) -> list[str]:
     lines = []
     if not session.since_start:
         lines.append("began before the capture, or where it has a gap: partitions that never changed are not known")
@@ -179,7 +184,7 @@ def details(session: Watched, names: Mapping[str, str]) -> list[str]:
     return lines
 
 
-def why_loose(client: Loose) -> str:
+def why_sessionless(client: SessionlessFetches) -> str:
     if client.version < 7:
         return "this version has no sessions"
     if client.not_granted:

@@ -49,14 +49,14 @@ def sessions(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
     from kcli.jsontext import loads
     from kcli.sessions.explain import session_dict
     from kcli.sessions.feeder import Feeder
-    from kcli.sessions.ledger import Ledger
+    from kcli.sessions.tracker import Tracker
 
     made: list[tuple[Any, ...]] = []
     findings: dict[tuple[str, int], int] = {}
     names: dict[str, str] = {}
-    ledger = Ledger(on_end=lambda session: made.append(session_row(session_dict(session, names), session)))
-    feeder = Feeder(ledger)
-    names = ledger.offsets.names
+    tracker = Tracker(on_end=lambda session: made.append(session_row(session_dict(session, names), session)))
+    feeder = Feeder(tracker)
+    names = tracker.offsets.names
     for row in rows:
         if row["event"] is not None:
             feeder.row(
@@ -71,9 +71,9 @@ def sessions(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
         })  # fmt: skip
         while made:
             yield made.pop(0)
-    ledger.close()
+    tracker.close()
     yield from made
-    for loose in ledger.loose.values():
+    for loose in tracker.sessionless.values():
         yield loose_row(loose)
     findings.clear()
 
@@ -95,9 +95,9 @@ def counted(findings: Any) -> int:
 
 def loose_row(loose: Any) -> tuple[Any, ...]:
     """Fetches outside any session."""
-    from kcli.sessions.explain import loose_dict
+    from kcli.sessions.explain import sessionless_dict
 
-    told = loose_dict(loose)
+    told = sessionless_dict(loose)
     latency = told["latencyMs"]
     return (
         loose.first_ns // NS_US, told["server"], None, told["clientId"], told["replicaId"], told["apiVersion"], 0, None,

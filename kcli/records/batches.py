@@ -84,7 +84,7 @@ class Batch:
     )
 
     def __init__(self, data: memoryview, frame: core.Frame, base: int = 0) -> None:
-        """base: where `data` begins in the file that it is a piece of."""
+        """base: where `data` begins in the file that it is a chunk of."""
         self.data = data
         self.base = base
         (

@@ -11,9 +11,9 @@ from kcli.extras import require
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
 from kcli.records.batches import Batch, scan
+from kcli.records.chunks import ReadInto
 from kcli.records.codecs import decompress
 from kcli.records.damage import stretches
-from kcli.records.pieces import ReadInto
 from kcli.records.secrets import is_secret_value, secret_types
 
 __all__ = ["SCHEMA_FIELDS", "arrow_batch", "parquet_file", "write_parquet"]
@@ -21,7 +21,7 @@ __all__ = ["SCHEMA_FIELDS", "arrow_batch", "parquet_file", "write_parquet"]
 # A row group holds no more records than this, nor the records of more than so many bytes of log.
 GROUP_ROWS = 1 << 17
 GROUP_BYTES = 1 << 25
-PIECE_BYTES = 4 << 20
+CHUNK_BYTES = 4 << 20
 
 SCHEMA_FIELDS = (
     ("offset", "int64"),
@@ -210,16 +210,16 @@ def write_parquet(out: BinaryIO, secrets: bool = False) -> Iterator[Append]:
 
         def append(read: ReadInto, file: str, progress: Callable[[int], None]) -> None:
             problems: list[tuple[int, int, str]] = []
-            for piece, start, stop, damage in stretches(read, PIECE_BYTES):
+            for chunk, start, stop, damage in stretches(read, CHUNK_BYTES):
                 found: list[tuple[int, int, str]] = []
-                held.append(arrow_batch(memoryview(piece.data)[start:stop], file, found, secrets))
-                problems += [(piece.base + start + position, record, reason) for position, record, reason in found]
+                held.append(arrow_batch(memoryview(chunk.data)[start:stop], file, found, secrets))
+                problems += [(chunk.base + start + position, record, reason) for position, record, reason in found]
                 if damage is not None and not damage.lawful:
-                    problems.append((piece.base + damage.start, 0, damage.reason))
+                    problems.append((chunk.base + damage.start, 0, damage.reason))
                 sizes[0] += stop - start
                 if sizes[0] >= GROUP_BYTES or sum(len(batch) for batch in held) >= GROUP_ROWS:
                     flush()
-                progress(piece.base + stop)
+                progress(chunk.base + stop)
             flush()
             if problems:
                 position, record, reason = problems[0]

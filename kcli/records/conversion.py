@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from kcli.core.recordproblems import REASONS
 from kcli.errors import DecodeError, InputError
+from kcli.records.chunks import ReadInto
 from kcli.records.codecs import compress, decompress
 from kcli.records.damage import describe, has_odd_magic
 from kcli.records.kernels import downconvert as core
 from kcli.records.kernels import records as frames
-from kcli.records.pieces import ReadInto
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

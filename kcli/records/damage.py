@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from kcli.records.chunks import CHUNK_BYTES, Chunk, ReadInto, Wish, cut_chunks
 from kcli.records.entries import HEAD, MAGIC_AT, entry_size
 from kcli.records.kernels import records as core
-from kcli.records.pieces import PIECE_BYTES, Piece, ReadInto, Wish, cut_pieces
 
 __all__ = ["Damage", "Stretch", "assess", "describe", "stretches"]
 
@@ -107,34 +107,34 @@ def describe(data: bytearray | memoryview, size: int, at: int, status: int) -> s
 
 
 class Stretch(NamedTuple):
-    """piece.data[start:stop] are whole entries; what is behind them, if not the next piece, is `damage` (its places are
-    those in the piece)."""
+    """chunk.data[start:stop] are whole entries; what is behind them, if not the next chunk, is `damage` (its places are
+    those in the chunk)."""
 
-    piece: Piece
+    chunk: Chunk
     start: int
     stop: int
     damage: Damage | None
 
 
-def stretches(read: ReadInto, piece_bytes: int = PIECE_BYTES, *, kept: bool = False) -> Iterator[Stretch]:
+def stretches(read: ReadInto, chunk_bytes: int = CHUNK_BYTES, *, kept: bool = False) -> Iterator[Stretch]:
     """A source as stretches of whole entries and what lies between, by their sizes: checksums are not looked at.
 
-    kept: each piece's bytes stay as they are; else they are valid until the next stretch.
+    kept: each chunk's bytes stay as they are; else they are valid until the next stretch.
     """
-    pieces = cut_pieces(read, 0, piece_bytes, [] if kept else None)
+    chunks = cut_chunks(read, 0, chunk_bytes, [] if kept else None)
     wish: Wish = None
     while True:
         try:
-            piece = next(pieces) if wish is None else pieces.send(wish)
+            chunk = next(chunks) if wish is None else chunks.send(wish)
         except StopIteration:
             return
         at, more = 0, False
-        while at < piece.stop and not more:
-            status, end, _begun = core.whole(piece.data, at, piece.size, piece.stop)
+        while at < chunk.stop and not more:
+            status, end, _begun = core.whole(chunk.data, at, chunk.size, chunk.stop)
             damage = (
-                None if status in (core.DONE, core.END) else assess(piece.data, piece.size, end, status, piece.last)
+                None if status in (core.DONE, core.END) else assess(chunk.data, chunk.size, end, status, chunk.last)
             )
             more = damage == "more"
-            yield Stretch(piece, at, end, damage if isinstance(damage, Damage) else None)
+            yield Stretch(chunk, at, end, damage if isinstance(damage, Damage) else None)
             at = damage.end if isinstance(damage, Damage) else end
-        wish = (piece.base + at, more)
+        wish = (chunk.base + at, more)

@@ -118,7 +118,7 @@ class FetchSend:
         yield from self.overflow(left)
 
     def parts(self) -> Iterator[bytes | memoryview]:
-        """The pieces to send, in order: bytes that were converted, then padding to the announced size."""
+        """The chunks to send, in order: bytes that were converted, then padding to the announced size."""
         if self.empty:
             return
         conversion = self.convert_from(self.begin)

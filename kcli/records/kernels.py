@@ -20,7 +20,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from kcli.core import COMPILED
 
-    package = "kcli.core" if COMPILED else "kcli.records.interpreted"
+    package = "kcli.core" if COMPILED else "kcli.records.reference"
     if name in ("crc32", "crc32c"):
         value = getattr(importlib.import_module(f"{package}.crc"), name)
     else:

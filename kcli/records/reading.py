@@ -59,17 +59,17 @@ def opened(file: str | Stream) -> io.RawIOBase:
 
 def batches_in(raw: io.RawIOBase, name: str, failures: list[InputError]) -> Iterator[Batch]:
     first, more = "", 0
-    for piece, start, stop, damage in stretches(lambda into, _position: raw.readinto(into) or 0, kept=True):
-        data = memoryview(piece.data)
+    for chunk, start, stop, damage in stretches(lambda into, _position: raw.readinto(into) or 0, kept=True):
+        data = memoryview(chunk.data)
         rows, _status, _stopped = core.frames(data[:stop], start)
         for row in rows:
-            yield Batch(data, row, piece.base)
+            yield Batch(data, row, chunk.base)
         if damage is None or damage.lawful:
             continue
         if first:
             more += 1
         else:
             size = damage.end - damage.start
-            first = f"{damage.reason} (at {piece.base + damage.start:#x}; {size:,} bytes passed over)"
+            first = f"{damage.reason} (at {chunk.base + damage.start:#x}; {size:,} bytes passed over)"
     if first:
         failures.append(InputError(f"{first} (and {more} more places)" if more else first, file=name))

@@ -1,4 +1,4 @@
-"""Batches as JSON text, made by the core: of a buffer, or piece by piece of a source."""
+"""Batches as JSON text, made by the core: of a buffer, or chunk by chunk of a source."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
+from kcli.records.chunks import Chunk
 from kcli.records.codecs import decompress
 from kcli.records.control import control_members
 from kcli.records.damage import Damage, assess
 from kcli.records.kernels import records as core
-from kcli.records.pieces import Piece
 from kcli.records.secrets import holds_secret, is_secret_value, secret_types
 
-__all__ = ["Findings", "batches_json", "new_writer", "write_piece"]
+__all__ = ["Findings", "batches_json", "new_writer", "write_chunk"]
 
 Hook = Callable[[bytes | None, bytes | None], bytes]
 
@@ -65,49 +65,49 @@ def batches_json(
     """
     writer = new_writer(secrets=secrets)
     damages = [] if findings is None else findings.damages
-    piece = Piece(data, len(data), len(data), 0, True)  # type: ignore[arg-type]
-    write_piece(writer, piece, mode == "full", False, damages, secrets)
+    chunk = Chunk(data, len(data), len(data), 0, True)  # type: ignore[arg-type]
+    write_chunk(writer, chunk, mode == "full", False, damages, secrets)
     if findings is not None:
         findings.gather(writer)
     return b"[" + writer.take() + b"]"
 
 
-def write_piece(
-    writer: core.BatchText, piece: Piece, full: bool, lines: bool, damages: list[Damage], secrets: bool = False
+def write_chunk(
+    writer: core.BatchText, chunk: Chunk, full: bool, lines: bool, damages: list[Damage], secrets: bool = False
 ) -> tuple[int, bool]:
-    """Write the batches of a piece; what is no batch as an event, also added to `damages` (positions in the source).
+    """Write the batches of a chunk; what is no batch as an event, also added to `damages` (positions in the source).
     secrets: events show them.
 
-    Returns where in the source to go on, and whether more bytes are needed there than the piece has.
+    Returns where in the source to go on, and whether more bytes are needed there than the chunk has.
     """
-    at, trusted, data = 0, -1, memoryview(piece.data)[: piece.size]
-    while at < piece.stop:
-        status, at = writer.write(data, at, piece.stop, piece.base, full, trusted, lines)
+    at, trusted, data = 0, -1, memoryview(chunk.data)[: chunk.size]
+    while at < chunk.stop:
+        status, at = writer.write(data, at, chunk.stop, chunk.base, full, trusted, lines)
         if status == core.DONE:
             break
-        verdict = assess(piece.data, piece.size, at, status, piece.last)
+        verdict = assess(chunk.data, chunk.size, at, status, chunk.last)
         if verdict == "more":
-            return piece.base + at, True
+            return chunk.base + at, True
         if verdict == "trust":
             trusted = at
             continue
-        writer.append(event_text(piece, verdict, full, secrets), lines)
-        damages.append(Damage(verdict.event, piece.base + at, piece.base + verdict.end, verdict.reason))
+        writer.append(event_text(chunk, verdict, full, secrets), lines)
+        damages.append(Damage(verdict.event, chunk.base + at, chunk.base + verdict.end, verdict.reason))
         at = verdict.end
-    return piece.base + at, False
+    return chunk.base + at, False
 
 
-def event_text(piece: Piece, damage: Damage, full: bool, secrets: bool) -> bytes:
+def event_text(chunk: Chunk, damage: Damage, full: bool, secrets: bool) -> bytes:
     row: dict[str, Any] = {
         "event": damage.event,
-        "offset": piece.base + damage.start,
+        "offset": chunk.base + damage.start,
         "bytes": damage.end - damage.start,
         "reason": damage.reason,
     }
     if full:
         import base64
 
-        data = memoryview(piece.data)[damage.start : damage.end]
+        data = memoryview(chunk.data)[damage.start : damage.end]
         hidden = not secrets and holds_secret(data)
         row["base64"] = redacted(len(data)) if hidden else base64.b64encode(data).decode()
     return dumps(row).encode()

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from kcli.errors import DecodeError, InputError
 from kcli.records.batches import Batch
+from kcli.records.chunks import ReadInto
 from kcli.records.damage import Damage, stretches
 from kcli.records.kernels import records as core
-from kcli.records.pieces import ReadInto
 from kcli.records.segments import base_offset_of, row_size
 
 __all__ = ["Finding", "LogFacts", "verify_companion", "verify_log"]
@@ -71,13 +71,13 @@ class LogFacts:
 
 def verify_log(read: ReadInto, name: str, facts: LogFacts, deep: bool = True) -> Iterator[Finding]:
     """Read a log whole; `facts` is filled on the way. deep: open each batch and hold its records against its header."""
-    for piece, start, stop, damage in stretches(read):
-        rows, _status, _stopped = core.frames(memoryview(piece.data)[:stop], start)
+    for chunk, start, stop, damage in stretches(read):
+        rows, _status, _stopped = core.frames(memoryview(chunk.data)[:stop], start)
         for row in rows:
-            yield from verify_batch(Batch(memoryview(piece.data), row), piece.base + row[0], name, facts, deep)
-        facts.size = piece.base + stop
+            yield from verify_batch(Batch(memoryview(chunk.data), row), chunk.base + row[0], name, facts, deep)
+        facts.size = chunk.base + stop
         if damage is not None:
-            yield damage_finding(damage, piece.base, name)
+            yield damage_finding(damage, chunk.base, name)
 
 
 def damage_finding(damage: Damage, base: int, name: str) -> Finding:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from kcli.sessions.draft_trace import UUID_MISMATCH, error_name
 from kcli.sessions.epochs import EPOCH_MISMATCH, FINAL_EPOCH, ID_NOT_FOUND, NO_SESSION, TOPIC_ID_MISMATCH
+from kcli.sessions.session import ObservedSession
 from kcli.sessions.state import Seat
 from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, FetchExchange, Key
-from kcli.sessions.watched import Watched
 
 if TYPE_CHECKING:
-    from kcli.sessions.ledger import Ledger
+    from kcli.sessions.tracker import Tracker
 
 __all__ = [
     "asked_twice",
@@ -45,37 +45,37 @@ def session_error(code: int) -> str:
 # Full fetches.
 
 
-def full_request(ledger: Ledger, x: FetchExchange, held: int) -> None:
+def full_request(tracker: Tracker, x: FetchExchange, held: int) -> None:
     """held: the session that this client was granted on this connection and has not ended."""
     if x.version < SESSIONS_SINCE:
         return
     if x.session_epoch < FINAL_EPOCH:
-        ledger.find(x, "epoch-invalid", x.session_id, f"epoch {x.session_epoch}")
+        tracker.find(x, "epoch-invalid", x.session_id, f"epoch {x.session_epoch}")
     if x.forgotten:
         text = f"a full fetch forgets {len(x.forgotten)} partitions"
-        ledger.find(x, "forgotten-in-full", x.session_id, text, x.forgotten)
+        tracker.find(x, "forgotten-in-full", x.session_id, text, x.forgotten)
     if len(x.asked) > 1:
-        asked_twice(ledger, x)
-    if held and held != x.session_id and (x.server, held) in ledger.sessions:
+        asked_twice(tracker, x)
+    if held and held != x.session_id and (x.server, held) in tracker.sessions:
         with_ = f"closes session {x.session_id}" if x.session_id else "names no session"
         text = f"a full fetch that {with_}, though session {held} was granted and is good"
-        ledger.find(x, "session-unused", held, text)
+        tracker.find(x, "session-unused", held, text)
 
 
-def full_response(ledger: Ledger, x: FetchExchange) -> None:
+def full_response(tracker: Tracker, x: FetchExchange) -> None:
     """Rules for the response to a full fetch: complete, no foreign partition, a new session id."""
     if len(x.told) > 1:
-        answered_twice(ledger, x, x.session_id)
+        answered_twice(tracker, x, x.session_id)
     throttled = x.throttle_ms > 0 and not x.told
     if not throttled:
-        compare_full(ledger, x)
+        compare_full(tracker, x)
     if x.session_epoch == FINAL_EPOCH and x.granted:
-        ledger.find(x, "session-not-wanted", x.granted, f"session {x.granted} granted to a fetch with epoch -1")
+        tracker.find(x, "session-not-wanted", x.granted, f"session {x.granted} granted to a fetch with epoch -1")
     elif x.granted and x.granted == x.session_id:
-        ledger.find(x, "session-id-kept", x.granted, f"the new session has the id of the closed one, {x.granted}")
+        tracker.find(x, "session-id-kept", x.granted, f"the new session has the id of the closed one, {x.granted}")
 
 
-def compare_full(ledger: Ledger, x: FetchExchange) -> None:
+def compare_full(tracker: Tracker, x: FetchExchange) -> None:
     if [key for key, _ in x.asked] == [key for key, _ in x.told]:
         return
     asked = {key for key, _ in x.asked}
@@ -84,69 +84,69 @@ def compare_full(ledger: Ledger, x: FetchExchange) -> None:
     missing = [key for key, _ in x.asked if key not in told]
     if missing:
         text = f"a full fetch of {len(asked)} partitions is answered without {len(missing)}"
-        ledger.find(x, "full-incomplete", number, text, missing)
+        tracker.find(x, "full-incomplete", number, text, missing)
     foreign = [key for key, _ in x.told if key not in asked]
     if foreign:
         text = f"a full fetch is answered with {len(foreign)} partitions that it did not ask for"
-        ledger.find(x, "not-asked-answered", number, text, foreign)
+        tracker.find(x, "not-asked-answered", number, text, foreign)
 
 
-def id_taken(ledger: Ledger, x: FetchExchange, former: Watched) -> None:
+def id_taken(tracker: Tracker, x: FetchExchange, former: ObservedSession) -> None:
     """Rule: a granted session id is not that of another client's live session."""
     if former.complete and x.granted != x.session_id:
         text = f"session id {x.granted} granted, which {former.client_id} on {former.connection} has"
-        ledger.find(x, "session-id-taken", x.granted, text)
+        tracker.find(x, "session-id-taken", x.granted, text)
 
 
 # Incremental fetches: the request.
 
 
-def no_session(ledger: Ledger, x: FetchExchange) -> None:
+def no_session(tracker: Tracker, x: FetchExchange) -> None:
     """Rule: a fetch with an epoch above 0 names a session."""
-    ledger.find(x, "epoch-invalid", NO_SESSION, f"epoch {x.session_epoch} without a session id")
+    tracker.find(x, "epoch-invalid", NO_SESSION, f"epoch {x.session_epoch} without a session id")
 
 
-def closed_used(ledger: Ledger, ended: Watched, x: FetchExchange) -> None:
+def closed_used(tracker: Tracker, ended: ObservedSession, x: FetchExchange) -> None:
     """A session that was seen to end is used again."""
     if ended.end in ("not used any more", "left behind") or not ended.since_start:
         return
     why = f"was {ended.end}" if ended.end != "error" else f"ended with {session_error(ended.end_error)}"
     text = f"{'the uuid' if x.draft else f'epoch {x.session_epoch}'} of a session that {why}"
-    ledger.find(x, "closed-session-used", x.session_id, text)
+    tracker.find(x, "closed-session-used", x.session_id, text)
     if x.answered and not x.error and ended.end != "error":
-        ledger.find(x, "closed-session-answered", x.session_id, f"{text} is answered without an error")
+        tracker.find(x, "closed-session-answered", x.session_id, f"{text} is answered without an error")
 
 
-def same_client(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
+def same_client(tracker: Tracker, session: ObservedSession, x: FetchExchange) -> None:
     """Rule: a session is used only by the client that it was granted to."""
     if (session.client_id, session.replica_id) != (x.client_id, x.replica_id):
         text = f"session of {session.client_id} on {session.connection} used by {x.client_id}"
-        ledger.find(x, "session-shared", x.session_id, text)
+        tracker.find(x, "session-shared", x.session_id, text)
 
 
-def epoch(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
+def epoch(tracker: Tracker, session: ObservedSession, x: FetchExchange) -> None:
     """Rule: the epoch is the one behind the session's last (KIP-227)."""
     expected = session.next_epoch
     if expected >= 0 and x.session_epoch != expected:
         text = f"epoch {x.session_epoch} where {expected} is due"
-        ledger.find(x, "epoch-jump", x.session_id, text)
+        tracker.find(x, "epoch-jump", x.session_id, text)
         if x.answered and not x.error:
-            ledger.find(x, "epoch-accepted", x.session_id, f"{text} is answered without an error")
+            tracker.find(x, "epoch-accepted", x.session_id, f"{text} is answered without an error")
     if x.ns and x.ns < session.answered_ns and expected >= 0:
         ms = (session.answered_ns - x.ns) / 1e6
-        ledger.find(x, "two-in-flight", x.session_id, f"sent {ms:.3f} ms before the fetch before it was answered")
+        tracker.find(x, "two-in-flight", x.session_id, f"sent {ms:.3f} ms before the fetch before it was answered")
     if session.topic_ids != (x.version >= TOPIC_IDS_SINCE):
         text = f"Fetch v{x.version} in a session that began with v{session.version}"
-        ledger.find(x, "naming-switched", x.session_id, text)
+        tracker.find(x, "naming-switched", x.session_id, text)
         if x.answered and not x.error:
-            ledger.find(x, "naming-accepted", x.session_id, f"{text} is answered without an error")
+            tracker.find(x, "naming-accepted", x.session_id, f"{text} is answered without an error")
 
 
-def take_in(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
+def take_in(tracker: Tracker, session: ObservedSession, x: FetchExchange) -> None:
     """The request's positions and forgotten partitions, as the broker takes them in."""
     added = 0
     if len(x.asked) > 1:
-        asked_twice(ledger, x)
+        asked_twice(tracker, x)
     for key, asked in x.asked:
         seat = session.seats.get(key)
         if seat is None:
@@ -155,21 +155,21 @@ def take_in(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
             continue
         session.changed += 1
         if seat.asked is not None:
-            moved(ledger, session, x, key, seat, asked[0])
+            moved(tracker, session, x, key, seat, asked[0])
             if seat.asked == asked:
-                text = f"names {name_of(ledger, key)} though nothing about it changed"
-                ledger.find(x, "asked-again", x.session_id, text)
+                text = f"names {name_of(tracker, key)} though nothing about it changed"
+                tracker.find(x, "asked-again", x.session_id, text)
         seat.asked = asked
         seat.delivered = False
         seat.skipped = 0
         follow(session, x, seat)
     if x.forgotten:
-        forget(ledger, session, x)
+        forget(tracker, session, x)
     if added or x.forgotten:
         session.note_change(x.ns, added, len(x.forgotten))
 
 
-def moved(ledger: Ledger, session: Watched, x: FetchExchange, key: Key, seat: Seat, offset: int) -> None:
+def moved(tracker: Tracker, session: ObservedSession, x: FetchExchange, key: Key, seat: Seat, offset: int) -> None:
     """A position may only move on over records that were delivered, unless the client had word of the offset."""
     before = seat.asked[0] if seat.asked is not None else offset
     if offset <= before or seat.delivered or not seat.informed:
@@ -177,34 +177,34 @@ def moved(ledger: Ledger, session: Watched, x: FetchExchange, key: Key, seat: Se
     if session.privileged:
         if seat.start >= offset or seat.high < 0:
             return
-    elif not seat.skipped and (offset <= seat.high or ledger.offsets.explains(key, offset, session.used_ns)):
+    elif not seat.skipped and (offset <= seat.high or tracker.offsets.explains(key, offset, session.used_ns)):
         return
-    text = f"{name_of(ledger, key)} moves from {before} to {offset} though no answer had records of it"
-    ledger.find(x, "position-jump", x.session_id, text)
+    text = f"{name_of(tracker, key)} moves from {before} to {offset} though no answer had records of it"
+    tracker.find(x, "position-jump", x.session_id, text)
 
 
-def forget(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
+def forget(tracker: Tracker, session: ObservedSession, x: FetchExchange) -> None:
     both = {key for key, _ in x.asked}.intersection(x.forgotten) if x.asked else ()
     if both:
         text = f"{len(both)} partitions are asked for and forgotten at once"
-        ledger.find(x, "asked-and-forgotten", x.session_id, text, sorted(both))
+        tracker.find(x, "asked-and-forgotten", x.session_id, text, sorted(both))
     unknown = [key for key in x.forgotten if not session.drop(key)]
     if unknown and session.complete:
         text = f"forgets {len(unknown)} partitions that are not in the session"
-        ledger.find(x, "forgotten-unknown", x.session_id, text, unknown)
+        tracker.find(x, "forgotten-unknown", x.session_id, text, unknown)
 
 
 # Incremental fetches: the response.
 
 
-def tell(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
+def tell(tracker: Tracker, session: ObservedSession, x: FetchExchange) -> None:
     """The response's partitions, judged against what the fetcher had been told."""
     number = session.fetches
     total = told_late = 0
     foreign: list[Key] = []
     unchanged: list[Key] = []
     seats = session.seats
-    tell_whole(ledger, x)
+    tell_whole(tracker, x)
     for key, told in x.told:
         seat = seats.get(key)
         total += told[4]
@@ -216,13 +216,13 @@ def tell(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
             if not seat.is_news(told):
                 unchanged.append(key)
             elif told[1] > seat.high >= 0 and not told[0] and seat.answered != number - 1:
-                untold(ledger, session, x, key, seat)
+                untold(tracker, session, x, key, seat)
         seat.tell(told, number)
-    tell_odd(ledger, session, x, foreign, unchanged)
+    tell_odd(tracker, session, x, foreign, unchanged)
     if not x.throttle_ms:
-        added_unanswered(ledger, session, x)
+        added_unanswered(tracker, session, x)
         if session.late > told_late:
-            withheld(ledger, session, x, total)
+            withheld(tracker, session, x, total)
         session.quiet_since = x.ns
     for key, _ in x.told:
         seat = seats.get(key)
@@ -230,49 +230,51 @@ def tell(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
             follow(session, x, seat)
 
 
-def tell_whole(ledger: Ledger, x: FetchExchange) -> None:
+def tell_whole(tracker: Tracker, x: FetchExchange) -> None:
     """The response as a whole."""
     if x.granted not in (NO_SESSION, x.session_id):
         text = f"session {x.granted} in an answer in session {x.session_id}"
-        ledger.find(x, "session-id-changed", x.session_id, text)
+        tracker.find(x, "session-id-changed", x.session_id, text)
     if len(x.told) > 1:
-        answered_twice(ledger, x, x.session_id)
+        answered_twice(tracker, x, x.session_id)
 
 
-def tell_odd(ledger: Ledger, session: Watched, x: FetchExchange, foreign: list[Key], unchanged: list[Key]) -> None:
+def tell_odd(
+    tracker: Tracker, session: ObservedSession, x: FetchExchange, foreign: list[Key], unchanged: list[Key]
+) -> None:
     if foreign:
-        unasked(ledger, session, x, foreign)
+        unasked(tracker, session, x, foreign)
     if unchanged:
         text = f"answers {len(unchanged)} partitions that did not change"
-        ledger.find(x, "unchanged-answered", x.session_id, text, unchanged)
+        tracker.find(x, "unchanged-answered", x.session_id, text, unchanged)
 
 
-def follow(session: Watched, x: FetchExchange, seat: Seat) -> None:
+def follow(session: ObservedSession, x: FetchExchange, seat: Seat) -> None:
     """Whether a consumer's partition has records to come."""
     late = not session.privileged and seat.is_behind(x.isolation)
     session.late += late - seat.late
     seat.late = late
 
 
-def unasked(ledger: Ledger, session: Watched, x: FetchExchange, keys: list[Key]) -> None:
+def unasked(tracker: Tracker, session: ObservedSession, x: FetchExchange, keys: list[Key]) -> None:
     """Partitions outside the session: forgotten ones, or, when the whole set is known, ones nobody asked for."""
     gone = [key for key in keys if key in session.forgotten]
     if gone:
         text = f"answers {len(gone)} partitions that were forgotten"
-        ledger.find(x, "forgotten-answered", x.session_id, text, gone)
+        tracker.find(x, "forgotten-answered", x.session_id, text, gone)
     strange = [key for key in keys if key not in session.forgotten]
     if not strange:
         return
     if session.complete:
         text = f"answers {len(strange)} partitions that are not in the session"
-        ledger.find(x, "not-asked-answered", x.session_id, text, strange)
+        tracker.find(x, "not-asked-answered", x.session_id, text, strange)
         return
     for key, told in x.told:
         if key in strange and key not in session.seats:
             session.add(key, None, True).tell(told, session.fetches)
 
 
-def added_unanswered(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
+def added_unanswered(tracker: Tracker, session: ObservedSession, x: FetchExchange) -> None:
     """What was just added has never been told, so the answer must have it."""
     if not x.asked:
         return
@@ -284,10 +286,10 @@ def added_unanswered(ledger: Ledger, session: Watched, x: FetchExchange) -> None
             seat.informed = False
     if missing and x.granted:
         text = f"answers nothing about {len(missing)} partitions that were just added"
-        ledger.find(x, "added-unanswered", x.session_id, text, missing)
+        tracker.find(x, "added-unanswered", x.session_id, text, missing)
 
 
-def withheld(ledger: Ledger, session: Watched, x: FetchExchange, total: int) -> None:
+def withheld(tracker: Tracker, session: ObservedSession, x: FetchExchange, total: int) -> None:
     """A consumer's partitions that have records to come are answered while there is room for a batch."""
     if total and total + BIG_BATCH > x.max_bytes:
         return
@@ -305,61 +307,61 @@ def withheld(ledger: Ledger, session: Watched, x: FetchExchange, total: int) -> 
             late.append(key)
     if late:
         text = f"answers without any records, though {len(late)} partitions have some and are asked for"
-        ledger.find(x, "records-withheld", x.session_id, text, sorted(late))
+        tracker.find(x, "records-withheld", x.session_id, text, sorted(late))
 
 
-def untold(ledger: Ledger, session: Watched, x: FetchExchange, key: Key, seat: Seat) -> None:
+def untold(tracker: Tracker, session: ObservedSession, x: FetchExchange, key: Key, seat: Seat) -> None:
     """The answer before this one left the partition out: had its high watermark moved already then?"""
     if not session.quiet_since:
         return
-    mark = ledger.offsets.marks.moved_past(x.server, key, session.topic_ids, seat.high, session.quiet_since)
+    mark = tracker.offsets.marks.moved_past(x.server, key, session.topic_ids, seat.high, session.quiet_since)
     if mark is not None:
-        text = f"the answer before this one left out {name_of(ledger, key)}: it was told {seat.high}, others {mark}"
-        ledger.find(x, "change-untold", x.session_id, text)
+        text = f"the answer before this one left out {name_of(tracker, key)}: it was told {seat.high}, others {mark}"
+        tracker.find(x, "change-untold", x.session_id, text)
 
 
-def dropped(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
+def dropped(tracker: Tracker, session: ObservedSession, x: FetchExchange) -> None:
     """Rule: a broker drops no session that has partitions left."""
     if session.complete and session.size:
         text = f"session id 0, though {session.size} partitions are left"
-        ledger.find(x, "session-dropped", x.session_id, text)
+        tracker.find(x, "session-dropped", x.session_id, text)
 
 
-def refused(ledger: Ledger, session: Watched, x: FetchExchange) -> None:
+def refused(tracker: Tracker, session: ObservedSession, x: FetchExchange) -> None:
     """An error in answer to a session: was there a reason? The positions say what the client believes all the same."""
     for key, asked in x.asked:
         seat = session.seats.get(key)
         if seat is not None:
-            moved(ledger, session, x, key, seat, asked[0])
+            moved(tracker, session, x, key, seat, asked[0])
     if x.error == EPOCH_MISMATCH and session.next_epoch == x.session_epoch:
         text = f"epoch {x.session_epoch} refused, which was due"
-        ledger.find(x, "epoch-refused", x.session_id, text)
+        tracker.find(x, "epoch-refused", x.session_id, text)
     if x.error == TOPIC_ID_MISMATCH and session.topic_ids == (x.version >= TOPIC_IDS_SINCE) and session.since_start:
         text = f"Fetch v{x.version} refused in a session that began with v{session.version}"
-        ledger.find(x, "naming-refused", x.session_id, text)
+        tracker.find(x, "naming-refused", x.session_id, text)
 
 
 # Both.
 
 
-def error_response(ledger: Ledger, x: FetchExchange) -> None:
+def error_response(tracker: Tracker, x: FetchExchange) -> None:
     """Rule: a response with a session error has no partitions."""
     if x.error and x.told:
         text = f"{session_error(x.error)} with {len(x.told)} partitions"
-        ledger.find(x, "error-with-partitions", x.session_id, text)
+        tracker.find(x, "error-with-partitions", x.session_id, text)
 
 
-def asked_twice(ledger: Ledger, x: FetchExchange) -> None:
+def asked_twice(tracker: Tracker, x: FetchExchange) -> None:
     """Rule: a request names no partition twice."""
     keys = [key for key, _ in x.asked]
     if len(set(keys)) < len(keys):
-        ledger.find(x, "asked-twice", x.session_id, "names partitions twice", doubles(keys))
+        tracker.find(x, "asked-twice", x.session_id, "names partitions twice", doubles(keys))
 
 
-def answered_twice(ledger: Ledger, x: FetchExchange, session_id: int) -> None:
+def answered_twice(tracker: Tracker, x: FetchExchange, session_id: int) -> None:
     keys = [key for key, _ in x.told]
     if len(set(keys)) < len(keys):
-        ledger.find(x, "answered-twice", session_id, "answers partitions twice", doubles(keys))
+        tracker.find(x, "answered-twice", session_id, "answers partitions twice", doubles(keys))
 
 
 def doubles(keys: list[Key]) -> list[Key]:
@@ -367,5 +369,5 @@ def doubles(keys: list[Key]) -> list[Key]:
     return sorted({key for key in keys if key in seen or seen.add(key)})  # type: ignore[func-returns-value]
 
 
-def name_of(ledger: Ledger, key: Key) -> str:
-    return f"{ledger.offsets.names.get(key[0], key[0])}[{key[1]}]"
+def name_of(tracker: Tracker, key: Key) -> str:
+    return f"{tracker.offsets.names.get(key[0], key[0])}[{key[1]}]"

@@ -8,10 +8,10 @@ from typing import Any
 from kcli.capture.clock import instant
 from kcli.sessions.draft_trace import error_name
 from kcli.sessions.findings import name_of
-from kcli.sessions.ledger import Loose
-from kcli.sessions.watched import Tally, Watched
+from kcli.sessions.session import FetchStatistics, ObservedSession
+from kcli.sessions.tracker import SessionlessFetches
 
-__all__ = ["ending", "loose_dict", "session_dict", "when"]
+__all__ = ["ending", "session_dict", "sessionless_dict", "when"]
 
 
 def when(ns: int) -> str | None:
@@ -19,7 +19,7 @@ def when(ns: int) -> str | None:
     return instant(ns) if ns else None
 
 
-def ending(session: Watched) -> str:
+def ending(session: ObservedSession) -> str:
     """Why it ended, as a person would say it."""
     if session.end in ("evicted", "error"):
         by = f" by session {session.evictor}" if session.evictor else ""
@@ -29,7 +29,7 @@ def ending(session: Watched) -> str:
     return session.end or ""
 
 
-def session_dict(session: Watched, names: Mapping[str, str]) -> dict[str, Any]:
+def session_dict(session: ObservedSession, names: Mapping[str, str]) -> dict[str, Any]:
     """Bytes as on the wire, times as in the capture, latencies in ms.
 
     opened is null for a session that was there before the capture: then `partitions` counts those that were seen.
@@ -63,48 +63,48 @@ def session_dict(session: Watched, names: Mapping[str, str]) -> dict[str, Any]:
             {"timestamp": when(c.ns), "added": c.added, "forgotten": c.forgotten, "partitions": c.partitions}
             for c in session.changes
         ],
-        **tally_dict(session),
+        **statistics_dict(session),
         "neverDelivered": [name_of(key, names) for key in session.silent_keys],
         "neverDeliveredCount": session.silent_count,
         "findings": session.findings,
     }
 
 
-def loose_dict(loose: Loose) -> dict[str, Any]:
+def sessionless_dict(sessionless: SessionlessFetches) -> dict[str, Any]:
     """Fetches outside any session, of one client of one server."""
     return {
         "sessionId": 0,
-        "server": loose.server,
-        "clientId": loose.client_id,
-        "replicaId": loose.replica_id,
-        "apiVersion": loose.version,
-        "firstSeen": when(loose.first_ns),
-        "ended": when(loose.last_ns),
-        "notGranted": loose.not_granted,
-        "notWanted": loose.not_wanted,
-        **tally_dict(loose),
+        "server": sessionless.server,
+        "clientId": sessionless.client_id,
+        "replicaId": sessionless.replica_id,
+        "apiVersion": sessionless.version,
+        "firstSeen": when(sessionless.first_ns),
+        "ended": when(sessionless.last_ns),
+        "notGranted": sessionless.not_granted,
+        "notWanted": sessionless.not_wanted,
+        **statistics_dict(sessionless),
     }
 
 
-def tally_dict(tally: Tally) -> dict[str, Any]:
-    full_bytes = tally.full_request_bytes + tally.full_response_bytes
-    wire_bytes = tally.request_bytes + tally.response_bytes
+def statistics_dict(statistics: FetchStatistics) -> dict[str, Any]:
+    full_bytes = statistics.full_request_bytes + statistics.full_response_bytes
+    wire_bytes = statistics.request_bytes + statistics.response_bytes
     made: dict[str, Any] = {
-        "fetches": tally.fetches,
-        "full": tally.full,
-        "incremental": tally.fetches - tally.full,
-        "emptyPolls": tally.empty,
-        "unanswered": tally.unanswered,
-        "throttled": tally.throttled,
-        "requestBytes": tally.request_bytes,
-        "responseBytes": tally.response_bytes,
-        "recordsBytes": tally.records_bytes,
+        "fetches": statistics.fetches,
+        "full": statistics.full,
+        "incremental": statistics.fetches - statistics.full,
+        "emptyPolls": statistics.empty,
+        "unanswered": statistics.unanswered,
+        "throttled": statistics.throttled,
+        "requestBytes": statistics.request_bytes,
+        "responseBytes": statistics.response_bytes,
+        "recordsBytes": statistics.records_bytes,
     }
     if full_bytes:
         made |= {
-            "fullRequestBytes": tally.full_request_bytes,
-            "fullResponseBytes": tally.full_response_bytes,
+            "fullRequestBytes": statistics.full_request_bytes,
+            "fullResponseBytes": statistics.full_response_bytes,
             "saved": round(full_bytes / wire_bytes, 2) if wire_bytes else None,
         }
-    errors = {error_name(code): count for code, count in sorted(tally.errors.items())}
-    return {**made, "errors": errors, "latencyMs": tally.latencies.summary()}
+    errors = {error_name(code): count for code, count in sorted(statistics.errors.items())}
+    return {**made, "errors": errors, "latencyMs": statistics.latencies.summary()}

@@ -1,4 +1,4 @@
-"""From what a capture holds to what the ledger follows: exchanges, events, and the same as lines of JSON."""
+"""From what a capture holds to what the tracker follows: exchanges, events, and the same as lines of JSON."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kcli.errors import InputError, UsageError
 from kcli.grammar.codec import TRAILING
 from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
 from kcli.sessions.draft_trace import FETCHES, read_fetch
-from kcli.sessions.ledger import Ledger
 from kcli.sessions.offsets import HEARD
 from kcli.sessions.trace import FetchExchange, require_types
+from kcli.sessions.tracker import Tracker
 
 if TYPE_CHECKING:
     from kcli.capture.events import Event, Exchange
@@ -27,10 +27,10 @@ LONGEST_MS = 100 * 366 * 86_400_000
 
 
 class Feeder:
-    """Feeds a ledger; `skipped` counts what it could not use."""
+    """Feeds a tracker; `skipped` counts what it could not use."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self.ledger = ledger
+    def __init__(self, tracker: Tracker) -> None:
+        self.tracker = tracker
         self.exchanges = 0
         self.skipped = 0
 
@@ -45,10 +45,10 @@ class Feeder:
         elif key in HEARD and item.response_frame is not None:
             request, response = item.request, item.response
             if request is not None and response is not None:
-                self.ledger.offsets.hear(key, request, response)
+                self.tracker.offsets.hear(key, request, response)
 
     def _fetch(self, item: Exchange) -> None:
-        kernel = self.ledger.kernel
+        kernel = self.tracker.kernel
         if kernel is not None:
             frames = item.request_frame, item.response_ns, item.response_frame
             if kernel.offer(item.connection, item.api_version, item.request_ns, *frames):
@@ -56,7 +56,7 @@ class Feeder:
             columns = kernel.columns(item.request_frame, item.response_frame, item.api_version)
             if columns is not None:
                 x = self._exchange_of(item, item.header)
-                self.ledger.feed(x.take(columns[0], columns[1], item.response_frame is not None))
+                self.tracker.feed(x.take(columns[0], columns[1], item.response_frame is not None))
                 return
         self._fetch_plainly(item)
 
@@ -64,9 +64,9 @@ class Feeder:
         header, request, response = item.header, understood(item.request), understood(item.response)
         if request is None or (response is None and item.response_frame is not None):
             self.skipped += 1
-            self.ledger.blur(item.connection, item.request_ns)
+            self.tracker.blur(item.connection, item.request_ns)
             return
-        self.ledger.feed(read_fetch(self._exchange_of(item, header), item.api_key, request, response))
+        self.tracker.feed(read_fetch(self._exchange_of(item, header), item.api_key, request, response))
 
     def _exchange_of(self, item: Exchange, header: Mapping[str, Any]) -> FetchExchange:
         x = FetchExchange(item.link.server, item.connection, header, item.request_ns, item.response_ns)
@@ -96,7 +96,7 @@ class Feeder:
         request, response = row["request"], row["response"]
         if key in HEARD:
             if request is not None and response is not None:
-                self.ledger.offsets.hear(key, request, response)
+                self.tracker.offsets.hear(key, request, response)
             return
         if key not in FETCHES:
             return
@@ -107,7 +107,7 @@ class Feeder:
         request, response = understood(request), understood(response)
         if request is None or (response is None and (row["response"] is not None or row.get("responseBytes"))):
             self.skipped += 1
-            self.ledger.blur(connection, times(row)[0])
+            self.tracker.blur(connection, times(row)[0])
             return
         ns, response_ns = times(row)
         x = FetchExchange(server, connection, header, ns, response_ns)
@@ -115,10 +115,10 @@ class Feeder:
         x.response_bytes = row.get("responseBytes") or 0
         require_types(read_fetch(x, key, request, response))
         self._learn_names(request, response)
-        self.ledger.feed(x)
+        self.tracker.feed(x)
 
     def _learn_names(self, request: Mapping[str, Any], response: Mapping[str, Any] | None) -> None:
-        names = self.ledger.offsets.names
+        names = self.tracker.offsets.names
         for topic in [*request["topics"], *(response or {}).get("responses", ())]:
             if "topicId" in topic and isinstance(topic.get("_topicName"), str):
                 names[topic["topicId"]] = topic["_topicName"]
@@ -126,7 +126,7 @@ class Feeder:
     def _miss(self, kind: str, connection: str | None, ns: int) -> None:
         if kind not in HARMLESS:
             ends = ENDS.match(connection or "")
-            self.ledger.blur(ends[0] if ends else None, ns)
+            self.tracker.blur(ends[0] if ends else None, ns)
 
 
 def understood(body: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.schemas.apikeys import LIST_OFFSETS, METADATA, OFFSET_FETCH
-from kcli.sessions.plain import LOOSE, Marks
+from kcli.sessions.statistics import SESSIONLESS, Marks
 from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange, Key
 
 __all__ = ["HEARD", "Offsets"]
@@ -32,7 +32,7 @@ class Offsets:
     def learn(self, x: FetchExchange) -> None:
         """High watermarks of an answer."""
         if x.response_ns:
-            owner = x.granted or x.session_id or LOOSE
+            owner = x.granted or x.session_id or SESSIONLESS
             self.marks.learn_all(x.server, x.told, x.version >= TOPIC_IDS_SINCE, owner, x.response_ns)
 
     def miss(self, ns: int) -> None:

@@ -1,4 +1,4 @@
-"""Captures as a ledger wants them: what is steady goes to its kernel at once, the rest to its feeder, in order."""
+"""Captures as a tracker wants them: what is steady goes to its kernel at once, the rest to its feeder, in order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SessionSource(Source):
         dialect: str | None = None,
         memory: int = MEMORY,
     ) -> None:
-        self.sink = feeder.ledger.kernel
+        self.sink = feeder.tracker.kernel
         self.feeder = feeder
         super().__init__(paths, ports=ports, dialect=dialect, names=False, memory=memory)
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from kcli.core import COMPILED
 from kcli.schemas.apikeys import INCREMENTAL_FETCH
 from kcli.sessions.offsets import HEARD
-from kcli.sessions.plain import Marks
+from kcli.sessions.statistics import Marks
 
 if TYPE_CHECKING or not COMPILED:
-    from kcli.sessions.plain import Counts, Histogram, Seat, Strip
+    from kcli.sessions.statistics import Counts, Histogram, Seat, Strip
 else:
     from kcli.core.fetches import Counts, Histogram, Seat, Strip
 

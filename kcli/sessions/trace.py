@@ -1,4 +1,4 @@
-"""Fetch exchanges of a capture as plain columns, from decoded messages: what `ledger` follows.
+"""Fetch exchanges of a capture as plain columns, from decoded messages: what `tracker` follows.
 
 A message dict is as `kcli.grammar` reads it, as a line of `kcli decode pcap --format jsonl` has it, or as a broker's
 request log prints it: they differ only in how they say the size of records.

@@ -6,7 +6,7 @@ import pytest
 
 from kcli.cli.fetch_session_view import BLOCKS, size, strips
 from kcli.cli.main import main
-from kcli.sessions.plain import Strip
+from kcli.sessions.statistics import Strip
 from tests.sessions.captured import DATA
 
 

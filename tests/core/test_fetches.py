@@ -14,13 +14,13 @@ from kcli.capture.clock import parse_instant
 from kcli.capture.events import Event, Exchange, Link
 from kcli.core import COMPILED
 from kcli.grammar import messages
-from kcli.sessions import plain
-from kcli.sessions.explain import loose_dict, session_dict
+from kcli.sessions import statistics
+from kcli.sessions.explain import session_dict, sessionless_dict
 from kcli.sessions.feeder import ENDS, Feeder
 from kcli.sessions.findings import Finding
-from kcli.sessions.ledger import Ledger
+from kcli.sessions.session import ObservedSession
 from kcli.sessions.state import new_kernel
-from kcli.sessions.watched import Watched
+from kcli.sessions.tracker import Tracker
 from tests.sessions.captured import CAPTURES, Row, rows_of
 from tests.sessions.test_checks import ALTERATIONS, Alter
 
@@ -62,19 +62,19 @@ def item_of(row: Row) -> Exchange | Event:
 
 def follow(items: list[Exchange | Event], kernel: Any) -> tuple[list[Any], list[Any], list[Any], int]:
     found: list[Finding] = []
-    ended: list[Watched] = []
-    ledger = Ledger(found.append, ended.append, kernel)
-    feeder = Feeder(ledger)
+    ended: list[ObservedSession] = []
+    tracker = Tracker(found.append, ended.append, kernel)
+    feeder = Feeder(tracker)
     for item in items:
         if isinstance(item, Event):
             feeder.event(item)
         else:
             feeder.exchange(item)
-    ledger.close()
+    tracker.close()
     told = [session_dict(session, {}) for session in ended]
     for each in told:
         each["neverDelivered"] = sorted(each["neverDelivered"])
-    return found, told, [loose_dict(each) for each in ledger.loose.values()], ledger.fetches
+    return found, told, [sessionless_dict(each) for each in tracker.sessionless.values()], tracker.fetches
 
 
 def assert_same(rows: list[Row]) -> int:
@@ -170,7 +170,7 @@ def view(seat: Any) -> tuple[Any, ...]:
 def test_a_seat_and_its_twin(news: list[tuple[Any, int]], asked: Any) -> None:
     from kcli.core import fetches
 
-    seats = fetches.Seat(asked, True), plain.Seat(asked, True)
+    seats = fetches.Seat(asked, True), statistics.Seat(asked, True)
     for number, (told, isolation) in enumerate(news):
         assert seats[0].is_news(told) == seats[1].is_news(told)
         for seat in seats:
@@ -186,7 +186,7 @@ def test_a_seat_and_its_twin(news: list[tuple[Any, int]], asked: Any) -> None:
 def test_a_histogram_and_its_twin(values: list[int]) -> None:
     from kcli.core import fetches
 
-    made = fetches.Histogram(), plain.Histogram()
+    made = fetches.Histogram(), statistics.Histogram()
     for value in values:
         for histogram in made:
             histogram.add(value)
@@ -200,7 +200,7 @@ def test_a_histogram_and_its_twin(values: list[int]) -> None:
 def test_a_strip_and_its_twin(values: list[tuple[int, int, bool]]) -> None:
     from kcli.core import fetches
 
-    made = fetches.Strip(), plain.Strip()
+    made = fetches.Strip(), statistics.Strip()
     for value in values:
         for strip in made:
             strip.add(*value)
@@ -211,7 +211,7 @@ def test_a_strip_and_its_twin(values: list[tuple[int, int, bool]]) -> None:
 
 @given(st.lists(st.tuples(KEYS, st.integers(0, 9), st.sampled_from([-1, 7, 8]), st.booleans()), max_size=20))
 def test_marks_and_their_twins(events: list[Any]) -> None:
-    made = new_kernel().marks, plain.Marks()
+    made = new_kernel().marks, statistics.Marks()
     for when, (key, high, owner, error) in enumerate(events, 1):
         told = (6 if error else 0, high, high, 0, 0, -1, False)
         for marks in made:
@@ -227,12 +227,12 @@ def test_partitions_come_and_go(events: list[tuple[Any, bool]]) -> None:
     from kcli.core import fetches
 
     kernel = new_kernel()
-    counts, twin = fetches.Counts(), plain.Counts()
+    counts, twin = fetches.Counts(), statistics.Counts()
     kernel.adopt(counts, False)
     for key, joins in events:
         if joins and key not in twin.seats:
             counts.enter(key, fetches.Seat((1, 2, 3, 4, 5), True))
-            twin.enter(key, plain.Seat((1, 2, 3, 4, 5), True))
+            twin.enter(key, statistics.Seat((1, 2, 3, 4, 5), True))
         elif not joins:
             assert (counts.leave(key) is None) == (twin.leave(key) is None)
         assert counts.size == twin.size == len(twin.seats)
@@ -249,7 +249,7 @@ def test_frames_that_are_cut_are_not_taken() -> None:
     fetches_ = [item for item in items if item.api_key == 1][:40]
     for at, item in enumerate(fetches_):
         kernel = new_kernel()
-        feeder = Feeder(Ledger(kernel=kernel))
+        feeder = Feeder(Tracker(kernel=kernel))
         for before in fetches_[:at]:
             feeder.exchange(before)
         taken = kernel.fetches

@@ -112,12 +112,12 @@ def test_everything_of_magic_1_is_readable_again() -> None:
 
 
 def rows_with_positions(data: bytes) -> list[dict[str, Any]]:
+    from kcli.records.chunks import Chunk
     from kcli.records.damage import Damage
-    from kcli.records.pieces import Piece
-    from kcli.records.text import new_writer, write_piece
+    from kcli.records.text import new_writer, write_chunk
 
     writer, damages = new_writer(positions=True), list[Damage]()
-    write_piece(writer, Piece(bytearray(data), len(data), len(data), 0, True), False, False, damages)
+    write_chunk(writer, Chunk(bytearray(data), len(data), len(data), 0, True), False, False, damages)
     return list(json.loads(b"[" + writer.take() + b"]"))
 
 

@@ -66,7 +66,7 @@ def test_short_and_negative_magics_are_passed_over_by_their_size() -> None:
 
 def test_stretches() -> None:
     data = ONE * 3 + b"\1" * 30 + ONE * 2 + ONE[:20]
-    found = [(s.piece.base + s.start, s.piece.base + s.stop, s.damage) for s in stretches(Slice.of(data).read, 150)]
+    found = [(s.chunk.base + s.start, s.chunk.base + s.stop, s.damage) for s in stretches(Slice.of(data).read, 150)]
     covered = sum(stop - start for start, stop, _ in found)
     damages = [damage for _, _, damage in found if damage]
     assert covered == 5 * len(ONE)

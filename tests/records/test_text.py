@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from kcli.records.text import Findings, batches_json, new_writer, write_piece
+from kcli.records.text import Findings, batches_json, new_writer, write_chunk
 from tests.records.vectors import (
     Case,
     as_kafka,
@@ -80,10 +80,10 @@ def test_a_wrong_checksum_is_shown_and_found() -> None:
     assert findings.damaged and findings.wrong_checksums == 1
 
 
-def test_a_piece_says_where_to_go_on_when_it_needs_more() -> None:
-    from kcli.records.pieces import Piece
+def test_a_chunk_says_where_to_go_on_when_it_needs_more() -> None:
+    from kcli.records.chunks import Chunk
 
     data = bytearray(mixed_batches())
-    piece = Piece(data, len(data) - 5, len(data) - 5, 100, False)
+    chunk = Chunk(data, len(data) - 5, len(data) - 5, 100, False)
     writer = new_writer()
-    assert write_piece(writer, piece, False, True, []) == (100 + len(data) - 78, True)
+    assert write_chunk(writer, chunk, False, True, []) == (100 + len(data) - 78, True)

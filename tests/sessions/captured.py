@@ -1,4 +1,4 @@
-"""Real captures as rows, and what the ledger finds in rows."""
+"""Real captures as rows, and what the tracker finds in rows."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 from kcli.sessions.feeder import Feeder
 from kcli.sessions.findings import Finding
-from kcli.sessions.ledger import Ledger
-from kcli.sessions.watched import Watched
+from kcli.sessions.session import ObservedSession
+from kcli.sessions.tracker import Tracker
 
 DATA = Path(__file__).parent / "data"
 CAPTURES = sorted(path.name.removesuffix(".jsonl.gz") for path in DATA.glob("*.jsonl.gz"))
@@ -31,15 +31,15 @@ def rows_of(name: str) -> list[Row]:
     return copy.deepcopy(_rows(name))
 
 
-def follow(rows: list[Row]) -> tuple[list[Finding], list[Watched], Ledger]:
+def follow(rows: list[Row]) -> tuple[list[Finding], list[ObservedSession], Tracker]:
     found: list[Finding] = []
-    ended: list[Watched] = []
-    ledger = Ledger(on_finding=found.append, on_end=ended.append)
-    feeder = Feeder(ledger)
+    ended: list[ObservedSession] = []
+    tracker = Tracker(on_finding=found.append, on_end=ended.append)
+    feeder = Feeder(tracker)
     for row in rows:
         feeder.row(row)
-    ledger.close()
-    return found, ended, ledger
+    tracker.close()
+    return found, ended, tracker
 
 
 def is_fetch(row: Row) -> bool:

@@ -11,24 +11,24 @@ import pytest
 
 from kcli.sessions.findings import RULES
 from tests.sessions.captured import CAPTURES, Row, fetches, follow, is_fetch, partitions, rows_of
-from tests.sessions.test_draft_ledger import DRAFT_ONLY
+from tests.sessions.test_draft_tracker import DRAFT_ONLY
 
 EVICTION, WIDE, CHANGE = "fetch-session-eviction", "fetch-session-1200", "leader-change"
 
 
 @pytest.mark.parametrize("name", CAPTURES)
 def test_real_captures_are_clean(name: str) -> None:
-    found, _, ledger = follow(rows_of(name))
-    assert [f.message(ledger.offsets.names) for f in found] == []
-    assert ledger.fetches > 20
+    found, _, tracker = follow(rows_of(name))
+    assert [f.message(tracker.offsets.names) for f in found] == []
+    assert tracker.fetches > 20
 
 
 @pytest.mark.parametrize("start", [1, 10, 33, 100, 250])
 @pytest.mark.parametrize("name", CAPTURES)
 def test_captures_that_begin_in_mid_stream_are_clean(name: str, start: int) -> None:
     rows = rows_of(name)
-    found, _, ledger = follow(rows[min(start, len(rows) - 2) :])
-    assert [f.message(ledger.offsets.names) for f in found] == []
+    found, _, tracker = follow(rows[min(start, len(rows) - 2) :])
+    assert [f.message(tracker.offsets.names) for f in found] == []
 
 
 @pytest.mark.parametrize("every", [3, 7, 20])
@@ -40,8 +40,8 @@ def test_captures_with_gaps_that_are_marked_are_clean(name: str, every: int) -> 
             rows.append({"event": "gap", "connection": row["connection"], "timestamp": row["timestamp"]})
         else:
             rows.append(row)
-    found, _, ledger = follow(rows)
-    assert [f.message(ledger.offsets.names) for f in found] == []
+    found, _, tracker = follow(rows)
+    assert [f.message(tracker.offsets.names) for f in found] == []
 
 
 # What an alteration works on: the fetches of one session, from the full one on.

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import json
 
-from kcli.sessions.explain import ending, loose_dict, session_dict, when
+from kcli.sessions.explain import ending, session_dict, sessionless_dict, when
 from tests.sessions.captured import follow, rows_of
 
 
 def test_a_wide_session() -> None:
-    _, ended, ledger = follow(rows_of("fetch-session-1200"))
+    _, ended, tracker = follow(rows_of("fetch-session-1200"))
     assert len(ended) == 1
-    made = session_dict(ended[0], ledger.offsets.names)
+    made = session_dict(ended[0], tracker.offsets.names)
     assert made["partitions"] == {
         "first": 1200, "most": 1200, "last": 840, "added": 1080, "changed": 390, "forgotten": 1440,
     }  # fmt: skip
@@ -26,9 +26,9 @@ def test_a_wide_session() -> None:
 
 
 def test_an_evicted_session() -> None:
-    _, ended, ledger = follow(rows_of("fetch-session-eviction"))
+    _, ended, tracker = follow(rows_of("fetch-session-eviction"))
     session = next(session for session in ended if session.end == "evicted")
-    made = session_dict(session, ledger.offsets.names)
+    made = session_dict(session, tracker.offsets.names)
     assert made["endError"] == "FETCH_SESSION_ID_NOT_FOUND" and made["evictedBy"] == session.evictor
     assert made["evictedAt"] and made["evictedAt"] < made["ended"] < "2026-11-21T01:42:30"
     assert made["next"]["afterMs"] > 0 and made["errors"] == {"FETCH_SESSION_ID_NOT_FOUND": 1}
@@ -42,8 +42,8 @@ def test_a_session_that_was_there_before() -> None:
 
 
 def test_fetches_without_a_session() -> None:
-    _, _, ledger = follow(rows_of("fetch-session-eviction"))
-    made = [loose_dict(loose) for loose in ledger.loose.values()]
+    _, _, tracker = follow(rows_of("fetch-session-eviction"))
+    made = [sessionless_dict(sessionless) for sessionless in tracker.sessionless.values()]
     assert sum(each["notGranted"] for each in made) > 50
     assert all(each["sessionId"] == 0 and "saved" not in each for each in made)
 

@@ -7,8 +7,8 @@ import pytest
 
 from kcli.errors import InputError
 from kcli.sessions.feeder import Feeder, span, times
-from kcli.sessions.ledger import Ledger
 from kcli.sessions.source import SessionSource
+from kcli.sessions.tracker import Tracker
 from tests.capture.wires import Wire, frame, pcap
 from tests.sessions.captured import Row, fetches, rows_of
 
@@ -29,9 +29,9 @@ def test_a_line_of_a_brokers_request_log_will_do() -> None:
         for part in topic["partitions"]:
             part["recordsSizeInBytes"] = part.pop("records")["sizeInBytes"]
     ended: list[Any] = []
-    ledger = Ledger(on_end=ended.append)
-    Feeder(ledger).row(row)
-    ledger.close()
+    tracker = Tracker(on_end=ended.append)
+    Feeder(tracker).row(row)
+    tracker.close()
     assert ended[0].records_bytes > 0 and ended[0].server == "127.0.0.1:21270"
     assert ended[0].connection == row["connection"].removesuffix("-0-5")
 
@@ -52,25 +52,25 @@ def test_a_line_of_a_brokers_request_log_will_do() -> None:
 )
 def test_lines_that_are_no_exchange(change: Row, reason: str) -> None:
     with pytest.raises(InputError, match="no exchange as") as raised:
-        Feeder(Ledger()).row({**one_fetch(), **change})
+        Feeder(Tracker()).row({**one_fetch(), **change})
     assert reason in str(raised.value)
 
 
 def test_a_body_that_could_not_be_decoded_blurs_its_connection() -> None:
-    ledger = Ledger()
-    feeder = Feeder(ledger)
+    tracker = Tracker()
+    feeder = Feeder(tracker)
     feeder.row(one_fetch())
-    session = next(iter(ledger.sessions.values()))
+    session = next(iter(tracker.sessions.values()))
     feeder.row({**one_fetch(), "response": None})
     assert feeder.skipped == 1 and not session.complete
 
 
 def test_a_version_that_nobody_knows_blurs_its_connection() -> None:
     """Its bodies are bytes and nothing else."""
-    ledger = Ledger()
-    feeder = Feeder(ledger)
+    tracker = Tracker()
+    feeder = Feeder(tracker)
     feeder.row(one_fetch())
-    session = next(iter(ledger.sessions.values()))
+    session = next(iter(tracker.sessions.values()))
     feeder.row({**one_fetch(), "request": {"_trailing": "AAAA"}, "response": {"_trailing": "AAAA"}})
     feeder.row({**one_fetch(), "request": {"_trailing": "AAAA"}, "response": None})
     assert feeder.skipped == 2 and not session.complete
@@ -80,30 +80,30 @@ def test_captured_fetches_of_a_version_that_nobody_knows_are_skipped(tmp_path: P
     body = bytes.fromhex("0001 0019 0000 0001 0001 63") + bytes(40)
     wire = Wire().open().client(frame(body)).server(frame(bytes([0, 0, 0, 1]) + bytes(20)))
     (tmp_path / "x.pcap").write_bytes(pcap(wire.packets))
-    feeder = Feeder(Ledger())
+    feeder = Feeder(Tracker())
     SessionSource([str(tmp_path / "x.pcap")], feeder, ports=[wire.server_end[1]]).run()
     assert (feeder.exchanges, feeder.skipped) == (1, 1)
 
 
 def test_other_exchanges_are_passed_over_and_events_blur() -> None:
-    ledger = Ledger()
-    feeder = Feeder(ledger)
+    tracker = Tracker()
+    feeder = Feeder(tracker)
     feeder.row(one_fetch())
-    session = next(iter(ledger.sessions.values()))
+    session = next(iter(tracker.sessions.values()))
     produce = {"requestHeader": {"requestApiKey": 0}, "request": {}, "response": None}
     feeder.row({**one_fetch(), **produce})
     feeder.row({"event": "unanswered-at-end", "connection": session.connection})
     feeder.row({"event": "gap", "connection": "127.0.0.1:21270-127.0.0.1:9"})
-    assert session.complete and ledger.fetches == 1
+    assert session.complete and tracker.fetches == 1
     feeder.row({"event": "gap", "connection": session.connection, "timestamp": "2026-11-21T01:40:16Z"})
     assert not session.complete
 
 
 def test_topic_names_that_a_line_brings() -> None:
     row = one_fetch()
-    ledger = Ledger()
-    Feeder(ledger).row(row)
-    assert ledger.offsets.names == {row["request"]["topics"][0]["topicId"]: "narrow"}
+    tracker = Tracker()
+    Feeder(tracker).row(row)
+    assert tracker.offsets.names == {row["request"]["topics"][0]["topicId"]: "narrow"}
 
 
 def test_times_of_a_line() -> None:

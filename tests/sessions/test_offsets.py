@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from kcli.sessions.offsets import Offsets
-from kcli.sessions.plain import Marks
+from kcli.sessions.statistics import Marks
 
 UUID = "UN81GBVGSGmhiqBEPXpYyw"
 

@@ -1,4 +1,4 @@
-"""A capture's bytes, through the engine, the kernel and the ledger."""
+"""A capture's bytes, through the engine, the kernel and the tracker."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from kcli.errors import InputError
 from kcli.sessions.explain import session_dict
 from kcli.sessions.feeder import Feeder
-from kcli.sessions.ledger import Ledger
 from kcli.sessions.source import SessionSource
 from kcli.sessions.state import new_kernel
+from kcli.sessions.tracker import Tracker
 from tests.bench.fetch_capture import write_capture
 from tests.capture.wires import Wire, frame, pcap
 
@@ -21,11 +21,11 @@ from tests.capture.wires import Wire, frame, pcap
 def follow(path: Path, kernel: Any) -> tuple[list[Any], int]:
     ended: list[Any] = []
     found: list[Any] = []
-    ledger = Ledger(found.append, ended.append, kernel)
-    SessionSource([str(path)], Feeder(ledger)).run()
-    ledger.close()
+    tracker = Tracker(found.append, ended.append, kernel)
+    SessionSource([str(path)], Feeder(tracker)).run()
+    tracker.close()
     assert found == []
-    return [session_dict(session, {}) for session in ended], ledger.fetches
+    return [session_dict(session, {}) for session in ended], tracker.fetches
 
 
 def test_with_and_without_the_kernel(tmp_path: Path) -> None:
@@ -42,10 +42,10 @@ def test_a_file_that_ends_too_early_is_read_as_far_as_it_goes(tmp_path: Path) ->
     path = tmp_path / "cut.pcap"
     write_capture(path, sessions=2, partitions=10, fetches=40, changes=2)
     path.write_bytes(path.read_bytes()[:-100])
-    ledger = Ledger(kernel=new_kernel())
+    tracker = Tracker(kernel=new_kernel())
     with pytest.raises(InputError, match="ends in the middle"):
-        SessionSource([str(path)], Feeder(ledger)).run()
-    assert ledger.fetches >= 38
+        SessionSource([str(path)], Feeder(tracker)).run()
+    assert tracker.fetches >= 38
 
 
 def test_exchanges_of_a_key_that_no_table_has_are_passed_over(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_exchanges_of_a_key_that_no_table_has_are_passed_over(tmp_path: Path) ->
         wire.client(frame(struct.pack(">HHiH1s", key, 0, number, 1, b"c")))
         wire.server(frame(struct.pack(">i", number) + bytes(6)))
     path.write_bytes(pcap(wire.packets))
-    source = SessionSource([str(path)], Feeder(Ledger(kernel=new_kernel())))
+    source = SessionSource([str(path)], Feeder(Tracker(kernel=new_kernel())))
     source.run()
     assert source.engine.packets == len(wire.packets)
     assert source.engine.wire_bytes == sum(len(packet.data) for packet in wire.packets)

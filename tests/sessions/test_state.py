@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kcli.core import COMPILED
-from kcli.sessions import plain, state
+from kcli.sessions import state, statistics
 
 
 @pytest.mark.skipif(not COMPILED, reason="the core is not built here")
@@ -18,4 +18,4 @@ def test_the_compiled_classes_are_used_where_they_are() -> None:
 def test_without_a_kernel_everything_is_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "COMPILED", False)
     assert state.new_kernel() is None
-    assert isinstance(state.new_marks(None), plain.Marks)
+    assert isinstance(state.new_marks(None), statistics.Marks)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 DEFAULT_LEVEL = 3
 
-# Input is fed in pieces of this size, so that the output can be stopped soon after it passes its limit.
+# Input is fed in chunks of this size, so that the output can be stopped soon after it passes its limit.
 STEP = 8192
 
 # A decompressor is worth keeping, and may be used by one thread alone.

@@ -11,7 +11,7 @@ from kcli.client.replay.source import fetch_of_exchange, fetch_of_row
 from kcli.errors import InputError
 from kcli.jsontext import loads
 from tests.sessions.captured import DATA
-from tests.sessions.test_draft_ledger import rows as draft_rows
+from tests.sessions.test_draft_tracker import rows as draft_rows
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 

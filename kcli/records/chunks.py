@@ -1,4 +1,4 @@
-"""A long row of batches cut into pieces between two batches, so that a segment of any size is read in little memory."""
+"""A long row of batches cut into chunks between two batches, so that a segment of any size is read in little memory."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 from kcli.records.kernels import records as core
 
-__all__ = ["PIECE_BYTES", "Piece", "ReadInto", "cut_pieces"]
+__all__ = ["CHUNK_BYTES", "Chunk", "ReadInto", "cut_chunks"]
 
 # Small enough to stay in a core's own cache between the read and the work on it.
-PIECE_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 20
 
 # read(into, position) -> bytes read, 0 at the end: os.preadv, or a stream that is read in order.
 ReadInto = Callable[[memoryview, int], int]
 
 
 @dataclass(slots=True)
-class Piece:
+class Chunk:
     """data[:stop] are entries to work on, data[stop:size] what follows them; data[0] is at `base` of its file."""
 
     data: bytearray
@@ -30,18 +30,18 @@ class Piece:
 Wish = tuple[int, bool] | None
 
 
-def cut_pieces(
-    read: ReadInto, position: int = 0, piece_bytes: int = PIECE_BYTES, spare: list[bytearray] | None = None
-) -> Generator[Piece, Wish, None]:
-    """Cut the source into pieces, from `position` to its end. The last whole batch of a piece is also the first of the
-    next, so that each batch is seen together with the one behind it. A batch that is longer makes its piece longer.
+def cut_chunks(
+    read: ReadInto, position: int = 0, chunk_bytes: int = CHUNK_BYTES, spare: list[bytearray] | None = None
+) -> Generator[Chunk, Wish, None]:
+    """Cut the source into chunks, from `position` to its end. The last whole batch of a chunk is also the first of the
+    next, so that each batch is seen together with the one behind it. A batch that is longer makes its chunk longer.
 
-    `send((position, True))` repeats from a place in the last piece, with more bytes behind it. spare: buffers that may
+    `send((position, True))` repeats from a place in the last chunk, with more bytes behind it. spare: buffers that may
     be used again; the caller puts them back.
     """
     own = spare is None
     spare = [] if spare is None else spare
-    data, have = take_buffer(spare, piece_bytes), 0
+    data, have = take_buffer(spare, chunk_bytes), 0
     while True:
         have, last = fill(read, data, have, position)
         if not have:
@@ -50,14 +50,14 @@ def cut_pieces(
         stop = have if last or code not in (core.DONE, core.PARTIAL, core.END) else begun
         if stop == 0:
             data.extend(bytes(len(data)))
-            piece_bytes = max(piece_bytes, len(data))
+            chunk_bytes = max(chunk_bytes, len(data))
             continue
-        wish = yield Piece(data, have, stop, position, last)
+        wish = yield Chunk(data, have, stop, position, last)
         resume, more = (stop, False) if wish is None else (wish[0] - position, wish[1])
         if resume >= have and last:
             return
         left = have - resume
-        wanted = max(piece_bytes, 2 * left if more else left + piece_bytes // 2)
+        wanted = max(chunk_bytes, 2 * left if more else left + chunk_bytes // 2)
         old, data = data, take_buffer(spare, wanted)
         data[:left] = memoryview(old)[resume:have]
         have, position = left, position + resume

@@ -52,17 +52,21 @@ def test_ends() -> None:
 def test_every_fetch_is_counted_once() -> None:
     for name in (EVICTION, "leader-change", "kraft-boot", "fetch-session-1200"):
         rows = rows_of(name)
-        _, ended, ledger = follow(rows)
-        counted = sum(session.fetches for session in ended) + sum(loose.fetches for loose in ledger.loose.values())
-        assert counted == ledger.fetches == len(fetches(rows))
-        size = sum(s.request_bytes + s.response_bytes for s in [*ended, *ledger.loose.values()])
+        _, ended, tracker = follow(rows)
+        counted = sum(session.fetches for session in ended) + sum(
+            sessionless.fetches for sessionless in tracker.sessionless.values()
+        )
+        assert counted == tracker.fetches == len(fetches(rows))
+        size = sum(s.request_bytes + s.response_bytes for s in [*ended, *tracker.sessionless.values()])
         assert size == sum(row["requestBytes"] + (row["responseBytes"] or 0) for row in fetches(rows))
 
 
 def test_clients_without_a_session() -> None:
-    _, ended, ledger = follow(rows_of("kraft-boot"))
-    raft = [loose for (_, client), loose in ledger.loose.items() if client.startswith("raft-client")]
-    assert raft and all(loose.not_wanted == loose.fetches and loose.replica_id >= 0 for loose in raft)
+    _, ended, tracker = follow(rows_of("kraft-boot"))
+    raft = [each for (_, client), each in tracker.sessionless.items() if client.startswith("raft-client")]
+    assert raft and all(
+        sessionless.not_wanted == sessionless.fetches and sessionless.replica_id >= 0 for sessionless in raft
+    )
     assert all(session.client_id.startswith("broker-") for session in ended)
 
 

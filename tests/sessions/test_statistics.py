@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcli.sessions.plain import LOOSE, Counts, Marks, Seat, Strip
+from kcli.sessions.statistics import SESSIONLESS, Counts, Marks, Seat, Strip
 
 ASKED = (5, 0, 1 << 20, -1, -1)
 
@@ -42,7 +42,7 @@ def test_marks_are_kept_of_topics_that_more_than_one_has() -> None:
     key = ("orders", 1)
     marks.learn_all("b:1", [(key, (0, 5, 5, 0, 0, -1, False))], False, 7, 100)
     assert marks.moved_past("b:1", key, False, 4, 200) is None
-    marks.learn_all("b:1", [(key, (0, 6, 6, 0, 0, -1, False))], False, LOOSE, 110)
+    marks.learn_all("b:1", [(key, (0, 6, 6, 0, 0, -1, False))], False, SESSIONLESS, 110)
     assert marks.moved_past("b:1", key, False, 4, 200) == 6
     assert marks.moved_past("b:1", key, False, 6, 200) is None
     assert marks.moved_past("b:1", key, False, 4, 110) is None

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kcli.errors import InputError
-from kcli.records.interpreted.framing import DONE as WHOLE
-from kcli.records.interpreted.framing import Frame, read_frame
-from kcli.records.interpreted.recordvalues import Problem, Row, open_set, read_messages, read_records, write_message
+from kcli.records.reference.framing import DONE as WHOLE
+from kcli.records.reference.framing import Frame, read_frame
+from kcli.records.reference.recordvalues import Problem, Row, open_set, read_messages, read_records, write_message
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

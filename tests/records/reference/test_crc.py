@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.records.interpreted import crc
+from kcli.records.reference import crc
 
 
 @pytest.mark.parametrize(("function", "check"), [(crc.crc32, 0xCBF43926), (crc.crc32c, 0xE3069283)])

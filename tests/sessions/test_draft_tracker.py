@@ -190,9 +190,9 @@ def test_every_rule_of_the_draft_alone_is_broken() -> None:
 
 
 def test_a_capture_of_the_draft_is_clean_and_told() -> None:
-    found, ended, ledger = follow(rows())
+    found, ended, tracker = follow(rows())
     assert found == []
-    assert (ledger.fetches, len(ended), ledger.loose) == (36, 6, {})
+    assert (tracker.fetches, len(ended), tracker.sessionless) == (36, 6, {})
     first, then = ended[0], ended[2]
     assert (first.end, first.fetches, first.full, first.size, first.first) == ("replaced", 7, 1, 0, 3)
     assert first.successor is not None
@@ -230,5 +230,5 @@ def test_a_mismatch_and_the_full_fetch_that_follows_break_no_rule() -> None:
 def test_a_full_fetch_without_a_uuid_begins_no_session() -> None:
     every = [row for row in rows() if row["requestHeader"]["requestApiKey"] != INCREMENTAL_FETCH][:1]
     every[0]["response"]["uuid"] = 0
-    found, ended, ledger = follow(every)
-    assert (found, ended, len(ledger.loose)) == ([], [], 1)
+    found, ended, tracker = follow(every)
+    assert (found, ended, len(tracker.sessionless)) == ([], [], 1)

@@ -7,8 +7,8 @@ import pytest
 from kcli.core.recordproblems import REASONS
 from kcli.records.batches import scan
 from kcli.records.codecs import decompress
-from kcli.records.interpreted import recordvalues as interpreted
-from tests.records.interpreted.both import damaged, inputs
+from kcli.records.reference import recordvalues as interpreted
+from tests.records.reference.both import damaged, inputs
 
 compiled = pytest.importorskip("kcli.core.recordvalues")
 

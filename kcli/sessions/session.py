@@ -16,7 +16,7 @@ from kcli.sessions.sizes import FetchSizes, count_bytes, fetch_sizes
 from kcli.sessions.state import Counts, Seat, Strip
 from kcli.sessions.trace import TOPIC_IDS_SINCE, Asked, FetchExchange, Key
 
-__all__ = ["Change", "Tally", "Watched"]
+__all__ = ["Change", "FetchStatistics", "ObservedSession"]
 
 CHANGES = 256
 SILENT = 1000  # names kept of partitions that delivered nothing, once their session is over
@@ -31,7 +31,7 @@ class Change:
         self.ns, self.added, self.forgotten, self.partitions = ns, added, forgotten, partitions
 
 
-class Tally(Counts):
+class FetchStatistics(Counts):
     """What is counted of fetches, in a session or of a client without one."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Tally(Counts):
         return size
 
 
-class Watched(Tally):
+class ObservedSession(FetchStatistics):
     """A session. complete: its whole set of partitions is known, since its beginning was seen and nothing is missing.
 
     forgotten: partitions dropped and not taken back (only as many as the session ever had)

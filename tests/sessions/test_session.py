@@ -7,8 +7,8 @@ import copy
 import pytest
 
 from kcli.grammar import messages
+from kcli.sessions.session import Change, ObservedSession, counts, merged, runs
 from kcli.sessions.trace import FetchExchange
-from kcli.sessions.watched import Change, Watched, counts, merged, runs
 from tests.sessions.captured import Row, fetches, follow, rows_of
 from tests.sessions.test_checks import session as session_of
 
@@ -16,8 +16,10 @@ HEADER = {"requestApiKey": 1, "requestApiVersion": 18, "correlationId": 5, "clie
 ASKED = (0, 0, 1 << 20, -1, -1)
 
 
-def watched() -> Watched:
-    return Watched(FetchExchange("b:1", "b:1-c:2", HEADER, 10, 20).take((0, 0, 9, 0, -1, []), (), False), 7, True)
+def observed() -> ObservedSession:
+    return ObservedSession(
+        FetchExchange("b:1", "b:1-c:2", HEADER, 10, 20).take((0, 0, 9, 0, -1, []), (), False), 7, True
+    )
 
 
 def full_size(row: Row, live: list[tuple[str, int]], asks: bool) -> int:
@@ -77,7 +79,7 @@ def forgotten_size(row: Row) -> int:
 
 
 def test_partitions_that_come_and_go() -> None:
-    session = watched()
+    session = observed()
     session.add(("t", 0), ASKED, True)
     session.add(("t", 1), ASKED, True)
     assert session.drop(("t", 0)) and not session.drop(("t", 0))
@@ -87,7 +89,7 @@ def test_partitions_that_come_and_go() -> None:
 
 
 def test_what_was_missed_is_not_known_any_more() -> None:
-    session = watched()
+    session = observed()
     seat = session.add(("t", 0), ASKED, True)
     session.next_epoch = 5
     session.blur()
@@ -95,7 +97,7 @@ def test_what_was_missed_is_not_known_any_more() -> None:
 
 
 def test_changes_are_told_in_bounded_memory() -> None:
-    session = watched()
+    session = observed()
     for ns in range(5000):
         session.note_change(ns, 2, 1)
     assert len(session.changes) <= 257
@@ -111,7 +113,7 @@ def test_topics_of_a_message() -> None:
 
 
 def test_a_session_is_let_go_of_at_its_end() -> None:
-    session = watched()
+    session = observed()
     for index in range(1500):
         session.add(("t", index), ASKED, True)
     session.finish("closed", 5, tell=True)

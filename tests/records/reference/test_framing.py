@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from kcli.records.interpreted import framing
-from kcli.records.interpreted.framing import read_frame
+from kcli.records.reference import framing
+from kcli.records.reference.framing import read_frame
 from tests.records.vectors import named
 
 

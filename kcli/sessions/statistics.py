@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from kcli.sessions.trace import Asked, Key, Told
 
-__all__ = ["LOOSE", "Counts", "Histogram", "Marks", "Seat", "Strip"]
+__all__ = ["SESSIONLESS", "Counts", "Histogram", "Marks", "Seat", "Strip"]
 
 HISTORY = 2
-LOOSE = -1  # no session's id: of fetches outside any
+SESSIONLESS = -1  # no session's id: of fetches outside any
 SHARED = -2
 
 
@@ -214,7 +214,7 @@ class Marks:
             self._marks[server, key] = [(when, high)]
 
     def learn_all(self, server: str, told: list[tuple[Key, Told]], ids: bool, owner: int, when: int) -> None:
-        """What an answer says of partitions that have no error. ids: topics go by id. owner: the session, or LOOSE."""
+        """What an answer says of partitions without an error. ids: topics go by id. owner: session or SESSIONLESS."""
         for key, news in told:
             if self._is_shared(key[0], owner) and not news[0]:
                 self._learn(server, key, news[1], when)

@@ -1,7 +1,7 @@
 """A whole source as JSON lines: its parts are decoded in parallel and written in order.
 
-A file is read by stripes as long as its batches are sound; from there on, and what is no file, by pieces. Where each
-of those ends is a guess from the size fields; when damage makes a piece end elsewhere, the pieces behind it are thrown
+A file is read by stripes as long as its batches are sound; from there on, and what is no file, by chunks. Where each
+of those ends is a guess from the size fields; when damage makes a chunk end elsewhere, the chunks behind it are thrown
 away and read again from there.
 """
 
@@ -14,25 +14,25 @@ from collections.abc import Callable, Generator
 from mmap import mmap
 from queue import SimpleQueue
 
+from kcli.records.chunks import CHUNK_BYTES, Chunk, ReadInto, Wish, cut_chunks
 from kcli.records.damage import Damage
 from kcli.records.kernels import records as core
-from kcli.records.pieces import PIECE_BYTES, Piece, ReadInto, Wish, cut_pieces
-from kcli.records.stripes import STRIPE_BYTES, Stripe, new_buffer
-from kcli.records.text import Findings, Hook, new_writer, write_piece
+from kcli.records.parallel_checksums import STRIPE_BYTES, Stripe, new_buffer
+from kcli.records.text import Findings, Hook, new_writer, write_chunk
 
-__all__ = ["sweep_lines"]
+__all__ = ["write_json_lines"]
 
 MOST_WORKERS = 8
 Emit = Callable[[memoryview], object]
 
 
 class Job:
-    """A piece on its way: `done` is held until it has been worked on."""
+    """A chunk on its way: `done` is held until it has been worked on."""
 
-    __slots__ = ("damages", "done", "error", "more", "piece", "resume", "secrets", "writer")
+    __slots__ = ("chunk", "damages", "done", "error", "more", "resume", "secrets", "writer")
 
-    def __init__(self, piece: Piece, writer: core.BatchText, secrets: bool) -> None:
-        self.piece, self.writer, self.secrets = piece, writer, secrets
+    def __init__(self, chunk: Chunk, writer: core.BatchText, secrets: bool) -> None:
+        self.chunk, self.writer, self.secrets = chunk, writer, secrets
         self.damages: list[Damage] = []
         self.resume, self.more = 0, False
         self.error: BaseException | None = None
@@ -41,13 +41,13 @@ class Job:
 
     def work(self, full: bool) -> None:
         try:
-            self.resume, self.more = write_piece(self.writer, self.piece, full, True, self.damages, self.secrets)
+            self.resume, self.more = write_chunk(self.writer, self.chunk, full, True, self.damages, self.secrets)
         except BaseException as error:
             self.error = error
         self.done.release()
 
 
-def sweep_lines(
+def write_json_lines(
     read: ReadInto,
     emit: Emit,
     full: bool,
@@ -67,20 +67,20 @@ def sweep_lines(
     size: of the source, where it is known; a small one is not worth other threads. secrets: show them.
     """
     if workers is None:
-        workers = 0 if not seekable or (size is not None and size < 4 * PIECE_BYTES) else os.cpu_count() or 1
+        workers = 0 if not seekable or (size is not None and size < 4 * CHUNK_BYTES) else os.cpu_count() or 1
     workers = min(workers, MOST_WORKERS)
 
     def writer() -> core.BatchText:
         return new_writer(record, payloads, positions, secrets)
 
-    sweep = Sweep(read, emit, full, workers, writer, progress, secrets)
+    running = ParallelWriter(read, emit, full, workers, writer, progress, secrets)
     try:
-        return sweep.run(size if workers > 1 and size is not None else 0)
+        return running.run(size if workers > 1 and size is not None else 0)
     finally:
-        sweep.stop()
+        running.stop()
 
 
-class Sweep:
+class ParallelWriter:
     def __init__(
         self,
         read: ReadInto,
@@ -105,19 +105,19 @@ class Sweep:
 
     def run(self, size: int = 0) -> Findings:
         """size: the bytes that may be read by stripes."""
-        pieces = self.cut(self.run_stripes(size))
+        chunks = self.cut(self.run_stripes(size))
         wish: Wish = None
         while True:
-            piece = self.next_piece(pieces, wish)
+            chunk = self.next_chunk(chunks, wish)
             wish = None
-            if piece is not None:
-                self.submit(piece)
-            if len(self.jobs) > self.limit or piece is None:
+            if chunk is not None:
+                self.submit(chunk)
+            if len(self.jobs) > self.limit or chunk is None:
                 if not self.jobs:
                     break
                 job = self.finish()
-                if job.more or job.resume != job.piece.base + job.piece.stop:
-                    pieces, wish = self.turn_back(pieces, job)
+                if job.more or job.resume != job.chunk.base + job.chunk.stop:
+                    chunks, wish = self.turn_back(chunks, job)
         self.findings.problems.sort()
         return self.findings
 
@@ -162,18 +162,18 @@ class Sweep:
             self.free(stripe.writer)
         self.stripes.clear()
 
-    def cut(self, position: int, piece_bytes: int = PIECE_BYTES) -> Generator[Piece, Wish, None]:
-        return cut_pieces(self.read, position, piece_bytes, self.spare if self.limit else None)
+    def cut(self, position: int, chunk_bytes: int = CHUNK_BYTES) -> Generator[Chunk, Wish, None]:
+        return cut_chunks(self.read, position, chunk_bytes, self.spare if self.limit else None)
 
     @staticmethod
-    def next_piece(pieces: Generator[Piece, Wish, None], wish: Wish) -> Piece | None:
+    def next_chunk(chunks: Generator[Chunk, Wish, None], wish: Wish) -> Chunk | None:
         try:
-            return next(pieces) if wish is None else pieces.send(wish)
+            return next(chunks) if wish is None else chunks.send(wish)
         except StopIteration:
             return None
 
-    def submit(self, piece: Piece) -> None:
-        job = Job(piece, self.take_writer(), self.secrets)
+    def submit(self, chunk: Chunk) -> None:
+        job = Job(chunk, self.take_writer(), self.secrets)
         self.jobs.append(job)
         if self.limit < 2:
             job.work(self.full)
@@ -202,7 +202,7 @@ class Sweep:
         self.write_out(job.writer)
         self.findings.damages += job.damages
         if self.limit:
-            self.spare.append(job.piece.data)
+            self.spare.append(job.chunk.data)
         if self.progress is not None:
             self.progress(job.resume)
         return job
@@ -216,18 +216,18 @@ class Sweep:
         writer.clear()
         self.writers.append(writer)
 
-    def turn_back(self, pieces: Generator[Piece, Wish, None], job: Job) -> tuple[Generator[Piece, Wish, None], Wish]:
+    def turn_back(self, chunks: Generator[Chunk, Wish, None], job: Job) -> tuple[Generator[Chunk, Wish, None], Wish]:
         """Go on where that job stopped: what was guessed behind it is thrown away."""
         if not self.limit:
-            return pieces, (job.resume, job.more)
+            return chunks, (job.resume, job.more)
         while self.jobs:
             late = self.jobs.popleft()
             late.done.acquire()
             late.writer.take_findings()
             self.free(late.writer)
-            self.spare.append(late.piece.data)
-        pieces.close()
-        wider = 2 * len(job.piece.data) if job.more else PIECE_BYTES
+            self.spare.append(late.chunk.data)
+        chunks.close()
+        wider = 2 * len(job.chunk.data) if job.more else CHUNK_BYTES
         return self.cut(job.resume, wider), None
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""One stripe of a source, apart from the sweep that hands them out."""
+"""One stripe of a source, apart from the writer that hands them out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from kcli.records import Slice, build_batch
 from kcli.records.kernels import records as core
-from kcli.records.stripes import Stripe, new_buffer
+from kcli.records.parallel_checksums import Stripe, new_buffer
 from kcli.records.text import new_writer
 
 BATCH = build_batch([(1, b"key", b"v" * 50, ())], 0)

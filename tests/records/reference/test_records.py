@@ -9,8 +9,8 @@ import pytest
 
 from kcli.records.codecs import decompress
 from kcli.records.control import control_members
-from kcli.records.interpreted import records as interpreted
-from tests.records.interpreted.both import damaged, inputs
+from kcli.records.reference import records as interpreted
+from tests.records.reference.both import damaged, inputs
 
 compiled = pytest.importorskip("kcli.core.records")
 

@@ -1,4 +1,4 @@
-from tests.records.interpreted.both import damaged, inputs
+from tests.records.reference.both import damaged, inputs
 
 
 def test_the_inputs_are_varied() -> None:

@@ -9,8 +9,8 @@ from kcli.errors import DecodeError
 from kcli.grammar.batches import BATCH_HEADER, CRC_AT, CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT, MESSAGES, RECORD
 from kcli.grammar.source import Source
 from kcli.grammar.trace import DecodeTrace
-from kcli.records.interpreted.crc import crc32, crc32c
-from kcli.records.interpreted.framing import DONE, PARTIAL, Frame, read_frame, wrap
+from kcli.records.reference.crc import crc32, crc32c
+from kcli.records.reference.framing import DONE, PARTIAL, Frame, read_frame, wrap
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

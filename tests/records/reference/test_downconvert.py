@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from kcli.records.codecs import compress, decompress
-from kcli.records.interpreted import downconvert as interpreted
-from tests.records.interpreted.both import damaged, inputs
+from kcli.records.reference import downconvert as interpreted
+from tests.records.reference.both import damaged, inputs
 
 compiled = pytest.importorskip("kcli.core.downconvert")
 

@@ -1,8 +1,8 @@
 """All fetch sessions of a capture, followed fetch by fetch: when they begin, what they hold, why they end, who errs.
 
-    ledger = Ledger(on_finding=findings.append, on_end=ended.append)
-    for exchange in fetches: ledger.feed(exchange)
-    ledger.finish()
+    tracker = Tracker(on_finding=findings.append, on_end=ended.append)
+    for exchange in fetches: tracker.feed(exchange)
+    tracker.finish()
 
 A capture is a keyhole: it may begin in the middle of a session, lack packets, or show one connection of two. What was
 not seen is not judged: a session of which something is missing is `blurred`, and only what is seen from then on counts.
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from kcli.sessions import checks
-from kcli.sessions.draft_ledger import Drafts
+from kcli.sessions.draft_tracker import DraftTracker
 from kcli.sessions.epochs import (
     EVICTION_MS,
     FINAL_EPOCH,
@@ -27,11 +27,11 @@ from kcli.sessions.epochs import (
 )
 from kcli.sessions.findings import Finding
 from kcli.sessions.offsets import Offsets
+from kcli.sessions.session import FetchStatistics, ObservedSession
 from kcli.sessions.state import new_marks
 from kcli.sessions.trace import SESSIONS_SINCE, FetchExchange, Key
-from kcli.sessions.watched import Tally, Watched
 
-__all__ = ["Ledger", "Loose"]
+__all__ = ["SessionlessFetches", "Tracker"]
 
 REMEMBERED = 512
 IDLE_NS = 5 * EVICTION_MS * 1_000_000
@@ -41,7 +41,7 @@ SHARD_IDS = (2**31 - 1) // 8
 SERVER = re.compile(r"^.+?:\d+(?=-)")
 
 
-class Loose(Tally):
+class SessionlessFetches(FetchStatistics):
     """Fetches of a client outside any session: it wants none, was granted none, or speaks an older version."""
 
     def __init__(self, x: FetchExchange) -> None:
@@ -50,33 +50,33 @@ class Loose(Tally):
         self.not_granted = self.not_wanted = 0
 
 
-class Ledger:
+class Tracker:
     """Follows sessions by server and id. Times in ns.
 
-    on_finding(Finding), on_end(Watched): called as things happen; `loose` has what was fetched without a session
+    on_finding(Finding), on_end(ObservedSession): called as things happen; `sessionless`: fetches without a session
     kernel: follows the steady fetches of sessions by itself (see `kcli.sessions.state`)
     """
 
     def __init__(
         self,
         on_finding: Callable[[Finding], None] | None = None,
-        on_end: Callable[[Watched], None] | None = None,
+        on_end: Callable[[ObservedSession], None] | None = None,
         kernel: Any = None,
     ) -> None:
         self.on_finding = on_finding
         self.on_end = on_end
-        self.sessions: dict[tuple[str, int], Watched] = {}
-        self.ended: OrderedDict[tuple[str, int], Watched] = OrderedDict()
-        self.loose: dict[tuple[str, str], Loose] = {}
+        self.sessions: dict[tuple[str, int], ObservedSession] = {}
+        self.ended: OrderedDict[tuple[str, int], ObservedSession] = OrderedDict()
+        self.sessionless: dict[tuple[str, str], SessionlessFetches] = {}
         self.kernel = kernel
         if kernel is not None:
             kernel.opener = self._opened
         self.offsets = Offsets(new_marks(kernel))
         self.fed = self.opened = 0
         self._holds: dict[tuple[str, str], int] = {}
-        self._on: dict[str, set[Watched]] = {}
+        self._on: dict[str, set[ObservedSession]] = {}
         self._last_ns = 0
-        self.drafts = Drafts(self)
+        self.drafts = DraftTracker(self)
 
     @property
     def fetches(self) -> int:
@@ -106,8 +106,8 @@ class Ledger:
         ns: when; 0 when that is not known.
         """
         self.offsets.miss(ns or self._now)
-        watched = [*self.sessions.values()] if connection is None else [*self._on.get(connection, ())]
-        for session in watched:
+        sessions = [*self.sessions.values()] if connection is None else [*self._on.get(connection, ())]
+        for session in sessions:
             session.blur()
         for held in [held for held in self._holds if connection in (None, held[0])]:
             del self._holds[held]
@@ -140,14 +140,14 @@ class Ledger:
             self._end_held(x, held)
         if not x.answered or x.error:
             checks.error_response(self, x)
-            self.count_loose(x)
+            self.count_sessionless(x)
             return
         checks.full_response(self, x)
         self.offsets.learn(x)
         if x.granted and x.session_epoch == FULL_EPOCH:
             self._open(x)
         else:
-            self.count_loose(x)
+            self.count_sessionless(x)
 
     def _close_named(self, x: FetchExchange) -> None:
         session = self.sessions.get((x.server, x.session_id)) if x.session_id else None
@@ -179,7 +179,7 @@ class Ledger:
         """A full fetch was granted a session."""
         key = (x.server, x.granted)
         self.ended.pop(key, None)
-        session = self.sessions[key] = Watched(x, x.granted, True, None if x.draft else self.kernel)
+        session = self.sessions[key] = ObservedSession(x, x.granted, True, None if x.draft else self.kernel)
         session.next_epoch = next_epoch(FULL_EPOCH)
         session.answered_ns = session.granted_ns = x.response_ns or x.ns
         session.used_ns = x.ns
@@ -207,7 +207,7 @@ class Ledger:
         granted: int,
         records: int,
         topics: list[tuple[str, int]],
-    ) -> Watched:
+    ) -> ObservedSession:
         """The kernel has read a full fetch that was granted a session, in order and without errors."""
         header = {"requestApiVersion": version, "correlationId": correlation_id, "clientId": client_id}
         x = FetchExchange(server_of(connection), connection, header, ns, response_ns)
@@ -224,7 +224,7 @@ class Ledger:
             if (former.server, former.client_id, former.replica_id) == who and former.connection != x.connection:
                 self.end_session(former, "connection lost", former.last_ns)
 
-    def count_loose(self, x: FetchExchange) -> None:
+    def count_sessionless(self, x: FetchExchange) -> None:
         """Count a fetch that belongs to no session."""
         if x.session_epoch == FINAL_EPOCH and x.session_id and not x.asked:
             ended = self.ended.get((x.server, x.session_id))
@@ -232,13 +232,13 @@ class Ledger:
                 ended.count(x, full=False)
                 return
         key = (x.server, x.client_id)
-        loose = self.loose.get(key)
-        if loose is None:
-            loose = self.loose[key] = Loose(x)
-        loose.count(x, full=True)
+        sessionless = self.sessionless.get(key)
+        if sessionless is None:
+            sessionless = self.sessionless[key] = SessionlessFetches(x)
+        sessionless.count(x, full=True)
         if x.version >= SESSIONS_SINCE:
-            loose.not_wanted += x.session_epoch == FINAL_EPOCH
-            loose.not_granted += x.session_epoch == FULL_EPOCH and x.answered and not x.error
+            sessionless.not_wanted += x.session_epoch == FINAL_EPOCH
+            sessionless.not_granted += x.session_epoch == FULL_EPOCH and x.answered and not x.error
 
     # Incremental fetches.
 
@@ -268,7 +268,7 @@ class Ledger:
             checks.dropped(self, session, x)
             self.end_session(session, "emptied", x.response_ns or x.ns)
 
-    def _session_of(self, x: FetchExchange) -> Watched | None:
+    def _session_of(self, x: FetchExchange) -> ObservedSession | None:
         key = (x.server, x.session_id)
         session = self.sessions.get(key)
         if session is not None:
@@ -287,9 +287,9 @@ class Ledger:
             return None
         return self.begin_unseen(x)
 
-    def begin_unseen(self, x: FetchExchange) -> Watched:
+    def begin_unseen(self, x: FetchExchange) -> ObservedSession:
         """A session that was there before, whose partitions are not known."""
-        session = Watched(x, x.session_id, False, None if x.draft else self.kernel)
+        session = ObservedSession(x, x.session_id, False, None if x.draft else self.kernel)
         self.sessions[x.server, x.session_id] = session
         self.opened += 1
         self._on.setdefault(x.connection, set()).add(session)
@@ -297,7 +297,7 @@ class Ledger:
         session.attach()
         return session
 
-    def _moved(self, session: Watched, x: FetchExchange) -> None:
+    def _moved(self, session: ObservedSession, x: FetchExchange) -> None:
         """The session goes on over another connection: what was under way on the old one is not known."""
         checks.same_client(self, session, x)
         session.blur()
@@ -306,7 +306,7 @@ class Ledger:
         session.connection = x.connection
         session.attach()
 
-    def _refused(self, session: Watched, x: FetchExchange) -> None:
+    def _refused(self, session: ObservedSession, x: FetchExchange) -> None:
         checks.refused(self, session, x)
         checks.error_response(self, x)
         session.full_request_bytes += x.request_bytes
@@ -316,7 +316,7 @@ class Ledger:
             self._blame_evictor(session)
         self.end_session(session, "evicted" if x.error == ID_NOT_FOUND else "error", x.response_ns or x.ns)
 
-    def _blame_evictor(self, session: Watched) -> None:
+    def _blame_evictor(self, session: ObservedSession) -> None:
         """The session that took the slot: opened since the last good fetch was sent, with an id of the same shard."""
         shard = session.session_id // SHARD_IDS
         opened = [other for other in (*self.ended.values(), *self.sessions.values()) if other.since_start]
@@ -329,7 +329,7 @@ class Ledger:
 
     # Ends.
 
-    def end_session(self, session: Watched, why: str, ns: int, follows: FetchExchange | None = None) -> None:
+    def end_session(self, session: ObservedSession, why: str, ns: int, follows: FetchExchange | None = None) -> None:
         """End a session at `ns`. why: in a word or two. follows: the fetch that ended it."""
         session.detach()
         session.finish(why, ns, self.on_end is not None)
@@ -345,7 +345,7 @@ class Ledger:
         if len(self.ended) > REMEMBERED:
             self._report(self.ended.popitem(last=False)[1])
 
-    def _name_successor(self, x: FetchExchange, session: Watched) -> None:
+    def _name_successor(self, x: FetchExchange, session: ObservedSession) -> None:
         """The session that the same client had before, if one ended: this one follows it."""
         for former in reversed(self.ended.values()):
             same = former.connection == x.connection or former.end == "connection lost"
@@ -354,7 +354,7 @@ class Ledger:
                     former.successor = (session.session_id, (x.response_ns or x.ns) - former.end_ns)
                 return
 
-    def _report(self, session: Watched) -> None:
+    def _report(self, session: ObservedSession) -> None:
         if self.on_end is not None:
             self.on_end(session)
 

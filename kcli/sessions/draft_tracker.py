@@ -1,4 +1,4 @@
-"""Sessions of KIP-227's third draft, followed fetch by fetch for a `ledger.Ledger`.
+"""Sessions of KIP-227's third draft, followed fetch by fetch for a `tracker.Tracker`.
 
 What differs from the final design (`kcli.sessions.draft` has why): only the uuid of a fetcher's latest full fetch is
 good, no epoch counts, a set of partitions that changes takes a full fetch, and so does a fetch that nobody answered.
@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING
 
 from kcli.sessions import checks
 from kcli.sessions.epochs import NO_SESSION
+from kcli.sessions.session import ObservedSession
 from kcli.sessions.trace import FetchExchange
-from kcli.sessions.watched import Watched
 
 if TYPE_CHECKING:
-    from kcli.sessions.ledger import Ledger
+    from kcli.sessions.tracker import Tracker
 
-__all__ = ["Drafts"]
+__all__ = ["DraftTracker"]
 
 REMEMBERED = 512
 # A server, and whose uuid counts there: a follower's replica id, a consumer's client id.
 Fetcher = tuple[str, int | str]
 
 
-class Drafts:
+class DraftTracker:
     """latest: the uuid that each fetcher's last full fetch brought; lost: sessions with a fetch that had no answer;
     full: of each session that a full fetch has ended, that fetch's connection, and when it was answered."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self.ledger = ledger
+    def __init__(self, tracker: Tracker) -> None:
+        self.tracker = tracker
         self.latest: dict[Fetcher, int] = {}
         self.lost: set[tuple[str, int]] = set()
         self.full: OrderedDict[tuple[str, int], tuple[str, int | None]] = OrderedDict()
@@ -44,26 +44,26 @@ class Drafts:
     # Full fetches.
 
     def _full(self, x: FetchExchange) -> None:
-        ledger = self.ledger
+        tracker = self.tracker
         if len(x.asked) > 1:
-            checks.asked_twice(ledger, x)
+            checks.asked_twice(tracker, x)
         self._end_latest(x)
         if not x.answered:
-            ledger.count_loose(x)
+            tracker.count_sessionless(x)
             return
-        checks.full_response(ledger, x)
-        ledger.offsets.learn(x)
+        checks.full_response(tracker, x)
+        tracker.offsets.learn(x)
         if x.granted == NO_SESSION:
-            ledger.count_loose(x)
+            tracker.count_sessionless(x)
             return
         self._check_new(x)
-        ledger.begin_session(x)
+        tracker.begin_session(x)
         self.latest[fetcher_of(x)] = x.granted
 
     def _end_latest(self, x: FetchExchange) -> None:
         """A full fetch makes the fetcher's former uuid bad, whoever sent it."""
         uuid = self.latest.pop(fetcher_of(x), NO_SESSION)
-        session = self.ledger.sessions.get((x.server, uuid))
+        session = self.tracker.sessions.get((x.server, uuid))
         if session is not None:
             self._over(session, "replaced", x.response_ns or x.ns, x)
             self.full[x.server, uuid] = x.connection, x.response_ns
@@ -72,15 +72,15 @@ class Drafts:
 
     def _check_new(self, x: FetchExchange) -> None:
         key = (x.server, x.granted)
-        former = self.ledger.sessions.get(key) or self.ledger.ended.get(key)
+        former = self.tracker.sessions.get(key) or self.tracker.ended.get(key)
         if former is not None:
             text = f"uuid {x.granted} granted again: {former.client_id} on {former.connection} was given it before"
-            self.ledger.find(x, "session-id-taken", x.granted, text)
+            self.tracker.find(x, "session-id-taken", x.granted, text)
 
     # Incremental fetches.
 
     def _incremental(self, x: FetchExchange) -> None:
-        ledger = self.ledger
+        tracker = self.tracker
         session = self._session_of(x)
         if session is None:
             return
@@ -91,23 +91,23 @@ class Drafts:
             self.lost.add((x.server, x.session_id))
             return
         if x.error:
-            checks.error_response(ledger, x)
+            checks.error_response(tracker, x)
             session.end_error = x.error
             self._over(session, "error", x.response_ns or x.ns)
             return
-        checks.take_in(ledger, session, x)
-        checks.tell(ledger, session, x)
+        checks.take_in(tracker, session, x)
+        checks.tell(tracker, session, x)
         session.charge(x)
-        ledger.offsets.learn(x)
+        tracker.offsets.learn(x)
         session.answered_ns = x.response_ns or x.ns
         session.used_ns = x.ns
 
-    def _session_of(self, x: FetchExchange) -> Watched | None:
+    def _session_of(self, x: FetchExchange) -> ObservedSession | None:
         key = (x.server, x.session_id)
-        session = self.ledger.sessions.get(key)
+        session = self.tracker.sessions.get(key)
         if session is not None:
             return session
-        ended = self.ledger.ended.get(key)
+        ended = self.tracker.ended.get(key)
         if ended is not None:
             self._check_ended(ended, x)
             ended.count(x, full=False)
@@ -115,42 +115,42 @@ class Drafts:
         # Older than the capture, or from a gap in it.
         self._end_latest(x)
         self.latest[fetcher_of(x)] = x.session_id
-        return self.ledger.begin_unseen(x)
+        return self.tracker.begin_unseen(x)
 
-    def _check_ended(self, ended: Watched, x: FetchExchange) -> None:
+    def _check_ended(self, ended: ObservedSession, x: FetchExchange) -> None:
         """A uuid that is not good any more. Until the full fetch was answered, the broker took the one before."""
         connection, answered_ns = self.full.get((x.server, x.session_id), (x.connection, None))
         if answered_ns is not None and x.ns < answered_ns:
             return
         if connection == x.connection or not ended.since_start:
-            checks.closed_used(self.ledger, ended, x)
+            checks.closed_used(self.tracker, ended, x)
             return
         text = f"a full fetch of the same fetcher, on {connection}, has made the uuid bad"
-        self.ledger.find(x, "session-shared", x.session_id, text)
+        self.tracker.find(x, "session-shared", x.session_id, text)
         if x.answered and not x.error:
-            self.ledger.find(x, "closed-session-answered", x.session_id, f"{text}; it is answered without an error")
+            self.tracker.find(x, "closed-session-answered", x.session_id, f"{text}; it is answered without an error")
 
-    def _check_request(self, session: Watched, x: FetchExchange) -> None:
-        ledger = self.ledger
-        checks.same_client(ledger, session, x)
+    def _check_request(self, session: ObservedSession, x: FetchExchange) -> None:
+        tracker = self.tracker
+        checks.same_client(tracker, session, x)
         if x.ns and x.ns < session.answered_ns:
             ms = (session.answered_ns - x.ns) / 1e6
-            ledger.find(x, "two-in-flight", x.session_id, f"sent {ms:.3f} ms before the fetch before it was answered")
+            tracker.find(x, "two-in-flight", x.session_id, f"sent {ms:.3f} ms before the fetch before it was answered")
         if (x.server, x.session_id) in self.lost:
             text = "goes on after a fetch without an answer: nobody knows what the broker has taken in"
-            ledger.find(x, "not-begun-anew", x.session_id, text)
+            tracker.find(x, "not-begun-anew", x.session_id, text)
             self.lost.discard((x.server, x.session_id))
             session.blur()
         new = [key for key, _ in x.asked if key not in session.seats] if session.complete else []
         if new:
             text = f"names {len(new)} partitions that the full fetch did not"
-            ledger.find(x, "set-changed", x.session_id, text, new)
+            tracker.find(x, "set-changed", x.session_id, text, new)
             if x.answered and not x.error:
-                ledger.find(x, "set-accepted", x.session_id, f"{text}, and is answered without an error", new)
+                tracker.find(x, "set-accepted", x.session_id, f"{text}, and is answered without an error", new)
 
-    def _over(self, session: Watched, why: str, ns: int, follows: FetchExchange | None = None) -> None:
+    def _over(self, session: ObservedSession, why: str, ns: int, follows: FetchExchange | None = None) -> None:
         self.lost.discard((session.server, session.session_id))
-        self.ledger.end_session(session, why, ns, follows)
+        self.tracker.end_session(session, why, ns, follows)
 
 
 def fetcher_of(x: FetchExchange) -> Fetcher:

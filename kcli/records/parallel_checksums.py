@@ -1,7 +1,7 @@
 """Stretches of a file, read and worked on in parallel: each worker sums the bytes that it has just read.
 
 The stripe before says where a stripe's first batch begins, as soon as it has walked its size fields,
-before it sums any. What is not sound batch behind sound batch ends the stripes: from there the sweep goes on by pieces.
+before it sums any. What is not sound batch behind sound batch ends them: from there the source is read by chunks.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import mmap
 import sys
 import threading
 
+from kcli.records.chunks import CHUNK_BYTES, ReadInto
 from kcli.records.entries import HEAD, entry_size
 from kcli.records.kernels import records as core
-from kcli.records.pieces import PIECE_BYTES, ReadInto
 
 __all__ = ["STRIPE_BYTES", "Stripe", "new_buffer"]
 
 # Long enough that handing stripes over costs nothing, and a few of them still stay in the cache that the cores share.
-STRIPE_BYTES = 2 * PIECE_BYTES
+STRIPE_BYTES = 2 * CHUNK_BYTES
 # Up to its size field, a batch that begins in a stripe is there with it.
 
 

@@ -12,7 +12,7 @@ from kcli.errors import InputError
 from kcli.grammar.batches import HEADER_SIZE, LEAST_LENGTH, MAGIC_AT
 from kcli.jsontext import dumps
 from kcli.records.entries import HEAD, LEAST_ENTRY, entry_size
-from kcli.records.interpreted.framing import (
+from kcli.records.reference.framing import (
     DONE,
     END,
     LENGTH,
@@ -24,7 +24,7 @@ from kcli.records.interpreted.framing import (
     is_sound,
     read_frame,
 )
-from kcli.records.interpreted.recordvalues import Problem, Row, open_set, read_messages, read_records
+from kcli.records.reference.recordvalues import Problem, Row, open_set, read_messages, read_records
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -155,7 +155,7 @@ class BatchText:
         return found
 
     def append(self, text: bytes, lines: bool = False) -> None:
-        """Put a piece of JSON text behind the batches."""
+        """Put a chunk of JSON text behind the batches."""
         if self.out and not lines:
             self.out += b","
         self.out += text + b"\n" * lines
@@ -322,7 +322,7 @@ class BatchText:
 
 def is_canonical(data: memoryview, frame: Frame, rows: list[Row]) -> bool:
     """Are these the bytes a canonical writer gives the records?"""
-    from kcli.records.interpreted.recordvalues import write_records
+    from kcli.records.reference.recordvalues import write_records
 
     again = write_records(
         (

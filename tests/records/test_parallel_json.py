@@ -1,4 +1,4 @@
-"""Whole sources as lines: the same whatever the pieces, the workers and the damage."""
+"""Whole sources as lines: the same whatever the chunks, the workers and the damage."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import random
 
 import pytest
 
-from kcli.records import sweep
+from kcli.records import parallel_json
+from kcli.records.chunks import Chunk
 from kcli.records.conversion import Slice
-from kcli.records.pieces import Piece
-from kcli.records.sweep import sweep_lines
-from kcli.records.text import Findings, new_writer, write_piece
+from kcli.records.parallel_json import write_json_lines
+from kcli.records.text import Findings, new_writer, write_chunk
 from tests.records.vectors import good, mixed_batches
 
 
 @pytest.fixture(autouse=True)
-def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep, "PIECE_BYTES", 700)
-    monkeypatch.setattr(sweep, "STRIPE_BYTES", 600)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel_json, "CHUNK_BYTES", 700)
+    monkeypatch.setattr(parallel_json, "STRIPE_BYTES", 600)
 
 
 def lines(
     data: bytes, workers: int, full: bool = True, seekable: bool = True, size: int | None = None
 ) -> tuple[bytes, Findings]:
     out: list[bytes] = []
-    found = sweep_lines(
+    found = write_json_lines(
         Slice.of(data).read,
         lambda text: out.append(bytes(text)),
         full,
@@ -39,7 +39,7 @@ def lines(
 
 def at_once(data: bytes) -> bytes:
     writer = new_writer()
-    write_piece(writer, Piece(bytearray(data), len(data), len(data), 0, True), True, True, [])
+    write_chunk(writer, Chunk(bytearray(data), len(data), len(data), 0, True), True, True, [])
     return writer.take()
 
 
@@ -47,7 +47,7 @@ SEGMENT = b"".join(case.data for case in good() if len(case.data) < 5000)
 
 
 @pytest.mark.parametrize("workers", [0, 2, 3])
-def test_pieces_and_workers_change_nothing(workers: int) -> None:
+def test_chunks_and_workers_change_nothing(workers: int) -> None:
     text, found = lines(SEGMENT, workers)
     assert text == at_once(SEGMENT)
     assert not found.damaged and found.batches == text.count(b"\n")
@@ -56,8 +56,8 @@ def test_pieces_and_workers_change_nothing(workers: int) -> None:
 @pytest.mark.parametrize("span", [20, 333, 600, 5000])
 @pytest.mark.parametrize("workers", [2, 5])
 def test_stripes_change_nothing(workers: int, span: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches longer than a stripe's room are for the pieces, wherever they stand."""
-    monkeypatch.setattr(sweep, "STRIPE_BYTES", span)
+    """Batches longer than a stripe's room are for the chunks, wherever they stand."""
+    monkeypatch.setattr(parallel_json, "STRIPE_BYTES", span)
     text, found = lines(SEGMENT, workers, size=len(SEGMENT))
     assert text == at_once(SEGMENT)
     assert not found.damaged and found.batches == text.count(b"\n")
@@ -68,7 +68,7 @@ def test_a_file_that_shrinks_or_grows_meanwhile(off: int) -> None:
     assert lines(SEGMENT, 2, size=len(SEGMENT) + off)[0] == at_once(SEGMENT)
 
 
-def test_what_pieces_find_after_stripes_is_counted_once() -> None:
+def test_what_chunks_find_after_stripes_is_counted_once() -> None:
     data = bytearray(SEGMENT)
     data[len(data) // 2] ^= 1
     found = [lines(bytes(data), workers, size=size)[1] for workers, size in ((0, None), (2, None), (2, len(data)))]
@@ -92,7 +92,7 @@ def test_damage_costs_no_batch_more_than_it_has_to(seed: int) -> None:
     assert len(sound) - len(sound & set(read)) <= seed % 3 + 2
 
 
-def test_a_cut_batch_behind_a_longer_piece_is_not_taken_for_whole() -> None:
+def test_a_cut_batch_behind_a_longer_chunk_is_not_taken_for_whole() -> None:
     """The buffer still has older bytes behind what was read last."""
     data = (mixed_batches() * 3)[:-20]
     rows = [json.loads(line) for line in lines(data, 0)[0].splitlines()]
@@ -111,7 +111,7 @@ def test_a_pipe_is_read_in_order() -> None:
         return len(part)
 
     out: list[bytes] = []
-    sweep_lines(read, lambda text: out.append(bytes(text)), True, seekable=False, payloads=True)
+    write_json_lines(read, lambda text: out.append(bytes(text)), True, seekable=False, payloads=True)
     assert b"".join(out) == at_once(SEGMENT)
 
 
@@ -121,11 +121,11 @@ def test_an_error_in_a_hook_is_raised() -> None:
 
     for workers, size in ((0, None), (2, None), (2, len(SEGMENT))):
         with pytest.raises(ZeroDivisionError):
-            sweep_lines(Slice.of(SEGMENT).read, lambda _: None, True, record=fails, workers=workers, size=size)
+            write_json_lines(Slice.of(SEGMENT).read, lambda _: None, True, record=fails, workers=workers, size=size)
 
 
 @pytest.mark.parametrize("size", [None, len(SEGMENT)])
 def test_progress_reaches_the_end(size: int | None) -> None:
     seen: list[int] = []
-    sweep_lines(Slice.of(SEGMENT).read, lambda _: None, False, progress=seen.append, workers=2, size=size)
+    write_json_lines(Slice.of(SEGMENT).read, lambda _: None, False, progress=seen.append, workers=2, size=size)
     assert seen == sorted(seen) and seen[-1] == len(SEGMENT)

@@ -17,7 +17,7 @@ from kcli.grammar.batches import (
 )
 from kcli.grammar.source import Source
 from kcli.grammar.trace import DecodeTrace
-from kcli.records.interpreted.crc import crc32, crc32c
+from kcli.records.reference.crc import crc32, crc32c
 
 __all__ = ["DONE", "END", "LENGTH", "MAGIC", "PARTIAL", "SHORT", "SUSPECT", "Frame", "is_sound", "read_frame"]
 
