@@ -16,7 +16,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from kcli.broker.calls import Call
 from kcli.broker.configs import LISTENER, Configs
 from kcli.broker.datadir import DataDir
 from kcli.broker.faults import Faults, Rule
@@ -25,6 +24,7 @@ from kcli.broker.intake import Intake
 from kcli.broker.listening import Gate, most_connections
 from kcli.broker.metalog import BROKER, TOPIC, MetadataLog
 from kcli.broker.node import Node
+from kcli.broker.request import Request
 from kcli.broker.tiering import tier
 from kcli.broker.topics import Partition, Topic, Topics, new_topic_id
 from kcli.errors import NetworkError, UsageError
@@ -164,7 +164,7 @@ class Broker:
             self.note(f"{self._complaints - MOST_COMPLAINTS} more such lines in {SWEEP_SECONDS:.0f} s")
         self._complaints = 0
 
-    def cue(self) -> Awaitable[None] | None:
+    def fetch_gate(self) -> Awaitable[None] | None:
         """What the fetch that came just now is to wait for before anything is looked at; None: nothing."""
         return None
 
@@ -185,11 +185,11 @@ class Broker:
     def node(self, node_id: int) -> Node | None:
         return next((each for each in self.nodes if each.id == node_id), None)
 
-    def endpoints(self, call: Call) -> list[dict[str, Any]]:
+    def endpoints(self, request: Request) -> list[dict[str, Any]]:
         """The nodes, as clients are told of them: by advertised.listeners (its port is the first node's, the others'
         follow); behind a wildcard, by the address that this client came by."""
         named = LISTENER.fullmatch(self.configs.text("advertised.listeners"))
-        reached = call.connection.local_host
+        reached = request.connection.local_host
         rows = []
         for number, each in enumerate(self.nodes):
             host, port = reached if each.host in WILDCARDS else each.host, each.port

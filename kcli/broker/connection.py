@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from kcli.broker import apis
-from kcli.broker.calls import Answer, Call, HangUpError, Outcome, Piece, Spliced
 from kcli.broker.intake import SMALL
 from kcli.broker.receiving import FrameReader, TooLongError
+from kcli.broker.request import Answer, EncodedBody, HangUpError, Outcome, Piece, Request
 from kcli.broker.sending import Outlet
 from kcli.broker.storage.segment import Slice
 from kcli.errors import DecodeError
@@ -174,16 +174,16 @@ class Connection(asyncio.BufferedProtocol):
             if not self._writable.is_set():
                 return
             try:
-                call = self._read(self._take())
-                plan = self.node.broker.faults.plan(call)
-                outcome = call.route.handle(call) if plan is None else plan.handle(call)
+                request = self._read(self._take())
+                plan = self.node.broker.faults.plan(request)
+                outcome = request.route.handle(request) if plan is None else plan.handle(request)
                 if plan is None and not inspect.isawaitable(outcome) and is_plain(outcome):
-                    self._send(call, outcome)
+                    self._send(request, outcome)
                     continue
             except Exception as error:
                 self._fail(error)
                 return
-            self._task = self.node.loop.create_task(self._answer_slowly(call, outcome, plan))
+            self._task = self.node.loop.create_task(self._answer_slowly(request, outcome, plan))
             return
         if self.half_closed.is_set():
             self.close()
@@ -207,7 +207,7 @@ class Connection(asyncio.BufferedProtocol):
         if hog is not None:
             hog.hang_up("it holds most of the memory for requests, and more is needed")
 
-    def _read(self, frame: bytes | bytearray) -> Call:
+    def _read(self, frame: bytes | bytearray) -> Request:
         """The request in a frame. HangUpError, DecodeError: it is none that this broker takes."""
         if len(frame) < HEAD.size:
             raise HangUpError(f"a frame of {len(frame)} bytes is no request")
@@ -215,15 +215,15 @@ class Connection(asyncio.BufferedProtocol):
         route = apis.route(api_key, version, self.dialect, self.node.broker.release)
         header, start = route.request_header.read(frame)
         body = route.request.read(frame, start)[0] if route.known else {}
-        return Call(self, route, correlation, header.get("clientId"), body)
+        return Request(self, route, correlation, header.get("clientId"), body)
 
-    async def _answer_slowly(self, call: Call, outcome: Outcome, plan: Plan | None) -> None:
+    async def _answer_slowly(self, request: Request, outcome: Outcome, plan: Plan | None) -> None:
         try:
             answer = await outcome if inspect.isawaitable(outcome) else outcome
             if plan is not None:
-                await plan.send(self, self._pieces(call, answer))
+                await plan.send(self, self._pieces(request, answer))
             elif answer is not None:
-                await self.send_pieces(self._pieces(call, answer))
+                await self.send_pieces(self._pieces(request, answer))
         except Exception as error:
             self._fail(error)
             return
@@ -231,19 +231,19 @@ class Connection(asyncio.BufferedProtocol):
             self._task = None
         self._answer_waiting()
 
-    def _pieces(self, call: Call, answer: Answer) -> list[Piece]:
+    def _pieces(self, request: Request, answer: Answer) -> list[Piece]:
         """The frame of an answer; none where there is no response."""
         if answer is None:
             return []
-        body: list[Piece] = list(answer.pieces) if isinstance(answer, Spliced) else [call.route.encode(answer)]
-        head = call.route.header(call.correlation)
+        body: list[Piece] = list(answer.pieces) if isinstance(answer, EncodedBody) else [request.route.encode(answer)]
+        head = request.route.header(request.correlation)
         size = len(head) + sum(len(each) if isinstance(each, bytes) else each.size for each in body)
         return [size.to_bytes(4, "big") + head, *body]
 
-    def _send(self, call: Call, answer: Answer) -> None:
+    def _send(self, request: Request, answer: Answer) -> None:
         """An answer that is all bytes."""
         if answer is not None and self._transport is not None:
-            self._transport.write(b"".join(cast("list[bytes]", self._pieces(call, answer))))
+            self._transport.write(b"".join(cast("list[bytes]", self._pieces(request, answer))))
 
     async def send_pieces(self, pieces: Sequence[Piece]) -> None:
         """Write them; slices are read only as fast as the client takes them."""
@@ -299,7 +299,7 @@ class Connection(asyncio.BufferedProtocol):
 
 def is_plain(answer: Answer) -> bool:
     """Is it all bytes?"""
-    return not isinstance(answer, Spliced) or all(isinstance(each, bytes) for each in answer.pieces)
+    return not isinstance(answer, EncodedBody) or all(isinstance(each, bytes) for each in answer.pieces)
 
 
 async def send_through(outlet: Outlet, pieces: Sequence[Piece]) -> None:

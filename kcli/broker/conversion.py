@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kcli.broker.calls import Lazy
 from kcli.broker.codes import error_code
+from kcli.broker.request import Lazy
 from kcli.broker.storage.headers import walk
 from kcli.broker.storage.segment import Slice
 from kcli.errors import InputError

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.fetching import Records
-from kcli.broker.reading import Read
+from kcli.broker.partition_reads import PartitionRead
+from kcli.broker.request import Request
 
 __all__ = ["draft_partition", "is_draft"]
 
@@ -18,14 +18,14 @@ VERSION = 12
 FIELD = "topics"
 
 
-def is_draft(call: Call) -> bool:
+def is_draft(request: Request) -> bool:
     """Whether a Fetch is answered in the draft's form: its topics have another name."""
-    if call.route.dialect is None or call.version != VERSION:
+    if request.route.dialect is None or request.version != VERSION:
         return False
-    return any(each.name == FIELD for each in call.route.response.grammar.fields)
+    return any(each.name == FIELD for each in request.route.response.grammar.fields)
 
 
-def draft_partition(index: int, read: Read, records: Records, committed: bool) -> dict[str, Any]:
+def draft_partition(index: int, read: PartitionRead, records: Records, committed: bool) -> dict[str, Any]:
     result = read.result
     aborted = [{"producerId": each.producer_id, "firstOffset": each.first_offset} for each in read.aborted]
     row: dict[str, Any] = {

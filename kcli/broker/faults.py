@@ -32,8 +32,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kcli.broker.calls import Call, Outcome, Piece
 from kcli.broker.codes import error_code
+from kcli.broker.request import Outcome, Piece, Request
 from kcli.errors import UsageError
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import ERRORS
@@ -83,8 +83,10 @@ class Rule:
         moves, closes = self.move != NOWHERE, self.close >= 0
         return bool(self.delay or self.ignore or self.drop or closes or self.split or self.evict or moves)
 
-    def matches(self, call: Call) -> bool:
-        return (not self.apis or call.route.api_key in self.apis) and (not self.client or call.client_id == self.client)
+    def matches(self, request: Request) -> bool:
+        return (not self.apis or request.route.api_key in self.apis) and (
+            not self.client or request.client_id == self.client
+        )
 
     def concerns(self, topic: str, partition: int) -> bool:
         """Whether an error rule is about this place; a rule without a topic is about all of a request."""
@@ -113,12 +115,12 @@ class Plan:
         self.evict = any(each.evict for each in rules)
         self.moves = [each for each in rules if each.move != NOWHERE]
 
-    def handle(self, call: Call) -> Outcome:
+    def handle(self, request: Request) -> Outcome:
         if self.evict:
-            call.node.evict_sessions()
+            request.node.evict_sessions()
         for rule in self.moves:
-            move_leaders(rule, call)
-        return None if self.ignore else call.route.handle(call)
+            move_leaders(rule, request)
+        return None if self.ignore else request.route.handle(request)
 
     async def send(self, connection: Connection, pieces: Sequence[Piece]) -> None:
         if self.delay:
@@ -143,16 +145,16 @@ class Plan:
             connection.close()
 
 
-def move_leaders(rule: Rule, call: Call) -> None:
+def move_leaders(rule: Rule, request: Request) -> None:
     """The partitions of a request that a rule is about are led by the node it names, or by the next one."""
-    ids = call.broker.node_ids
-    for name, index in call.places():
-        partition = call.broker.topics.find((name, index))
+    ids = request.broker.node_ids
+    for name, index in request.places():
+        partition = request.broker.topics.find((name, index))
         if partition is None or not rule.concerns(name, index):
             continue
         to = ids[(ids.index(partition.leader) + 1) % len(ids)] if rule.move == NEXT_NODE else rule.move
         if to in ids and to != partition.leader:
-            call.broker.move_leader(partition, to)
+            request.broker.move_leader(partition, to)
 
 
 class Faults:
@@ -175,32 +177,32 @@ class Faults:
     def clear(self) -> None:
         self.rules.clear()
 
-    def plan(self, call: Call) -> Plan | None:
+    def plan(self, request: Request) -> Plan | None:
         """What is to happen to a request as a whole; None: nothing out of the ordinary."""
         if not self.rules:
             return None
-        met = [each for each in self.rules if not each.error and each.matches(call) and self.is_about(each, call)]
+        met = [each for each in self.rules if not each.error and each.matches(request) and self.is_about(each, request)]
         met = [each for each in met if each.fires(self.chance)]
         return Plan(met) if met else None
 
-    def error(self, call: Call, topic: str = "", partition: int = -1, among: frozenset[int] | None = None) -> int:
+    def error(self, request: Request, topic: str = "", partition: int = -1, among: frozenset[int] | None = None) -> int:
         """The error that a request as a whole, or one partition in it, is to be answered with; 0: none.
 
         among: only these count.
         """
         for each in self.rules:
-            if not each.error or not each.matches(call) or (among is not None and each.error not in among):
+            if not each.error or not each.matches(request) or (among is not None and each.error not in among):
                 continue
             if each.concerns(topic, partition) and each.fires(self.chance):
                 return each.error
         return 0
 
     @staticmethod
-    def is_about(rule: Rule, call: Call) -> bool:
+    def is_about(rule: Rule, request: Request) -> bool:
         """Whether a rule that names a topic or partition is about any in this request."""
         if not rule.topic and rule.partition < 0:
             return True
-        return any(rule.concerns(topic, index) for topic, index in call.places())
+        return any(rule.concerns(topic, index) for topic, index in request.places())
 
 
 def parse_rule(text: str) -> Rule:

@@ -8,13 +8,13 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, M
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from kcli.broker.calls import Answer, Call, Lazy, Spliced
 from kcli.broker.conversion import convert, newest_magic
-from kcli.broker.reading import Limits, Read, Reader
-from kcli.broker.splicing import INLINE, MARK
+from kcli.broker.partition_reads import Limits, PartitionRead, PartitionReader
+from kcli.broker.purgatory import DelayedFetch
+from kcli.broker.records_slot import INLINE, SLOT
+from kcli.broker.request import Answer, EncodedBody, Lazy, Request
 from kcli.broker.storage.segment import Slice
 from kcli.broker.topics import Key
-from kcli.broker.waiting import Watch
 from kcli.sessions.values import Position, Result
 
 __all__ = ["NO_LIMIT", "Conversation", "Records", "Work", "positions", "replica_of", "undisturbed"]
@@ -78,56 +78,56 @@ class Work:
 
     def __init__(
         self,
-        call: Call,
+        request: Request,
         conversation: Conversation,
-        encode: Callable[[dict[Key, Read]], Spliced],
+        encode: Callable[[dict[Key, PartitionRead]], EncodedBody],
         *,
         by_id: bool = False,
         whole_first: bool = True,
         max_wait_ms: int,
     ) -> None:
-        self.call, self.conversation, self.encode, self.by_id = call, conversation, encode, by_id
-        body, most = call.body, call.broker.configs.int("fetch.max.bytes")
+        self.request, self.conversation, self.encode, self.by_id = request, conversation, encode, by_id
+        body, most = request.body, request.broker.configs.int("fetch.max.bytes")
         wanted = min(body.get("maxBytes", NO_LIMIT), most) if whole_first else NO_LIMIT
         self.limits = Limits(wanted, whole_first, body.get("isolationLevel") == 1, replica_of(body) >= 0)
         self.min_bytes = min(body["minBytes"], most)
         self.max_wait = max_wait_ms / 1000
-        self.reads: dict[Key, Read] = {}
+        self.reads: dict[Key, PartitionRead] = {}
         self.bytes = self.seen = 0
         self.remote = False
 
     def begin(self) -> Answer | Awaitable[Answer]:
-        cue = self.call.broker.cue()
-        if cue is not None:
-            return self.answer_at(cue)
+        gate = self.request.broker.fetch_gate()
+        if gate is not None:
+            return self.answer_at(gate)
         self.look()
         return self.wait() if self.remote or not self.is_done() else self.encode(self.reads)
 
-    async def answer_at(self, cue: Awaitable[None]) -> Answer:
+    async def answer_at(self, gate: Awaitable[None]) -> Answer:
         """Answer when told to, with what there is then."""
-        await cue
+        await gate
         self.look()
         return self.encode(self.reads)
 
     def look(self) -> None:
         """Read what may have something to tell."""
-        self.seen = self.call.node.watches.told
-        broker = self.call.broker
-        checkpoints = broker.metadata.checkpoints if self.call.version >= SNAPSHOTS_SINCE else None
-        reader = Reader(broker.topics, self.call.node.id, self.by_id, self.limits, checkpoints)
+        self.seen = self.request.node.purgatory.events
+        broker = self.request.broker
+        checkpoints = broker.metadata.snapshots if self.request.version >= SNAPSHOTS_SINCE else None
+        reader = PartitionReader(broker.topics, self.request.node.id, self.by_id, self.limits, checkpoints)
         self.reads = reader.read_all(self.conversation.candidates())
         self.bytes, self.remote = reader.bytes, reader.remote
-        if self.call.broker.faults.rules:
+        if self.request.broker.faults.rules:
             self.add_faults()
 
     def add_faults(self) -> None:
         for key, read in self.reads.items():
-            partition = read.partition or self.call.broker.topics.find(key, self.by_id)
-            if partition is not None and (code := self.call.fault(partition.topic.name, key[1])):
-                self.reads[key] = Read(Result(error=code), partition=partition)
+            partition = read.partition or self.request.broker.topics.find(key, self.by_id)
+            if partition is not None and (code := self.request.fault(partition.topic.name, key[1])):
+                self.reads[key] = PartitionRead(Result(error=code), partition=partition)
 
     def is_done(self) -> bool:
-        if self.bytes >= self.min_bytes or self.max_wait <= 0 or self.call.connection.half_closed.is_set():
+        if self.bytes >= self.min_bytes or self.max_wait <= 0 or self.request.connection.half_closed.is_set():
             return True
         if any(read.result.error or read.result.diverging for read in self.reads.values()):
             return True
@@ -135,46 +135,46 @@ class Work:
 
     async def wait(self) -> Answer:
         """Look again whenever enough was written, until it is done or its time is up."""
-        node = self.call.node
+        node = self.request.node
         until = node.loop.time() + self.max_wait
         keys = self.conversation.watched()
         while not self.is_done() and node.loop.time() < until:
-            watch = Watch(keys, self.min_bytes - self.bytes)
-            node.watches.add(watch)
-            self.call.connection.on_half_closed(watch.woken)
+            watch = DelayedFetch(keys, self.min_bytes - self.bytes)
+            node.purgatory.add(watch)
+            self.request.connection.on_half_closed(watch.woken)
             try:
                 # What was written before this task began to run has woken nobody: look again at once.
-                if node.watches.told == self.seen:
+                if node.purgatory.events == self.seen:
                     async with asyncio.timeout_at(until):
                         await watch.woken.wait()
             except TimeoutError:
                 pass
             finally:
-                node.watches.remove(watch)
+                node.purgatory.remove(watch)
             self.look()
         if self.remote:
             # What remote storage takes to answer; this fetch alone waits for it.
-            await asyncio.sleep(self.call.broker.configs.int("remote.read.latency.ms") / 1000)
+            await asyncio.sleep(self.request.broker.configs.int("remote.read.latency.ms") / 1000)
         return self.encode(self.reads)
 
 
 class Records:
     """The records fields of one answer: short ones as they are, long ones as a mark, with what is spliced in there."""
 
-    def __init__(self, call: Call) -> None:
-        self.call = call
+    def __init__(self, request: Request) -> None:
+        self.request = request
         self.spliced: list[Lazy] = []
-        self.newest = newest_magic(call.version)
-        self.chunk_bytes = call.broker.configs.int("message.downconversion.chunk.bytes")
+        self.newest = newest_magic(request.version)
+        self.chunk_bytes = request.broker.configs.int("message.downconversion.chunk.bytes")
 
-    def older(self, read: Read, offset: int) -> Read:
+    def older(self, read: PartitionRead, offset: int) -> PartitionRead:
         """What a fetch of this version may be told: records in a magic that it knows, or an error."""
         if read.records is None or self.newest >= NEWEST_MAGIC or not isinstance(read.records, Slice):
             return read
         allowed = read.partition is None or read.partition.topic.configs.down_converts
-        made = convert(read.records, self.call.version, offset, allowed, self.chunk_bytes)
+        made = convert(read.records, self.request.version, offset, allowed, self.chunk_bytes)
         if isinstance(made, int):
-            return Read(Result(error=made), partition=read.partition)
+            return PartitionRead(Result(error=made), partition=read.partition)
         return read._replace(records=made)
 
     def field(self, records: Lazy | None) -> bytes:
@@ -183,4 +183,4 @@ class Records:
         if records.size <= INLINE:
             return b"".join(records)
         self.spliced.append(records)
-        return MARK
+        return SLOT

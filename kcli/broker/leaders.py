@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.broker.request import Request
 from kcli.broker.topics import Partition
 
 __all__ = ["Hints"]
@@ -18,9 +18,9 @@ SINCE = {0: 10, 1: 16}
 class Hints:
     """Leaders told in one response, and the endpoints of their brokers, each once."""
 
-    def __init__(self, call: Call) -> None:
-        self.call = call
-        self.wanted = call.version >= SINCE.get(call.route.api_key, 1 << 15) and call.broker.hints
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.wanted = request.version >= SINCE.get(request.route.api_key, 1 << 15) and request.broker.hints
         self.leaders: set[int] = set()
 
     def about(self, partition: Partition, code: int) -> dict[str, Any]:
@@ -34,5 +34,5 @@ class Hints:
         """The members of the response."""
         if not self.leaders:
             return {}
-        rows = self.call.broker.endpoints(self.call)
+        rows = self.request.broker.endpoints(self.request)
         return {"nodeEndpoints": [each for each in rows if each["nodeId"] in self.leaders]}

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kcli.broker.checkpoints import Checkpoints
 from kcli.broker.configs import TOPIC as TOPIC_CONFIGS
 from kcli.broker.configs import parse
+from kcli.broker.metadata_snapshots import MetadataSnapshots
 from kcli.broker.storage.incoming import read_incoming
 from kcli.broker.storage.log import LogSettings
 from kcli.broker.storage.recovery import open_log
@@ -54,8 +54,8 @@ class MetadataLog:
         pool, clean = broker.topics.pool, broker.directory.clean
         self.log = open_log(self.folder, pool, LogSettings(), clean=clean, note=self.note)
         broker.topics.unopened.discard(FOLDER)
-        self.checkpoints = Checkpoints(self)
-        latest = self.checkpoints.latest
+        self.snapshots = MetadataSnapshots(self)
+        latest = self.snapshots.latest
         self.epoch = min(max(self.log.epochs.latest, latest.epoch if latest is not None else 0, 0) + 1, LAST_EPOCH)
         if latest is not None and self.log.end_offset < latest.end_offset:
             # The log was lost behind its snapshot: it goes on where that one ends (as KafkaRaftLog truncates to it).
@@ -77,7 +77,7 @@ class MetadataLog:
             part = [(now, None, self.encode(*each), ()) for each in rows[start : start + RECORDS_IN_BATCH]]
             batch = build_batch(part)
             self.log.append(read_incoming(batch, LONGEST), self.epoch)
-            self.checkpoints.written(len(part), len(batch))
+            self.snapshots.written(len(part), len(batch))
             self.broker.changed(self.partition)
 
     def encode(self, name: str, version: int, value: dict[str, Any]) -> bytes:
@@ -162,9 +162,9 @@ class MetadataLog:
     def replay(self) -> None:
         """Do all over again what the records say. Those that can't be read or done are left out, a line a file."""
         own: dict[str, dict[str, str]] = {}
-        latest = self.checkpoints.latest
+        latest = self.snapshots.latest
         if latest is not None:
-            path = self.checkpoints.path(latest)
+            path = self.snapshots.path(latest)
             self.replay_file(path, path.read_bytes(), 0, own)
         for segment in self.log.segments:
             data = segment.slice(0, segment.size).read()

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from kcli.broker.apis.incremental_fetch import watch_key
 from kcli.broker.connection import Connection
 from kcli.broker.listening import Listener
+from kcli.broker.purgatory import Purgatory
 from kcli.broker.receiving import SCRATCH
 from kcli.broker.topics import Key, Partition
-from kcli.broker.waiting import Watches
 from kcli.sessions.broker import BrokerSessions
 from kcli.sessions.cache import FetchSessionCache
 from kcli.sessions.draft import DraftBroker
@@ -29,7 +29,7 @@ class Node:
         self.loop = asyncio.get_running_loop()
         self.connections: set[Connection] = set()
         self.scratch = memoryview(bytearray(SCRATCH))
-        self.watches = Watches()
+        self.purgatory = Purgatory()
         self.sessions = BrokerSessions(
             FetchSessionCache(broker.configs.int("max.incremental.fetch.session.cache.slots"))
         )
@@ -60,17 +60,17 @@ class Node:
 
     def _tell(self, key: Key, size: int) -> None:
         for session in self.sessions.mark(key):
-            self.watches.arrive(session.id, size)
+            self.purgatory.arrive(session.id, size)
         for fetcher in self.drafts.mark(key):
-            self.watches.arrive(watch_key(fetcher), size)
-        self.watches.arrive(key, size)
+            self.purgatory.arrive(watch_key(fetcher), size)
+        self.purgatory.arrive(key, size)
 
     def evict_sessions(self) -> int:
         """Every fetch session goes, as if others had needed their slots; how many there were."""
         evicted = list(self.sessions.cache)
         for each in evicted:
             self.sessions.cache.remove(each)
-        self.watches.wake_all()
+        self.purgatory.wake_all()
         return len(evicted)
 
     def close_idle(self, seconds: float) -> None:

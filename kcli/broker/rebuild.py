@@ -2,8 +2,8 @@
 
 Offsets that the capture tells of but whose records it does not show are there all the same, as batches without records
 (compaction leaves such ones, too). A topic whose name Kafka would refuse is kept under a lawful one. Staged, the
-broker goes through the capture once more with those who fetch from it (`staging`); else it stands as the captured ones
-stood in the end.
+broker goes through the capture once more with those who fetch from it (`capture_clock`); else it stands as the
+captured ones stood in the end.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from kcli.broker.broker import Broker
-from kcli.broker.history import History, SeenPartition, SeenTopic
-from kcli.broker.staging import Stage
+from kcli.broker.capture_clock import CapturedState
+from kcli.broker.capture_history import CaptureHistory, SeenPartition, SeenTopic
 from kcli.broker.storage.incoming import stored
 from kcli.broker.storage.log import Log
 from kcli.broker.topics import Partition, new_topic_id
@@ -47,20 +47,20 @@ def rebuild(
     problem: gets what is wrong with a file that can be read in part. InputError: a file that is no capture, or without
     `problem` one that is damaged.
     """
-    history = History.of(read_capture(paths, ports=ports, dialect=dialect).items(), problem)
+    history = CaptureHistory.of(read_capture(paths, ports=ports, dialect=dialect).items(), problem)
     return RebuiltBroker(history, staged=staged, dialect=dialect, **options)
 
 
 class RebuiltBroker(Broker):
     """A broker that begins with what a history holds. staged: its fetches are answered as its `stage` tells."""
 
-    def __init__(self, history: History, *, staged: bool = False, **options: Any) -> None:
+    def __init__(self, history: CaptureHistory, *, staged: bool = False, **options: Any) -> None:
         config = dict(options.pop("config", None) or {})
         if history.slots is not None:
             config.setdefault(SLOTS, str(history.slots))
         super().__init__(config=config, node_ids=sorted(history.addresses.nodes) or None, **options)
         self.history = history
-        self.stage = Stage(self)
+        self.captured = CapturedState(self)
         self.staged = staged
         self._unseen = MOST_UNSEEN
 
@@ -79,10 +79,10 @@ class RebuiltBroker(Broker):
             self.history.close()
 
     def now(self) -> int:
-        return self.stage.ns // 1_000_000 if self.staged and self.stage.ns else super().now()
+        return self.captured.ns // 1_000_000 if self.staged and self.captured.ns else super().now()
 
-    def cue(self) -> Awaitable[None] | None:
-        return self.stage.cue() if self.staged else None
+    def fetch_gate(self) -> Awaitable[None] | None:
+        return self.captured.fetch_gate() if self.staged else None
 
     def _fill_topic(self, seen: SeenTopic) -> None:
         name = lawful_name(seen.name)

@@ -145,7 +145,7 @@ def run_embedded(
         async with broker:
             there = config.replace(bootstrap_servers=tuple(broker.bootstrap.split(",")))
             tell = ignore if quiet else warn
-            return await replay(plan, names, there, options, brokers=broker.stage, tell=tell, done=done)
+            return await replay(plan, names, there, options, brokers=broker.captured, tell=tell, done=done)
 
     with counting(plan.fetches * options.repeat, quiet) as done:
         return asyncio.run(work())

@@ -30,7 +30,7 @@ async def fill(data: Path) -> None:
     async with talking(data=data, config=CONFIG) as talk:
         for name, count in (("good", 2), ("other", 1)):
             talk.broker.create_topic(name, count)
-        talk.broker.metadata.checkpoints.take()
+        talk.broker.metadata.snapshots.take()
         for topic, index in (("good", 0), ("good", 1), ("other", 0)):
             for value in ("a", "b", "c", "d"):
                 assert (await talk.produce(topic, batch(value * 50), index))["errorCode"] == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.broker.history import History
+from kcli.broker.capture_history import CaptureHistory
 from kcli.broker.rebuild import RebuiltBroker, rebuild
 from kcli.broker.session_slots import Place, SessionSlots
 from kcli.errors import InputError
@@ -31,7 +31,7 @@ METADATA = {
 }
 
 
-def know_cluster(history: History) -> None:
+def know_cluster(history: CaptureHistory) -> None:
     history.addresses.take(3, {}, METADATA)
     history.take_metadata({}, METADATA)
 
@@ -47,9 +47,9 @@ def fetched(records: bytes, high: int, *, start: int = 0, partition: int = 0) ->
     return {"errorCode": 0, "sessionId": 5, "responses": [{"topicId": TOPIC_ID, "partitions": [row]}]}
 
 
-def history() -> History:
+def history() -> CaptureHistory:
     """Seen: offsets 4-5 fetched, 6 produced, the log ends at 9 and began at 2."""
-    made = History()
+    made = CaptureHistory()
     know_cluster(made)
     made.take_fetch({"sessionEpoch": 0}, fetched(batch("a", "b", base_offset=4, partition_leader_epoch=3), 6, start=2))
     request = {"topicData": [produced("t", 0, batch("c"))]}
@@ -79,7 +79,7 @@ def test_a_newer_magic_counts_where_both_were_seen() -> None:
     from kcli.records import build_message_set
 
     async def work() -> None:
-        made = History()
+        made = CaptureHistory()
         know_cluster(made)
         made.take_fetch({}, fetched(build_message_set([(1, None, b"old"), (1, None, b"old")], 0), 2))
         made.take_fetch({}, fetched(batch("new", "new"), 2))
@@ -92,7 +92,7 @@ def test_a_newer_magic_counts_where_both_were_seen() -> None:
 
 
 def test_the_last_leader_epoch_counts_and_who_was_told_of_it() -> None:
-    made = History()
+    made = CaptureHistory()
     know_cluster(made)
     hint = {"currentLeader": {"leaderId": 8, "leaderEpoch": 4}}
     moved = fetched(b"", -1)
@@ -108,7 +108,7 @@ def test_the_last_leader_epoch_counts_and_who_was_told_of_it() -> None:
 
 
 def test_where_a_fetcher_stands_there_is_a_log() -> None:
-    made = History()
+    made = CaptureHistory()
     know_cluster(made)
     made.take_fetch(fetch_body(15, (TOPIC_ID, 0, 7), (TOPIC_ID, 1, 5)), {"errorCode": 0, "responses": []})
     out_of_range = fetched(b"", -1)
@@ -124,7 +124,7 @@ def test_a_set_of_messages_is_one_though_old_clients_got_them_one_by_one() -> No
 
     wrapped = build_message_set([(1, None, b"a"), (1, None, b"b"), (1, None, b"c")], 0, magic=1, codec="gzip")
     single = build_message_set([(1, None, b"a"), (1, None, b"b"), (1, None, b"c")], 0, magic=0)
-    made = History()
+    made = CaptureHistory()
     know_cluster(made)
     made.take_fetch({}, fetched(single, 3), 1)
     made.take_fetch({}, fetched(wrapped, 3), 2)
@@ -139,7 +139,7 @@ def test_what_a_fetch_that_knows_all_magics_gets_is_as_it_was_stored() -> None:
     from kcli.records import build_message_set
 
     messages = [(1, None, b"a"), (1, None, b"b")]
-    made = History()
+    made = CaptureHistory()
     know_cluster(made)
     made.take_fetch({}, fetched(build_message_set(messages, 0, magic=1, codec="gzip"), 2), 2)
     made.take_fetch({}, fetched(build_message_set(messages, 0, magic=0), 2))
@@ -150,7 +150,7 @@ def test_what_a_fetch_that_knows_all_magics_gets_is_as_it_was_stored() -> None:
 
 
 def test_as_many_sessions_as_there_was_room_for() -> None:
-    made = History()
+    made = CaptureHistory()
     know_cluster(made)
     slots = made.sessions.setdefault("s", SessionSlots())
     slots.take(Place("s-c", 1, 1), 2, {"sessionId": 0, "sessionEpoch": 0}, fetched(b"", 0) | {"sessionId": 0})
@@ -160,7 +160,7 @@ def test_as_many_sessions_as_there_was_room_for() -> None:
 
 def test_an_id_without_a_name_is_its_own() -> None:
     async def work() -> None:
-        made = History()
+        made = CaptureHistory()
         made.take_fetch({}, fetched(batch("a"), 1))
         made.settle()
         async with talking(RebuiltBroker(made)) as talk:

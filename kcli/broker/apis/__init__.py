@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from kcli.broker.calls import Call, HangUpError, Outcome
-from kcli.broker.shaping import shape
+from kcli.broker.request import HangUpError, Outcome, Request
+from kcli.broker.version_filter import shape
 from kcli.errors import SchemaError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
@@ -84,7 +84,7 @@ class Route:
         self._tail = b"\0" if api.response_header_version(answered) else b""
         module = (APIS.get(api_key) or DRAFTS[api_key]).module
         self.module = importlib.import_module(f"{__name__}.{module}")
-        self.handle: Callable[[Call], Outcome] = self.module.handle
+        self.handle: Callable[[Request], Outcome] = self.module.handle
 
     def header(self, correlation: int) -> bytes:
         return correlation.to_bytes(4, "big", signed=True) + self._tail

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kcli.broker.apis.create_topics import check_config
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
 from kcli.broker.configs import BROKER, parse
+from kcli.broker.request import Request
 from kcli.broker.storage.incoming import RefusedError
 from kcli.errors import UsageError
 
@@ -21,8 +21,8 @@ TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 Change = Callable[[Mapping[str, str], Mapping[str, Any]], dict[str, str | None]]
 
 
-def handle(call: Call) -> dict[str, Any]:
-    return alter(call, replace_all)
+def handle(request: Request) -> dict[str, Any]:
+    return alter(request, replace_all)
 
 
 def replace_all(own: Mapping[str, str], wanted: Mapping[str, Any]) -> dict[str, str | None]:
@@ -30,34 +30,34 @@ def replace_all(own: Mapping[str, str], wanted: Mapping[str, Any]) -> dict[str, 
     return gone | {each["name"]: each["value"] for each in wanted["configs"]}
 
 
-def alter(call: Call, change: Change) -> dict[str, Any]:
-    return {"responses": [result(call, each, change) for each in call.body["resources"]]}
+def alter(request: Request, change: Change) -> dict[str, Any]:
+    return {"responses": [result(request, each, change) for each in request.body["resources"]]}
 
 
-def result(call: Call, wanted: Mapping[str, Any], change: Change) -> dict[str, Any]:
+def result(request: Request, wanted: Mapping[str, Any], change: Change) -> dict[str, Any]:
     row = {"resourceType": wanted["resourceType"], "resourceName": wanted["resourceName"], "errorMessage": None}
-    if code := call.fault():
+    if code := request.fault():
         return row | {"errorCode": code}
     try:
-        apply(call, wanted, change)
+        apply(request, wanted, change)
     except RefusedError as refused:
         return row | {"errorCode": error_code(refused.error), "errorMessage": str(refused)}
     return row | {"errorCode": 0}
 
 
-def apply(call: Call, wanted: Mapping[str, Any], change: Change) -> None:
+def apply(request: Request, wanted: Mapping[str, Any], change: Change) -> None:
     kind, name = wanted["resourceType"], wanted["resourceName"]
     if kind == TOPIC_RESOURCE:
-        alter_topic(call, name, wanted, change)
-    elif kind == BROKER_RESOURCE and name in ("", *map(str, call.broker.node_ids)):
-        alter_broker(call, wanted, change)
+        alter_topic(request, name, wanted, change)
+    elif kind == BROKER_RESOURCE and name in ("", *map(str, request.broker.node_ids)):
+        alter_broker(request, wanted, change)
     else:
         raise RefusedError("INVALID_REQUEST", f"resource {name!r} of type {kind}: a topic or this broker expected")
 
 
-def alter_topic(call: Call, name: str, wanted: Mapping[str, Any], change: Change) -> None:
-    topic = call.broker.topics.by_name.get(name)
-    if name in call.broker.topics.hidden:
+def alter_topic(request: Request, name: str, wanted: Mapping[str, Any], change: Change) -> None:
+    topic = request.broker.topics.by_name.get(name)
+    if name in request.broker.topics.hidden:
         raise RefusedError("INVALID_CONFIG", f"the configs of {name} can't be changed: its cleanup.policy is snapshot")
     if topic is None:
         raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", f"no topic {name}")
@@ -65,17 +65,17 @@ def alter_topic(call: Call, name: str, wanted: Mapping[str, Any], change: Change
     for key, value in changes.items():
         if value is not None:
             check_config(key, value)
-    if not call.body["validateOnly"]:
-        call.broker.configure_topic(topic, changes)
+    if not request.body["validateOnly"]:
+        request.broker.configure_topic(topic, changes)
 
 
-def alter_broker(call: Call, wanted: Mapping[str, Any], change: Change) -> None:
-    changes = change(call.broker.configs.given, wanted)
+def alter_broker(request: Request, wanted: Mapping[str, Any], change: Change) -> None:
+    changes = change(request.broker.configs.given, wanted)
     for key, value in changes.items():
         try:
             if value is not None:
                 parse(BROKER, key, value)
         except UsageError as error:
             raise RefusedError("INVALID_CONFIG", str(error)) from None
-    if not call.body["validateOnly"]:
-        call.broker.configure(changes)
+    if not request.body["validateOnly"]:
+        request.broker.configure(changes)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.broker.request import Request
 from kcli.broker.topics import Partition
 
 
-def handle(call: Call) -> dict[str, Any]:
-    if code := call.fault():
+def handle(request: Request) -> dict[str, Any]:
+    if code := request.fault():
         return {"errorCode": code, "errorMessage": None, "responses": []}
     wanted: dict[Partition, tuple[int, ...]] = {}
     rows = [
@@ -24,27 +24,27 @@ def handle(call: Call) -> dict[str, Any]:
             "partitions": [
                 {
                     "partitionIndex": each["partitionIndex"],
-                    "errorCode": check(call, topic["name"], each, wanted),
+                    "errorCode": check(request, topic["name"], each, wanted),
                     "errorMessage": None,
                 }
                 for each in topic["partitions"]
             ],
         }
-        for topic in call.body["topics"]
+        for topic in request.body["topics"]
     ]
-    call.broker.reassign(wanted)
+    request.broker.reassign(wanted)
     return {"errorCode": 0, "errorMessage": None, "responses": rows}
 
 
-def check(call: Call, name: str, row: Mapping[str, Any], wanted: dict[Partition, tuple[int, ...]]) -> int:
+def check(request: Request, name: str, row: Mapping[str, Any], wanted: dict[Partition, tuple[int, ...]]) -> int:
     """What is wrong with a row; nothing: it is added to what is wanted."""
-    partition = call.broker.topics.find((name, row["partitionIndex"]))
+    partition = request.broker.topics.find((name, row["partitionIndex"]))
     if partition is None:
         return error_code("UNKNOWN_TOPIC_OR_PARTITION")
     replicas = row["replicas"]
     if replicas is None:
         return error_code("NO_REASSIGNMENT_IN_PROGRESS")
-    if not replicas or len(set(replicas)) < len(replicas) or set(replicas) - set(call.broker.node_ids):
+    if not replicas or len(set(replicas)) < len(replicas) or set(replicas) - set(request.broker.node_ids):
         return error_code("INVALID_REPLICA_ASSIGNMENT")
     wanted[partition] = tuple(replicas)
     return 0

@@ -12,23 +12,23 @@ import re
 from typing import Any
 
 from kcli.broker.apis import offered
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.broker.request import Request
 from kcli.client.dialects import feature, spoken
 from kcli.schemas.apikeys import API_VERSIONS
 
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
-def handle(call: Call) -> dict[str, Any]:
-    if not call.route.known:
-        mine = offered(call.route.dialect, call.broker.release)[API_VERSIONS]
+def handle(request: Request) -> dict[str, Any]:
+    if not request.route.known:
+        mine = offered(request.route.dialect, request.broker.release)[API_VERSIONS]
         rows = [{"apiKey": API_VERSIONS, "minVersion": mine.lo, "maxVersion": mine.hi}]
         return {"errorCode": error_code("UNSUPPORTED_VERSION"), "apiKeys": rows}
-    if code := call.fault() or check_software(call):
+    if code := request.fault() or check_software(request):
         return {"errorCode": code}
-    dialect = call.connection.dialect
-    versions = offered(dialect, call.broker.release)
+    dialect = request.connection.dialect
+    versions = offered(dialect, request.broker.release)
     rows = [{"apiKey": key, "minVersion": each.lo, "maxVersion": each.hi} for key, each in sorted(versions.items())]
     return {
         "apiKeys": rows,
@@ -37,15 +37,15 @@ def handle(call: Call) -> dict[str, Any]:
     }
 
 
-def check_software(call: Call) -> int:
-    if call.version < 3:
+def check_software(request: Request) -> int:
+    if request.version < 3:
         return 0
-    names = call.body["clientSoftwareName"], call.body["clientSoftwareVersion"]
+    names = request.body["clientSoftwareName"], request.body["clientSoftwareVersion"]
     if not all(SOFTWARE.fullmatch(name) for name in names):
         return error_code("INVALID_REQUEST")
-    call.connection.software = names
-    if call.broker.dialect is not None:
+    request.connection.software = names
+    if request.broker.dialect is not None:
         # Spoken with those only who say that they do: its versions are other messages than Apache's of that number.
-        mine = names == ("kcli", spoken(call.broker.dialect))
-        call.connection.dialect = call.broker.dialect if mine else None
+        mine = names == ("kcli", spoken(request.broker.dialect))
+        request.connection.dialect = request.broker.dialect if mine else None
     return 0

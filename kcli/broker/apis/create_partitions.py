@@ -7,43 +7,43 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.broker.apis.create_topics import MOST_PARTITIONS
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.broker.request import Request
 from kcli.broker.storage.incoming import RefusedError
 
 
-def handle(call: Call) -> dict[str, Any]:
-    names = Counter(each["name"] for each in call.body["topics"])
-    return {"results": [result(call, each, names) for each in call.body["topics"]]}
+def handle(request: Request) -> dict[str, Any]:
+    names = Counter(each["name"] for each in request.body["topics"])
+    return {"results": [result(request, each, names) for each in request.body["topics"]]}
 
 
-def result(call: Call, wanted: Mapping[str, Any], names: Counter[str]) -> dict[str, Any]:
+def result(request: Request, wanted: Mapping[str, Any], names: Counter[str]) -> dict[str, Any]:
     row = {"name": wanted["name"], "errorMessage": None}
-    if code := call.fault(wanted["name"]):
+    if code := request.fault(wanted["name"]):
         return row | {"errorCode": code}
     try:
         if names[wanted["name"]] > 1:
             raise RefusedError("INVALID_REQUEST", "the request names this topic twice")
-        extend(call, wanted)
+        extend(request, wanted)
     except RefusedError as refused:
         return row | {"errorCode": error_code(refused.error), "errorMessage": str(refused)}
     return row | {"errorCode": 0}
 
 
-def extend(call: Call, wanted: Mapping[str, Any]) -> None:
-    topic = call.broker.topics.by_name.get(wanted["name"])
+def extend(request: Request, wanted: Mapping[str, Any]) -> None:
+    topic = request.broker.topics.by_name.get(wanted["name"])
     if topic is None:
         raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", f"no topic {wanted['name']}")
     have, count = len(topic.partitions), wanted["count"]
     if not have < count <= MOST_PARTITIONS:
         raise RefusedError("INVALID_PARTITIONS", f"{count} partitions: there are {have}, more expected")
     given = wanted["assignments"]
-    nodes = set(call.broker.node_ids)
+    nodes = set(request.broker.node_ids)
     if given and (len(given) != count - have or any(set(each["brokerIds"]) - nodes for each in given)):
         raise RefusedError(
             "INVALID_REPLICA_ASSIGNMENT", f"{count - have} of them expected, on the nodes {sorted(nodes)}"
         )
     copies = len(topic.partitions[0].replicas) if topic.partitions else 1
-    made = [tuple(each["brokerIds"]) for each in given] if given else call.broker.assign(count - have, copies)
-    if not call.body["validateOnly"]:
-        call.broker.add_partitions(topic, made)
+    made = [tuple(each["brokerIds"]) for each in given] if given else request.broker.assign(count - have, copies)
+    if not request.body["validateOnly"]:
+        request.broker.add_partitions(topic, made)

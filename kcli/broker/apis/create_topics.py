@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
 from kcli.broker.configs import TOPIC, Configs, parse
+from kcli.broker.request import Request
 from kcli.broker.storage.incoming import RefusedError
 from kcli.broker.topics import Topic
 from kcli.errors import UsageError
@@ -23,17 +23,17 @@ MOST_PARTITIONS = 1_000_000
 OWN, DEFAULT = 1, 5
 
 
-def handle(call: Call) -> dict[str, Any]:
-    names = Counter(each["name"] for each in call.body["topics"])
+def handle(request: Request) -> dict[str, Any]:
+    names = Counter(each["name"] for each in request.body["topics"])
     rows: list[dict[str, Any]] = []
-    for wanted in call.body["topics"]:
+    for wanted in request.body["topics"]:
         name = wanted["name"]
         if names[name] > 1:
             if all(each["name"] != name for each in rows):
                 rows.append(refused(name, RefusedError("INVALID_REQUEST", "the request names this topic twice")))
             continue
         try:
-            rows.append(create(call, wanted))
+            rows.append(create(request, wanted))
         except RefusedError as error:
             rows.append(refused(name, error))
     return {"topics": rows}
@@ -44,29 +44,29 @@ def refused(name: str, error: RefusedError) -> dict[str, Any]:
     return row | {"numPartitions": -1, "replicationFactor": -1, "configs": None}
 
 
-def create(call: Call, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def create(request: Request, wanted: Mapping[str, Any]) -> dict[str, Any]:
     name = wanted["name"]
-    if code := call.fault(name):
+    if code := request.fault(name):
         return {"name": name, "errorCode": code, "errorMessage": None, "configs": None}
-    check_name(call, name)
-    assignment = assignment_of(call, wanted)
+    check_name(request, name)
+    assignment = assignment_of(request, wanted)
     configs = configs_of(wanted)
     copies = len(assignment[0])
     row = {"name": name, "errorCode": 0, "errorMessage": None, "numPartitions": len(assignment)}
-    row |= {"replicationFactor": copies, "configs": config_rows(call.broker.configs, configs)}
-    if call.body.get("validateOnly"):
+    row |= {"replicationFactor": copies, "configs": config_rows(request.broker.configs, configs)}
+    if request.body.get("validateOnly"):
         return row
-    made: Topic = call.broker.create_topic(name, configs=configs, assignment=assignment)
+    made: Topic = request.broker.create_topic(name, configs=configs, assignment=assignment)
     return row | {"topicId": made.id}
 
 
-def check_name(call: Call, name: str) -> None:
+def check_name(request: Request, name: str) -> None:
     fault = name_fault(name)
     if fault:
         raise RefusedError("INVALID_TOPIC_EXCEPTION", fault)
     if name == CLUSTER_METADATA:
         raise RefusedError("TOPIC_AUTHORIZATION_FAILED", f"nobody may create the internal topic {name}")
-    topics = call.broker.topics
+    topics = request.broker.topics
     if name in topics.by_name:
         raise RefusedError("TOPIC_ALREADY_EXISTS", f"Topic '{name}' already exists.")
     alike = name.replace(".", "_")
@@ -74,9 +74,9 @@ def check_name(call: Call, name: str) -> None:
         raise RefusedError("INVALID_TOPIC_EXCEPTION", f"{name} differs from another topic only in '.' and '_'")
 
 
-def assignment_of(call: Call, wanted: Mapping[str, Any]) -> list[tuple[int, ...]]:
+def assignment_of(request: Request, wanted: Mapping[str, Any]) -> list[tuple[int, ...]]:
     """The replicas of each partition: as given, or by count and replication factor (-1: the broker's default)."""
-    nodes = call.broker.node_ids
+    nodes = request.broker.node_ids
     given = {each["partitionIndex"]: tuple(each["brokerIds"]) for each in wanted["assignments"]}
     if given:
         if sorted(given) != list(range(len(given))) or any(
@@ -84,7 +84,7 @@ def assignment_of(call: Call, wanted: Mapping[str, Any]) -> list[tuple[int, ...]
         ):
             raise RefusedError("INVALID_REPLICA_ASSIGNMENT", f"partitions from 0 on, each on some of the nodes {nodes}")
         return [given[index] for index in range(len(given))]
-    configs = call.broker.configs
+    configs = request.broker.configs
     count = wanted["numPartitions"] if wanted["numPartitions"] != -1 else configs.int("num.partitions")
     copies = wanted["replicationFactor"]
     copies = copies if copies != -1 else min(configs.int("default.replication.factor"), len(nodes))
@@ -92,7 +92,7 @@ def assignment_of(call: Call, wanted: Mapping[str, Any]) -> list[tuple[int, ...]
         raise RefusedError("INVALID_PARTITIONS", f"{count} partitions: 1 to {MOST_PARTITIONS} expected")
     if not 1 <= copies <= len(nodes):
         raise RefusedError("INVALID_REPLICATION_FACTOR", f"{copies} copies: there are {len(nodes)} nodes")
-    return call.broker.assign(count, copies)
+    return request.broker.assign(count, copies)
 
 
 def configs_of(wanted: Mapping[str, Any]) -> dict[str, str]:

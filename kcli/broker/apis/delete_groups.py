@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.broker.request import Request
 
 
-def handle(call: Call) -> dict[str, Any]:
-    rows = [{"groupId": each, "errorCode": delete(call, each)} for each in call.body["groupsNames"]]
+def handle(request: Request) -> dict[str, Any]:
+    rows = [{"groupId": each, "errorCode": delete(request, each)} for each in request.body["groupsNames"]]
     return {"results": rows}
 
 
-def delete(call: Call, group_id: str) -> int:
-    if code := call.fault():
+def delete(request: Request, group_id: str) -> int:
+    if code := request.fault():
         return code
-    group = call.broker.groups.get(group_id)
+    group = request.broker.groups.get(group_id)
     if group is None:
         return error_code("GROUP_ID_NOT_FOUND")
-    return 0 if call.broker.groups.delete(group) else error_code("NON_EMPTY_GROUP")
+    return 0 if request.broker.groups.delete(group) else error_code("NON_EMPTY_GROUP")

@@ -8,48 +8,51 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.broker.request import Request
 from kcli.broker.topics import Partition
 
 EVERYTHING = -1
 
 
-def handle(call: Call) -> dict[str, Any]:
+def handle(request: Request) -> dict[str, Any]:
     return {
         "topics": [
-            {"name": topic["name"], "partitions": [delete(call, topic["name"], each) for each in topic["partitions"]]}
-            for topic in call.body["topics"]
+            {
+                "name": topic["name"],
+                "partitions": [delete(request, topic["name"], each) for each in topic["partitions"]],
+            }
+            for topic in request.body["topics"]
         ]
     }
 
 
-def delete(call: Call, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
+def delete(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
     index, offset = wanted["partitionIndex"], wanted["offset"]
     row = {"partitionIndex": index, "lowWatermark": -1}
-    partition = call.broker.topics.find((name, index))
+    partition = request.broker.topics.find((name, index))
     if partition is None:
         return row | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
-    if code := call.fault(name, index):
+    if code := request.fault(name, index):
         return row | {"errorCode": code}
     if partition.topic.internal:
         return row | {"errorCode": error_code("INVALID_TOPIC_EXCEPTION")}
-    if partition.leader != call.node.id:
+    if partition.leader != request.node.id:
         return row | {"errorCode": error_code("NOT_LEADER_OR_FOLLOWER")}
     if partition.is_offline:
         return row | {"errorCode": error_code("KAFKA_STORAGE_ERROR")}
     offset = partition.end_offset if offset == EVERYTHING else offset
     if not 0 <= offset <= partition.end_offset:
         return row | {"errorCode": error_code("OFFSET_OUT_OF_RANGE")}
-    if not may_go(call, partition, offset):
+    if not may_go(request, partition, offset):
         return row | {"errorCode": error_code("POLICY_VIOLATION")}
-    call.broker.topics.delete_records(partition, offset)
-    call.broker.changed(partition)
+    request.broker.topics.delete_records(partition, offset)
+    request.broker.changed(partition)
     return row | {"lowWatermark": partition.start_offset, "errorCode": 0}
 
 
-def may_go(call: Call, partition: Partition, offset: int) -> bool:
-    metadata = call.broker.metadata
+def may_go(request: Request, partition: Partition, offset: int) -> bool:
+    metadata = request.broker.metadata
     if partition is metadata.partition:
-        return offset <= metadata.checkpoints.may_begin_at()
+        return offset <= metadata.snapshots.may_begin_at()
     return partition.topic.configs.deletes

@@ -7,38 +7,38 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.broker.request import Request
 
 STATES_SINCE = 6
 DISABLED_SINCE = 3
 NO_ID = "A" * 22
 
 
-def handle(call: Call) -> dict[str, Any]:
-    return {"responses": [delete(call, name, topic_id) for name, topic_id in wanted(call)]}
+def handle(request: Request) -> dict[str, Any]:
+    return {"responses": [delete(request, name, topic_id) for name, topic_id in wanted(request)]}
 
 
-def wanted(call: Call) -> Iterator[tuple[str | None, str]]:
-    if call.version >= STATES_SINCE:
-        for each in call.body["topics"]:
+def wanted(request: Request) -> Iterator[tuple[str | None, str]]:
+    if request.version >= STATES_SINCE:
+        for each in request.body["topics"]:
             yield each["name"], each["topicId"]
     else:
-        for name in call.body["topicNames"]:
+        for name in request.body["topicNames"]:
             yield name, NO_ID
 
 
-def delete(call: Call, name: str | None, topic_id: str) -> dict[str, Any]:
-    topics = call.broker.topics
+def delete(request: Request, name: str | None, topic_id: str) -> dict[str, Any]:
+    topics = request.broker.topics
     topic = topics.by_name.get(name) if name is not None else topics.by_id.get(topic_id)
     row = {"name": name, "topicId": topic_id, "errorCode": 0, "errorMessage": None}
-    if code := call.fault(topic.name if topic is not None else name or ""):
+    if code := request.fault(topic.name if topic is not None else name or ""):
         return row | {"errorCode": code}
     if topic is None:
         missing = "UNKNOWN_TOPIC_OR_PARTITION" if name is not None else "UNKNOWN_TOPIC_ID"
         return row | {"errorCode": error_code(missing)}
-    if not call.broker.configs.bool("delete.topic.enable"):
-        refused = "TOPIC_DELETION_DISABLED" if call.version >= DISABLED_SINCE else "INVALID_REQUEST"
+    if not request.broker.configs.bool("delete.topic.enable"):
+        refused = "TOPIC_DELETION_DISABLED" if request.version >= DISABLED_SINCE else "INVALID_REQUEST"
         return row | {"errorCode": error_code(refused), "errorMessage": "delete.topic.enable is false"}
-    call.broker.delete_topic(topic)
+    request.broker.delete_topic(topic)
     return row | {"name": topic.name, "topicId": topic.id}

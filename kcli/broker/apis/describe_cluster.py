@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.broker.request import Request
 
 BROKERS = 1
 
 
-def handle(call: Call) -> dict[str, Any]:
-    kind = call.body.get("endpointType", BROKERS)
-    code = call.fault()
+def handle(request: Request) -> dict[str, Any]:
+    kind = request.body.get("endpointType", BROKERS)
+    code = request.fault()
     if not code and kind != BROKERS:
         code = error_code("MISMATCHED_ENDPOINT_TYPE")
     rows = [
         {"brokerId": each["nodeId"], "host": each["host"], "port": each["port"], "rack": each["rack"]}
-        for each in call.broker.endpoints(call)
+        for each in request.broker.endpoints(request)
     ]
     return {
         "errorCode": code,
         "errorMessage": None,
         "endpointType": kind,
-        "clusterId": call.broker.cluster_id,
-        "controllerId": call.broker.controller_id,
+        "clusterId": request.broker.cluster_id,
+        "controllerId": request.broker.controller_id,
         "brokers": [] if code else rows,
     }

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
 from kcli.broker.configs import BROKER, TOPIC, Config, Kind
+from kcli.broker.request import Request
 from kcli.broker.storage.incoming import RefusedError
 
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
@@ -19,30 +19,30 @@ OWN_TOPIC, STATIC_BROKER, DEFAULT = 1, 4, 5
 TEXT = Kind(2, "string", str)
 
 
-def handle(call: Call) -> dict[str, Any]:
-    return {"results": [result(call, each) for each in call.body["resources"]]}
+def handle(request: Request) -> dict[str, Any]:
+    return {"results": [result(request, each) for each in request.body["resources"]]}
 
 
-def result(call: Call, wanted: dict[str, Any]) -> dict[str, Any]:
+def result(request: Request, wanted: dict[str, Any]) -> dict[str, Any]:
     row = {"resourceType": wanted["resourceType"], "resourceName": wanted["resourceName"], "errorMessage": None}
-    if code := call.fault():
+    if code := request.fault():
         return row | {"errorCode": code, "configs": []}
     try:
-        rows = list(configs(call, wanted))
+        rows = list(configs(request, wanted))
     except RefusedError as refused:
         return row | {"errorCode": error_code(refused.error), "errorMessage": str(refused), "configs": []}
     keys = wanted["configurationKeys"]
     return row | {"errorCode": 0, "configs": [each for each in rows if keys is None or each["name"] in keys]}
 
 
-def configs(call: Call, wanted: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def configs(request: Request, wanted: dict[str, Any]) -> Iterator[dict[str, Any]]:
     kind, name = wanted["resourceType"], wanted["resourceName"]
     if kind == TOPIC_RESOURCE:
-        hidden = call.broker.topics.hidden.get(name)
-        topic = call.broker.topics.by_name.get(name) or hidden
+        hidden = request.broker.topics.hidden.get(name)
+        topic = request.broker.topics.by_name.get(name) or hidden
         if topic is None:
             raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", f"no topic {name}")
-        given = call.broker.configs.given
+        given = request.broker.configs.given
         texts = topic.configs.texts | topic.configs.own
         for key, text in texts.items():
             config = TOPIC.get(key, Config(key, "", TEXT))
@@ -51,11 +51,11 @@ def configs(call: Call, wanted: dict[str, Any]) -> Iterator[dict[str, Any]]:
             )
             yield row(config, text, source, fixed=hidden is not None)
     elif kind == BROKER_RESOURCE:
-        if name not in ("", *map(str, call.broker.node_ids)):
-            raise RefusedError("INVALID_REQUEST", f"no broker {name}; there are {call.broker.node_ids}")
+        if name not in ("", *map(str, request.broker.node_ids)):
+            raise RefusedError("INVALID_REQUEST", f"no broker {name}; there are {request.broker.node_ids}")
         for key, config in BROKER.items():
-            source = STATIC_BROKER if key in call.broker.configs.given else DEFAULT
-            yield row(config, call.broker.configs.text(key), source)
+            source = STATIC_BROKER if key in request.broker.configs.given else DEFAULT
+            yield row(config, request.broker.configs.text(key), source)
     else:
         raise RefusedError("INVALID_REQUEST", f"resource type {kind}: 2 (topic) or 4 (broker) expected")
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
 from kcli.broker.groups.group import Group, State
+from kcli.broker.request import Request
 
 NOT_FOUND_SINCE = 6
 
 
-def handle(call: Call) -> dict[str, Any]:
-    return {"groups": [row(call, each) for each in call.body["groups"]]}
+def handle(request: Request) -> dict[str, Any]:
+    return {"groups": [row(request, each) for each in request.body["groups"]]}
 
 
-def row(call: Call, group_id: str) -> dict[str, Any]:
-    group = call.broker.groups.get(group_id)
-    code = call.fault()
+def row(request: Request, group_id: str) -> dict[str, Any]:
+    group = request.broker.groups.get(group_id)
+    code = request.fault()
     if group is None or code:
-        missing = error_code("GROUP_ID_NOT_FOUND") if call.version >= NOT_FOUND_SINCE and not code else code
-        text = f"Group {group_id} not found." if call.version >= NOT_FOUND_SINCE and not code else None
+        missing = error_code("GROUP_ID_NOT_FOUND") if request.version >= NOT_FOUND_SINCE and not code else code
+        text = f"Group {group_id} not found." if request.version >= NOT_FOUND_SINCE and not code else None
         blank = {"protocolType": "", "protocolData": "", "members": []}
         return {"errorCode": missing, "errorMessage": text, "groupId": group_id, "groupState": "Dead"} | blank
     return {

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from kcli.broker.apis.metadata import partition_row
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.broker.request import Request
 from kcli.broker.topics import Topic
 
 MOST = 2000
 
 
-def handle(call: Call) -> dict[str, Any]:
-    body = call.body
-    names = sorted({each["name"] for each in body["topics"]} or call.broker.topics.by_name)
+def handle(request: Request) -> dict[str, Any]:
+    body = request.body
+    names = sorted({each["name"] for each in body["topics"]} or request.broker.topics.by_name)
     left = max(1, min(body["responsePartitionLimit"], MOST))
     cursor = body["cursor"] or {"topicName": "", "partitionIndex": 0}
     rows: list[dict[str, Any]] = []
@@ -23,19 +23,19 @@ def handle(call: Call) -> dict[str, Any]:
         start = cursor["partitionIndex"] if name == cursor["topicName"] else 0
         if left <= 0:
             return {"topics": rows, "nextCursor": {"topicName": name, "partitionIndex": 0}}
-        row = topic_row(call, name, start, left)
+        row = topic_row(request, name, start, left)
         rows.append(row)
         left -= len(row["partitions"])
-        topic = call.broker.topics.by_name.get(name)
+        topic = request.broker.topics.by_name.get(name)
         reached = start + len(row["partitions"])
         if topic is not None and not row["errorCode"] and reached < len(topic.partitions):
             return {"topics": rows, "nextCursor": {"topicName": name, "partitionIndex": reached}}
     return {"topics": rows, "nextCursor": None}
 
 
-def topic_row(call: Call, name: str, start: int, most: int) -> dict[str, Any]:
-    topic = call.broker.topics.by_name.get(name)
-    code = call.fault(name) or (error_code("UNKNOWN_TOPIC_OR_PARTITION") if topic is None else 0)
+def topic_row(request: Request, name: str, start: int, most: int) -> dict[str, Any]:
+    topic = request.broker.topics.by_name.get(name)
+    code = request.fault(name) or (error_code("UNKNOWN_TOPIC_OR_PARTITION") if topic is None else 0)
     if code or topic is None:
         return {"errorCode": code, "name": name, "partitions": []}
     parts = list(partition_rows(topic, start, most))

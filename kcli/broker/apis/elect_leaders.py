@@ -8,41 +8,41 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.broker.request import Request
 from kcli.broker.topics import Partition
 
 NOT_NEEDED = error_code("ELECTION_NOT_NEEDED")
 
 
-def handle(call: Call) -> dict[str, Any]:
-    if code := call.fault():
+def handle(request: Request) -> dict[str, Any]:
+    if code := request.fault():
         return {"errorCode": code, "replicaElectionResults": []}
-    everything = call.body["topicPartitions"] is None
+    everything = request.body["topicPartitions"] is None
     by_topic: dict[str, list[dict[str, Any]]] = {}
     moves: dict[Partition, int] = {}
-    for name, index in wanted(call):
-        code = check(call, name, index, moves)
+    for name, index in wanted(request):
+        code = check(request, name, index, moves)
         if not (everything and code == NOT_NEEDED):
             row = {"partitionId": index, "errorCode": code, "errorMessage": None}
             by_topic.setdefault(name, []).append(row)
-    call.broker.move_leaders(moves)
+    request.broker.move_leaders(moves)
     rows = [{"topic": name, "partitionResult": parts} for name, parts in by_topic.items()]
     return {"errorCode": 0, "replicaElectionResults": rows}
 
 
-def wanted(call: Call) -> Iterator[tuple[str, int]]:
-    if call.body["topicPartitions"] is None:
-        for topic in call.broker.topics:
+def wanted(request: Request) -> Iterator[tuple[str, int]]:
+    if request.body["topicPartitions"] is None:
+        for topic in request.broker.topics:
             yield from ((topic.name, each.index) for each in topic.partitions)
         return
-    for each in call.body["topicPartitions"]:
+    for each in request.body["topicPartitions"]:
         yield from ((each["topic"], index) for index in each["partitions"])
 
 
-def check(call: Call, name: str, index: int, moves: dict[Partition, int]) -> int:
+def check(request: Request, name: str, index: int, moves: dict[Partition, int]) -> int:
     """Why a partition's leader stays; nothing: it is added to those that move."""
-    partition = call.broker.topics.find((name, index))
+    partition = request.broker.topics.find((name, index))
     if partition is None:
         return error_code("UNKNOWN_TOPIC_OR_PARTITION")
     if partition.leader == partition.replicas[0] or partition in moves:

@@ -2,9 +2,9 @@
 
 * Sessions from v7 on (`kcli.sessions`); topics go by id from v13 on. A fetch in a session looks only at what moved.
 * The answer waits until there are min_bytes, an error, a divergence, or max_wait_ms are over; a fetch of nothing does
-  not wait. While it waits nothing runs: what is written wakes it (`waiting`).
-* Records are slices of segment files (`splicing`), in the magic in which they were produced; below v4 in one that the
-  version knows (`conversion`, KIP-283).
+  not wait. While it waits nothing runs: what is written wakes it (`purgatory`).
+* Records are slices of segment files (`records_slot`), in the magic in which they were produced; below v4 in one that
+  the version knows (`conversion`, KIP-283).
 * v0-v2: the response ends in the middle of a batch where max_bytes says so, and there is no limit of the whole.
 * The metadata log is fetched by its name or id, in no list; who asks below its begin is told of its latest snapshot
   (KIP-630). In the dialect kip-630-draft v12 tells it the draft's way (`draft_snapshot`).
@@ -18,12 +18,12 @@ from collections.abc import Awaitable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from kcli.broker.apis import incremental_fetch
-from kcli.broker.calls import Answer, Call, Spliced
 from kcli.broker.draft_snapshot import draft_partition, is_draft
 from kcli.broker.fetching import Records, Work, positions, replica_of, undisturbed
 from kcli.broker.leaders import Hints
-from kcli.broker.reading import Read
-from kcli.broker.splicing import splice
+from kcli.broker.partition_reads import PartitionRead
+from kcli.broker.records_slot import fill_slots
+from kcli.broker.request import Answer, EncodedBody, Request
 from kcli.broker.topics import Key, Partition
 from kcli.sessions.broker import Fetch
 from kcli.sessions.rules import EPOCH_MISMATCH, FINAL_EPOCH, ID_NOT_FOUND, NO_SESSION, TOPIC_ID_MISMATCH
@@ -33,31 +33,31 @@ WHOLE_FIRST_SINCE, SESSIONS_SINCE, TOPIC_IDS_SINCE = 3, 7, 13
 SESSION_ERRORS = frozenset([EPOCH_MISMATCH, ID_NOT_FOUND, TOPIC_ID_MISMATCH])
 
 
-def handle(call: Call) -> Answer | Awaitable[Answer]:
-    if incremental_fetch.is_draft(call):
-        return incremental_fetch.handle_full(call)
-    if code := call.fault(among=SESSION_ERRORS):
-        return refused(call, code)
-    with undisturbed(sum(len(each["partitions"]) for each in call.body["topics"])):
-        return serve(call, request_of(call))
+def handle(request: Request) -> Answer | Awaitable[Answer]:
+    if incremental_fetch.is_draft(request):
+        return incremental_fetch.handle_full(request)
+    if code := request.fault(among=SESSION_ERRORS):
+        return refused(request, code)
+    with undisturbed(sum(len(each["partitions"]) for each in request.body["topics"])):
+        return serve(request, wanted_of(request))
 
 
-def serve(call: Call, request: FetchRequest) -> Answer | Awaitable[Answer]:
-    fetch = call.node.sessions.begin(request, call.broker.now())
+def serve(request: Request, wanted: FetchRequest) -> Answer | Awaitable[Answer]:
+    fetch = request.node.sessions.begin(wanted, request.broker.now())
     if fetch.error:
-        return refused(call, fetch.error)
+        return refused(request, fetch.error)
 
-    def encode(reads: dict[Key, Read]) -> Spliced:
-        return answer(call, fetch, reads)
+    def encode(reads: dict[Key, PartitionRead]) -> EncodedBody:
+        return answer(request, fetch, reads)
 
-    kip74 = call.version >= WHOLE_FIRST_SINCE
-    wait = call.body["maxWaitMs"]
-    work = Work(call, InSession(fetch), encode, by_id=request.topic_ids, whole_first=kip74, max_wait_ms=wait)
+    kip74 = request.version >= WHOLE_FIRST_SINCE
+    wait = request.body["maxWaitMs"]
+    work = Work(request, InSession(fetch), encode, by_id=wanted.topic_ids, whole_first=kip74, max_wait_ms=wait)
     return work.begin()
 
 
-def refused(call: Call, code: int) -> dict[str, Any]:
-    return {"errorCode": code, "topics" if is_draft(call) else "responses": []}
+def refused(request: Request, code: int) -> dict[str, Any]:
+    return {"errorCode": code, "topics" if is_draft(request) else "responses": []}
 
 
 class InSession:
@@ -76,10 +76,10 @@ class InSession:
         return tuple(self.fetch.request.partitions)
 
 
-def request_of(call: Call) -> FetchRequest:
+def wanted_of(request: Request) -> FetchRequest:
     """The request as far as sessions go."""
-    body = call.body
-    by_id = call.version >= TOPIC_IDS_SINCE
+    body = request.body
+    by_id = request.version >= TOPIC_IDS_SINCE
     field = "topicId" if by_id else "topic"
     return FetchRequest(
         body.get("sessionId", NO_SESSION),
@@ -103,51 +103,51 @@ def position_of(row: Mapping[str, Any]) -> tuple[int, Position]:
     )
 
 
-def answer(call: Call, fetch: Fetch, reads: dict[Key, Read]) -> Spliced:
+def answer(request: Request, fetch: Fetch, reads: dict[Key, PartitionRead]) -> EncodedBody:
     """What the session machine lets through, encoded, with records spliced in."""
-    records = Records(call)
-    if call.version < SESSIONS_SINCE:
+    records = Records(request)
+    if request.version < SESSIONS_SINCE:
         asked = fetch.request.partitions
         reads = {key: records.older(read, asked[key].fetch_offset) for key, read in reads.items()}
     body: dict[str, Any]
-    response = fetch.answer({key: read.result for key, read in reads.items()}, call.broker.now())
-    hints = Hints(call)
-    if is_draft(call):
-        body = {"topics": draft_rows(call, response, reads, records)}
+    response = fetch.answer({key: read.result for key, read in reads.items()}, request.broker.now())
+    hints = Hints(request)
+    if is_draft(request):
+        body = {"topics": draft_rows(request, response, reads, records)}
     else:
-        body = {"responses": rows(call, response, reads, records, hints)}
-    if call.version >= SESSIONS_SINCE:
+        body = {"responses": rows(request, response, reads, records, hints)}
+    if request.version >= SESSIONS_SINCE:
         body |= {"errorCode": response.error, "sessionId": response.session_id}
-    body |= hints.endpoints() if call.version >= TOPIC_IDS_SINCE else {}
-    return splice(call.route.response.write(body), records.spliced, call.route.flexible)
+    body |= hints.endpoints() if request.version >= TOPIC_IDS_SINCE else {}
+    return fill_slots(request.route.response.write(body), records.spliced, request.route.flexible)
 
 
 def rows(
-    call: Call, response: FetchResponse, reads: Mapping[Key, Read], records: Records, hints: Hints
+    request: Request, response: FetchResponse, reads: Mapping[Key, PartitionRead], records: Records, hints: Hints
 ) -> list[dict[str, Any]]:
     """Rows by topic, neighbours of one topic together."""
-    field = "topicId" if call.version >= TOPIC_IDS_SINCE else "topic"
-    committed = call.body.get("isolationLevel") == 1
+    field = "topicId" if request.version >= TOPIC_IDS_SINCE else "topic"
+    committed = request.body.get("isolationLevel") == 1
 
     def row(key: Key) -> dict[str, Any]:
         read = reads[key]
-        made = partition_row(call.version, key[1], read, records, committed)
+        made = partition_row(request.version, key[1], read, records, committed)
         if read.partition is not None:
-            made |= leader_row(call.version, read.partition, read.result.error, hints)
+            made |= leader_row(request.version, read.partition, read.result.error, hints)
         return made
 
     return incremental_fetch.by_topic(field, ((key, row(key)) for key in response.partitions))
 
 
 def draft_rows(
-    call: Call, response: FetchResponse, reads: Mapping[Key, Read], records: Records
+    request: Request, response: FetchResponse, reads: Mapping[Key, PartitionRead], records: Records
 ) -> list[dict[str, Any]]:
-    committed = call.body["isolationLevel"] == 1
+    committed = request.body["isolationLevel"] == 1
     told = ((key, draft_partition(key[1], reads[key], records, committed)) for key in response.partitions)
     return incremental_fetch.by_topic("name", told)
 
 
-def partition_row(version: int, index: int, read: Read, records: Records, committed: bool) -> dict[str, Any]:
+def partition_row(version: int, index: int, read: PartitionRead, records: Records, committed: bool) -> dict[str, Any]:
     result = read.result
     row: dict[str, Any] = {
         "partitionIndex": index,
@@ -174,5 +174,5 @@ def leader_row(version: int, partition: Partition, error: int, hints: Hints) -> 
     return hints.about(partition, error) if error else {}
 
 
-def aborted_rows(read: Read) -> list[dict[str, int]]:
+def aborted_rows(read: PartitionRead) -> list[dict[str, int]]:
     return [{"producerId": each.producer_id, "firstOffset": each.first_offset} for each in read.aborted]

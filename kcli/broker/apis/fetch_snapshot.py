@@ -11,83 +11,86 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kcli.broker.calls import Answer, Call, Lazy
 from kcli.broker.codes import error_code
-from kcli.broker.splicing import MARK, splice
+from kcli.broker.records_slot import SLOT, fill_slots
+from kcli.broker.request import Answer, Lazy, Request
 from kcli.broker.topics import Partition
 from kcli.snapshots.names import SnapshotId
 
 NO_LIMIT = (1 << 31) - 1
 
 
-def handle(call: Call) -> Answer:
-    code = call.fault() or check_cluster(call)
+def handle(request: Request) -> Answer:
+    code = request.fault() or check_cluster(request)
     if code:
         return {"errorCode": code, "topics": []}
     pieces: list[Lazy] = []
-    draft = is_draft(call)
-    left = call.body.get("maxBytes", NO_LIMIT)
-    topics = [{"name": name, "partitions": rows} for name, rows in by_topic(call, pieces, left, draft)]
+    draft = is_draft(request)
+    left = request.body.get("maxBytes", NO_LIMIT)
+    topics = [{"name": name, "partitions": rows} for name, rows in by_topic(request, pieces, left, draft)]
     value: dict[str, Any] = {"throttleTimeMs": 0, "errorCode": 0, "topics": topics}
-    return splice(call.route.response.write(value), pieces, call.route.flexible)
+    return fill_slots(request.route.response.write(value), pieces, request.route.flexible)
 
 
-def is_draft(call: Call) -> bool:
-    return call.route.dialect is not None and all(
-        each.name != "clusterId" for each in (*call.route.request.grammar.fields, *call.route.request.grammar.tagged)
+def is_draft(request: Request) -> bool:
+    return request.route.dialect is not None and all(
+        each.name != "clusterId"
+        for each in (*request.route.request.grammar.fields, *request.route.request.grammar.tagged)
     )
 
 
-def check_cluster(call: Call) -> int:
-    cluster_id = call.body.get("clusterId")
-    return error_code("INCONSISTENT_CLUSTER_ID") if cluster_id not in (None, call.broker.cluster_id) else 0
+def check_cluster(request: Request) -> int:
+    cluster_id = request.body.get("clusterId")
+    return error_code("INCONSISTENT_CLUSTER_ID") if cluster_id not in (None, request.broker.cluster_id) else 0
 
 
-def by_topic(call: Call, pieces: list[Lazy], left: int, draft: bool) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    for topic in call.body["topics"]:
+def by_topic(
+    request: Request, pieces: list[Lazy], left: int, draft: bool
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    for topic in request.body["topics"]:
         rows = []
         for each in topic["partitions"]:
             row = (
-                draft_row(call, topic["name"], each, pieces)
+                draft_row(request, topic["name"], each, pieces)
                 if draft
-                else final_row(call, topic["name"], each, pieces, left)
+                else final_row(request, topic["name"], each, pieces, left)
             )
             rows.append(row)
         yield topic["name"], rows
 
 
-def metadata_partition(call: Call, name: str, index: int) -> Partition | None:
+def metadata_partition(request: Request, name: str, index: int) -> Partition | None:
     """Only the metadata log has snapshots."""
-    return call.broker.topics.find((name, index)) if name in call.broker.topics.hidden else None
+    return request.broker.topics.find((name, index)) if name in request.broker.topics.hidden else None
 
 
-def final_row(call: Call, name: str, asked: Mapping[str, Any], pieces: list[Lazy], left: int) -> dict[str, Any]:
-    partition = metadata_partition(call, name, asked["partition"])
+def final_row(request: Request, name: str, asked: Mapping[str, Any], pieces: list[Lazy], left: int) -> dict[str, Any]:
+    partition = metadata_partition(request, name, asked["partition"])
     wanted = SnapshotId(asked["snapshotId"]["endOffset"], asked["snapshotId"]["epoch"])
     row = {"index": asked["partition"], "snapshotId": {"endOffset": wanted.end_offset, "epoch": wanted.epoch}}
     row |= {"size": 0, "position": asked["position"], "unalignedRecords": b""}
     if partition is None:
         return row | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
     row["currentLeader"] = {"leaderId": partition.leader, "leaderEpoch": partition.epoch}
-    if code := check_epoch(call, partition, asked["currentLeaderEpoch"]):
+    if code := check_epoch(request, partition, asked["currentLeaderEpoch"]):
         return row | {"errorCode": code}
-    size, fault = add_piece(call, wanted, asked["position"], left, pieces)
+    size, fault = add_piece(request, wanted, asked["position"], left, pieces)
     if fault:
         return row | {"errorCode": error_code(fault)}
-    return row | {"errorCode": 0, "size": size, "unalignedRecords": MARK}
+    return row | {"errorCode": 0, "size": size, "unalignedRecords": SLOT}
 
 
-def check_epoch(call: Call, partition: Partition, epoch: int) -> int:
-    if partition.leader != call.node.id:
+def check_epoch(request: Request, partition: Partition, epoch: int) -> int:
+    if partition.leader != request.node.id:
         return error_code("NOT_LEADER_OR_FOLLOWER")
     if epoch != partition.epoch and epoch >= 0:
         return error_code("FENCED_LEADER_EPOCH" if epoch < partition.epoch else "UNKNOWN_LEADER_EPOCH")
     return 0
 
 
-def add_piece(call: Call, wanted: SnapshotId, position: int, most: int, pieces: list[Lazy]) -> tuple[int, str]:
+def add_piece(request: Request, wanted: SnapshotId, position: int, most: int, pieces: list[Lazy]) -> tuple[int, str]:
     """(size of the whole file, ""), or the error's name; the bytes are added to `pieces`."""
-    found = call.broker.metadata.checkpoints.slice(wanted, position, most)
+    found = request.broker.metadata.snapshots.slice(wanted, position, most)
     if found is None:
         return 0, "SNAPSHOT_NOT_FOUND"
     piece, size = found
@@ -97,19 +100,19 @@ def add_piece(call: Call, wanted: SnapshotId, position: int, most: int, pieces: 
     return size, ""
 
 
-def draft_row(call: Call, name: str, asked: Mapping[str, Any], pieces: list[Lazy]) -> dict[str, Any]:
+def draft_row(request: Request, name: str, asked: Mapping[str, Any], pieces: list[Lazy]) -> dict[str, Any]:
     index, position = asked["partitionIndex"], asked["position"]
     row = {"partitionIndex": index, "continue": False, "position": position, "bytes": b""}
-    partition = metadata_partition(call, name, index)
+    partition = metadata_partition(request, name, index)
     if partition is None:
         return row | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
-    if partition.leader != call.node.id:
+    if partition.leader != request.node.id:
         return row | {"errorCode": error_code("NOT_LEADER_OR_FOLLOWER")}
     # The draft's offset is the last one in the snapshot, Apache's (and the file's) the first one that is not.
     named = asked["snapshotOffsetAndEpoch"]
     wanted = SnapshotId(named["offset"] + 1, named["offsetEpoch"])
-    size, code = add_piece(call, wanted, position, asked["maxBytes"], pieces)
+    size, code = add_piece(request, wanted, position, asked["maxBytes"], pieces)
     if code:
         return row | {"errorCode": error_code("OFFSET_OUT_OF_RANGE" if code == "POSITION_OUT_OF_RANGE" else code)}
     goes_on = position + pieces[-1].size < size
-    return row | {"errorCode": 0, "continue": goes_on, "bytes": MARK}
+    return row | {"errorCode": 0, "continue": goes_on, "bytes": SLOT}

@@ -7,24 +7,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.broker.request import Request
 
 BATCHES_SINCE = 4
 GROUP, TRANSACTION = 0, 1
 
 
-def handle(call: Call) -> dict[str, Any]:
-    if call.version >= BATCHES_SINCE:
-        return {"coordinators": [row(call, key) | {"key": key} for key in call.body["coordinatorKeys"]]}
-    return row(call, call.body["key"])
+def handle(request: Request) -> dict[str, Any]:
+    if request.version >= BATCHES_SINCE:
+        return {"coordinators": [row(request, key) | {"key": key} for key in request.body["coordinatorKeys"]]}
+    return row(request, request.body["key"])
 
 
-def row(call: Call, key: str) -> dict[str, Any]:
-    kind = call.body.get("keyType", GROUP)
-    if code := call.fault() or check(key, kind):
+def row(request: Request, key: str) -> dict[str, Any]:
+    kind = request.body.get("keyType", GROUP)
+    if code := request.fault() or check(key, kind):
         return {"errorCode": code, "errorMessage": None, "nodeId": -1, "host": "", "port": -1}
-    node = next(each for each in call.broker.endpoints(call) if each["nodeId"] == call.broker.controller_id)
+    node = next(each for each in request.broker.endpoints(request) if each["nodeId"] == request.broker.controller_id)
     found = {name: node[name] for name in ("nodeId", "host", "port")}
     return {"errorCode": 0, "errorMessage": None} | found
 

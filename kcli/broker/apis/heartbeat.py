@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.groups.group import UNKNOWN_MEMBER
+from kcli.broker.request import Request
 
 
-def handle(call: Call) -> dict[str, Any]:
-    body = call.body
-    group = call.broker.groups.get(body["groupId"])
-    if code := call.fault():
+def handle(request: Request) -> dict[str, Any]:
+    body = request.body
+    group = request.broker.groups.get(body["groupId"])
+    if code := request.fault():
         return {"errorCode": code}
     if group is None:
         return {"errorCode": UNKNOWN_MEMBER}

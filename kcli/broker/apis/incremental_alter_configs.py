@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.broker.apis.alter_configs import alter
-from kcli.broker.calls import Call
 from kcli.broker.configs import TOPIC
+from kcli.broker.request import Request
 from kcli.broker.storage.incoming import RefusedError
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 
 
-def handle(call: Call) -> dict[str, Any]:
-    return alter(call, change)
+def handle(request: Request) -> dict[str, Any]:
+    return alter(request, change)
 
 
 def change(own: Mapping[str, str], wanted: Mapping[str, Any]) -> dict[str, str | None]:

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from kcli.broker.calls import Answer, Call, HangUpError, Spliced
 from kcli.broker.fetching import Records, Work, positions, undisturbed
-from kcli.broker.reading import Read
-from kcli.broker.splicing import splice
+from kcli.broker.partition_reads import PartitionRead
+from kcli.broker.records_slot import fill_slots
+from kcli.broker.request import Answer, EncodedBody, HangUpError, Request
 from kcli.broker.topics import Key
 from kcli.sessions.draft import NO_UUID, DraftBroker, DraftRequest
 from kcli.sessions.values import Position
@@ -25,18 +25,18 @@ DRAFT_VERSION = 7
 FIELD = "uuid"
 
 
-def is_draft(call: Call) -> bool:
+def is_draft(request: Request) -> bool:
     """Whether a Fetch is the draft's: its response has a uuid."""
-    if call.route.dialect is None or call.version != DRAFT_VERSION:
+    if request.route.dialect is None or request.version != DRAFT_VERSION:
         return False
-    return any(each.name == FIELD for each in call.route.response.grammar.fields)
+    return any(each.name == FIELD for each in request.route.response.grammar.fields)
 
 
 class InDraft:
     """A fetch as the draft's machine sees it."""
 
-    def __init__(self, broker: DraftBroker, request: DraftRequest) -> None:
-        self.broker, self.request = broker, request
+    def __init__(self, broker: DraftBroker, wanted: DraftRequest) -> None:
+        self.broker, self.request = broker, wanted
 
     def candidates(self) -> Iterable[tuple[Key, Position]]:
         return self.broker.candidates(self.request)
@@ -52,40 +52,40 @@ def watch_key(fetcher: int | str) -> Hashable:
     return "draft", fetcher
 
 
-def handle_full(call: Call) -> Answer | Awaitable[Answer]:
-    with undisturbed(sum(len(each["partitions"]) for each in call.body["topics"])):
-        return serve_full(call, call.body)
+def handle_full(request: Request) -> Answer | Awaitable[Answer]:
+    with undisturbed(sum(len(each["partitions"]) for each in request.body["topics"])):
+        return serve_full(request, request.body)
 
 
-def serve_full(call: Call, body: Mapping[str, Any]) -> Answer | Awaitable[Answer]:
-    request = DraftRequest(None, body["replicaId"], positions(body["topics"], "topic", full_position), call.client_id)
+def serve_full(request: Request, body: Mapping[str, Any]) -> Answer | Awaitable[Answer]:
+    wanted = DraftRequest(None, body["replicaId"], positions(body["topics"], "topic", full_position), request.client_id)
 
-    def encode(reads: dict[Key, Read]) -> Spliced:
-        response = call.node.drafts.answer(request, {key: read.result for key, read in reads.items()})
-        records = Records(call)
+    def encode(reads: dict[Key, PartitionRead]) -> EncodedBody:
+        response = request.node.drafts.answer(wanted, {key: read.result for key, read in reads.items()})
+        records = Records(request)
         topics = by_topic("topic", ((key, full_row(key[1], reads[key], records)) for key in response.partitions))
-        made = call.route.response.write({"throttleTimeMs": 0, "uuid": response.uuid, "responses": topics})
-        return splice(made, records.spliced, call.route.flexible)
+        made = request.route.response.write({"throttleTimeMs": 0, "uuid": response.uuid, "responses": topics})
+        return fill_slots(made, records.spliced, request.route.flexible)
 
-    return Work(call, InDraft(call.node.drafts, request), encode, max_wait_ms=body["maxWaitMs"]).begin()
+    return Work(request, InDraft(request.node.drafts, wanted), encode, max_wait_ms=body["maxWaitMs"]).begin()
 
 
-def handle(call: Call) -> Answer | Awaitable[Answer]:
-    body = call.body
+def handle(request: Request) -> Answer | Awaitable[Answer]:
+    body = request.body
     moved = positions(body["topics"], "topicName", moved_position)
-    request = DraftRequest(body["uuid"], body["replicaId"], moved, call.client_id)
-    drafts = call.node.drafts
-    if code := call.fault() or drafts.begin(request):
+    wanted = DraftRequest(body["uuid"], body["replicaId"], moved, request.client_id)
+    drafts = request.node.drafts
+    if code := request.fault() or drafts.begin(wanted):
         return {"errorCode": code, "uuid": NO_UUID, "topics": []}
 
-    def encode(reads: dict[Key, Read]) -> Spliced:
-        response = drafts.answer(request, {key: read.result for key, read in reads.items()})
-        records = Records(call)
+    def encode(reads: dict[Key, PartitionRead]) -> EncodedBody:
+        response = drafts.answer(wanted, {key: read.result for key, read in reads.items()})
+        records = Records(request)
         rows = ((key, incremental_row(key[1], reads[key], records)) for key in response.partitions)
         value = {"errorCode": response.error, "uuid": response.uuid, "topics": by_topic("topicName", rows)}
-        return splice(call.route.response.write(value), records.spliced, call.route.flexible)
+        return fill_slots(request.route.response.write(value), records.spliced, request.route.flexible)
 
-    return Work(call, InDraft(drafts, request), encode, max_wait_ms=body["maxWaitTime"]).begin()
+    return Work(request, InDraft(drafts, wanted), encode, max_wait_ms=body["maxWaitTime"]).begin()
 
 
 def full_position(row: Mapping[str, Any]) -> tuple[int, Position]:
@@ -109,7 +109,7 @@ def by_topic(field: str, rows: Iterable[tuple[Key, dict[str, Any]]]) -> list[dic
     return topics
 
 
-def offsets(read: Read) -> dict[str, int]:
+def offsets(read: PartitionRead) -> dict[str, int]:
     return {
         "errorCode": read.result.error,
         "highWatermark": read.result.high_watermark,
@@ -118,13 +118,13 @@ def offsets(read: Read) -> dict[str, int]:
     }
 
 
-def full_row(index: int, read: Read, records: Records) -> dict[str, Any]:
+def full_row(index: int, read: PartitionRead, records: Records) -> dict[str, Any]:
     aborted = [{"producerId": each.producer_id, "firstOffset": each.first_offset} for each in read.aborted]
     row = {"partitionIndex": index, "abortedTransactions": aborted, "records": records.field(read.records)}
     return row | offsets(read)
 
 
-def incremental_row(index: int, read: Read, records: Records) -> dict[str, Any]:
+def incremental_row(index: int, read: PartitionRead, records: Records) -> dict[str, Any]:
     aborted = [{"producerKey": each.producer_id, "firstOffset": each.first_offset} for each in read.aborted]
     header = {"partitionId": index, "aborted": aborted} | offsets(read)
     return {"header": header, "records": records.field(read.records)}

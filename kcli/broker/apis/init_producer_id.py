@@ -10,21 +10,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.broker.request import Request
 
 LAST_EPOCH = (1 << 15) - 2
 
 
-def handle(call: Call) -> dict[str, Any]:
-    code = call.fault()
-    if not code and call.body["transactionalId"] is not None:
+def handle(request: Request) -> dict[str, Any]:
+    code = request.fault()
+    if not code and request.body["transactionalId"] is not None:
         code = error_code(
-            "TRANSACTIONAL_ID_AUTHORIZATION_FAILED" if call.body["transactionalId"] else "INVALID_REQUEST"
+            "TRANSACTIONAL_ID_AUTHORIZATION_FAILED" if request.body["transactionalId"] else "INVALID_REQUEST"
         )
     if code:
         return {"errorCode": code, "producerId": -1, "producerEpoch": -1}
-    producer_id, epoch = call.body.get("producerId", -1), call.body.get("producerEpoch", -1)
+    producer_id, epoch = request.body.get("producerId", -1), request.body.get("producerEpoch", -1)
     if 0 <= epoch < LAST_EPOCH and producer_id >= 0:
         return {"errorCode": 0, "producerId": producer_id, "producerEpoch": epoch + 1}
-    return {"errorCode": 0, "producerId": call.broker.metadata.new_producer_id(), "producerEpoch": 0}
+    return {"errorCode": 0, "producerId": request.broker.metadata.new_producer_id(), "producerEpoch": 0}

@@ -11,28 +11,28 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
-from kcli.broker.calls import Answer, Call
 from kcli.broker.codes import error_code
 from kcli.broker.groups.group import INCONSISTENT, UNKNOWN_MEMBER, Group, Member
+from kcli.broker.request import Answer, Request
 
 ID_REQUIRED_SINCE = 4
 
 
-def handle(call: Call) -> Answer | Awaitable[Answer]:
-    if code := call.fault() or check(call):
-        return refused(call, code)
-    body = call.body
-    group = call.broker.groups.get(body["groupId"])
+def handle(request: Request) -> Answer | Awaitable[Answer]:
+    if code := request.fault() or check(request):
+        return refused(request, code)
+    body = request.body
+    group = request.broker.groups.get(body["groupId"])
     member_id, instance_id = body["memberId"], body.get("groupInstanceId")
     if group is None:
         if member_id:
-            return refused(call, UNKNOWN_MEMBER)
-        group = call.broker.groups.get_or_make(body["groupId"])
+            return refused(request, UNKNOWN_MEMBER)
+        group = request.broker.groups.get_or_make(body["groupId"])
     if not group.accepts(
         body["protocolType"], protocols_of(body), member_id or group.static.get(instance_id or "", "")
     ):
-        return refused(call, INCONSISTENT)
-    return answered(newcomer(call, group) if not member_id else known(call, group, member_id))
+        return refused(request, INCONSISTENT)
+    return answered(newcomer(request, group) if not member_id else known(request, group, member_id))
 
 
 async def answered(waited: asyncio.Future[dict[str, Any]] | dict[str, Any]) -> dict[str, Any]:
@@ -40,8 +40,8 @@ async def answered(waited: asyncio.Future[dict[str, Any]] | dict[str, Any]) -> d
     return {"protocolName": "", "leader": "", "members": [], "generationId": -1} | reply
 
 
-def check(call: Call) -> int:
-    body, configs = call.body, call.broker.configs
+def check(request: Request) -> int:
+    body, configs = request.body, request.broker.configs
     if not body["groupId"]:
         return error_code("INVALID_GROUP_ID")
     least, most = (configs.int(f"group.{name}.session.timeout.ms") for name in ("min", "max"))
@@ -50,8 +50,8 @@ def check(call: Call) -> int:
     return 0
 
 
-def refused(call: Call, code: int, member_id: str | None = None) -> dict[str, Any]:
-    member = call.body["memberId"] if member_id is None else member_id
+def refused(request: Request, code: int, member_id: str | None = None) -> dict[str, Any]:
+    member = request.body["memberId"] if member_id is None else member_id
     return {"errorCode": code, "generationId": -1, "protocolName": "", "leader": "", "memberId": member, "members": []}
 
 
@@ -59,36 +59,38 @@ def protocols_of(body: dict[str, Any]) -> list[tuple[str, bytes]]:
     return [(each["name"], each["metadata"]) for each in body["protocols"]]
 
 
-def newcomer(call: Call, group: Group) -> asyncio.Future[dict[str, Any]] | dict[str, Any]:
+def newcomer(request: Request, group: Group) -> asyncio.Future[dict[str, Any]] | dict[str, Any]:
     """Somebody without a member id."""
-    body = call.body
+    body = request.body
     instance_id = body.get("groupInstanceId")
     if instance_id is not None:
-        member = make_member(call, group.new_id(instance_id))
+        member = make_member(request, group.new_id(instance_id))
         former = group.members.get(group.static.get(instance_id, ""))
         return group.replace(former, member) if former is not None else group.enter(member, body["protocolType"])
-    if call.version >= ID_REQUIRED_SINCE:
-        member_id = group.expect(call.client_id, body["sessionTimeoutMs"] / 1000)
-        return refused(call, error_code("MEMBER_ID_REQUIRED"), member_id)
-    return group.enter(make_member(call, group.new_id(call.client_id)), body["protocolType"])
+    if request.version >= ID_REQUIRED_SINCE:
+        member_id = group.expect(request.client_id, body["sessionTimeoutMs"] / 1000)
+        return refused(request, error_code("MEMBER_ID_REQUIRED"), member_id)
+    return group.enter(make_member(request, group.new_id(request.client_id)), body["protocolType"])
 
 
-def known(call: Call, group: Group, member_id: str) -> asyncio.Future[dict[str, Any]] | dict[str, Any]:
+def known(request: Request, group: Group, member_id: str) -> asyncio.Future[dict[str, Any]] | dict[str, Any]:
     """Somebody with a member id."""
     if member_id in group.pending:
-        return group.enter(make_member(call, member_id), call.body["protocolType"])
-    if code := group.check(member_id, call.body.get("groupInstanceId")):
-        return refused(call, code)
+        return group.enter(make_member(request, member_id), request.body["protocolType"])
+    if code := group.check(member_id, request.body.get("groupInstanceId")):
+        return refused(request, code)
     member = group.members[member_id]
-    set_timeouts(member, call.body)
-    return group.rejoin(member, protocols_of(call.body))
+    set_timeouts(member, request.body)
+    return group.rejoin(member, protocols_of(request.body))
 
 
-def make_member(call: Call, member_id: str) -> Member:
-    member = Member(member_id, call.body.get("groupInstanceId"), (call.client_id, f"/{call.connection.peer[0]}"))
-    member.version = call.version
-    member.protocols = protocols_of(call.body)
-    set_timeouts(member, call.body)
+def make_member(request: Request, member_id: str) -> Member:
+    member = Member(
+        member_id, request.body.get("groupInstanceId"), (request.client_id, f"/{request.connection.peer[0]}")
+    )
+    member.version = request.version
+    member.protocols = protocols_of(request.body)
+    set_timeouts(member, request.body)
     return member
 
 

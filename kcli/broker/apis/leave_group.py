@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.groups.group import UNKNOWN_MEMBER, Group
+from kcli.broker.request import Request
 
 BATCHES_SINCE = 3
 
 
-def handle(call: Call) -> dict[str, Any]:
-    body = call.body
-    if code := call.fault():
+def handle(request: Request) -> dict[str, Any]:
+    body = request.body
+    if code := request.fault():
         return {"errorCode": code, "members": []}
-    group = call.broker.groups.get(body["groupId"])
-    if call.version < BATCHES_SINCE:
+    group = request.broker.groups.get(body["groupId"])
+    if request.version < BATCHES_SINCE:
         return {"errorCode": leave(group, body["memberId"], None)}
     rows = []
     for each in body["members"]:

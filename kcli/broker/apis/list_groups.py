@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.calls import Call
+from kcli.broker.request import Request
 
 CLASSIC = "classic"
 
 
-def handle(call: Call) -> dict[str, Any]:
-    if code := call.fault():
+def handle(request: Request) -> dict[str, Any]:
+    if code := request.fault():
         return {"errorCode": code, "groups": []}
-    states = {each.lower() for each in call.body.get("statesFilter", ())}
-    types = {each.lower() for each in call.body.get("typesFilter", ())}
+    states = {each.lower() for each in request.body.get("statesFilter", ())}
+    types = {each.lower() for each in request.body.get("typesFilter", ())}
     rows = [
         {
             "groupId": each.id,
@@ -21,7 +21,7 @@ def handle(call: Call) -> dict[str, Any]:
             "groupState": each.state.value,
             "groupType": CLASSIC,
         }
-        for each in call.broker.groups
+        for each in request.broker.groups
         if (not states or each.state.value.lower() in states) and (not types or CLASSIC in types)
     ]
     return {"errorCode": 0, "groups": rows}

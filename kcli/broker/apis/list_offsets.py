@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.broker.request import Request
 from kcli.broker.storage.headers import Place
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.segment import Segment
@@ -22,27 +22,29 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING
 NONE = (-1, -1)
 
 
-def handle(call: Call) -> dict[str, Any]:
+def handle(request: Request) -> dict[str, Any]:
     return {
         "topics": [
-            {"name": topic["name"], "partitions": [row(call, topic["name"], each) for each in topic["partitions"]]}
-            for topic in call.body["topics"]
+            {"name": topic["name"], "partitions": [row(request, topic["name"], each) for each in topic["partitions"]]}
+            for topic in request.body["topics"]
         ]
     }
 
 
-def row(call: Call, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    partition = call.broker.topics.find((name, wanted["partitionIndex"]))
+def row(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    partition = request.broker.topics.find((name, wanted["partitionIndex"]))
     made: dict[str, Any] = {"partitionIndex": wanted["partitionIndex"], "timestamp": -1, "offset": -1}
     if partition is None:
         return made | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
-    code = call.fault(name, partition.index) or partition.refusal(call.node.id, wanted.get("currentLeaderEpoch", -1))
+    code = request.fault(name, partition.index) or partition.refusal(
+        request.node.id, wanted.get("currentLeaderEpoch", -1)
+    )
     if code:
         return made | {"errorCode": code}
     made["errorCode"] = 0
-    if call.version == 0:
+    if request.version == 0:
         return made | {"oldStyleOffsets": old_style(partition, wanted["timestamp"], wanted["maxNumOffsets"])}
-    timestamp, offset = find(partition, wanted["timestamp"], call.body.get("isolationLevel") == 1)
+    timestamp, offset = find(partition, wanted["timestamp"], request.body.get("isolationLevel") == 1)
     epoch = partition.epoch if offset < 0 or partition.log is None else partition.log.epochs.epoch_of(offset)
     # What has no batch yet is of the leader's own epoch.
     epoch = partition.epoch if offset == partition.end_offset else epoch

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.calls import Call
+from kcli.broker.request import Request
 
 
-def handle(call: Call) -> dict[str, Any]:
-    return {"errorCode": call.fault(), "errorMessage": None, "topics": []}
+def handle(request: Request) -> dict[str, Any]:
+    return {"errorCode": request.fault(), "errorMessage": None, "topics": []}

@@ -9,30 +9,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.broker.request import Request
 from kcli.broker.topics import Partition, Topic
 from kcli.topic_names import CLUSTER_METADATA, name_fault
 
 NO_ID = "A" * 22
 
 
-def handle(call: Call) -> dict[str, Any]:
-    wanted = call.body["topics"]
-    everything = wanted is None or (not wanted and call.version == 0)
-    topics = list(call.broker.topics) if everything else [find(call, each) for each in wanted]
+def handle(request: Request) -> dict[str, Any]:
+    wanted = request.body["topics"]
+    everything = wanted is None or (not wanted and request.version == 0)
+    topics = list(request.broker.topics) if everything else [find(request, each) for each in wanted]
     return {
-        "brokers": call.broker.endpoints(call),
-        "clusterId": call.broker.cluster_id,
-        "controllerId": call.broker.controller_id,
-        "topics": [row(call, each) if isinstance(each, Topic) else each for each in topics],
+        "brokers": request.broker.endpoints(request),
+        "clusterId": request.broker.cluster_id,
+        "controllerId": request.broker.controller_id,
+        "topics": [row(request, each) if isinstance(each, Topic) else each for each in topics],
     }
 
 
-def find(call: Call, wanted: dict[str, Any]) -> Topic | dict[str, Any]:
+def find(request: Request, wanted: dict[str, Any]) -> Topic | dict[str, Any]:
     """The topic, or the row that says why there is none."""
     name, topic_id = wanted.get("name"), wanted.get("topicId", NO_ID)
-    topics = call.broker.topics
+    topics = request.broker.topics
     if name is None:
         topic = topics.by_id.get(topic_id)
         return topic or {"errorCode": error_code("UNKNOWN_TOPIC_ID"), "name": None, "topicId": topic_id}
@@ -41,14 +41,14 @@ def find(call: Call, wanted: dict[str, Any]) -> Topic | dict[str, Any]:
         return topic
     if name_fault(name):
         return {"errorCode": error_code("INVALID_TOPIC_EXCEPTION"), "name": name}
-    allowed = call.body.get("allowAutoTopicCreation", True)
-    if name == CLUSTER_METADATA or not allowed or not call.broker.configs.bool("auto.create.topics.enable"):
+    allowed = request.body.get("allowAutoTopicCreation", True)
+    if name == CLUSTER_METADATA or not allowed or not request.broker.configs.bool("auto.create.topics.enable"):
         return {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION"), "name": name}
-    return call.broker.create_asked_topic(name)
+    return request.broker.create_asked_topic(name)
 
 
-def row(call: Call, topic: Topic) -> dict[str, Any]:
-    code = call.fault(topic.name)
+def row(request: Request, topic: Topic) -> dict[str, Any]:
+    code = request.fault(topic.name)
     return {
         "errorCode": code,
         "name": topic.name,

@@ -10,32 +10,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
 from kcli.broker.groups.group import ILLEGAL_GENERATION, REBALANCING, UNKNOWN_MEMBER, Committed, Group, State
+from kcli.broker.request import Request
 
 TOPIC_IDS_SINCE = 10
 
 
-def handle(call: Call) -> dict[str, Any]:
-    body = call.body
-    code = call.fault() or check(call)
+def handle(request: Request) -> dict[str, Any]:
+    body = request.body
+    code = request.fault() or check(request)
     wanted: dict[tuple[str, int], Committed] = {}
-    rows = [topic_row(call, each, code, wanted) for each in body["topics"]]
+    rows = [topic_row(request, each, code, wanted) for each in body["topics"]]
     if wanted:
         try:
-            call.broker.groups.commit(call.broker.groups.get_or_make(body["groupId"]), wanted)
+            request.broker.groups.commit(request.broker.groups.get_or_make(body["groupId"]), wanted)
         except OSError as error:
-            call.broker.note(f"group {body['groupId']}: {error.strerror}")
-            rows = [topic_row(call, each, error_code("KAFKA_STORAGE_ERROR"), {}) for each in body["topics"]]
+            request.broker.note(f"group {body['groupId']}: {error.strerror}")
+            rows = [topic_row(request, each, error_code("KAFKA_STORAGE_ERROR"), {}) for each in body["topics"]]
     return {"topics": rows}
 
 
-def check(call: Call) -> int:
+def check(request: Request) -> int:
     """The error for all of the request, 0 when offsets may be committed."""
-    body = call.body
+    body = request.body
     generation, member_id = body.get("generationIdOrMemberEpoch", -1), body.get("memberId", "")
-    group = call.broker.groups.get(body["groupId"])
+    group = request.broker.groups.get(body["groupId"])
     if generation < 0 and not member_id:
         return 0 if group is None or group.state is State.EMPTY else UNKNOWN_MEMBER
     if group is None:
@@ -52,20 +52,24 @@ def check_member(group: Group, member_id: str, instance_id: str | None, generati
 
 
 def topic_row(
-    call: Call, topic: Mapping[str, Any], code: int, wanted: dict[tuple[str, int], Committed]
+    request: Request, topic: Mapping[str, Any], code: int, wanted: dict[tuple[str, int], Committed]
 ) -> dict[str, Any]:
-    by_id = call.version >= TOPIC_IDS_SINCE
-    found = call.broker.topics.by_id.get(topic["topicId"]) if by_id else call.broker.topics.by_name.get(topic["name"])
+    by_id = request.version >= TOPIC_IDS_SINCE
+    found = (
+        request.broker.topics.by_id.get(topic["topicId"]) if by_id else request.broker.topics.by_name.get(topic["name"])
+    )
     missing = error_code("UNKNOWN_TOPIC_ID" if by_id else "UNKNOWN_TOPIC_OR_PARTITION")
     rows = []
     for each in topic["partitions"]:
         index = each["partitionIndex"]
-        fault = code or (missing if found is None or found.partition(index) is None else call.fault(found.name, index))
+        fault = code or (
+            missing if found is None or found.partition(index) is None else request.fault(found.name, index)
+        )
         metadata = each["committedMetadata"] or ""
-        if not fault and len(metadata.encode()) > call.broker.configs.int("offset.metadata.max.bytes"):
+        if not fault and len(metadata.encode()) > request.broker.configs.int("offset.metadata.max.bytes"):
             fault = error_code("OFFSET_METADATA_TOO_LARGE")
         if not fault and found is not None:
             epoch = each.get("committedLeaderEpoch", -1)
-            wanted[found.name, index] = Committed(each["committedOffset"], epoch, metadata, call.broker.now())
+            wanted[found.name, index] = Committed(each["committedOffset"], epoch, metadata, request.broker.now())
         rows.append({"partitionIndex": index, "errorCode": fault})
     return {name: topic[name] for name in ("name", "topicId") if name in topic} | {"partitions": rows}

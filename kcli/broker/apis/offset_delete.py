@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.broker.request import Request
 
 
-def handle(call: Call) -> dict[str, Any]:
-    group = call.broker.groups.get(call.body["groupId"])
-    code = call.fault() or (error_code("GROUP_ID_NOT_FOUND") if group is None else 0)
+def handle(request: Request) -> dict[str, Any]:
+    group = request.broker.groups.get(request.body["groupId"])
+    code = request.fault() or (error_code("GROUP_ID_NOT_FOUND") if group is None else 0)
     if code or group is None:
         return {"errorCode": code, "topics": []}
     busy = error_code("GROUP_SUBSCRIBED_TO_TOPIC") if group.members else 0
     places, rows = [], []
-    for topic in call.body["topics"]:
+    for topic in request.body["topics"]:
         indexes = [each["partitionIndex"] for each in topic["partitions"]]
         places += [(topic["name"], index) for index in indexes]
         parts = [{"partitionIndex": index, "errorCode": busy} for index in indexes]
         rows.append({"name": topic["name"], "partitions": parts})
     if not busy:
-        call.broker.groups.forget_offsets(group, [each for each in places if each in group.offsets])
+        request.broker.groups.forget_offsets(group, [each for each in places if each in group.offsets])
     return {"errorCode": 0, "topics": rows}

@@ -8,51 +8,54 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
 from kcli.broker.groups.group import Committed
+from kcli.broker.request import Request
 
 GROUPS_SINCE, TOPIC_IDS_SINCE = 8, 10
 NOTHING = Committed(-1, -1, "", -1)
 
 
-def handle(call: Call) -> dict[str, Any]:
-    if call.version >= GROUPS_SINCE:
-        return {"groups": [group_row(call, each) for each in call.body["groups"]]}
-    return group_row(call, call.body)
+def handle(request: Request) -> dict[str, Any]:
+    if request.version >= GROUPS_SINCE:
+        return {"groups": [group_row(request, each) for each in request.body["groups"]]}
+    return group_row(request, request.body)
 
 
-def group_row(call: Call, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    group = call.broker.groups.get(wanted["groupId"])
+def group_row(request: Request, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    group = request.broker.groups.get(wanted["groupId"])
     offsets = group.offsets if group is not None else {}
-    if code := call.fault():
+    if code := request.fault():
         return {"groupId": wanted["groupId"], "topics": [], "errorCode": code}
     asked = wanted["topics"]
-    topics = everything(call, offsets) if asked is None else [topic_row(call, each, offsets) for each in asked]
+    topics = everything(request, offsets) if asked is None else [topic_row(request, each, offsets) for each in asked]
     return {"groupId": wanted["groupId"], "topics": topics, "errorCode": 0}
 
 
-def everything(call: Call, offsets: Mapping[tuple[str, int], Committed]) -> list[dict[str, Any]]:
+def everything(request: Request, offsets: Mapping[tuple[str, int], Committed]) -> list[dict[str, Any]]:
     by_topic: dict[str, list[int]] = {}
     for topic, index in offsets:
         by_topic.setdefault(topic, []).append(index)
     return [
-        topic_row(call, naming(call, name) | {"partitionIndexes": rows}, offsets) for name, rows in by_topic.items()
+        topic_row(request, naming(request, name) | {"partitionIndexes": rows}, offsets)
+        for name, rows in by_topic.items()
     ]
 
 
-def naming(call: Call, name: str) -> dict[str, Any]:
-    if call.version < TOPIC_IDS_SINCE:
+def naming(request: Request, name: str) -> dict[str, Any]:
+    if request.version < TOPIC_IDS_SINCE:
         return {"name": name}
-    return {"topicId": call.broker.topics.by_name[name].id}
+    return {"topicId": request.broker.topics.by_name[name].id}
 
 
-def topic_row(call: Call, asked: Mapping[str, Any], offsets: Mapping[tuple[str, int], Committed]) -> dict[str, Any]:
-    name = asked["name"] if "name" in asked else call.topic_name(asked["topicId"])
+def topic_row(
+    request: Request, asked: Mapping[str, Any], offsets: Mapping[tuple[str, int], Committed]
+) -> dict[str, Any]:
+    name = asked["name"] if "name" in asked else request.topic_name(asked["topicId"])
     code = 0 if name else error_code("UNKNOWN_TOPIC_ID")
     rows = []
     for index in asked["partitionIndexes"]:
-        fault = code or call.fault(name, index)
+        fault = code or request.fault(name, index)
         each = NOTHING if fault else offsets.get((name, index), NOTHING)
         rows.append(
             {

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.calls import Call
 from kcli.broker.codes import error_code
+from kcli.broker.request import Request
 
 
-def handle(call: Call) -> dict[str, Any]:
+def handle(request: Request) -> dict[str, Any]:
     return {
         "topics": [
-            {"topic": topic["topic"], "partitions": [row(call, topic["topic"], each) for each in topic["partitions"]]}
-            for topic in call.body["topics"]
+            {
+                "topic": topic["topic"],
+                "partitions": [row(request, topic["topic"], each) for each in topic["partitions"]],
+            }
+            for topic in request.body["topics"]
         ]
     }
 
 
-def row(call: Call, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    partition = call.broker.topics.find((name, wanted["partition"]))
+def row(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    partition = request.broker.topics.find((name, wanted["partition"]))
     made = {"partition": wanted["partition"], "leaderEpoch": -1, "endOffset": -1}
     if partition is None:
         return made | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
-    if code := call.fault(name, partition.index) or partition.refusal(
-        call.node.id, wanted.get("currentLeaderEpoch", -1)
+    if code := request.fault(name, partition.index) or partition.refusal(
+        request.node.id, wanted.get("currentLeaderEpoch", -1)
     ):
         return made | {"errorCode": code}
     log = partition.log

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.calls import Answer, Call, HangUpError
 from kcli.broker.codes import error_code
 from kcli.broker.leaders import Hints
+from kcli.broker.request import Answer, HangUpError, Request
 from kcli.broker.storage.incoming import Incoming, RefusedError, read_incoming
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import DUPLICATE, FENCED
@@ -29,12 +29,12 @@ MAGIC_2_SINCE, ZSTD_SINCE, TOPIC_IDS_SINCE = 3, 7, 13
 ADMIN = "__admin_client"
 
 
-def handle(call: Call) -> Answer:
-    acks = call.body["acks"]
+def handle(request: Request) -> Answer:
+    acks = request.body["acks"]
     if acks not in (-1, 0, 1):
-        return answer_all(call, error_code("INVALID_REQUIRED_ACKS"))
-    hints = Hints(call)
-    rows = [topic_row(call, each, hints) for each in call.body["topicData"]]
+        return answer_all(request, error_code("INVALID_REQUIRED_ACKS"))
+    hints = Hints(request)
+    rows = [topic_row(request, each, hints) for each in request.body["topicData"]]
     if acks == 0:
         failed = [one["errorCode"] for each in rows for one in each["partitionResponses"] if one["errorCode"]]
         if failed:
@@ -43,9 +43,9 @@ def handle(call: Call) -> Answer:
     return {"responses": rows, **hints.endpoints()}
 
 
-def answer_all(call: Call, code: int) -> dict[str, Any]:
+def answer_all(request: Request, code: int) -> dict[str, Any]:
     rows = []
-    for each in call.body["topicData"]:
+    for each in request.body["topicData"]:
         parts = [{"index": part["index"], "errorCode": code, "baseOffset": -1} for part in each["partitionData"]]
         rows.append({"partitionResponses": parts, **naming(each)})
     return {"responses": rows}
@@ -55,40 +55,42 @@ def naming(each: dict[str, Any]) -> dict[str, Any]:
     return {name: each[name] for name in ("name", "topicId") if name in each}
 
 
-def topic_row(call: Call, data: dict[str, Any], hints: Hints) -> dict[str, Any]:
-    topics = call.broker.topics
-    by_id = call.version >= TOPIC_IDS_SINCE
+def topic_row(request: Request, data: dict[str, Any], hints: Hints) -> dict[str, Any]:
+    topics = request.broker.topics
+    by_id = request.version >= TOPIC_IDS_SINCE
     topic = topics.by_id.get(data["topicId"]) if by_id else topics.by_name.get(data["name"])
     missing = error_code("UNKNOWN_TOPIC_ID" if by_id else "UNKNOWN_TOPIC_OR_PARTITION")
     parts = []
     for part in data["partitionData"]:
         row = {"index": part["index"], "errorCode": 0, "baseOffset": -1, "logAppendTimeMs": -1, "logStartOffset": -1}
         try:
-            row.update(partition_row(call, topic, part, hints, row) if topic else {"errorCode": missing})
+            row.update(partition_row(request, topic, part, hints, row) if topic else {"errorCode": missing})
         except RefusedError as refused:
             row.update(errorCode=error_code(refused.error), errorMessage=str(refused))
         except OSError as error:
-            call.broker.note(f"{data.get('name') or data.get('topicId')}-{part['index']}: {error.strerror}")
+            request.broker.note(f"{data.get('name') or data.get('topicId')}-{part['index']}: {error.strerror}")
             row.update(errorCode=error_code("KAFKA_STORAGE_ERROR"), errorMessage=error.strerror)
         parts.append(row)
     return {"partitionResponses": parts, **naming(data)}
 
 
-def partition_row(call: Call, topic: Topic, part: dict[str, Any], hints: Hints, row: dict[str, Any]) -> dict[str, Any]:
+def partition_row(
+    request: Request, topic: Topic, part: dict[str, Any], hints: Hints, row: dict[str, Any]
+) -> dict[str, Any]:
     partition = topic.partition(part["index"])
     if partition is None:
         return {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
-    if code := call.fault(topic.name, partition.index):
+    if code := request.fault(topic.name, partition.index):
         return {"errorCode": code, **hints.about(partition, code)}
-    if topic.internal and call.client_id != ADMIN:
+    if topic.internal and request.client_id != ADMIN:
         raise RefusedError("INVALID_TOPIC_EXCEPTION", f"Cannot append to internal topic {topic.name}")
-    if partition.leader != call.node.id:
+    if partition.leader != request.node.id:
         code = error_code("NOT_LEADER_OR_FOLLOWER")
         return {"errorCode": code, **hints.about(partition, code)}
-    now = call.broker.now() if topic.configs.append_time else None
+    now = request.broker.now() if topic.configs.append_time else None
     batches = read_incoming(part["records"] or b"", topic.configs.max_message_bytes, now)
-    check_version(call.version, batches)
-    base = append(call, partition, batches)
+    check_version(request.version, batches)
+    base = append(request, partition, batches)
     return {
         "baseOffset": base,
         "logAppendTimeMs": -1 if now is None else now,
@@ -111,14 +113,14 @@ def check_version(version: int, batches: list[Incoming]) -> None:
         raise RefusedError("UNSUPPORTED_COMPRESSION_TYPE", f"zstd needs Produce v{ZSTD_SINCE}")
 
 
-def append(call: Call, partition: Partition, batches: list[Incoming]) -> int:
+def append(request: Request, partition: Partition, batches: list[Incoming]) -> int:
     """Write them; the first offset. A batch that was written before has the offset of that time."""
     log = partition.made_log()
     known = duplicate_of(log, batches)
     if known is not None:
         return known
     base = log.append(batches, partition.epoch)
-    call.broker.appended(partition, sum(len(each.data) for each in batches))
+    request.broker.appended(partition, sum(len(each.data) for each in batches))
     return base
 
 

@@ -9,16 +9,16 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
-from kcli.broker.calls import Answer, Call
 from kcli.broker.groups.group import INCONSISTENT, UNKNOWN_MEMBER, Group
+from kcli.broker.request import Answer, Request
 
 
-def handle(call: Call) -> Answer | Awaitable[Answer]:
-    body = call.body
-    group = call.broker.groups.get(body["groupId"])
+def handle(request: Request) -> Answer | Awaitable[Answer]:
+    body = request.body
+    group = request.broker.groups.get(body["groupId"])
     if group is None:
-        return refused(call.fault() or UNKNOWN_MEMBER)
-    code = call.fault() or group.check(body["memberId"], body.get("groupInstanceId"), body["generationId"])
+        return refused(request.fault() or UNKNOWN_MEMBER)
+    code = request.fault() or group.check(body["memberId"], body.get("groupInstanceId"), body["generationId"])
     if code := code or check_protocol(group, body):
         return refused(code)
     brought = {each["memberId"]: each["assignment"] for each in body["assignments"]}

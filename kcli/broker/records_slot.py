@@ -9,28 +9,28 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable
 
-from kcli.broker.calls import Lazy, Piece, Spliced
+from kcli.broker.request import EncodedBody, Lazy, Piece
 from kcli.core.varints import write_unsigned
 
-__all__ = ["INLINE", "MARK", "splice"]
+__all__ = ["INLINE", "SLOT", "fill_slots"]
 
-MARK = secrets.token_bytes(16)
+SLOT = secrets.token_bytes(16)
 # Shorter slices are read and copied: cheaper than a piece of their own.
 INLINE = 16 * 1024
 
 
-def splice(body: bytes, records: Iterable[Lazy], flexible: bool) -> Spliced:
+def fill_slots(body: bytes, records: Iterable[Lazy], flexible: bool) -> EncodedBody:
     """The body with each mark replaced by the next records; flexible: lengths are compact."""
     pieces: list[Piece] = []
     start = 0
     prefix = 1 if flexible else 4
     for each in records:
-        at = body.index(MARK, start)
+        at = body.index(SLOT, start)
         pieces.append(body[start : at - prefix] + length_of(each.size, flexible))
         pieces.append(each)
-        start = at + len(MARK)
+        start = at + len(SLOT)
     pieces.append(body[start:])
-    return Spliced(pieces)
+    return EncodedBody(pieces)
 
 
 def length_of(size: int, flexible: bool) -> bytes:

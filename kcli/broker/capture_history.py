@@ -24,7 +24,7 @@ from kcli.records import kernels
 from kcli.schemas.apikeys import CREATE_TOPICS, DESCRIBE_TOPIC_PARTITIONS, FETCH, LIST_OFFSETS, METADATA, PRODUCE
 from kcli.sessions.trace import SESSIONS_SINCE, Key, topic_of
 
-__all__ = ["History", "SeenPartition", "SeenTopic"]
+__all__ = ["CaptureHistory", "SeenPartition", "SeenTopic"]
 
 NO_ID = "A" * 22
 RAFT_TOPICS = frozenset(["__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"])
@@ -104,7 +104,7 @@ class SeenTopic:
         return self.partitions.setdefault(index, SeenPartition())
 
 
-class History:
+class CaptureHistory:
     """addresses: the brokers seen, and where they listen; sessions: the fetch sessions of each address; spans: of the
     answers to fetches, by partition as they name it."""
 
@@ -123,7 +123,7 @@ class History:
         return max((each.slots for each in self.sessions.values() if each.slots is not None), default=None)
 
     @classmethod
-    def of(cls, exchanges: Iterable[object], problem: Callable[[InputError], None] | None = None) -> History:
+    def of(cls, exchanges: Iterable[object], problem: Callable[[InputError], None] | None = None) -> CaptureHistory:
         """From what `Capture.items` gives, in order; problem: gets what ends them early."""
         made = cls()
         try:
@@ -327,12 +327,12 @@ class History:
                     partition.start = max(partition.start, offset)
 
 
-TAKE: Mapping[int, Callable[[History, Mapping[str, Any], Mapping[str, Any]], None]] = {
-    PRODUCE: History.take_produce,
-    LIST_OFFSETS: History.take_offsets,
-    METADATA: History.take_metadata,
-    CREATE_TOPICS: History.take_created,
-    DESCRIBE_TOPIC_PARTITIONS: History.take_metadata,
+TAKE: Mapping[int, Callable[[CaptureHistory, Mapping[str, Any], Mapping[str, Any]], None]] = {
+    PRODUCE: CaptureHistory.take_produce,
+    LIST_OFFSETS: CaptureHistory.take_offsets,
+    METADATA: CaptureHistory.take_metadata,
+    CREATE_TOPICS: CaptureHistory.take_created,
+    DESCRIBE_TOPIC_PARTITIONS: CaptureHistory.take_metadata,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcli.broker.shaping import shape
+from kcli.broker.version_filter import shape
 
 
 def test_fields_that_a_version_lacks_go_at_any_depth() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kcli.broker.history import SeenPartition
-from kcli.broker.staging import epoch_behind
+from kcli.broker.capture_clock import epoch_behind
+from kcli.broker.capture_history import SeenPartition
 from kcli.cli.main import main
 
 DATA = Path(__file__).parent / "data"

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Hashable, Iterable
 
-__all__ = ["Watch", "Watches"]
+__all__ = ["DelayedFetch", "Purgatory"]
 
 
-class Watch:
+class DelayedFetch:
     """One waiting fetch. missing: bytes that have to come before it is worth looking again."""
 
     __slots__ = ("keys", "missing", "woken")
@@ -29,18 +29,18 @@ class Watch:
             self.woken.set()
 
 
-class Watches:
+class Purgatory:
     """All waiting fetches of one node. told: how often there was something to tell, to anybody or nobody."""
 
     def __init__(self) -> None:
-        self.told = 0
-        self._watching: dict[Hashable, set[Watch]] = {}
+        self.events = 0
+        self._watching: dict[Hashable, set[DelayedFetch]] = {}
 
-    def add(self, watch: Watch) -> None:
+    def add(self, watch: DelayedFetch) -> None:
         for key in watch.keys:
             self._watching.setdefault(key, set()).add(watch)
 
-    def remove(self, watch: Watch) -> None:
+    def remove(self, watch: DelayedFetch) -> None:
         for key in watch.keys:
             group = self._watching.get(key)
             if group is not None:
@@ -49,12 +49,12 @@ class Watches:
                     del self._watching[key]
 
     def arrive(self, key: Hashable, size: int) -> None:
-        self.told += 1
+        self.events += 1
         for watch in tuple(self._watching.get(key, ())):
             watch.arrive(size)
 
     def wake_all(self) -> None:
-        self.told += 1
+        self.events += 1
         for group in tuple(self._watching.values()):
             for watch in tuple(group):
                 watch.arrive(0)

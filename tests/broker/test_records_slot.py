@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.broker.splicing import MARK, length_of, splice
+from kcli.broker.records_slot import SLOT, fill_slots, length_of
 from kcli.broker.storage.files import LogFile
 from kcli.broker.storage.segment import Slice
 from kcli.grammar import messages
@@ -26,7 +26,7 @@ def test_the_bytes_are_the_codecs(tmp_path: Path, version: int, sizes: list[int]
         return {"responses": [name | {"partitions": rows}]}
 
     slices = [Slice(file, at, size) for at, size in enumerate(sizes)]
-    made = splice(codec.write(body([MARK] * len(sizes))), slices, version >= 12)
+    made = fill_slots(codec.write(body([SLOT] * len(sizes))), slices, version >= 12)
     sent = b"".join(each if isinstance(each, bytes) else b"".join(each) for each in made.pieces)
     assert sent == codec.write(body([each.read() for each in slices]))
 

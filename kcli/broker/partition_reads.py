@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from kcli.broker.calls import Lazy
-from kcli.broker.checkpoints import Checkpoints
 from kcli.broker.codes import error_code
+from kcli.broker.metadata_snapshots import MetadataSnapshots
+from kcli.broker.request import Lazy
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import Aborted
 from kcli.broker.storage.segment import Slice
@@ -25,7 +25,7 @@ from kcli.broker.topics import Key, Partition, Shown, Topics
 from kcli.sessions.values import Position, Result
 from kcli.snapshots.names import SnapshotId
 
-__all__ = ["Limits", "Read", "Reader"]
+__all__ = ["Limits", "PartitionRead", "PartitionReader"]
 
 OUT_OF_RANGE = error_code("OFFSET_OUT_OF_RANGE")
 UNKNOWN_TOPIC, UNKNOWN_ID = error_code("UNKNOWN_TOPIC_OR_PARTITION"), error_code("UNKNOWN_TOPIC_ID")
@@ -33,7 +33,7 @@ STORAGE_ERROR = error_code("KAFKA_STORAGE_ERROR")
 NO_ID = "A" * 22
 
 
-class Read(NamedTuple):
+class PartitionRead(NamedTuple):
     """What one partition says. diverging: (epoch, end offset) that the fetcher has to go back to; snapshot: what it has
     to fetch first, where the log no longer has what it asks for (KIP-630)."""
 
@@ -46,7 +46,7 @@ class Read(NamedTuple):
 
 
 # What a partition without a log says: shared, since there may be many.
-NOTHING = Read(Result(0, 0, 0))
+NOTHING = PartitionRead(Result(0, 0, 0))
 
 
 class Limits(NamedTuple):
@@ -64,27 +64,27 @@ class Limits(NamedTuple):
         return shown.end if self.follower else shown.stable if self.committed else shown.high
 
 
-def refused(code: int, partition: Partition | None = None) -> Read:
-    return Read(Result(error=code), partition=partition)
+def refused(code: int, partition: Partition | None = None) -> PartitionRead:
+    return PartitionRead(Result(error=code), partition=partition)
 
 
-class Reader:
+class PartitionReader:
     """Reads for one node. by_id: keys are topic ids."""
 
     def __init__(
-        self, topics: Topics, node_id: int, by_id: bool, limits: Limits, checkpoints: Checkpoints | None = None
+        self, topics: Topics, node_id: int, by_id: bool, limits: Limits, checkpoints: MetadataSnapshots | None = None
     ) -> None:
         self.topics, self.node_id, self.by_id, self.limits = topics, node_id, by_id, limits
-        self.checkpoints = checkpoints
+        self.snapshots = checkpoints
         self.left = limits.max_bytes
         self.whole_first = limits.whole_first
         self.bytes = 0
         self.remote = False
 
-    def read_all(self, wanted: Iterable[tuple[Key, Position]]) -> dict[Key, Read]:
+    def read_all(self, wanted: Iterable[tuple[Key, Position]]) -> dict[Key, PartitionRead]:
         return {key: self.read(key, position) for key, position in wanted}
 
-    def read(self, key: Key, position: Position) -> Read:
+    def read(self, key: Key, position: Position) -> PartitionRead:
         partition = self.topics.find(key, self.by_id)
         if partition is None:
             return refused(UNKNOWN_ID if self.by_id and key[0] not in self.topics.by_id else UNKNOWN_TOPIC)
@@ -95,22 +95,26 @@ class Reader:
         except OSError:
             return refused(STORAGE_ERROR, partition)
 
-    def read_leader(self, partition: Partition, position: Position) -> Read:
+    def read_leader(self, partition: Partition, position: Position) -> PartitionRead:
         log = partition.log
         if log is None:
             if position.fetch_offset != 0:
                 return refused(OUT_OF_RANGE, partition)
-            return NOTHING if partition.visible is None else Read(Result(*partition.visible[:3]), partition=partition)
+            return (
+                NOTHING
+                if partition.visible is None
+                else PartitionRead(Result(*partition.visible[:3]), partition=partition)
+            )
         shown, offset = partition.shown(log), position.fetch_offset
         high, stable, start, _ = shown
         needed = self.needed_snapshot(partition, position, start)
         if needed is not None:
-            return Read(Result(high, stable, start, diverging=True), partition=partition, snapshot=needed)
+            return PartitionRead(Result(high, stable, start, diverging=True), partition=partition, snapshot=needed)
         if position.last_fetched_epoch >= 0:
             diverging = divergence(log, position, partition.epoch)
             if diverging is not None:
                 result = Result(high, stable, start, diverging=True)
-                return Read(result, diverging=diverging, partition=partition)
+                return PartitionRead(result, diverging=diverging, partition=partition)
         if not start <= offset <= log.end_offset:
             return refused(OUT_OF_RANGE, partition)
         limit = self.limits.end(shown)
@@ -118,17 +122,17 @@ class Reader:
         size = records.size if records else 0
         result = Result(high, stable, start, size, more=not size and offset < limit)
         aborted = tuple(log.aborted(offset, limit)) if self.limits.committed and records else ()
-        return Read(result, records, aborted, partition=partition)
+        return PartitionRead(result, records, aborted, partition=partition)
 
     def needed_snapshot(self, partition: Partition, position: Position, start: int) -> SnapshotId | None:
         """The metadata log's latest snapshot, for who asks below the log's begin, or parted from it before."""
-        if self.checkpoints is None or partition.topic.name not in self.topics.hidden:
+        if self.snapshots is None or partition.topic.name not in self.topics.hidden:
             return None
-        earliest, offset, epoch = self.checkpoints.earliest, position.fetch_offset, position.last_fetched_epoch
+        earliest, offset, epoch = self.snapshots.earliest, position.fetch_offset, position.last_fetched_epoch
         if earliest is None or (start == offset == 0 and epoch == 0):
             return None
         parted = epoch >= 0 and (epoch < earliest.epoch or (offset == start and epoch != earliest.epoch))
-        return self.checkpoints.latest if offset < start or parted else None
+        return self.snapshots.latest if offset < start or parted else None
 
     def read_records(self, log: Log, position: Position, limit: int) -> Slice | None:
         """The slice that this partition adds to the response; None when there is no room for any."""

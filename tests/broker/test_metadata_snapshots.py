@@ -53,7 +53,7 @@ def test_a_fetch_below_the_log_is_told_of_the_snapshot() -> None:
             assert row["records"]
             assert row["currentLeader"] == {"leaderId": 1, "leaderEpoch": 1}
             fill(talk.broker)
-            made = talk.broker.metadata.checkpoints.latest
+            made = talk.broker.metadata.snapshots.latest
             assert made is not None
             row = await fetch(talk, 0, 0)
             assert row["snapshotId"] == {"endOffset": made.end_offset, "epoch": made.epoch}
@@ -71,7 +71,7 @@ def test_the_snapshot_comes_in_pieces() -> None:
     async def work() -> None:
         async with talking(config=OFTEN) as talk:
             fill(talk.broker)
-            made = talk.broker.metadata.checkpoints.latest
+            made = talk.broker.metadata.snapshots.latest
             assert made is not None
             data = b""
             size = 1
@@ -82,7 +82,7 @@ def test_the_snapshot_comes_in_pieces() -> None:
                 size = row["size"]
                 assert 0 < len(row["unalignedRecords"]) <= 700
                 data += row["unalignedRecords"]
-            assert data == talk.broker.metadata.checkpoints.path(made).read_bytes()
+            assert data == talk.broker.metadata.snapshots.path(made).read_bytes()
             image = load_snapshot(memoryview(data), end_offset=made.end_offset, epoch=made.epoch)
             assert len(image.topics) >= 6
 
@@ -95,7 +95,7 @@ def test_kcli_fetches_it(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> N
         server.call(fill)
         assert main(["snapshot", "fetch", "--bootstrap", server.bootstrap_servers, "-o", str(tmp_path)]) == 0
         file = Path(capfd.readouterr().out.strip())
-        checkpoints = server.call(lambda broker: broker.metadata.checkpoints)
+        checkpoints = server.call(lambda broker: broker.metadata.snapshots)
         made = checkpoints.latest
         assert made is not None
         assert file.name == made.file_name
@@ -109,7 +109,7 @@ def test_what_is_refused() -> None:
     async def work() -> None:
         async with talking(config=OFTEN, nodes=2) as talk, connected(talk.broker, 1) as other:
             fill(talk.broker)
-            made = talk.broker.metadata.checkpoints.latest
+            made = talk.broker.metadata.snapshots.latest
             assert made is not None
             for body, error in (
                 (wanted(made.end_offset + 1, 1), "SNAPSHOT_NOT_FOUND"),
@@ -150,7 +150,7 @@ def test_the_metadata_log_is_cleaned_by_snapshots_alone() -> None:
             assert await delete(talk, log.end_offset) == "POLICY_VIOLATION"
             assert await delete(talk, 1) == "POLICY_VIOLATION"
             assert log.start_offset == 0
-            made = talk.broker.metadata.checkpoints.take()
+            made = talk.broker.metadata.snapshots.take()
             assert made is not None
             fill(talk.broker)
             assert await delete(talk, made.end_offset + 1) == "POLICY_VIOLATION"
@@ -172,7 +172,7 @@ def test_the_draft_says_whether_to_go_on() -> None:
     async def work() -> None:
         async with talking(config=OFTEN, dialect="kip-630-draft") as talk:
             fill(talk.broker)
-            made = talk.broker.metadata.checkpoints.latest
+            made = talk.broker.metadata.snapshots.latest
             assert made is not None
             row = (await talk(FETCH, 12, ask(0, 0, 12)))["topics"][0]["partitions"][0]
             assert row["snapshotOffsetAndEpoch"] == {"fetchOffset": made.end_offset - 1, "fetchOffsetEpoch": made.epoch}
@@ -188,7 +188,7 @@ def test_the_draft_says_whether_to_go_on() -> None:
                 data += got["bytes"]
                 if not got["continue"]:
                     break
-            assert data == talk.broker.metadata.checkpoints.path(made).read_bytes()
+            assert data == talk.broker.metadata.snapshots.path(made).read_bytes()
             asked["position"] = len(data) + 1
             got = (await talk(FETCH_SNAPSHOT, 0, body))["topics"][0]["partitions"][0]
             assert error_name(got["errorCode"]) == "OFFSET_OUT_OF_RANGE"
@@ -212,7 +212,7 @@ def test_a_restart_begins_with_the_snapshot(tmp_path: Path, orderly: bool) -> No
             assert names == {f"t{number}" for number in range(12) if number != 3}
             assert broker.topics.by_name["t4"].configs.own == {"retention.ms": "5"}
             assert broker.metadata.epoch == epoch
-            checkpoints = broker.metadata.checkpoints
+            checkpoints = broker.metadata.snapshots
             made = checkpoints.take()
             assert made is not None
             assert checkpoints.ids == [made]

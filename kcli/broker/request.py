@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kcli.broker.connection import Connection
     from kcli.broker.node import Node
 
-__all__ = ["Answer", "Call", "HangUpError", "Lazy", "Outcome", "Piece", "Spliced"]
+__all__ = ["Answer", "EncodedBody", "HangUpError", "Lazy", "Outcome", "Piece", "Request"]
 
 
 class Lazy(Protocol):
@@ -30,7 +30,7 @@ class HangUpError(Exception):
     """The connection is to be closed without an answer; the text says why."""
 
 
-class Spliced:
+class EncodedBody:
     """A response's body that is encoded already, in pieces: bytes, and what is made while it is sent."""
 
     __slots__ = ("pieces",)
@@ -40,11 +40,11 @@ class Spliced:
 
 
 # The body as a value or in pieces; None: there is no response.
-Answer = dict[str, Any] | Spliced | None
+Answer = dict[str, Any] | EncodedBody | None
 Outcome = Answer | Awaitable[Answer]
 
 
-class Call:
+class Request:
     """One request. body: as MessageCodec.read gives it; dialect: the one both sides speak, None for Apache's."""
 
     __slots__ = ("body", "broker", "client_id", "connection", "correlation", "node", "route")

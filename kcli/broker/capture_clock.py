@@ -16,8 +16,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcli.broker.capture_history import SeenPartition
 from kcli.broker.codes import error_code
-from kcli.broker.history import SeenPartition
 from kcli.broker.session_slots import Place
 from kcli.broker.topics import Partition, Shown
 from kcli.client.replay.plan import Captured
@@ -30,7 +30,7 @@ from kcli.topic_names import lawful_name
 if TYPE_CHECKING:
     from kcli.broker.rebuild import RebuiltBroker
 
-__all__ = ["Stage"]
+__all__ = ["CapturedState"]
 
 FENCED, UNKNOWN_EPOCH = error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_LEADER_EPOCH")
 NOT_LEADER = error_code("NOT_LEADER_OR_FOLLOWER")
@@ -38,7 +38,7 @@ NOT_LEADER = error_code("NOT_LEADER_OR_FOLLOWER")
 NOTHING_YET = Shown(-1, -1, -1, -1)
 
 
-class State(NamedTuple):
+class PartitionState(NamedTuple):
     """A partition as one node saw it. hosted: had it begun to hold a replica?"""
 
     epoch: int
@@ -47,7 +47,7 @@ class State(NamedTuple):
     shown: Shown
 
 
-class Audience:
+class FetcherState:
     """What one fetcher said and was told: the leader epochs it named, and the state of each partition it knows of.
 
     stale: partitions that stand for somebody else's moment now
@@ -55,36 +55,36 @@ class Audience:
 
     def __init__(self) -> None:
         self.epochs: dict[Key, int] = {}
-        self.known: dict[Key, State] = {}
+        self.known: dict[Key, PartitionState] = {}
         self.stale: set[Key] = set()
 
 
-class Stage:
+class CapturedState:
     """The brokers of a capture, as a replay asks them (`kcli.client.replay.conducting.CapturedBrokers`)."""
 
     def __init__(self, broker: RebuiltBroker) -> None:
         self.broker, self.history = broker, broker.history
         self.ns = 0
-        self.audiences: dict[str, Audience] = {}
+        self.fetchers: dict[str, FetcherState] = {}
         # By partition, whose moment it stands for: all others that know of it have it in `stale`.
         self._fresh: dict[Key, set[str]] = {}
-        self._final: dict[Key, State] = {}
+        self._final: dict[Key, PartitionState] = {}
         self._begun: Callable[[], None] | None = None
-        self._cue: asyncio.Future[None] | None = None
-        self._cues: dict[str, asyncio.Future[None]] = {}
+        self._gate: asyncio.Future[None] | None = None
+        self._gates: dict[str, asyncio.Future[None]] = {}
         self._label = ""
         self._turns = {place: turn for each in self.history.sessions.values() for place, turn in each.turns().items()}
 
     # --- what the broker asks
 
-    def cue(self) -> Awaitable[None] | None:
+    def fetch_gate(self) -> Awaitable[None] | None:
         """What the fetch that came just now waits for; None for one that nobody announced."""
         begun, self._begun = self._begun, None
         if begun is None:
             return None
-        self._cues[self._label] = cue = asyncio.get_running_loop().create_future()
+        self._gates[self._label] = gate = asyncio.get_running_loop().create_future()
         begun()
-        return cue
+        return gate
 
     # --- what a replay asks
 
@@ -94,7 +94,7 @@ class Stage:
         for node in self.broker.nodes:
             node.evict_sessions()
         self.ns = 0
-        self.audiences.clear()
+        self.fetchers.clear()
         self._fresh.clear()
 
     def node(self, captured: Captured) -> int | None:
@@ -102,16 +102,16 @@ class Stage:
         return ids[0] if len(ids) == 1 else self.history.addresses.node(captured.server)
 
     def carry(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> Mapping[Key, Position]:
-        first, audience = steps[0], self._audience(label)
+        first, fetcher = steps[0], self._fetcher(label)
         self._tick(first.ns)
         node = self.node(first)
         made: dict[Key, Position] = {}
         for key in keys:
             seen = self.history.find(key)
-            epoch = audience.epochs[key] = min(seen.leaders, default=0)
+            epoch = fetcher.epochs[key] = min(seen.leaders, default=0)
             leader = seen.leaders.get(epoch, -1) if node is None else node
-            self._know(label, key, State(epoch, leader, True, NOTHING_YET))
-            self._set(key, audience.known[key])
+            self._know(label, key, PartitionState(epoch, leader, True, NOTHING_YET))
+            self._set(key, fetcher.known[key])
             made[key] = Position(self._first_offset(steps, key, seen), leader_epoch=epoch)
         cache = self._cache(first)
         shard = cache.shard_of(first.session_id) if cache is not None else None
@@ -121,52 +121,52 @@ class Stage:
 
     def expect(self, label: str, captured: Captured, begun: Callable[[], None]) -> None:
         self._tick(captured.ns)
-        audience = self._audience(label)
+        fetcher = self._fetcher(label)
         if captured.session_epoch <= FULL_EPOCH:
-            audience.epochs.clear()
-        audience.epochs.update((key, asked[3]) for key, asked in captured.asked)
+            fetcher.epochs.clear()
+        fetcher.epochs.update((key, asked[3]) for key, asked in captured.asked)
         self._begun, self._label = begun, label
 
     def release(self, label: str, captured: Captured) -> None:
         self._begun = None
         self._tick(captured.response_ns or captured.ns)
-        audience = self._audience(label)
+        fetcher = self._fetcher(label)
         place = place_of(captured)
         ends = self.history.spans.get(place, {})
         for key, told in captured.told:
             end = ends[key].end if key in ends else -1
-            self._know(label, key, self._state(captured, audience, key, told, end))
-            audience.stale.add(key)
-        for key in audience.stale:
-            self._set(key, audience.known[key])
+            self._know(label, key, self._state(captured, fetcher, key, told, end))
+            fetcher.stale.add(key)
+        for key in fetcher.stale:
+            self._set(key, fetcher.known[key])
             for other in self._fresh[key] - {label}:
-                self.audiences[other].stale.add(key)
+                self.fetchers[other].stale.add(key)
             self._fresh[key] = {label}
-        audience.stale.clear()
+        fetcher.stale.clear()
         cache = self._cache(captured)
         if cache is not None and place in self._turns:
             cache.foresee(self._turns[place], captured.granted)
-        cue = self._cues.pop(label, None)
-        if cue is not None and not cue.done():
-            cue.set_result(None)
+        gate = self._gates.pop(label, None)
+        if gate is not None and not gate.done():
+            gate.set_result(None)
 
     # --- states
 
-    def _state(self, captured: Captured, audience: Audience, key: Key, told: Told, end: int) -> State:
+    def _state(self, captured: Captured, fetcher: FetcherState, key: Key, told: Told, end: int) -> PartitionState:
         """A partition as the node stood to it that told this."""
         error, high, stable, start = told[:4]
         seen, node = self.history.find(key), self.node(captured)
-        before = audience.known.get(key)
-        asked = audience.epochs.get(key, -1)
+        before = fetcher.known.get(key)
+        asked = fetcher.epochs.get(key, -1)
         epoch = asked if asked >= 0 else before.epoch if before is not None else seen.epoch
         if error:
             epoch, hosted = epoch_behind(error, epoch, seen, node)
             leader = seen.leaders.get(epoch, -1)
             shown = before.shown if before is not None else NOTHING_YET
-            return State(epoch, -1 if leader == node else leader, hosted, shown)
+            return PartitionState(epoch, -1 if leader == node else leader, hosted, shown)
         leader = node if node is not None else seen.leaders.get(epoch, seen.leader)
         shown = Shown(high, stable if stable >= 0 else high, max(start, 0), max(high, end))
-        return State(epoch, leader, True, shown)
+        return PartitionState(epoch, leader, True, shown)
 
     def _first_offset(self, steps: Sequence[Captured], key: Key, seen: SeenPartition) -> int:
         """Where a fetcher stood in a partition before the capture began: where the records begin that it got, before it
@@ -179,14 +179,14 @@ class Stage:
                 return spans[key].first
         return seen.end
 
-    def _audience(self, label: str) -> Audience:
-        return self.audiences.setdefault(label, Audience())
+    def _fetcher(self, label: str) -> FetcherState:
+        return self.fetchers.setdefault(label, FetcherState())
 
-    def _know(self, label: str, key: Key, state: State) -> None:
-        self.audiences[label].known[key] = state
+    def _know(self, label: str, key: Key, state: PartitionState) -> None:
+        self.fetchers[label].known[key] = state
         self._fresh.setdefault(key, set()).add(label)
 
-    def _set(self, key: Key, state: State) -> None:
+    def _set(self, key: Key, state: PartitionState) -> None:
         partition = self._partition(key)
         if partition is None:
             return
@@ -194,12 +194,12 @@ class Stage:
             held = partition.visible or Shown(
                 *(partition.end_offset,) * 2, partition.start_offset, partition.end_offset
             )
-            self._final[key] = State(partition.epoch, partition.leader, True, held)
+            self._final[key] = PartitionState(partition.epoch, partition.leader, True, held)
         partition.epoch, partition.leader, partition.visible = state.epoch, state.leader, state.shown
         partition.replicas = self._replicas(key, state)
         self.broker.changed(partition)
 
-    def _replicas(self, key: Key, state: State) -> tuple[int, ...]:
+    def _replicas(self, key: Key, state: PartitionState) -> tuple[int, ...]:
         if not state.hosted:
             return (state.leader,)
         return self.history.find(key).replicas or tuple(self.broker.node_ids)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 
-from kcli.broker.waiting import Watch, Watches
+from kcli.broker.purgatory import DelayedFetch, Purgatory
 
 
 def test_enough_bytes_wake() -> None:
     async def work() -> None:
-        watches = Watches()
-        one, two = Watch([("t", 0), ("t", 1)], 100), Watch([("t", 1)], 1)
+        purgatory = Purgatory()
+        one, two = DelayedFetch([("t", 0), ("t", 1)], 100), DelayedFetch([("t", 1)], 1)
         for each in (one, two):
-            watches.add(each)
-        watches.arrive(("t", 0), 60)
+            purgatory.add(each)
+        purgatory.arrive(("t", 0), 60)
         assert [each.woken.is_set() for each in (one, two)] == [False, False]
-        watches.arrive(("t", 1), 40)
+        purgatory.arrive(("t", 1), 40)
         assert [each.woken.is_set() for each in (one, two)] == [True, True]
 
     asyncio.run(work())
@@ -23,27 +23,27 @@ def test_enough_bytes_wake() -> None:
 
 def test_news_without_bytes_wake_at_once() -> None:
     async def work() -> None:
-        watches = Watches()
-        watch = Watch(["a"], 1_000_000)
-        watches.add(watch)
-        watches.arrive("b", 0)
+        purgatory = Purgatory()
+        watch = DelayedFetch(["a"], 1_000_000)
+        purgatory.add(watch)
+        purgatory.arrive("b", 0)
         assert not watch.woken.is_set()
-        watches.arrive("a", 0)
+        purgatory.arrive("a", 0)
         assert watch.woken.is_set()
-        assert watches.told == 2
+        assert purgatory.events == 2
 
     asyncio.run(work())
 
 
 def test_who_went_is_forgotten() -> None:
     async def work() -> None:
-        watches = Watches()
-        watch = Watch(["a", "b"], 1)
-        watches.add(watch)
-        watches.remove(watch)
-        watches.remove(watch)
-        watches.arrive("a", 5)
-        watches.wake_all()
+        purgatory = Purgatory()
+        watch = DelayedFetch(["a", "b"], 1)
+        purgatory.add(watch)
+        purgatory.remove(watch)
+        purgatory.remove(watch)
+        purgatory.arrive("a", 5)
+        purgatory.wake_all()
         assert not watch.woken.is_set()
 
     asyncio.run(work())

@@ -24,12 +24,12 @@ from kcli.snapshots.write import write_snapshot
 if TYPE_CHECKING:
     from kcli.broker.metalog import MetadataLog
 
-__all__ = ["Checkpoints"]
+__all__ = ["MetadataSnapshots"]
 
 LAST_OFFSET, LAST_EPOCH = (1 << 63) - 1, (1 << 31) - 1
 
 
-class Checkpoints:
+class MetadataSnapshots:
     """The `.checkpoint` files in the metadata log's folder."""
 
     def __init__(self, metalog: MetadataLog) -> None:
