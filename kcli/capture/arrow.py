@@ -13,21 +13,21 @@ from typing import Any
 
 from kcli.capture.columns import COLUMNS, batch_of, event_row, exchange_row, rows_batch, wanted_rows
 from kcli.capture.events import Event, Exchange
-from kcli.capture.exchanges import NAMING, Item, Source, with_failures
+from kcli.capture.exchanges import NAMING, CaptureDecoder, Item, with_failures
 from kcli.capture.files import drive
 from kcli.core import COMPILED
 from kcli.errors import InputError
 from kcli.extras import require
 from kcli.filelike import Stream
 
-__all__ = ["TableSource"]
+__all__ = ["TableDecoder"]
 
 ROWS = 20_000  # in a record batch, at most
 TEXT_BYTES = 1 << 25  # of JSON in a record batch; one row may have more
 
 
-class TableSource(Source):
-    """A capture whose exchanges and events become record batches (`batches`). options: as for `Source`."""
+class TableDecoder(CaptureDecoder):
+    """A capture whose exchanges and events become record batches (`batches`). options: as for `CaptureDecoder`."""
 
     def __init__(self, paths: Sequence[str | Stream], **options: Any) -> None:
         """UsageError: pyarrow or numpy is missing."""

@@ -20,7 +20,7 @@ from kcli.capture.events import Event, Exchange, Kind
 from kcli.capture.frames import (
     LARGEST,
     PREFIX,
-    Stream,
+    FrameStream,
     acks_of,
     find_request,
     find_response,
@@ -30,7 +30,7 @@ from kcli.capture.frames import (
 from kcli.capture.pending import Pending, PendingRequests
 from kcli.schemas.apikeys import PRODUCE, SASL_HANDSHAKE
 
-__all__ = ["Connection"]
+__all__ = ["CapturedConnection"]
 
 UNANSWERED = 10_000  # requests that wait; the oldest gives up its place
 NOTHING = "no request of Kafka's in it"
@@ -39,7 +39,7 @@ GIVEN_UP = "given up, as more is held than --memory allows"
 STRANGE = 1 << 20  # bytes without any frame, in a connection never seen to speak Kafka, after which it is given up
 
 
-class Connection(ConnectionState):
+class CapturedConnection(ConnectionState):
     """Feed it ordered bytes of both directions (0 and 1: the two ends), losses, and the end."""
 
     def restore(self, *state: Any) -> None:
@@ -102,7 +102,7 @@ class Connection(ConnectionState):
         self.end_pending(GIVEN_UP, max(stream.ns for stream in self.streams))
         self.pending = PendingRequests([request for request in self.pending if request.frame is None])
 
-    def give_up_buffer(self, d: int, stream: Stream) -> None:
+    def give_up_buffer(self, d: int, stream: FrameStream) -> None:
         if not stream.buffer or stream.skip:
             return
         have = len(stream.buffer)
@@ -176,7 +176,7 @@ class Connection(ConnectionState):
         else:
             self.refuse(UNPROVED)
 
-    def judge_rest(self, stream: Stream) -> None:
+    def judge_rest(self, stream: FrameStream) -> None:
         """The header of a request whose rest never came."""
         head = stream.buffer[PREFIX : PREFIX + 4]
         if self.trial is not None and stream.synced and len(head) == 4 and not stream.skip:
@@ -456,7 +456,7 @@ class Connection(ConnectionState):
         hidden = data is not None and self.bodies.hides(api_key)
         self.put(Event(kind, str(link), ns, offset, size, reason, sender, data=data, hidden=hidden, captured=captured))
 
-    def leftover(self, d: int, stream: Stream, why: str) -> None:
+    def leftover(self, d: int, stream: FrameStream, why: str) -> None:
         """Bytes at the end that make no whole frame."""
         if not stream.synced:
             self.unread(d, len(stream.buffer), "no frame found in it")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from kcli.capture.bodies import Bodies
 from kcli.capture.events import Event, Exchange, Link
-from kcli.capture.frames import Stream
+from kcli.capture.frames import FrameStream
 from kcli.capture.pending import Pending, PendingRequests
 from kcli.capture.trial import Trial
 
@@ -34,7 +34,7 @@ class ConnectionState:
         self.bodies = bodies
         self.emit = emit
         self.client = client
-        self.streams = (Stream(started[0]), Stream(started[1]))
+        self.streams = (FrameStream(started[0]), FrameStream(started[1]))
         self.pending = PendingRequests()
         self.trial: Trial | None = Trial()  # None: it is proved to be Kafka's
         self.searched = False  # its requests had to be looked for

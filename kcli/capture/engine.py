@@ -6,13 +6,13 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from kcli.capture.connection import Connection
+from kcli.capture.connection import CapturedConnection
 from kcli.capture.events import Kind
-from kcli.capture.packets import DamagedError, Packet, Reader, ShortError
-from kcli.capture.tcp import CUT, GAP, GIVEN_UP, End, Flow, Segment, Streams
+from kcli.capture.packets import DamagedError, Packet, ReferenceReader, ShortError
+from kcli.capture.tcp import CUT, GAP, GIVEN_UP, End, Flow, FlowSegment, Streams
 from kcli.grammar import network
 
-__all__ = ["LOSSES", "Engine"]
+__all__ = ["LOSSES", "ReferenceEngine"]
 
 WHY_GIVEN_UP = "given up, as more is held than --memory allows"
 LOSSES: dict[str, tuple[Kind, str]] = {
@@ -26,10 +26,10 @@ JUMP: tuple[Kind, str] = ("gap", "sequence numbers jump: how much is missing can
 class Owner(Protocol):
     """Makes connections, which tell it what they find."""
 
-    def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> Connection: ...
+    def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> CapturedConnection: ...
 
 
-class Engine(Streams):
+class ReferenceEngine(Streams):
     """Packets in; exchanges and events out, as lines of JSON or to the connections' `emit`."""
 
     exchanges = answered = message_bytes = 0  # all are counted by the owner
@@ -68,7 +68,7 @@ class Engine(Streams):
             write(memoryview(b"".join(self.lines)))
             self.lines.clear()
 
-    def run(self, reader: Reader, data: memoryview, limit: int) -> tuple[int, str]:
+    def run(self, reader: ReferenceReader, data: memoryview, limit: int) -> tuple[int, str]:
         at = 0
         try:
             while at < len(data):
@@ -106,7 +106,7 @@ class Engine(Streams):
         ends = [(found.version, *end) for end in found.ends]
         first, second = sorted(ends, key=lambda end: (end[1], end[2]))
         sender = 0 if ends[0] == first else 1
-        segment = Segment(packet.ns, sender, found.seq, found.ack, found.flags, found.data, found.length)
+        segment = FlowSegment(packet.ns, sender, found.seq, found.ack, found.flags, found.data, found.length)
         self.segment((first, second), segment)
         if self.held > self.memory:
             self.relieve()
@@ -134,14 +134,14 @@ class Engine(Streams):
         return sum(side.held.size for side in flow.sides) + flow.weight
 
     def weigh(self, flow: Flow) -> None:
-        known = isinstance(flow.talk, Connection) and flow.talk.foreign is None
+        known = isinstance(flow.talk, CapturedConnection) and flow.talk.foreign is None
         weight = flow.talk.weight if known else 0
         self.held += weight - flow.weight
         flow.weight = weight
 
     def give_up(self, flow: Flow) -> None:
         super().give_up(flow)
-        if isinstance(flow.talk, Connection) and flow.talk.foreign is None:
+        if isinstance(flow.talk, CapturedConnection) and flow.talk.foreign is None:
             flow.talk.give_up()
         self.weigh(flow)
 

@@ -1,4 +1,4 @@
-"""Exchanges and events out of capture files: as values (`Source.wanted`), or as lines of JSON (`Source.lines`)."""
+"""Decodes capture files: exchanges and events as values (`CaptureDecoder.wanted`) or as lines of JSON (`lines`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from kcli.capture.bodies import Bodies
-from kcli.capture.connection import Connection
+from kcli.capture.connection import CapturedConnection
 from kcli.capture.events import Event, Exchange, Link
 from kcli.capture.files import drive
 from kcli.capture.filters import Filter
@@ -15,7 +15,7 @@ from kcli.capture.tally import Tally
 from kcli.core import COMPILED
 from kcli.filelike import Stream, name_of
 
-__all__ = ["ALL", "MEMORY", "Event", "Exchange", "Item", "Source", "with_failures"]
+__all__ = ["ALL", "MEMORY", "CaptureDecoder", "Event", "Exchange", "Item", "with_failures"]
 
 Item = Exchange | Event
 ALL = Filter()
@@ -23,7 +23,7 @@ NAMING = frozenset({3, 19, 20, 75})  # Metadata, CreateTopics, DeleteTopics, Des
 MEMORY = 1 << 28  # bytes that connections hold, of packets out of order, parts of frames and requests that wait
 
 
-class Source:
+class CaptureDecoder:
     """A capture in one or more files, on its way through: its engine, and what has come out and was not yet taken.
 
     text: exchanges and events become lines of JSON (`lines`), else values (`pieces`, `wanted`). names: values too show
@@ -63,12 +63,12 @@ class Source:
             return Engine(self, ports, self.text, self.chosen if self.text else ALL, self.memory), Reader
         from kcli.capture import engine, packets
 
-        return engine.Engine(self, ports, self.text, self.chosen, self.memory), packets.Reader
+        return engine.ReferenceEngine(self, ports, self.text, self.chosen, self.memory), packets.ReferenceReader
 
-    def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> Connection:
+    def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> CapturedConnection:
         """Make what reads a connection that the engine does not read by itself."""
         self.tally.mid_stream += not all(started)
-        return Connection(ends, client, started, self.bodies, self.emit)
+        return CapturedConnection(ends, client, started, self.bodies, self.emit)
 
     def exchanged(
         self, ends: tuple[str, str], client: int, ns: int, request: bytes, answered: int | None, response: bytes | None

@@ -15,7 +15,7 @@ from kcli.capture.events import Event
 from kcli.errors import InputError, all_of
 from kcli.filelike import STDIN, Stream, name_of
 
-__all__ = ["CaptureFile", "Engine", "by_time", "drive"]
+__all__ = ["CaptureEngine", "CaptureFile", "by_time", "drive"]
 
 PACKED = 1 << 14  # bytes decompressed at a time: no more than these are lost to damage
 PIECE = 1 << 20  # bytes read at a time; fits the processor's cache, so that a packet's bytes are touched while warm
@@ -26,7 +26,7 @@ FOREVER = (1 << 64) - 1  # no packet is later: the core counts nanoseconds in 64
 S = TypeVar("S")
 
 
-class Reader(Protocol):
+class PacketReader(Protocol):
     """Where one file stands: kcli.core.packets.Reader, or its interpreted twin."""
 
     problem: str | None
@@ -35,7 +35,7 @@ class Reader(Protocol):
     def resume(self, data: memoryview) -> int: ...
 
 
-class Engine(Protocol):
+class CaptureEngine(Protocol):
     """kcli.core.capture.Engine, or its interpreted twin."""
 
     next_ns: int
@@ -202,14 +202,14 @@ class Inflated(io.RawIOBase):
                 return len(found)
 
 
-class Source:
+class FileCursor:
     """A file on its way through the engine. open_file: by its path."""
 
     def __init__(
         self,
         path: str | Stream,
         number: int,
-        new_reader: Callable[[], Reader],
+        new_reader: Callable[[], PacketReader],
         open_file: Callable[[Any], CaptureFile] = CaptureFile,
     ) -> None:
         self.path, self.number, self.new_reader, self.open_file = path, number, new_reader, open_file
@@ -251,7 +251,7 @@ class Source:
         return self.file
 
 
-def check_start(file: CaptureFile, probe: Reader) -> None:
+def check_start(file: CaptureFile, probe: PacketReader) -> None:
     """InputError for what does not even begin as a capture."""
     if probe.problem is not None and probe.problem.startswith("starts with"):
         raise InputError(f"not a capture: {probe.problem} {EXPECTED}", file=file.name)
@@ -262,8 +262,8 @@ def check_start(file: CaptureFile, probe: Reader) -> None:
 
 def drive(
     paths: Sequence[str | Stream],
-    engine: Engine,
-    new_reader: Callable[[], Reader],
+    engine: CaptureEngine,
+    new_reader: Callable[[], PacketReader],
     emit: Callable[[Event], None],
     moved: Callable[[int], None] = lambda count: None,
 ) -> Iterator[None]:
@@ -274,10 +274,10 @@ def drive(
     Raises InputError at the end, when all that could be read was, for files that were no captures or damaged.
     """
     failures: list[InputError] = []
-    queue: list[tuple[int, int, Source]] = []
+    queue: list[tuple[int, int, FileCursor]] = []
     for number, path in enumerate(dict.fromkeys(paths)):
         try:
-            source = Source(path, number, new_reader)
+            source = FileCursor(path, number, new_reader)
             queue.append((source.first, number, source))
         except InputError as error:
             failures.append(error)
@@ -309,8 +309,8 @@ def by_time(queue: list[tuple[int, int, S]], until: int = FOREVER) -> Iterator[t
 
 
 def run_source(
-    source: Source,
-    engine: Engine,
+    source: FileCursor,
+    engine: CaptureEngine,
     limit: int,
     emit: Callable[[Event], None],
     failures: list[InputError],
@@ -339,7 +339,9 @@ def run_source(
     yield None
 
 
-def skip_damage(source: Source, file: CaptureFile, emit: Callable[[Event], None], failures: list[InputError]) -> bool:
+def skip_damage(
+    source: FileCursor, file: CaptureFile, emit: Callable[[Event], None], failures: list[InputError]
+) -> bool:
     """Pass over bytes that are no packet, up to where packets go on. False: this is no capture at all."""
     problem = source.reader.problem or ""
     if problem.startswith("starts with"):
@@ -359,7 +361,9 @@ def skip_damage(source: Source, file: CaptureFile, emit: Callable[[Event], None]
     return True
 
 
-def report_end(file: CaptureFile, reader: Reader, emit: Callable[[Event], None], failures: list[InputError]) -> None:
+def report_end(
+    file: CaptureFile, reader: PacketReader, emit: Callable[[Event], None], failures: list[InputError]
+) -> None:
     left = len(file.data)
     if file.failure is not None:
         failures.append(

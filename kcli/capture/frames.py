@@ -18,7 +18,7 @@ from kcli.capture.pending import PendingRequests
 __all__ = [
     "LARGEST",
     "PREFIX",
-    "Stream",
+    "FrameStream",
     "acks_of",
     "find_request",
     "find_response",
@@ -42,7 +42,7 @@ RESPONSE = re.compile(rb"(?=[\0-\x07].{7})", re.DOTALL)
 REQUEST = re.compile(rb"(?=[\0-\x07].{3}[\0-\x7f].\0[\0-\x1f][\0-\x7f].{3}(?:\xff\xff|[\0-\x7f].))", re.DOTALL)
 
 
-class Stream:
+class FrameStream:
     """One direction of a connection: bytes not yet read as frames, and where the reader stands.
 
     offset: of buffer[0], bytes from the start of the direction. skip: bytes of a damaged frame that are still to come.
@@ -132,7 +132,7 @@ def plausible_request(data: bytes | bytearray, at: int, bodies: Bodies, *, found
     return -1 <= length <= size - HEADER
 
 
-def find_request(stream: Stream, bodies: Bodies) -> int | None:
+def find_request(stream: FrameStream, bodies: Bodies) -> int | None:
     """Where in the buffer a request begins for sure."""
     data = stream.buffer
     for at in list(stream.candidates):
@@ -153,7 +153,7 @@ def find_request(stream: Stream, bodies: Bodies) -> int | None:
     return None
 
 
-def confirmed(stream: Stream, at: int, bodies: Bodies) -> bool | None:
+def confirmed(stream: FrameStream, at: int, bodies: Bodies) -> bool | None:
     """A candidate's frame decodes to its end, and what follows may be another; None: it is not whole yet."""
     data = stream.buffer
     end = at + PREFIX + int.from_bytes(data[at : at + PREFIX], "big")
@@ -164,7 +164,7 @@ def confirmed(stream: Stream, at: int, bodies: Bodies) -> bool | None:
     return end == len(data) or plausible_request(data, end, bodies) is not False
 
 
-def find_response(stream: Stream, waiting: PendingRequests, bodies: Bodies) -> int | None:
+def find_response(stream: FrameStream, waiting: PendingRequests, bodies: Bodies) -> int | None:
     """Where in the buffer an answer to a request that waits begins; the first that is whole."""
     data = stream.buffer
     if not stream.searched and answers(stream, 0, waiting, bodies):
@@ -196,7 +196,7 @@ def response_starts(data: bytearray, start: int, waiting: PendingRequests) -> It
             at = data.find(needle, at + 1)
 
 
-def answers(stream: Stream, at: int, waiting: PendingRequests, bodies: Bodies) -> bool:
+def answers(stream: FrameStream, at: int, waiting: PendingRequests, bodies: Bodies) -> bool:
     """Whether a whole frame here answers a request that waits."""
     data = stream.buffer
     size = int.from_bytes(data[at : at + PREFIX], "big", signed=True)

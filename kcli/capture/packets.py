@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from kcli.grammar import network
 
-__all__ = ["Packet", "Reader"]
+__all__ = ["Packet", "ReferenceReader"]
 
 LARGEST = 1 << 26
 NANO = 1_000_000_000
@@ -40,7 +40,7 @@ class Interface:
     offset: int = 0
 
 
-class Reader:
+class ReferenceReader:
     """Where one capture file stands: its byte order, interfaces and time resolutions."""
 
     def __init__(self) -> None:

@@ -40,7 +40,7 @@ def new_reader() -> Any:
         return Reader()
     from kcli.capture import packets
 
-    return packets.Reader()
+    return packets.ReferenceReader()
 
 
 def cut(path: str, size: int) -> list[tuple[int, int | None]]:

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from kcli.capture.bodies import RECORDS
-from kcli.capture.exchanges import MEMORY, Exchange, Item, Source, with_failures
+from kcli.capture.exchanges import MEMORY, CaptureDecoder, Exchange, Item, with_failures
 from kcli.capture.filters import Name, Time, chosen
 from kcli.capture.tally import Tally
 from kcli.errors import UsageError
@@ -29,9 +29,9 @@ class Capture:
     """
 
     def __init__(self, files: Sequence[str | Stream], **options: Any) -> None:
-        """options: as for `kcli.capture.exchanges.Source`."""
+        """options: as for `kcli.capture.exchanges.CaptureDecoder`."""
         self.files, self.options = files, options
-        self.source = Source(files, **options)
+        self.source = CaptureDecoder(files, **options)
         self._taken = False
         self._exchanges = self._read()
 
@@ -67,10 +67,10 @@ class Capture:
         require("to_arrow", "parquet")
         import pyarrow
 
-        from kcli.capture.arrow import TableSource
+        from kcli.capture.arrow import TableDecoder
 
         self._take()
-        self.source = source = TableSource(self.files, **self.options)
+        self.source = source = TableDecoder(self.files, **self.options)
         return pyarrow.RecordBatchReader.from_batches(source.schema, source.batches())
 
     def to_pandas(self) -> pandas.DataFrame:

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from kcli.capture.waiting import Held, Timers, ahead
 from kcli.grammar.network import ACK, FIN, RST, SYN
 
-__all__ = ["CUT", "GAP", "GIVEN_UP", "JUMP", "Flow", "Segment", "Side", "Streams"]
+__all__ = ["CUT", "GAP", "GIVEN_UP", "JUMP", "Flow", "FlowSegment", "Side", "Streams"]
 
 START_PACKETS = 8
 CALM_PACKETS = 64
@@ -48,7 +48,7 @@ GAP, CUT, JUMP, GIVEN_UP = "gap", "cut", "jump", "given up"
 End = tuple[int, bytes, int]  # version, address, port
 
 
-class Segment(NamedTuple):
+class FlowSegment(NamedTuple):
     """ns: when; sender: which end (0 or 1 of the flow); length: payload on the wire, of which `data` is here."""
 
     ns: int
@@ -113,7 +113,7 @@ class Streams:
 
     # Segments
 
-    def segment(self, ends: tuple[End, End], s: Segment) -> None:
+    def segment(self, ends: tuple[End, End], s: FlowSegment) -> None:
         self.segments += 1
         self.payload += len(s.data)
         self.tell_time(s.ns)
@@ -136,7 +136,7 @@ class Streams:
         elif other.known and is_ahead(other) and not flow.done:
             self.wait(flow, SECOND)
 
-    def acknowledge(self, other: Side, s: Segment) -> Segment:
+    def acknowledge(self, other: Side, s: FlowSegment) -> FlowSegment:
         if not s.flags & ACK:
             return s
         if other.known and ahead(s.ack, other.next) > FARTHEST:
@@ -161,7 +161,7 @@ class Streams:
         if ns >= self.sweep:
             self.sweep_idle()
 
-    def accept(self, flow: Flow, s: Segment) -> None:
+    def accept(self, flow: Flow, s: FlowSegment) -> None:
         side = flow.sides[s.sender]
         if side.known:
             distance = ahead(s.seq, side.next)
@@ -185,7 +185,7 @@ class Streams:
             return
         self.hold(flow, s)
 
-    def ready(self, flow: Flow, s: Segment) -> bool:
+    def ready(self, flow: Flow, s: FlowSegment) -> bool:
         """Whether all that comes before this segment, in both directions, has been passed on."""
         other = flow.sides[1 - s.sender]
         if ahead(s.seq, flow.sides[s.sender].next) > 0:
@@ -194,7 +194,7 @@ class Streams:
             return True
         return ahead(s.ack, other.next) <= 0 or ahead(other.acked, s.ack) < 0
 
-    def pass_on(self, flow: Flow, s: Segment) -> None:
+    def pass_on(self, flow: Flow, s: FlowSegment) -> None:
         """The bytes of a segment that are new, to the layer above."""
         side = flow.sides[s.sender]
         old = (side.next - s.seq) & 0xFFFFFFFF
@@ -212,7 +212,7 @@ class Streams:
         if s.flags & RST:
             side.closed = flow.reset = True
 
-    def follow_end(self, flow: Flow, s: Segment) -> None:
+    def follow_end(self, flow: Flow, s: FlowSegment) -> None:
         if s.flags & RST and not flow.sides[s.sender].known:
             flow.sides[s.sender].closed = flow.reset = True
         if all(side.closed for side in flow.sides) and not self.blocked(flow):
@@ -220,7 +220,7 @@ class Streams:
         elif flow.reset and not flow.waiting:
             self.wait(flow, SECOND)
 
-    def hold(self, flow: Flow, s: Segment) -> None:
+    def hold(self, flow: Flow, s: FlowSegment) -> None:
         side = flow.sides[s.sender]
         if side.held.covers(s):
             self.duplicate += len(s.data)
@@ -354,7 +354,7 @@ class Streams:
         self.held += FLOW_SIZE
         return flow
 
-    def open(self, flow: Flow, s: Segment) -> Flow:
+    def open(self, flow: Flow, s: FlowSegment) -> Flow:
         """What a SYN says, and whether it, or bytes far from those before, begin another connection."""
         start = (s.seq + 1) & 0xFFFFFFFF
         if self.is_another(flow, s, start):
@@ -375,7 +375,7 @@ class Streams:
             self.drain(flow)
         return flow
 
-    def is_another(self, flow: Flow, s: Segment, start: int) -> bool:
+    def is_another(self, flow: Flow, s: FlowSegment, start: int) -> bool:
         side = flow.sides[s.sender]
         if s.flags & SYN:
             distance = ahead(side.first, start)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kcli.grammar.network import ACK, FIN
 
 if TYPE_CHECKING:
-    from kcli.capture.tcp import Flow, Segment
+    from kcli.capture.tcp import Flow, FlowSegment
 
 __all__ = ["SEGMENT_SIZE", "Held", "Timers", "ahead"]
 
@@ -33,26 +33,26 @@ class Held:
     __slots__ = ("anchor", "heap", "latest", "number", "size")
 
     def __init__(self) -> None:
-        self.heap: list[tuple[int, int, Segment]] = []
-        self.latest: dict[int, tuple[int, Segment]] = {}  # sequence number -> the last that begins there
+        self.heap: list[tuple[int, int, FlowSegment]] = []
+        self.latest: dict[int, tuple[int, FlowSegment]] = {}  # sequence number -> the last that begins there
         self.anchor = self.number = self.size = 0
 
     def __bool__(self) -> bool:
         return bool(self.heap)
 
     @property
-    def first(self) -> Segment:
+    def first(self) -> FlowSegment:
         """The first of them; IndexError where there is none."""
         return self.heap[0][2]
 
-    def covers(self, s: Segment) -> bool:
+    def covers(self, s: FlowSegment) -> bool:
         """Whether the last one that begins at the same byte has all that this one has."""
         there = self.latest.get(s.seq)
         if there is None or s.flags & FIN:
             return False
         return there[1].length >= s.length and len(there[1].data) >= len(s.data)
 
-    def put(self, s: Segment) -> int:
+    def put(self, s: FlowSegment) -> int:
         """Keep a segment, behind all that begin at the same byte; bytes of memory counted for it."""
         if not self.heap:
             self.anchor = s.seq
@@ -62,7 +62,7 @@ class Held:
         self.size += SEGMENT_SIZE + len(s.data)
         return SEGMENT_SIZE + len(s.data)
 
-    def take(self) -> Segment:
+    def take(self) -> FlowSegment:
         """The first segment, out of the others."""
         _, number, s = heapq.heappop(self.heap)
         if self.latest[s.seq][0] == number:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kcli.capture.audit import Client, Judge, Usage, audit
-from kcli.capture.exchanges import Item, Source
+from kcli.capture.exchanges import CaptureDecoder, Item
 from kcli.cli.console import is_terminal
 from kcli.cli.inputs import memory_option, port_option, schema_option
 from kcli.cli.lines import Lines, paint
@@ -70,7 +70,7 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
 def readable(files: tuple[str, ...], options: dict[str, Any], failures: list[InputError]) -> Iterator[Item]:
     """What can be read; what can't is told when the rest has been shown."""
     chosen = {name: options[name] for name in ("ports", "dialect", "memory")}
-    source = Source(files, **chosen, names=False)
+    source = CaptureDecoder(files, **chosen, names=False)
     try:
         for items in source.pieces():
             yield from items

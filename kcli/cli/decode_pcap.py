@@ -13,7 +13,7 @@ import click
 
 from kcli.capture.bodies import RECORDS
 from kcli.capture.events import Exchange
-from kcli.capture.exchanges import Item, Source, with_failures
+from kcli.capture.exchanges import CaptureDecoder, Item, with_failures
 from kcli.capture.filters import chosen
 from kcli.cli.console import is_terminal, progress
 from kcli.cli.inputs import memory_option, port_option, schema_option, secrets_option
@@ -98,7 +98,7 @@ def reading(files: tuple[str, ...], quiet: bool) -> Iterator[Callable[[int], Non
 
 
 @contextlib.contextmanager
-def summed_up(source: Source, options: dict[str, Any], table: Any = None) -> Iterator[None]:
+def summed_up(source: CaptureDecoder, options: dict[str, Any], table: Any = None) -> Iterator[None]:
     """The closing summary on standard error, when everything was read, damaged files included."""
     try:
         yield
@@ -108,7 +108,7 @@ def summed_up(source: Source, options: dict[str, Any], table: Any = None) -> Ite
     sum_up(source, options, table)
 
 
-def sum_up(source: Source, options: dict[str, Any], table: Any, *, interrupted: bool = False) -> None:
+def sum_up(source: CaptureDecoder, options: dict[str, Any], table: Any, *, interrupted: bool = False) -> None:
     if options["quiet"] or not source.engine.packets:
         return
     from kcli.cli.pcap_table import closing
@@ -118,13 +118,13 @@ def sum_up(source: Source, options: dict[str, Any], table: Any, *, interrupted: 
         print_note(line)
 
 
-def write_lines(source: Source, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
+def write_lines(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
     """Lines of JSON, at the engine's own speed; it does the filtering."""
     with summed_up(source, options):
         source.lines(out.write, moved, out.flush if "-" in source.paths else None)
 
 
-def write_table(source: Source, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
+def write_table(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
     from kcli.cli.pcap_table import Table, opening, terminal_width
 
     terminal = options["output"] is None and is_terminal(sys.stdout)
@@ -151,7 +151,7 @@ def show_records(item: Item, options: dict[str, Any], write: Callable[..., None]
             write(line)
 
 
-def write_tree(source: Source, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
+def write_tree(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
     from kcli.cli.pcap_tree import tree
 
     write = Lines(out).lines
@@ -162,27 +162,27 @@ def write_tree(source: Source, out: BinaryIO, moved: Callable[[int], None], opti
             out.flush()
 
 
-def write_parquet(source: Source, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
+def write_parquet(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
     """A row for each exchange and event, a row group for each batch of them."""
-    from kcli.capture.arrow import TableSource
+    from kcli.capture.arrow import TableDecoder
     from kcli.records.columns import parquet_file
 
-    assert isinstance(source, TableSource)
+    assert isinstance(source, TableDecoder)
     with summed_up(source, options), parquet_file(out, source.schema) as writer:
         for batch in source.batches(moved):
             writer().write_batch(batch)
 
 
-def source_class(format_: str) -> type[Source]:
+def source_class(format_: str) -> type[CaptureDecoder]:
     """What reads captures for that format."""
     if format_ != "parquet":
-        return Source
-    from kcli.capture.arrow import TableSource
+        return CaptureDecoder
+    from kcli.capture.arrow import TableDecoder
 
-    return TableSource
+    return TableDecoder
 
 
-WRITERS: dict[str, Callable[[Source, BinaryIO, Callable[[int], None], dict[str, Any]], None]] = {
+WRITERS: dict[str, Callable[[CaptureDecoder, BinaryIO, Callable[[int], None], dict[str, Any]], None]] = {
     "jsonl": write_lines,
     "table": write_table,
     "tree": write_tree,

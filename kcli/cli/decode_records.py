@@ -21,7 +21,7 @@ from kcli.errors import DecodeError, InputError, UsageError
 if TYPE_CHECKING:
     from kcli.records.chunks import ReadInto
     from kcli.records.text import Findings, Hook
-    from kcli.records.verification import Finding, LogFacts
+    from kcli.records.verification import LogFacts, LogFinding
 
 __all__ = ["batch", "segment"]
 
@@ -383,7 +383,7 @@ def run_verify(paths: list[str], inputs: list[str], format_: str, output: str | 
     return 1 if errors else 0
 
 
-def findings_of(paths: list[str], quiet: bool) -> Iterator[Finding]:
+def findings_of(paths: list[str], quiet: bool) -> Iterator[LogFinding]:
     """Each log, then the files beside it against what was found in that log (epochs, producers: the folder's logs)."""
     from kcli.records.segments import kind_of, read_rows
     from kcli.records.verification import LogFacts, verify_companion, verify_log

@@ -17,7 +17,7 @@ from kcli.errors import InputError
 from kcli.jsontext import dumps
 from kcli.sessions.explain import session_dict, sessionless_dict, when
 from kcli.sessions.feeder import Feeder
-from kcli.sessions.findings import Finding
+from kcli.sessions.findings import SessionFinding
 from kcli.sessions.session import ObservedSession
 from kcli.sessions.state import new_kernel
 from kcli.sessions.tracker import Tracker
@@ -123,7 +123,7 @@ def lint(
     """
     counts = {"error": 0, "note": 0}
 
-    def find(finding: Finding) -> None:
+    def find(finding: SessionFinding) -> None:
         severity = finding.verdict.severity
         counts[severity] += 1
         if severity == "error" or notes:
@@ -137,7 +137,7 @@ def lint(
     return 1 if counts["error"] else 0
 
 
-def line_of(finding: Finding, tracker: Tracker, format_: str) -> str:
+def line_of(finding: SessionFinding, tracker: Tracker, format_: str) -> str:
     names = tracker.offsets.names
     if format_ == "jsonl":
         return dumps(finding.as_dict(when(finding.ns), names))
@@ -198,7 +198,7 @@ def serves(row: dict[str, Any], ports: Sequence[int]) -> bool:
 def follow_captures(
     files: Sequence[str], feeder: Feeder, ports: Sequence[int], dialect: str | None, memory: int, quiet: bool
 ) -> None:
-    from kcli.sessions.source import SessionSource
+    from kcli.sessions.source import SessionDecoder
 
     total = None if "-" in files else sum(Path(file).stat().st_size for file in files)
     done = 0
@@ -209,7 +209,7 @@ def follow_captures(
             done += count
             update(done)
 
-        SessionSource(files, feeder, ports=ports, dialect=dialect, memory=memory).run(moved)
+        SessionDecoder(files, feeder, ports=ports, dialect=dialect, memory=memory).run(moved)
 
 
 def conclude(problems: Sequence[InputError]) -> int:

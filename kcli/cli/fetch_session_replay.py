@@ -20,7 +20,7 @@ from kcli.client.properties import ClientConfig
 from kcli.client.replay.drafting import DIALECT
 from kcli.client.replay.names import TopicNames, parse_topic_map
 from kcli.client.replay.outcome import Pair, pairs
-from kcli.client.replay.plan import Captured, Plan, make_plan
+from kcli.client.replay.plan import Captured, ReplayPlan, make_plan
 from kcli.client.replay.positions import MODES
 from kcli.client.replay.runner import Options, Replayed, parse_speed, replay
 from kcli.client.replay.source import fetch_of_exchange, fetch_of_row
@@ -111,7 +111,7 @@ def replay_command(
     return 1 if any(each.differences for each in found) else 0
 
 
-def run(plan: Plan, names: TopicNames, config: ClientConfig, options: Options, quiet: bool) -> Replayed:
+def run(plan: ReplayPlan, names: TopicNames, config: ClientConfig, options: Options, quiet: bool) -> Replayed:
     """Against the brokers of `config`."""
     with counting(plan.fetches * options.repeat, quiet) as done:
         return asyncio.run(replay(plan, names, config, options, tell=ignore if quiet else warn, done=done))
@@ -119,7 +119,7 @@ def run(plan: Plan, names: TopicNames, config: ClientConfig, options: Options, q
 
 def run_embedded(
     files: Sequence[str],
-    plan: Plan,
+    plan: ReplayPlan,
     names: TopicNames,
     config: ClientConfig,
     options: Options,
@@ -207,7 +207,7 @@ def raised(row: dict[str, object] | InputError) -> dict[str, object]:
     return row
 
 
-def tell_plan(plan: Plan, quiet: bool, *, rebuilt: bool) -> None:
+def tell_plan(plan: ReplayPlan, quiet: bool, *, rebuilt: bool) -> None:
     if quiet:
         return
     for reason, count in plan.left_out.items():

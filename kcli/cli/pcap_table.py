@@ -23,7 +23,7 @@ PLAIN = 60  # ... where lines are not broken
 NARROW = 120  # a terminal that has no room for the sizes
 
 
-class Layout(NamedTuple):
+class TableLayout(NamedTuple):
     """How wide the columns are; sizes: whether that one is there. room: for what was said."""
 
     client: int
@@ -38,14 +38,14 @@ class Layout(NamedTuple):
         return f" {ms:>8}" + (f"  {size}" if self.sizes else "")
 
 
-def layout(width: int | None) -> Layout:
+def layout(width: int | None) -> TableLayout:
     """Columns for a terminal of that width, or (None) for a pipe."""
     if width is None:
-        return Layout(20, 24, True, PLAIN)
+        return TableLayout(20, 24, True, PLAIN)
     client, api, sizes = (20, 24, True) if width >= NARROW else (12, 19, False)
-    empty = Layout(client, api, sizes, 0)
+    empty = TableLayout(client, api, sizes, 0)
     used = len(empty.left("", "", "", "") + empty.right("", " " * 15))
-    return Layout(client, api, sizes, max(NARROWEST, width - used))
+    return TableLayout(client, api, sizes, max(NARROWEST, width - used))
 
 
 class Table:

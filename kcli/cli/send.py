@@ -16,7 +16,7 @@ from kcli.cli.inputs import binary_input, read_bytes, schema_option, secrets_opt
 from kcli.cli.lines import print_line
 from kcli.client.calls import call_of
 from kcli.client.cluster import Client
-from kcli.client.connection import Connection, Frame
+from kcli.client.connection import BrokerConnection, Frame
 from kcli.client.outgoing import Outgoing, Written, answer_text, encoded, from_bytes, from_json, looks_like_json, raw
 from kcli.client.properties import ClientConfig
 from kcli.client.routing import ask_leader
@@ -87,7 +87,7 @@ async def send_raw(config: ClientConfig, requests: list[Outgoing], node: int | N
     """On a connection on which nothing was said before, but for a login where the configuration has one."""
     if node is None and not config["security.protocol"].startswith("SASL"):
         client = Client(config)
-        connection = await Connection.open(client.bootstrap[0], config)
+        connection = await BrokerConnection.open(client.bootstrap[0], config)
         try:
             await converse(connection, requests, show, None)
         finally:
@@ -143,7 +143,7 @@ async def send_to_leader(client: Client, number: int, request: Written, show: Sh
     sys.stdout.flush()
 
 
-async def converse(connection: Connection, requests: list[Outgoing], show: Show, dialect: str | None) -> None:
+async def converse(connection: BrokerConnection, requests: list[Outgoing], show: Show, dialect: str | None) -> None:
     """Send them all, then print each answer as it comes."""
     awaited: list[tuple[Outgoing, asyncio.Future[Frame]]] = []
     for each in requests:

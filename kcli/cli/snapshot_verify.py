@@ -16,7 +16,7 @@ from kcli.errors import InputError
 from kcli.snapshots.directory import parse_leader_epochs, parse_partition_metadata, parse_quorum_state
 from kcli.snapshots.evidence import Evidence, examine
 from kcli.snapshots.files import listing_of, metadata_directory, open_file
-from kcli.snapshots.findings import Finding
+from kcli.snapshots.findings import SnapshotFinding
 from kcli.snapshots.rules_directory import DirectoryEvidence, judge_directory
 from kcli.snapshots.verification import judge
 
@@ -56,7 +56,7 @@ def counted(count: int, label: str) -> str:
     return f"{count} {label}" + ("" if count == 1 else "s")
 
 
-def write(finding: Finding, form: str) -> None:
+def write(finding: SnapshotFinding, form: str) -> None:
     if form == "jsonl":
         from kcli.jsontext import dumps
 
@@ -73,7 +73,7 @@ def write(finding: Finding, form: str) -> None:
     print_line(f"{finding.severity:<5}  {finding.rule:<20}  {place}: {finding.message}")
 
 
-def findings(path: str, dialect: str | None) -> Iterator[Finding]:
+def findings(path: str, dialect: str | None) -> Iterator[SnapshotFinding]:
     if path != "-" and Path(path).is_dir():
         yield from directory_findings(metadata_directory(path), dialect)
         return
@@ -81,7 +81,7 @@ def findings(path: str, dialect: str | None) -> Iterator[Finding]:
         yield from in_order(judge(examine(file.data, file.name, dialect=dialect, mapped=file.mapped)), path)
 
 
-def in_order(found: Iterator[Finding], path: str) -> Iterator[Finding]:
+def in_order(found: Iterator[SnapshotFinding], path: str) -> Iterator[SnapshotFinding]:
     """Errors first, each with the path of its file."""
     from dataclasses import replace
 
@@ -89,7 +89,7 @@ def in_order(found: Iterator[Finding], path: str) -> Iterator[Finding]:
         yield replace(finding, file=path)
 
 
-def directory_findings(folder: Path, dialect: str | None) -> Iterator[Finding]:
+def directory_findings(folder: Path, dialect: str | None) -> Iterator[SnapshotFinding]:
     """Each file by itself, then all together."""
     evidence = DirectoryEvidence(listing_of(folder))
     for name, kept in files_of(evidence):
@@ -101,7 +101,7 @@ def directory_findings(folder: Path, dialect: str | None) -> Iterator[Finding]:
     read_small_files(folder, evidence)
     for finding in judge_directory(evidence):
         path = str(folder / finding.file) if finding.file else str(folder)
-        yield Finding(finding.severity, finding.rule, finding.message, finding.offset, path)
+        yield SnapshotFinding(finding.severity, finding.rule, finding.message, finding.offset, path)
 
 
 def files_of(evidence: DirectoryEvidence) -> Iterator[tuple[str, list[Evidence]]]:

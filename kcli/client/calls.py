@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from kcli.client.connection import Connection, Frame
+from kcli.client.connection import BrokerConnection, Frame
 from kcli.grammar import frames, messages
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
@@ -60,7 +60,7 @@ def call_of(api_key: int, version: int, dialect: str | None = None) -> Call:
 
 
 def call(
-    connection: Connection,
+    connection: BrokerConnection,
     api_key: int,
     version: int,
     body: Mapping[str, Any],

@@ -19,7 +19,7 @@ from kcli.client.properties import ClientConfig
 from kcli.client.tls import describe_tls_error
 from kcli.errors import KcliError, NetworkError
 
-__all__ = ["Connection", "Frame"]
+__all__ = ["BrokerConnection", "Frame"]
 
 Frame = bytes | bytearray
 
@@ -40,7 +40,7 @@ class Waiter(NamedTuple):
     read: Callable[[Frame], Any] | None
 
 
-class Connection:
+class BrokerConnection:
     """Made by `await Connection.open(address, config)`; then `exchange` frames, `close` at the end.
 
     error: why it ended, None while it lives.
@@ -59,7 +59,7 @@ class Connection:
         self.last_used = self._loop.time()
 
     @classmethod
-    async def open(cls, address: Address, config: ClientConfig) -> Connection:
+    async def open(cls, address: Address, config: ClientConfig) -> BrokerConnection:
         """Connect (with TLS where `config` asks for it); NetworkError in one line when that can't be."""
         connection = cls(address, config)
         await dial(address, config, lambda: connection._protocol)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kcli.client.address import Address
 from kcli.client.calls import call
-from kcli.client.connection import Connection
+from kcli.client.connection import BrokerConnection
 from kcli.client.dialects import spoken
 from kcli.client.properties import ClientConfig
 from kcli.client.sasl import Mechanism, mechanism_for
@@ -26,7 +26,7 @@ class Session:
     dialect: the one both sides speak, None for Apache Kafka's messages
     """
 
-    def __init__(self, connection: Connection, versions: ApiVersions, lifetime: float | None) -> None:
+    def __init__(self, connection: BrokerConnection, versions: ApiVersions, lifetime: float | None) -> None:
         self.connection, self.versions, self.lifetime = connection, versions, lifetime
         self.dialect = versions.dialect
 
@@ -37,7 +37,7 @@ async def connect(address: Address, config: ClientConfig, dialect: str | None = 
     Raises NetworkError (BrokerError when the broker says no), UsageError.
     """
     mechanism = mechanism_for(config)
-    connection = await Connection.open(address, config)
+    connection = await BrokerConnection.open(address, config)
     try:
         versions = await negotiate(connection, dialect)
         lifetime = await authenticate(connection, versions, mechanism) if mechanism else None
@@ -47,7 +47,7 @@ async def connect(address: Address, config: ClientConfig, dialect: str | None = 
     return Session(connection, versions, lifetime)
 
 
-async def negotiate(connection: Connection, dialect: str | None = None) -> ApiVersions:
+async def negotiate(connection: BrokerConnection, dialect: str | None = None) -> ApiVersions:
     """Ask for the broker's versions in the newest form; a broker that does not know that one says which it knows."""
     version = catalog(None).apis[API_VERSIONS].versions.hi
     body = {"clientSoftwareName": "kcli", "clientSoftwareVersion": spoken(dialect)}
@@ -60,7 +60,7 @@ async def negotiate(connection: Connection, dialect: str | None = None) -> ApiVe
     return ApiVersions(who, answer, dialect)
 
 
-async def authenticate(connection: Connection, versions: ApiVersions, mechanism: Mechanism) -> float | None:
+async def authenticate(connection: BrokerConnection, versions: ApiVersions, mechanism: Mechanism) -> float | None:
     """Log in; the seconds this login is good for, None for ever."""
     who = f"broker {connection.address}"
     handshake = versions.best(SASL_HANDSHAKE)
@@ -82,7 +82,7 @@ async def authenticate(connection: Connection, versions: ApiVersions, mechanism:
         raise (error if text.startswith("broker ") else NetworkError(f"{who}: {text}")) from None
 
 
-async def exchange_tokens(connection: Connection, version: int, mechanism: Mechanism) -> float | None:
+async def exchange_tokens(connection: BrokerConnection, version: int, mechanism: Mechanism) -> float | None:
     token: bytes | None = mechanism.first()
     lifetime = 0
     while token is not None:
@@ -95,7 +95,7 @@ async def exchange_tokens(connection: Connection, version: int, mechanism: Mecha
     return lifetime / 1000 if lifetime > 0 else None
 
 
-async def exchange_raw(connection: Connection, mechanism: Mechanism) -> None:
+async def exchange_raw(connection: BrokerConnection, mechanism: Mechanism) -> None:
     """Handshake v0: tokens as bare frames; a broker that refuses just closes the connection."""
     token: bytes | None = mechanism.first()
     while token is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.embedded import as_word
-from kcli.grammar.source import Source
+from kcli.grammar.source import ByteSource
 from kcli.grammar.trace import DecodeTrace, element
 from kcli.grammar.varints import length_bytes, null_refused, read_length
 from kcli.grammar.word import JsonForm, Word
@@ -30,7 +30,7 @@ class Array(Word):
         self.least = self.width or 1
         self.type = "compact array" if compact else "array"
 
-    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> Any:
+    def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> Any:
         start = source.tell()
         count, canonical = read_length(source, self.width, path)
         if count < 0 and not self.nullable:
@@ -47,7 +47,7 @@ class Array(Word):
         trace.note(path, start, source.tell(), f"{self.type} count", f"{said} ({self.type})")
         return None if count < 0 else [self.parse_element(source, trace, path, i, count) for i in range(count)]
 
-    def parse_element(self, source: Source, trace: DecodeTrace, path: str, index: int, count: int) -> Any:
+    def parse_element(self, source: ByteSource, trace: DecodeTrace, path: str, index: int, count: int) -> Any:
         if self.embeds and trace.context is not None:
             trace.context["_index"] = index
         try:
@@ -73,7 +73,7 @@ class Array(Word):
     def count_bytes(self, count: int, trace: DecodeTrace, path: str) -> bytes:
         raw = trace.encodings.get(f"{path}#count")
         if raw is not None:
-            source = Source(raw)
+            source = ByteSource(raw)
             try:
                 if read_length(source, self.width, path)[0] == count and not source.left():
                     return raw
@@ -100,7 +100,7 @@ class Optional(Word):
         self.subcon, self.least, self.type = as_word(subcon), 1, "nullable struct"
         self.embeds = self.subcon.embeds
 
-    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> Any:
+    def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> Any:
         start = source.tell()
         marker = source.take(1, path)
         if marker not in (b"\xff", b"\x01"):

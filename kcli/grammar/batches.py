@@ -11,7 +11,7 @@ from typing import Any
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.fixed import fixed_layout
 from kcli.grammar.scalars import LengthPrefixed, Primitive
-from kcli.grammar.source import Source
+from kcli.grammar.source import ByteSource
 from kcli.grammar.structs import Struct
 from kcli.grammar.trace import DecodeTrace, child, element
 from kcli.grammar.varints import Zigzag
@@ -49,7 +49,7 @@ class ZigzagBytes(Word):
         super().__init__()
         self.nullable = nullable
 
-    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> bytes | None:
+    def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> bytes | None:
         start, inner = source.tell(), DecodeTrace()
         size = VARINT.parse_word(source, inner, path)
         if size < 0 and not self.nullable:
@@ -78,7 +78,7 @@ class Headers(Word):
     type = "headers"
     header = Struct(key=ZigzagBytes(nullable=False), value=ZigzagBytes())
 
-    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> list[dict[str, Any]]:
+    def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> list[dict[str, Any]]:
         count = VARINT.parse_word(source, trace, f"{path}#count")
         if not 0 <= count <= source.left():
             at = source.tell()
@@ -105,7 +105,7 @@ class Record(Word):
         headers=Headers(),
     )
 
-    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> dict[str, Any]:
+    def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> dict[str, Any]:
         place = child(path, "length")
         start = source.tell()
         size = VARINT.parse_word(source, trace, place)

@@ -13,7 +13,7 @@ from typing import Any
 
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.arrays import entries
-from kcli.grammar.source import Source
+from kcli.grammar.source import ByteSource
 from kcli.grammar.structs import Struct
 from kcli.grammar.trace import DecodeTrace, element
 from kcli.grammar.word import Word
@@ -46,7 +46,7 @@ class Decimal(Word):
         behind = rb"[ \t]*\r?(?:\n|\Z)" if end == b"\n" else rb"[ \t]*" + re.escape(end)
         self.end, self.only, self.pattern = end, only, re.compile(rb"[ \t]*(-?[0-9]{1,19})" + behind)
 
-    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> int:
+    def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> int:
         start, chunk = source.tell(), peek(source, CHUNK)
         found = self.pattern.match(chunk)
         if found is None or (self.only is not None and int(found[1]) != self.only):
@@ -79,7 +79,7 @@ class Token(Word):
         super().__init__()
         self.end = end
 
-    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> str:
+    def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> str:
         start, chunk = source.tell(), peek(source, LONGEST_TOKEN)
         text, end, _ = chunk.partition(self.end)
         if not text or not (end or source.left() == len(chunk)):
@@ -105,7 +105,7 @@ class Labelled(Word):
         self.label, self.subcon = label.encode(), subcon
         self.least, self.zero = len(self.label) + subcon.least, subcon.zero
 
-    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> Any:
+    def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> Any:
         start, chunk = source.tell(), peek(source, CHUNK)
         if not chunk.startswith(self.label):
             wanted = f"`{self.label.decode()}...` expected"
@@ -129,7 +129,7 @@ class Lines(Word):
         super().__init__()
         self.subcon = subcon
 
-    def entries(self, source: Source, trace: DecodeTrace, path: str) -> Iterator[dict[str, Any]]:
+    def entries(self, source: ByteSource, trace: DecodeTrace, path: str) -> Iterator[dict[str, Any]]:
         """Each entry as it is read. DecodeError: a line is none; behind the last one: there are more or fewer."""
         start, found = source.tell(), 0
         count = self.count.parse_word(source, trace, f"{path}#count")
@@ -139,7 +139,7 @@ class Lines(Word):
         if count != found:
             raise DecodeError(path, start, f"line 2 says {entries(count)}, {found} here")
 
-    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> list[dict[str, Any]]:
+    def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> list[dict[str, Any]]:
         return list(self.entries(source, trace, path))
 
     def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
@@ -150,14 +150,14 @@ class Lines(Word):
             self.subcon.build_word(item, out, trace, element(path, index))
 
 
-def peek(source: Source, size: int) -> bytes:
+def peek(source: ByteSource, size: int) -> bytes:
     start = source.tell()
     data = source.read(min(size, source.left()))
     source.seek(start)
     return data
 
 
-def skip_blank(source: Source) -> bool:
+def skip_blank(source: ByteSource) -> bool:
     """Go past white space; whether anything is behind it."""
     while chunk := peek(source, 4096):
         source.seek(source.tell() + len(chunk) - len(chunk.lstrip()))
@@ -166,7 +166,7 @@ def skip_blank(source: Source) -> bool:
     return False
 
 
-def line_of(source: Source, at: int) -> int:
+def line_of(source: ByteSource, at: int) -> int:
     return source.getvalue().count(b"\n", 0, at) + 1
 
 

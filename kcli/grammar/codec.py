@@ -10,7 +10,7 @@ from kcli.core import COMPILED
 from kcli.core.values import bytes_of
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.secrets import hide_records, hide_secrets, hide_spans
-from kcli.grammar.source import Source
+from kcli.grammar.source import ByteSource
 from kcli.grammar.structs import Struct
 from kcli.grammar.topics import annotate
 from kcli.grammar.trace import ENCODINGS, DecodeTrace, Span
@@ -38,7 +38,7 @@ class Interpreted:
         self.grammar, self.secrets, self.guarded = grammar, secrets or {}, guarded
 
     def parse(self, data: Buffer, offset: int, trace: DecodeTrace) -> tuple[Any, int]:
-        source = Source(data, offset)
+        source = ByteSource(data, offset)
         value = self.grammar.parse_word(source, trace, "")
         if trace.encodings:
             value[ENCODINGS] = trace.encodings
@@ -257,7 +257,7 @@ class MessageCodec(Grammar):
                 spans[start:] = hide_spans(spans[start:], self.secrets)
         return spans
 
-    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> dict[str, Any]:
+    def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> dict[str, Any]:
         return self.grammar.parse_word(source, trace, path)
 
     def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:

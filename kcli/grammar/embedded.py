@@ -9,7 +9,7 @@ from typing import IO, Any, cast
 from construct import CancelParsing, Construct, ConstructError, Container, ExplicitError, StopFieldError
 
 from kcli.errors import DecodeError, EncodeError
-from kcli.grammar.source import Source, Window
+from kcli.grammar.source import ByteSource, Window
 from kcli.grammar.trace import DecodeTrace
 from kcli.grammar.word import Grammar, JsonForm, Word
 
@@ -60,7 +60,7 @@ class Embedded(Word):
     def _sizeof(self, context: Any, path: str) -> int:
         return int(self.subcon._sizeof(context, path))
 
-    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> Any:
+    def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> Any:
         start, stream = source.tell(), cast(IO[bytes], Window(source))
         context = trace.context or context_below(trace, parsing=True)
         try:

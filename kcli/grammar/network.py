@@ -32,8 +32,8 @@ from construct import (
 )
 
 __all__ = [
-    "Order",
-    "Segment",
+    "ByteOrder",
+    "TcpSegment",
     "dissect",
     "ethernet",
     "ipv4",
@@ -65,7 +65,7 @@ pcap_magic = {
 Grammar = Any  # a Construct; its stubs are generic in two ways that mean nothing here
 
 
-class Order(NamedTuple):
+class ByteOrder(NamedTuple):
     """What depends on the byte order of the machine that captured."""
 
     u16: Grammar
@@ -82,10 +82,10 @@ class Order(NamedTuple):
 
 
 @cache
-def order(big: bool) -> Order:
+def order(big: bool) -> ByteOrder:
     """The layouts of pcap and pcapng in one byte order."""
     u16, u32, i64 = (Int16ub, Int32ub, Int64sb) if big else (Int16ul, Int32ul, Int64sl)
-    return Order(
+    return ByteOrder(
         u16=u16,
         u32=u32,
         i64=i64,
@@ -146,7 +146,7 @@ EXTENSIONS = (0, 43, 44, 51, 60, 135, 139, 140)
 TCP, FRAGMENT, AUTHENTICATION = 6, 44, 51
 
 
-class Segment(NamedTuple):
+class TcpSegment(NamedTuple):
     """A TCP segment. ends: (address, port) of sender and receiver; length: payload on the wire, `data` what is here."""
 
     version: int
@@ -174,7 +174,7 @@ def head(grammar: Grammar, data: bytes, at: int = 0) -> Any:
     return grammar.parse_stream(io.BytesIO(data[at : at + size]))
 
 
-def dissect(link: int, data: bytes, length: int) -> Segment | str:
+def dissect(link: int, data: bytes, length: int) -> TcpSegment | str:
     """The segment in a packet of a LINKTYPE_; length: on the wire. Without one a word, as NoSegmentError has it."""
     length = max(length, len(data))
     try:
@@ -214,7 +214,7 @@ def past_tags(data: bytes, kind: int | None, at: int, length: int) -> int:
     return at
 
 
-def ip_segment(data: bytes, length: int) -> Segment:
+def ip_segment(data: bytes, length: int) -> TcpSegment:
     if not data:
         raise NoSegmentError("cut")
     version = data[0] >> 4
@@ -225,7 +225,7 @@ def ip_segment(data: bytes, length: int) -> Segment:
     raise NoSegmentError("other")
 
 
-def ip4_segment(data: bytes, length: int) -> Segment:
+def ip4_segment(data: bytes, length: int) -> TcpSegment:
     header = head(ipv4, data)
     start, total = header.ihl * 4, header.total_length or length  # 0: segmentation offload leaves it so
     if start < 20 or total < start or header.protocol != TCP:
@@ -235,7 +235,7 @@ def ip4_segment(data: bytes, length: int) -> Segment:
     return tcp_segment(4, header, data[:total][start:], total - start)
 
 
-def ip6_segment(data: bytes, length: int) -> Segment:
+def ip6_segment(data: bytes, length: int) -> TcpSegment:
     header = head(ipv6, data)
     total = header.payload_length + 40 if header.payload_length else length  # 0: a jumbogram, or segmentation offload
     data = data[:total]
@@ -256,13 +256,13 @@ def ip6_segment(data: bytes, length: int) -> Segment:
     return tcp_segment(6, header, data[at:], total - at)
 
 
-def tcp_segment(version: int, ip: Any, data: bytes, length: int) -> Segment:
+def tcp_segment(version: int, ip: Any, data: bytes, length: int) -> TcpSegment:
     header = head(tcp, data)
     start = header.data_offset * 4
     if start < 20 or start > length:
         raise NoSegmentError("other")
     ends = (ip.source, header.source), (ip.destination, header.destination)
     size = length - start
-    return Segment(
+    return TcpSegment(
         version, ends, header.sequence, header.acknowledgment, header.flags, data[start : start + size], size
     )

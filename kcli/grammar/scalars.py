@@ -9,7 +9,7 @@ from typing import Any
 
 from kcli.core.values import bytes_of, records_of, text_of, uuid_bytes, uuid_text
 from kcli.errors import EncodeError
-from kcli.grammar.source import Source
+from kcli.grammar.source import ByteSource
 from kcli.grammar.trace import DecodeTrace
 from kcli.grammar.varints import length_bytes, null_refused, read_length
 from kcli.grammar.word import JsonForm, Word
@@ -33,7 +33,7 @@ class Primitive(Word):
         self.least = self.size = WIDTHS[type_]
         self.zero = _ZEROS.get(type_, 0)
 
-    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> Any:
+    def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> Any:
         start = source.tell()
         data = source.take(self.least, path)
         value, canonical = self.value_of(data)
@@ -107,7 +107,7 @@ class LengthPrefixed(Word):
         self.zero = None if nullable else _ZEROS.get(kind, b"")
         self.type = "".join(("nullable " * nullable, "compact " * compact, kind))
 
-    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> Any:
+    def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> Any:
         start = source.tell()
         length, canonical = read_length(source, self.width, path)
         if length < 0:
@@ -123,7 +123,7 @@ class LengthPrefixed(Word):
         trace.note(path, start, source.tell(), self.type, value)
         return value
 
-    def size_of(self, source: Source, path: str) -> int:
+    def size_of(self, source: ByteSource, path: str) -> int:
         start = source.tell()
         length, _ = read_length(source, self.width, path)
         size = source.tell() - start + max(length, 0)

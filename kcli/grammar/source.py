@@ -7,13 +7,13 @@ from typing import Any, Protocol
 
 from kcli.errors import DecodeError
 
-__all__ = ["Source", "Stream", "StreamSource", "Window", "leave", "source_of"]
+__all__ = ["ByteSource", "ReadableStream", "StreamSource", "Window", "leave", "source_of"]
 
 # The limit of a stream that can't tell its length (a pipe).
 ENDLESS = 1 << 62
 
 
-class Stream(Protocol):
+class ReadableStream(Protocol):
     """What construct asks of a stream that it parses."""
 
     def read(self, size: int = -1, /) -> bytes: ...
@@ -21,7 +21,7 @@ class Stream(Protocol):
     def seek(self, offset: int, whence: int = 0, /) -> int: ...
 
 
-class Source(io.BytesIO):
+class ByteSource(io.BytesIO):
     """A buffer whose words read no further than `limit`; it says what is missing.
 
     Offsets are those of the buffer it was made from.
@@ -46,10 +46,10 @@ class Source(io.BytesIO):
         return DecodeError(path, at, f"needs {size} {unit} at {at:#x}, {self.left()} left")
 
 
-class StreamSource(Source):
+class StreamSource(ByteSource):
     """A source that pulls from a stream exactly the bytes that words read, so that the stream stands behind them."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: ReadableStream) -> None:
         self.stream = stream
         try:
             self.start = stream.tell()
@@ -87,7 +87,7 @@ class StreamSource(Source):
 class Window:
     """A source as construct's own words may read it: no further than its limit."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ByteSource) -> None:
         self.source = source
 
     def read(self, size: int = -1, /) -> bytes:
@@ -102,18 +102,18 @@ class Window:
         return self.source.seek(base + offset)
 
 
-def source_of(stream: Any) -> Source:
+def source_of(stream: Any) -> ByteSource:
     """The source of a stream that construct hands to a word. A BytesIO is not copied."""
-    if isinstance(stream, Source):
+    if isinstance(stream, ByteSource):
         return stream
     if isinstance(stream, Window):
         return stream.source
     if type(stream) is io.BytesIO:
-        return Source(stream.getvalue(), stream.tell())
+        return ByteSource(stream.getvalue(), stream.tell())
     return StreamSource(stream)
 
 
-def leave(stream: Any, source: Source) -> None:
+def leave(stream: Any, source: ByteSource) -> None:
     """Set a stream behind what was read from its source."""
     if type(stream) is io.BytesIO:
         stream.seek(source.tell())

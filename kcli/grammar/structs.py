@@ -8,7 +8,7 @@ from construct import StopFieldError
 
 from kcli.errors import EncodeError
 from kcli.grammar.embedded import Embedded, context_below
-from kcli.grammar.source import Source
+from kcli.grammar.source import ByteSource
 from kcli.grammar.tagged import Field, TaggedFields, unknown_json
 from kcli.grammar.trace import DecodeTrace, child
 from kcli.grammar.word import JsonForm, Word, containers
@@ -48,7 +48,7 @@ class Struct(Word):
             return sum(field._sizeof(below, path) for field in self.fields)
         return super()._sizeof(context, path)
 
-    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> dict[str, Any]:
+    def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> dict[str, Any]:
         value: dict[str, Any] = {}
         if self.embeds:
             self.parse_in_context(value, source, trace, path)
@@ -59,7 +59,7 @@ class Struct(Word):
             value |= self.tags.parse_word(source, trace, path)
         return value
 
-    def parse_in_context(self, value: dict[str, Any], source: Source, trace: DecodeTrace, path: str) -> None:
+    def parse_in_context(self, value: dict[str, Any], source: ByteSource, trace: DecodeTrace, path: str) -> None:
         """The plain fields, each of which construct's words among the later ones can refer to (`this.name`)."""
         outer, context = trace.context, context_below(trace, parsing=True)
         trace.context = context

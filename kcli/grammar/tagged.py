@@ -12,7 +12,7 @@ from kcli.core.values import bytes_of
 from kcli.core.varints import write_unsigned
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.embedded import Embedded, as_word
-from kcli.grammar.source import Source
+from kcli.grammar.source import ByteSource
 from kcli.grammar.trace import DecodeTrace, child
 from kcli.grammar.varints import read_varint
 from kcli.grammar.word import JsonForm, Word
@@ -70,7 +70,7 @@ class TaggedFields(Word):
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
         return super()._build(obj, stream, context, path.rpartition(" -> ")[0])
 
-    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> dict[str, Any]:
+    def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> dict[str, Any]:
         start, value, before = source.tell(), dict[str, Any](), -1
         place = child(path, "_tags")
         count, canonical = read_varint(source, place)
@@ -85,7 +85,7 @@ class TaggedFields(Word):
             trace.encodings[f"{path}#tags"] = source.read(end - start)
         return value
 
-    def parse_tag(self, source: Source, trace: DecodeTrace, path: str, value: dict[str, Any]) -> tuple[int, bool]:
+    def parse_tag(self, source: ByteSource, trace: DecodeTrace, path: str, value: dict[str, Any]) -> tuple[int, bool]:
         """(tag, canonical); the field is put into `value`."""
         place, start = child(path, "_tags"), source.tell()
         tag, clean = read_varint(source, place)
@@ -102,7 +102,7 @@ class TaggedFields(Word):
             value[field.name] = self.parse_sized(field, size, source, trace, path)
         return tag, clean and clean_size
 
-    def parse_sized(self, field: Field, size: int, source: Source, trace: DecodeTrace, path: str) -> Any:
+    def parse_sized(self, field: Field, size: int, source: ByteSource, trace: DecodeTrace, path: str) -> Any:
         start, limit, place = source.tell(), source.limit, child(path, field.name)
         source.limit = start + size
         value = field.subcon.parse_word(source, trace, place)
@@ -121,7 +121,7 @@ class TaggedFields(Word):
         if raw is None:
             return None
         try:
-            said = self.parse_word(Source(raw), DecodeTrace(), "")
+            said = self.parse_word(ByteSource(raw), DecodeTrace(), "")
             tagged = {field.name: value[field.name] for field in self.fields if field.name in value}
             unknown = [{"tag": tag, "data": data} for tag, data in unknown_of(value, path)]
         except DecodeError:

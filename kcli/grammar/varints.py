@@ -6,14 +6,14 @@ from typing import Any
 
 from kcli.core.varints import write_unsigned
 from kcli.errors import DecodeError, EncodeError
-from kcli.grammar.source import Source
+from kcli.grammar.source import ByteSource
 from kcli.grammar.trace import DecodeTrace
 from kcli.grammar.word import Word
 
 __all__ = ["UnsignedVarint", "Zigzag", "length_bytes", "null_refused", "read_length", "read_varint"]
 
 
-def read_varint(source: Source, path: str) -> tuple[int, bool]:
+def read_varint(source: ByteSource, path: str) -> tuple[int, bool]:
     """(value, canonical): an unsigned varint of at most 32 bits."""
     start, value = source.tell(), 0
     for index in range(5):
@@ -29,7 +29,7 @@ def read_varint(source: Source, path: str) -> tuple[int, bool]:
     raise DecodeError(path, start, f"a varint at {start:#x} goes on after 32 bits")
 
 
-def read_length(source: Source, width: int, path: str) -> tuple[int, bool]:
+def read_length(source: ByteSource, width: int, path: str) -> tuple[int, bool]:
     """(length, canonical) of 2 or 4 bytes, or compact (width 0: a varint of length + 1); -1 is null."""
     if not width:
         value, canonical = read_varint(source, path)
@@ -45,7 +45,7 @@ def length_bytes(length: int, width: int) -> bytes:
     return length.to_bytes(width, "big", signed=True)
 
 
-def null_refused(source: Source, start: int, path: str) -> DecodeError:
+def null_refused(source: ByteSource, start: int, path: str) -> DecodeError:
     """The error of a null where the version allows none."""
     return DecodeError(path, start, f"null at {start:#x}, where this version allows none")
 
@@ -62,7 +62,7 @@ class Zigzag(Word):
         self.bits, self.most = bits, 5 if bits == 32 else 10
         self.type = "varint" if bits == 32 else "varlong"
 
-    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> int:
+    def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> int:
         start, raw = source.tell(), 0
         for index in range(self.most):
             if not source.left():
@@ -79,7 +79,7 @@ class Zigzag(Word):
         trace.note(path, start, source.tell(), self.type, value)
         return value
 
-    def keep(self, value: int, start: int, source: Source, trace: DecodeTrace, path: str) -> None:
+    def keep(self, value: int, start: int, source: ByteSource, trace: DecodeTrace, path: str) -> None:
         end = source.tell()
         source.seek(start)
         data = source.read(end - start)
@@ -106,7 +106,7 @@ class UnsignedVarint(Word):
     type = "unsigned varint"
     zero = 0
 
-    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> int:
+    def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> int:
         start = source.tell()
         value, canonical = read_varint(source, path)
         end = source.tell()

@@ -1,7 +1,7 @@
 """The words of Kafka's grammars as constructs: what all of them share, and how construct calls them.
 
-A word parses from a `Source` and builds into a bytearray, with a `DecodeTrace` and the field's path at hand. That is
-several times faster than construct's own way, names each error's field and offset, and keeps odd encodings. `Grammar`
+A word parses from a `ByteSource` and builds into a bytearray, given a `DecodeTrace` and the path of the field. That is
+several times faster than the way of construct, names field and offset of each error, and keeps odd encodings. `Grammar`
 makes it a construct like any other: it parses any stream, builds, has a size where that is fixed, and gives Containers.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from construct import Construct, ConstructError, Container, ListContainer, SizeofError
 
 from kcli.errors import DecodeError, EncodeError, GrammarError, KcliError
-from kcli.grammar.source import Source, leave, source_of
+from kcli.grammar.source import ByteSource, leave, source_of
 from kcli.grammar.trace import ENCODINGS, DecodeTrace, field_path, inside, trace_of
 
 __all__ = ["Grammar", "JsonForm", "Word", "containers"]
@@ -34,7 +34,7 @@ class Grammar(Construct):  # type: ignore[type-arg]
     """A construct of Kafka's bytes. Without a trace in construct's context (`trace=`) each call has its own, and a
     value that is a dict keeps the odd encodings as "_encodings"."""
 
-    def parse_word(self, source: Source, trace: DecodeTrace, path: str) -> Any:
+    def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> Any:
         """The value at the source. DecodeError names `path` and what is below it."""
         raise NotImplementedError
 
@@ -51,7 +51,7 @@ class Grammar(Construct):  # type: ignore[type-arg]
         leave(stream, source)
         return containers(value)
 
-    def parse_alone(self, source: Source, context: Any, place: str) -> Any:
+    def parse_alone(self, source: ByteSource, context: Any, place: str) -> Any:
         trace = DecodeTrace(context=context)
         try:
             value = self.parse_word(source, trace, "")
@@ -129,7 +129,7 @@ class Word(Grammar):
         raw = trace.encodings.get(key)
         if raw is None:
             return None
-        source = Source(raw)
+        source = ByteSource(raw)
         try:
             same = self.parse_word(source, DecodeTrace(), "") == value and source.left() == 0
         except DecodeError:

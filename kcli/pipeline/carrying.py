@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kcli.capture.audit import Talk
-from kcli.capture.connection import Connection
+from kcli.capture.connection import CapturedConnection
 from kcli.capture.events import Event, Exchange, Link
 from kcli.capture.pending import Pending, PendingRequests
 from kcli.capture.trial import Trial
@@ -56,13 +56,13 @@ def plain(each: tuple[Any, ...], talks: dict[str, Talk]) -> Carried:
     *flow, told = each
     if told is None or told[4] is None:
         return (*flow, told, None)
-    connection: Connection = told[4]
+    connection: CapturedConnection = told[4]
     talk = talks.get(str(connection.link))
     said = None if talk is None else {name: getattr(talk, name) for name in TALK}
     return (*flow, (*told[:4], plain_connection(connection)), said)
 
 
-def plain_connection(connection: Connection) -> dict[str, Any]:
+def plain_connection(connection: CapturedConnection) -> dict[str, Any]:
     made = {name: getattr(connection, name) for name in CONNECTION}
     made["pending"] = [tuple(getattr(each, name) for name in PENDING) for each in connection.pending]
     made["trial"] = None if connection.trial is None else (connection.trial.state, plain_items(connection.trial.held))
@@ -88,8 +88,8 @@ def take_up(source: Any, carried: Sequence[Carried], clock: int, talks: dict[str
     resume(source.engine, flows, clock)
 
 
-def new_connection(source: Any, state: dict[str, Any]) -> Connection:
-    connection = Connection(state["ends"], state["client"], (True, True), source.bodies, source.emit)
+def new_connection(source: Any, state: dict[str, Any]) -> CapturedConnection:
+    connection = CapturedConnection(state["ends"], state["client"], (True, True), source.bodies, source.emit)
     for name in CONNECTION:
         setattr(connection, name, state[name])
     connection.pending = PendingRequests(Pending(*each) for each in state["pending"])

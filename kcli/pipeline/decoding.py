@@ -11,7 +11,7 @@ from functools import cache, partial
 from typing import Any, Protocol
 
 from kcli.capture.events import Event, Exchange, Link
-from kcli.capture.exchanges import Item, Source
+from kcli.capture.exchanges import CaptureDecoder, Item
 from kcli.core.values import uuid_bytes, uuid_text
 from kcli.pipeline.carrying import Carried, take_up, under_way
 from kcli.pipeline.columns import Columns
@@ -71,7 +71,7 @@ class Packets(Protocol):
 Opened = Callable[[Any, Callable[[], Any]], Packets]  # (engine, new_reader)
 
 
-class RowSource(Source):
+class RowSource(CaptureDecoder):
     """A capture whose exchanges and events become rows as they come out."""
 
     def __init__(
@@ -200,7 +200,7 @@ def decode(
     until: the moment (ns) up to which they are read. chosen: the hash of a connection that is read alone (True), or
     left out. window: its number, where these are one. end_ns: of the last packet of all shares. carried, clock:
     connections under way since an earlier run, and the time of its end. names: (id, name) of topics known before.
-    options: ports, dialect and secrets, as `kcli.capture.exchanges.Source` takes them.
+    options: ports, dialect and secrets, as `kcli.capture.exchanges.CaptureDecoder` takes them.
     """
     name = f"{share:04d}-{os.urandom(4).hex()}" if window is None else f"{share:04d}-{window:03d}-{os.urandom(4).hex()}"
     writer, passing = TableWriter(folder, name), TableWriter(folder, f"{name}-open")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kcli.capture.connection import Connection
+from kcli.capture.connection import CapturedConnection
 from kcli.capture.events import Exchange
 from kcli.capture.exchanges import Item
 from kcli.capture.files import FOREVER
@@ -49,7 +49,7 @@ class Scout(RowSource):
     def __init__(self, heavy: int, client: int | None, **options: Any) -> None:
         self.client = client
         self.names: dict[str, str] = {}
-        self.made: list[Connection] = []
+        self.made: list[CapturedConnection] = []
         self.asked = 0  # when the request came that was answered last
         super().__init__(self.note, frozenset(), **options)
         self.engine.choose(heavy, True)
@@ -58,7 +58,7 @@ class Scout(RowSource):
         if table == "topic_names":
             self.names[row[0]] = row[1]
 
-    def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> Connection:
+    def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> CapturedConnection:
         made = super().connect(ends, client, started)
         if client is None and self.client is not None:
             made.client, made.spoke = self.client, True

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kcli.capture.files import Source, by_time, run_source
+from kcli.capture.files import FileCursor, by_time, run_source
 from kcli.errors import InputError
 from kcli.pipeline.carrying import Carried
 from kcli.pipeline.decoding import Decoded, decode
@@ -53,10 +53,10 @@ class Captures:
     def __init__(self, files: Sequence[StoredFile], engine: Any, new_reader: Callable[[], Any]) -> None:
         self.engine = engine
         self.scattered = [Scattered(Range(file.uri, file.size), 0, 0, [], [], None) for file in files]
-        self.queue: list[tuple[int, int, Source]] = []
+        self.queue: list[tuple[int, int, FileCursor]] = []
         for number, file in enumerate(files):
             try:
-                source = Source(file.uri, number, new_reader, RangeFile)
+                source = FileCursor(file.uri, number, new_reader, RangeFile)
                 self.queue.append((source.first, number, source))
             except (InputError, OSError) as error:
                 self.note(number, error)
@@ -77,7 +77,7 @@ class Captures:
                 self.note(number, error)
         self.engine.since(0, max((each.last_ns for each in self.scattered), default=0))
 
-    def read(self, number: int, source: Source, limit: int) -> None:
+    def read(self, number: int, source: FileCursor, limit: int) -> None:
         """A file up to a moment (ns)."""
         failures: list[InputError] = []
         for after in run_source(source, self.engine, limit, self.scattered[number].events.append, failures, pass_over):

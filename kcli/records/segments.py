@@ -116,10 +116,10 @@ def read_producers(data: bytes, _base: int) -> Iterator[Row]:
 def read_epochs(data: bytes, _base: int) -> Iterator[Row]:
     """LeaderEpochCheckpointFile: which offset each leader epoch began at."""
     from kcli.grammar.checkpoints import LEADER_EPOCHS, VERSION
-    from kcli.grammar.source import Source
+    from kcli.grammar.source import ByteSource
     from kcli.grammar.trace import DecodeTrace
 
-    source, trace = Source(data), DecodeTrace()
+    source, trace = ByteSource(data), DecodeTrace()
     try:
         VERSION.parse_word(source, trace, "version")
         yield from LEADER_EPOCHS.entries(source, trace, "entries")

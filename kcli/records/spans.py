@@ -21,7 +21,7 @@ from kcli.grammar.batches import (
     SIZE_AT,
 )
 from kcli.grammar.secrets import hide_span
-from kcli.grammar.source import Source
+from kcli.grammar.source import ByteSource
 from kcli.grammar.structs import Struct
 from kcli.grammar.trace import DecodeTrace, Span, child
 from kcli.records.batches import CODEC_MASK, CONTROL, Record, scan
@@ -62,7 +62,7 @@ def records_before(data: bytes, span: Span) -> Iterator[Record]:
 
 def all_spans(data: bytes) -> tuple[list[Span], DecodeError | None]:
     spans: list[Span] = []
-    source, index = Source(data), 0
+    source, index = ByteSource(data), 0
     while source.left():
         path = f"batches[{index}]"
         start = source.tell()
@@ -77,7 +77,7 @@ def all_spans(data: bytes) -> tuple[list[Span], DecodeError | None]:
     return spans, None
 
 
-def walk_entry(source: Source, trace: DecodeTrace, path: str, data: bytes) -> None:
+def walk_entry(source: ByteSource, trace: DecodeTrace, path: str, data: bytes) -> None:
     start = source.tell()
     if source.left() < 18:
         raise DecodeError(path, start, f"{source.left()} bytes at {start:#x}, fewer than a batch has")
@@ -100,7 +100,7 @@ def walk_entry(source: Source, trace: DecodeTrace, path: str, data: bytes) -> No
     source.seek(end)
 
 
-def walk_batch(source: Source, trace: DecodeTrace, path: str, end: int) -> None:
+def walk_batch(source: ByteSource, trace: DecodeTrace, path: str, end: int) -> None:
     header = BATCH_HEADER.parse_word(source, trace, path)
     codec = header["attributes"] & CODEC_MASK
     if codec:
@@ -127,7 +127,7 @@ def note_control(record: dict[str, bytes | None], trace: DecodeTrace, path: str)
         if data is None or grammar is None or span is None or len(data) < grammar.least:
             continue
         inner: list[Span] = []
-        grammar.parse_word(Source(data), DecodeTrace(inner), span.path)
+        grammar.parse_word(ByteSource(data), DecodeTrace(inner), span.path)
         shift = span.end - len(data)
         at = trace.spans.index(span) + 1
         trace.spans[at:at] = [each._replace(start=each.start + shift, end=each.end + shift) for each in inner]

@@ -19,10 +19,10 @@ from kcli.records.damage import Damage, stretches
 from kcli.records.kernels import records as core
 from kcli.records.segments import base_offset_of, row_size
 
-__all__ = ["Finding", "LogFacts", "verify_companion", "verify_log"]
+__all__ = ["LogFacts", "LogFinding", "verify_companion", "verify_log"]
 
 
-class Finding(NamedTuple):
+class LogFinding(NamedTuple):
     """One thing that is wrong, or unusual: see the top of this module. offset: bytes in the file."""
 
     severity: str
@@ -69,7 +69,7 @@ class LogFacts:
                 self.producers[batch.producer_id] = batch.producer_epoch, batch.last_offset
 
 
-def verify_log(read: ReadInto, name: str, facts: LogFacts, deep: bool = True) -> Iterator[Finding]:
+def verify_log(read: ReadInto, name: str, facts: LogFacts, deep: bool = True) -> Iterator[LogFinding]:
     """Read a log whole; `facts` is filled on the way. deep: open each batch and hold its records against its header."""
     for chunk, start, stop, damage in stretches(read):
         rows, _status, _stopped = core.frames(memoryview(chunk.data)[:stop], start)
@@ -80,16 +80,16 @@ def verify_log(read: ReadInto, name: str, facts: LogFacts, deep: bool = True) ->
             yield damage_finding(damage, chunk.base, name)
 
 
-def damage_finding(damage: Damage, base: int, name: str) -> Finding:
+def damage_finding(damage: Damage, base: int, name: str) -> LogFinding:
     """A batch cut at the end of a log is what a crash leaves; a broker cuts it off when it starts."""
     rule = "cut-batch" if damage.lawful else "no-batch"
     severity = "note" if damage.lawful else "error"
-    return Finding(severity, rule, name, base + damage.start, damage.reason)
+    return LogFinding(severity, rule, name, base + damage.start, damage.reason)
 
 
-def verify_batch(batch: Batch, position: int, name: str, facts: LogFacts, deep: bool) -> Iterator[Finding]:
-    def error(rule: str, message: str) -> Finding:
-        return Finding("error", rule, name, position, message)
+def verify_batch(batch: Batch, position: int, name: str, facts: LogFacts, deep: bool) -> Iterator[LogFinding]:
+    def error(rule: str, message: str) -> LogFinding:
+        return LogFinding("error", rule, name, position, message)
 
     if not batch.crc_valid:
         yield error(
@@ -126,7 +126,7 @@ def note_marker(batch: Batch, key: bytes | None, offset: int, position: int, fac
         facts.aborted[batch.producer_id, offset] = position
 
 
-def verify_offsets(batch: Batch, offsets: list[int], error: Any) -> Iterator[Finding]:
+def verify_offsets(batch: Batch, offsets: list[int], error: Any) -> Iterator[LogFinding]:
     for before, offset in itertools.pairwise(offsets):
         if offset <= before:
             yield error("record-order", f"offset {offset} behind {before} in one batch")
@@ -136,17 +136,17 @@ def verify_offsets(batch: Batch, offsets: list[int], error: Any) -> Iterator[Fin
         yield error("record-range", f"records with offsets {offsets[0]} to {offsets[-1]} in a batch that says {span}")
 
 
-def verify_companion(kind: str, rows: Iterable[dict[str, Any]], name: str, facts: LogFacts) -> Iterator[Finding]:
+def verify_companion(kind: str, rows: Iterable[dict[str, Any]], name: str, facts: LogFacts) -> Iterator[LogFinding]:
     """A file beside the log, by the rows of `segments.read_rows`."""
     place, before, size = 0, None, row_size(kind)
     try:
         for number, row in enumerate(rows):
             place = size * number
             for rule, message in CHECKS[kind](row, before, facts, name):
-                yield Finding("error", rule, name, place, f"entry {number}: {message}")
+                yield LogFinding("error", rule, name, place, f"entry {number}: {message}")
             before = row
     except DecodeError as problem:
-        yield Finding("error", "form", name, problem.offset, str(problem))
+        yield LogFinding("error", "form", name, problem.offset, str(problem))
 
 
 Problems = Iterator[tuple[str, str]]

@@ -22,7 +22,7 @@ from kcli.schemas.model import Api, Field, Message, Releases, Variant, release_o
 from kcli.schemas.ranges import NONE, Range
 
 if TYPE_CHECKING:
-    from kcli.schemas.check import Finding
+    from kcli.schemas.check import SchemaFinding
 
 __all__ = ["STOCK", "Api", "Catalog", "Field", "Message", "Range", "Releases", "Variant", "catalog"]
 
@@ -79,7 +79,7 @@ class Catalog:
         # What a dialect adds: its messages, its error codes, and what is wrong or odd in its definitions.
         self.laid: dict[str, Message] = {}
         self.errors: Mapping[int, str] = ERRORS
-        self.findings: list[Finding] = []
+        self.findings: list[SchemaFinding] = []
 
     @classmethod
     def open(cls, folder: Path) -> Catalog:

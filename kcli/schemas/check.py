@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from kcli.schemas.model import SCALARS, Field, Message
 from kcli.schemas.ranges import Range
 
-__all__ = ["Finding", "check", "check_pair", "check_versions_of_pair", "repair"]
+__all__ = ["SchemaFinding", "check", "check_pair", "check_versions_of_pair", "repair"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Finding:
+class SchemaFinding:
     """One contradiction, and what kcli makes of it.
 
     message  "FetchResponse"
@@ -36,12 +36,12 @@ Place = tuple[str, Field, Range]
 Report = Callable[[str, str, str], None]
 
 
-def check(message: Message) -> list[Finding]:
+def check(message: Message) -> list[SchemaFinding]:
     """Every finding about a message, in the order of its fields."""
-    found: list[Finding] = []
+    found: list[SchemaFinding] = []
 
     def report(path: str, rule: str, text: str) -> None:
-        found.append(Finding(message.name, path, rule, text))
+        found.append(SchemaFinding(message.name, path, rule, text))
 
     for path, field, versions in places(message.fields, message.versions):
         for rule in FIELD_RULES:
@@ -136,7 +136,7 @@ def members(shape: tuple[tuple[str, str], ...]) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in shape)
 
 
-def check_pair(request: Message, response: Message) -> list[Finding]:
+def check_pair(request: Message, response: Message) -> list[SchemaFinding]:
     """Fields that request and response have by one name in two types; each keeps its own."""
     mine = {field.name: (path, field) for path, field, here in places(request.fields, request.versions) if here}
     found = []
@@ -144,26 +144,26 @@ def check_pair(request: Message, response: Message) -> list[Finding]:
         where, asked = mine.get(field.name, ("", field))
         if here and not field.is_struct and not asked.is_struct and asked.type != field.type:
             text = f"{field.type} here, but {asked.type} in {request.name} ({where}): both are kept as written"
-            found.append(Finding(response.name, path, "types-differ", text))
+            found.append(SchemaFinding(response.name, path, "types-differ", text))
     return found
 
 
-def check_versions_of_pair(request: Message, response: Message) -> list[Finding]:
+def check_versions_of_pair(request: Message, response: Message) -> list[SchemaFinding]:
     """Versions that only one of them has."""
     if request.versions == response.versions:
         return []
     text = f"versions {response.versions}, but {request.name} has {request.versions}"
-    return [Finding(response.name, "", "versions-differ", text)]
+    return [SchemaFinding(response.name, "", "versions-differ", text)]
 
 
-def repair(message: Message) -> tuple[Message, list[Finding]]:
+def repair(message: Message) -> tuple[Message, list[SchemaFinding]]:
     """The message with every clashing or missing tag replaced by the lowest free one, and what was done."""
-    found: list[Finding] = []
+    found: list[SchemaFinding] = []
     fields = retag(message.name, message.fields, "", found)
     return message._replace(fields=fields), found
 
 
-def retag(message: str, fields: tuple[Field, ...], path: str, found: list[Finding]) -> tuple[Field, ...]:
+def retag(message: str, fields: tuple[Field, ...], path: str, found: list[SchemaFinding]) -> tuple[Field, ...]:
     claimed = {field.tag for field in fields if field.tagged}
     result: list[Field] = []
     for field in fields:
@@ -171,7 +171,7 @@ def retag(message: str, fields: tuple[Field, ...], path: str, found: list[Findin
             free = next(tag for tag in range(len(fields) + 1) if tag not in claimed)
             claimed.add(free)
             text = f"given tag {free}, the next free one"
-            found.append(Finding(message, f"{path}{field.name}", "tag-assigned", text))
+            found.append(SchemaFinding(message, f"{path}{field.name}", "tag-assigned", text))
             field = field._replace(tag=free)
         result.append(field._replace(fields=retag(message, field.fields, f"{path}{field.name}.", found)))
     return tuple(result)

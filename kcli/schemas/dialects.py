@@ -18,7 +18,7 @@ from typing import Any
 
 from kcli.errors import InputError, SchemaError, UsageError
 from kcli.schemas.catalog import Catalog
-from kcli.schemas.check import Finding, check, check_pair, check_versions_of_pair, repair
+from kcli.schemas.check import SchemaFinding, check, check_pair, check_versions_of_pair, repair
 from kcli.schemas.definition import build, camel, parse_text
 from kcli.schemas.model import Field, Message
 from kcli.schemas.ranges import HIGHEST, Range, covering
@@ -46,7 +46,7 @@ class Dialect:
     messages: list[Message] = field(default_factory=list)
     api_keys: dict[str, int] = field(default_factory=dict)
     errors: dict[int, str] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[SchemaFinding] = field(default_factory=list)
 
 
 def shipped() -> list[str]:
@@ -128,12 +128,12 @@ def corrected(raw: Any) -> Any:
     return result
 
 
-def read_as(raw: Any, message: str, path: str = "") -> Iterator[Finding]:
+def read_as(raw: Any, message: str, path: str = "") -> Iterator[SchemaFinding]:
     for each in raw.get("fields", ()):
         here = f"{path}{camel(each['name'])}"
         if "readAs" in each:
             text = f"written for versions {each.get('versions', 'none')}, read as {each['readAs']}"
-            yield Finding(message, here, "versions-read-as", text)
+            yield SchemaFinding(message, here, "versions-read-as", text)
         yield from read_as(each, message, f"{here}.")
 
 
@@ -243,6 +243,6 @@ def pair(stock: Catalog, laid: Catalog, key: int) -> None:
         laid.findings += check_pair(request, response)
 
 
-def alone(message: Message) -> Finding:
+def alone(message: Message) -> SchemaFinding:
     missing = "response" if message.kind == "request" else "request"
-    return Finding(message.name, "", "no-counterpart", f"there is no {missing} of its name: no API is made of it")
+    return SchemaFinding(message.name, "", "no-counterpart", f"there is no {missing} of its name: no API is made of it")

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from kcli.schemas.model import Field, Message
 
-__all__ = ["Layout", "Slot", "holds", "layout", "reads"]
+__all__ = ["MessageLayout", "Slot", "holds", "layout", "reads"]
 
 # Written alike: a length, then bytes. Kafka 2.4 called records bytes.
 ALIKE = {"records": "bytes"}
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class MessageLayout:
     """What follows what, and which tags there are; names and defaults don't count."""
 
     flexible: bool
@@ -29,21 +29,21 @@ class Slot:
     """
 
     array: bool
-    shape: str | Layout
+    shape: str | MessageLayout
     prefixed: bool
     classic: bool
 
 
-def layout(message: Message, version: int) -> Layout:
+def layout(message: Message, version: int) -> MessageLayout:
     """Two messages with equal layouts in a version read and write the same bytes."""
     return struct(message.fields, version, version in message.flexible)
 
 
-def struct(fields: tuple[Field, ...], version: int, flexible: bool) -> Layout:
+def struct(fields: tuple[Field, ...], version: int, flexible: bool) -> MessageLayout:
     present = [field for field in fields if version in field.versions]
     plain = tuple(slot(field, version, flexible) for field in present if version not in field.tagged)
     tagged = [(field.tag or 0, slot(field, version, flexible)) for field in present if version in field.tagged]
-    return Layout(flexible, plain, tuple(sorted(tagged, key=lambda pair: pair[0])))
+    return MessageLayout(flexible, plain, tuple(sorted(tagged, key=lambda pair: pair[0])))
 
 
 def slot(field: Field, version: int, flexible: bool) -> Slot:
@@ -54,7 +54,7 @@ def slot(field: Field, version: int, flexible: bool) -> Slot:
     return Slot(field.is_array, shape, prefixed, classic)
 
 
-def reads(one: Layout, other: Layout) -> bool:
+def reads(one: MessageLayout, other: MessageLayout) -> bool:
     """Can a reader of `one` read what a writer of `other` wrote? Tags that only one of them knows are no obstacle."""
     if one.flexible != other.flexible or len(one.plain) != len(other.plain):
         return False
@@ -66,15 +66,19 @@ def reads(one: Layout, other: Layout) -> bool:
 def slots_agree(one: Slot, other: Slot) -> bool:
     if (one.array, one.prefixed, one.classic) != (other.array, other.prefixed, other.classic):
         return False
-    if isinstance(one.shape, Layout) and isinstance(other.shape, Layout):
+    if isinstance(one.shape, MessageLayout) and isinstance(other.shape, MessageLayout):
         return reads(one.shape, other.shape)
     return one.shape == other.shape
 
 
-def holds(one: Layout, other: Layout) -> bool:
+def holds(one: MessageLayout, other: MessageLayout) -> bool:
     """Does `one` read `other`, and know each tag of it?"""
     mine = dict(one.tagged)
     if not reads(one, other) or any(tag not in mine for tag, _ in other.tagged):
         return False
     pairs = [*zip(one.plain, other.plain, strict=True), *((mine[tag], theirs) for tag, theirs in other.tagged)]
-    return all(holds(a.shape, b.shape) for a, b in pairs if isinstance(a.shape, Layout) and isinstance(b.shape, Layout))
+    return all(
+        holds(a.shape, b.shape)
+        for a, b in pairs
+        if isinstance(a.shape, MessageLayout) and isinstance(b.shape, MessageLayout)
+    )

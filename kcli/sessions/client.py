@@ -21,7 +21,7 @@ from kcli.sessions.rules import (
     RULES,
     Came,
     Rules,
-    State,
+    SessionState,
 )
 from kcli.sessions.values import FetchRequest, FetchResponse, Partition, Position
 
@@ -52,7 +52,7 @@ class ClientSession:
     def __init__(self, *, replica_id: int = -1, rules: Rules = RULES) -> None:
         self.replica_id = replica_id
         self.rules = rules
-        self.state = State.OPENING
+        self.state = SessionState.OPENING
         self.session_id = NO_SESSION
         self.epoch = FULL_EPOCH
         self.topic_ids = True
@@ -83,9 +83,9 @@ class ClientSession:
         """The next request. RuntimeError while another one is under way: a session knows no order between two."""
         if self._pending is not None:
             raise RuntimeError(f"fetch session {self.session_id}: a request is under way already")
-        if self.state is State.LIVE and topic_ids != self.topic_ids:
-            self._turn(State.REOPENING, self.session_id)
-        request = self._incremental() if self.state is State.LIVE else self._full(topic_ids)
+        if self.state is SessionState.LIVE and topic_ids != self.topic_ids:
+            self._turn(SessionState.REOPENING, self.session_id)
+        request = self._incremental() if self.state is SessionState.LIVE else self._full(topic_ids)
         self._moved = {}
         self._pending = request
         return request
@@ -108,11 +108,11 @@ class ClientSession:
     def close(self) -> None:
         """Let the next request close the session; those after it ask for none."""
         closing = self.session_id != NO_SESSION
-        self._turn(State.CLOSING if closing else State.CLOSED, self.session_id)
+        self._turn(SessionState.CLOSING if closing else SessionState.CLOSED, self.session_id)
 
     def _full(self, topic_ids: bool) -> FetchRequest:
         self.topic_ids = topic_ids
-        self._closing_sent = self.state is State.CLOSING
+        self._closing_sent = self.state is SessionState.CLOSING
         positions = {} if self._closing_sent else dict(self.partitions)
         self._known = dict(positions)
         return FetchRequest(self.session_id, self.epoch, positions, topic_ids=topic_ids, replica_id=self.replica_id)
@@ -158,11 +158,11 @@ class ClientSession:
         return Accepted(Came.CONTINUED if response.session_id else Came.ENDED)
 
     def _follow(self, came: Came, granted: int) -> None:
-        if self.state in (State.CLOSING, State.CLOSED):
+        if self.state in (SessionState.CLOSING, SessionState.CLOSED):
             self._follow_closing(came, granted)
             return
         state = self.rules.client[self.state, came]
-        if state is State.LIVE and came is Came.CONTINUED:
+        if state is SessionState.LIVE and came is Came.CONTINUED:
             self.epoch = self.rules.next_epoch(self.epoch)
             self.state = state
         else:
@@ -174,14 +174,14 @@ class ClientSession:
         self._closing_sent = False
         gone = closed or came in (Came.NOT_FOUND, Came.ENDED)
         session_id = NO_SESSION if gone else granted or self.session_id
-        self._turn(State.CLOSING if session_id else State.CLOSED, session_id)
+        self._turn(SessionState.CLOSING if session_id else SessionState.CLOSED, session_id)
 
-    def _turn(self, state: State, session_id: int) -> None:
+    def _turn(self, state: SessionState, session_id: int) -> None:
         """Enter a state that is not merely the next epoch."""
         self.state = state
-        keeps = state in (State.LIVE, State.REOPENING, State.CLOSING)
+        keeps = state in (SessionState.LIVE, SessionState.REOPENING, SessionState.CLOSING)
         self.session_id = session_id if keeps else NO_SESSION
-        if state is State.LIVE:
+        if state is SessionState.LIVE:
             self.epoch = FIRST_EPOCH
         else:
-            self.epoch = FINAL_EPOCH if state in (State.CLOSING, State.CLOSED) else FULL_EPOCH
+            self.epoch = FINAL_EPOCH if state in (SessionState.CLOSING, SessionState.CLOSED) else FULL_EPOCH

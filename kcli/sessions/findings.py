@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from kcli.sessions.trace import FetchExchange, Key
 
-__all__ = ["RULES", "Finding", "Verdict", "name_of"]
+__all__ = ["RULES", "SessionFinding", "Verdict", "name_of"]
 
 
 class Verdict(NamedTuple):
@@ -72,7 +72,7 @@ def name_of(key: Key, names: Mapping[str, str]) -> str:
     return f"{names.get(key[0], key[0])}[{key[1]}]"
 
 
-class Finding(NamedTuple):
+class SessionFinding(NamedTuple):
     """A rule that a frame breaks. The frame: connection, correlation id, time (ns since 1970, 0 unknown)."""
 
     rule: str
@@ -87,7 +87,7 @@ class Finding(NamedTuple):
     @classmethod
     def at(
         cls, exchange: FetchExchange, rule: str, session_id: int, text: str, partitions: tuple[Key, ...] = ()
-    ) -> Finding:
+    ) -> SessionFinding:
         """About this exchange; the time is that of the side that broke the rule."""
         ns = exchange.ns
         if RULES[rule].side == BROKER and exchange.response_ns:

@@ -88,7 +88,7 @@ __all__ = [
     "Found",
     "Kind",
     "Rules",
-    "State",
+    "SessionState",
     "Told",
     "kind_of",
     "next_epoch",
@@ -103,7 +103,7 @@ class Kind(Enum):
     INCREMENTAL = auto()
 
 
-class State(Enum):
+class SessionState(Enum):
     """Where a client stands."""
 
     OPENING = auto()
@@ -164,27 +164,27 @@ class Told:
     log_start_offset: int
 
 
-CLIENT: Mapping[tuple[State, Came], State] = {
-    (State.OPENING, Came.GRANTED): State.LIVE,
-    (State.OPENING, Came.NOT_GRANTED): State.OPENING,
-    (State.OPENING, Came.THROTTLED): State.OPENING,
-    (State.OPENING, Came.MALFORMED): State.REOPENING,
-    (State.OPENING, Came.NOT_FOUND): State.OPENING,
-    (State.OPENING, Came.FAILED): State.OPENING,
-    (State.OPENING, Came.LOST): State.OPENING,
-    (State.REOPENING, Came.GRANTED): State.LIVE,
-    (State.REOPENING, Came.NOT_GRANTED): State.OPENING,
-    (State.REOPENING, Came.THROTTLED): State.OPENING,
-    (State.REOPENING, Came.MALFORMED): State.REOPENING,
-    (State.REOPENING, Came.NOT_FOUND): State.OPENING,
-    (State.REOPENING, Came.FAILED): State.REOPENING,
-    (State.REOPENING, Came.LOST): State.REOPENING,
-    (State.LIVE, Came.CONTINUED): State.LIVE,
-    (State.LIVE, Came.ENDED): State.OPENING,
-    (State.LIVE, Came.MALFORMED): State.REOPENING,
-    (State.LIVE, Came.NOT_FOUND): State.OPENING,
-    (State.LIVE, Came.FAILED): State.REOPENING,
-    (State.LIVE, Came.LOST): State.REOPENING,
+CLIENT: Mapping[tuple[SessionState, Came], SessionState] = {
+    (SessionState.OPENING, Came.GRANTED): SessionState.LIVE,
+    (SessionState.OPENING, Came.NOT_GRANTED): SessionState.OPENING,
+    (SessionState.OPENING, Came.THROTTLED): SessionState.OPENING,
+    (SessionState.OPENING, Came.MALFORMED): SessionState.REOPENING,
+    (SessionState.OPENING, Came.NOT_FOUND): SessionState.OPENING,
+    (SessionState.OPENING, Came.FAILED): SessionState.OPENING,
+    (SessionState.OPENING, Came.LOST): SessionState.OPENING,
+    (SessionState.REOPENING, Came.GRANTED): SessionState.LIVE,
+    (SessionState.REOPENING, Came.NOT_GRANTED): SessionState.OPENING,
+    (SessionState.REOPENING, Came.THROTTLED): SessionState.OPENING,
+    (SessionState.REOPENING, Came.MALFORMED): SessionState.REOPENING,
+    (SessionState.REOPENING, Came.NOT_FOUND): SessionState.OPENING,
+    (SessionState.REOPENING, Came.FAILED): SessionState.REOPENING,
+    (SessionState.REOPENING, Came.LOST): SessionState.REOPENING,
+    (SessionState.LIVE, Came.CONTINUED): SessionState.LIVE,
+    (SessionState.LIVE, Came.ENDED): SessionState.OPENING,
+    (SessionState.LIVE, Came.MALFORMED): SessionState.REOPENING,
+    (SessionState.LIVE, Came.NOT_FOUND): SessionState.OPENING,
+    (SessionState.LIVE, Came.FAILED): SessionState.REOPENING,
+    (SessionState.LIVE, Came.LOST): SessionState.REOPENING,
 }
 
 BROKER: Mapping[tuple[Kind, Found], Action] = {
@@ -222,7 +222,7 @@ class Rules:
     keep_young: only what is older than the eviction time may be displaced by a consumer
     """
 
-    client: Mapping[tuple[State, Came], State]
+    client: Mapping[tuple[SessionState, Came], SessionState]
     broker: Mapping[tuple[Kind, Found], Action]
     include: Mapping[str, Callable[[Told, Result], bool]]
     next_epoch: Callable[[int], int] = next_epoch

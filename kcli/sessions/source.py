@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kcli.capture.events import Event, Exchange
-from kcli.capture.exchanges import MEMORY, Source
+from kcli.capture.exchanges import MEMORY, CaptureDecoder
 from kcli.sessions.feeder import Feeder
 
-__all__ = ["SessionSource"]
+__all__ = ["SessionDecoder"]
 
 
-class SessionSource(Source):
+class SessionDecoder(CaptureDecoder):
     """One or more capture files, followed to their end by `run`."""
 
     def __init__(

@@ -25,7 +25,7 @@ from kcli.sessions.epochs import (
     NO_SESSION,
     next_epoch,
 )
-from kcli.sessions.findings import Finding
+from kcli.sessions.findings import SessionFinding
 from kcli.sessions.offsets import Offsets
 from kcli.sessions.session import FetchStatistics, ObservedSession
 from kcli.sessions.state import new_marks
@@ -59,7 +59,7 @@ class Tracker:
 
     def __init__(
         self,
-        on_finding: Callable[[Finding], None] | None = None,
+        on_finding: Callable[[SessionFinding], None] | None = None,
         on_end: Callable[[ObservedSession], None] | None = None,
         kernel: Any = None,
     ) -> None:
@@ -122,7 +122,7 @@ class Tracker:
 
     def find(self, x: FetchExchange, rule: str, session_id: int, text: str, partitions: Iterable[Key] = ()) -> None:
         """Report that a fetch breaks a rule; session_id: the session that it is about."""
-        finding = Finding.at(x, rule, session_id, text, tuple(partitions))
+        finding = SessionFinding.at(x, rule, session_id, text, tuple(partitions))
         session = self.sessions.get((x.server, session_id)) or self.ended.get((x.server, session_id))
         if session is not None:
             session.findings += 1

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kcli.snapshots.diff import Change, diff_images
     from kcli.snapshots.extract import Assembly, pieces_of
     from kcli.snapshots.fetch import SnapshotFetch
-    from kcli.snapshots.findings import Finding
+    from kcli.snapshots.findings import SnapshotFinding
     from kcli.snapshots.image import Image, Topic
     from kcli.snapshots.lines import RecordLines
     from kcli.snapshots.load import Loader, load_snapshot
@@ -37,12 +37,12 @@ __all__ = [
     "TABLES",
     "Assembly",
     "Change",
-    "Finding",
     "Image",
     "Loader",
     "Policy",
     "RecordLines",
     "SnapshotFetch",
+    "SnapshotFinding",
     "SnapshotId",
     "Survey",
     "Topic",
@@ -66,7 +66,7 @@ _MODULES = {
     "TABLES": "tables",
     "Assembly": "extract",
     "Change": "diff",
-    "Finding": "findings",
+    "SnapshotFinding": "findings",
     "Image": "image",
     "Loader": "load",
     "Policy": "policy",

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from kcli.snapshots.evidence import Evidence, Noted
 
-__all__ = ["RULES", "Finding", "more", "rule"]
+__all__ = ["RULES", "SnapshotFinding", "more", "rule"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SnapshotFinding:
     """offset: byte position in the file, or with `record` a record's offset; None: the file as a whole."""
 
     severity: str

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from kcli.snapshots.directory import EpochEntry, Listing, QuorumState
 from kcli.snapshots.evidence import Evidence
-from kcli.snapshots.findings import Finding
+from kcli.snapshots.findings import SnapshotFinding
 from kcli.snapshots.names import SnapshotId
 from kcli.snapshots.policy import violations
 
@@ -58,7 +58,7 @@ class DirectoryEvidence:
         return starts
 
 
-Rule = Callable[[DirectoryEvidence], Iterator[Finding]]
+Rule = Callable[[DirectoryEvidence], Iterator[SnapshotFinding]]
 DIRECTORY_RULES: dict[str, Rule] = {}
 
 
@@ -70,52 +70,52 @@ def rule(name: str) -> Callable[[Rule], Rule]:
     return register
 
 
-def judge_directory(found: DirectoryEvidence) -> Iterator[Finding]:
+def judge_directory(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
     """Findings on how the files of a directory go together (not on each by itself)."""
     for function in DIRECTORY_RULES.values():
         yield from function(found)
 
 
 @rule("files")
-def judge_files(found: DirectoryEvidence) -> Iterator[Finding]:
+def judge_files(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
     for name, _ in found.listing.unfinished:
-        yield Finding("note", "files", "left over: Kafka deletes it when it starts", None, name)
+        yield SnapshotFinding("note", "files", "left over: Kafka deletes it when it starts", None, name)
     for name, each in found.listing.misnamed:
-        yield Finding("error", "name", f"not spelled as Kafka does: {each.id.file_name} expected", None, name)
+        yield SnapshotFinding("error", "name", f"not spelled as Kafka does: {each.id.file_name} expected", None, name)
     for name, reason in found.unread:
-        yield Finding("error", "files", reason, None, name)
+        yield SnapshotFinding("error", "files", reason, None, name)
     if found.topic_id is not None and found.topic_id != METADATA_TOPIC_ID:
         text = f"topic id {found.topic_id}, {METADATA_TOPIC_ID} expected for __cluster_metadata"
-        yield Finding("error", "files", text, None, "partition.metadata")
+        yield SnapshotFinding("error", "files", text, None, "partition.metadata")
     if not found.listing.segments and not found.listing.snapshots:
-        yield Finding("error", "files", "neither a snapshot nor a log segment is here", None, "")
+        yield SnapshotFinding("error", "files", "neither a snapshot nor a log segment is here", None, "")
 
 
 @rule("invariant")
-def judge_invariant(found: DirectoryEvidence) -> Iterator[Finding]:
+def judge_invariant(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
     """KIP-630: a log that begins past 0 has a snapshot that ends between there and the high watermark (or its end)."""
     begin, end = found.log_begin, found.log_end
     if begin is None or end is None:
         return
     newest = max((each.end_offset for each in found.ids), default=-1)
     for text in violations(found.ids, begin, max(end, newest)):
-        yield Finding("error", "invariant", text, None, found.listing.segments[0][0])
+        yield SnapshotFinding("error", "invariant", text, None, found.listing.segments[0][0])
 
 
 @rule("log-order")
-def judge_segments(found: DirectoryEvidence) -> Iterator[Finding]:
+def judge_segments(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
     """Each segment goes on where the one before it ended."""
     for before, segment in zip(found.segments, found.segments[1:], strict=False):
         if before.end_offset is not None and segment.base != before.end_offset:
             text = f"begins at offset {segment.base}, the segment before it ends at {before.end_offset}"
-            yield Finding("error", "log-order", text, 0, segment.file)
+            yield SnapshotFinding("error", "log-order", text, 0, segment.file)
         if before.last and segment.first and segment.first.leader_epoch < before.last.leader_epoch:
             text = f"begins in epoch {segment.first.leader_epoch}, the one before it ends in {before.last.leader_epoch}"
-            yield Finding("error", "log-order", text, 0, segment.file)
+            yield SnapshotFinding("error", "log-order", text, 0, segment.file)
 
 
 @rule("continuation")
-def judge_continuation(found: DirectoryEvidence) -> Iterator[Finding]:
+def judge_continuation(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
     """The log behind a snapshot goes on from it: by offset, and in its epoch or a later one."""
     begin, end = found.log_begin, found.log_end
     if begin is None or end is None:
@@ -124,15 +124,17 @@ def judge_continuation(found: DirectoryEvidence) -> Iterator[Finding]:
         offset, name = snapshot.end_offset, snapshot.file_name
         if offset > end:
             text = f"ends at {offset}, the log at {end}: Kafka starts its log anew from here"
-            yield Finding("note", "continuation", text, None, name)
+            yield SnapshotFinding("note", "continuation", text, None, name)
         elif offset < begin:
-            yield Finding("note", "continuation", f"ends at {offset}, before the log begins ({begin})", None, name)
+            yield SnapshotFinding(
+                "note", "continuation", f"ends at {offset}, before the log begins ({begin})", None, name
+            )
         elif offset > begin and (epoch := epoch_at(found, offset - 1)) is not None and epoch != snapshot.epoch:
             text = f"its last record, {offset - 1}, is of epoch {epoch} in the log, the name says {snapshot.epoch}"
-            yield Finding("error", "continuation", text, None, name)
+            yield SnapshotFinding("error", "continuation", text, None, name)
         elif (epoch := epoch_at(found, offset)) is not None and epoch < snapshot.epoch:
             text = f"the log goes on at {offset} in epoch {epoch}, the snapshot's is {snapshot.epoch}"
-            yield Finding("error", "continuation", text, None, name)
+            yield SnapshotFinding("error", "continuation", text, None, name)
 
 
 def epoch_at(found: DirectoryEvidence, offset: int) -> int | None:
@@ -148,37 +150,37 @@ def epoch_at(found: DirectoryEvidence, offset: int) -> int | None:
 
 
 @rule("leader-epochs")
-def judge_epochs(found: DirectoryEvidence) -> Iterator[Finding]:
+def judge_epochs(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
     """leader-epoch-checkpoint: epochs and offsets grow, and are those of the log."""
     file = "leader-epoch-checkpoint"
     if found.epochs is None:
         return
     for before, entry in zip(found.epochs, found.epochs[1:], strict=False):
         if entry.epoch <= before.epoch or entry.start_offset < before.start_offset:
-            yield Finding("error", "leader-epochs", f"entry {tuple(entry)} after {tuple(before)}", None, file)
+            yield SnapshotFinding("error", "leader-epochs", f"entry {tuple(entry)} after {tuple(before)}", None, file)
     known = {entry.epoch: entry.start_offset for entry in found.epochs}
     for epoch, start in found.epoch_starts()[1:]:
         if epoch not in known:
-            yield Finding("error", "leader-epochs", f"lacks epoch {epoch}, which begins at {start}", None, file)
+            yield SnapshotFinding("error", "leader-epochs", f"lacks epoch {epoch}, which begins at {start}", None, file)
         elif known[epoch] != start:
             text = f"says that epoch {epoch} begins at {known[epoch]}; in the log it begins at {start}"
-            yield Finding("error", "leader-epochs", text, None, file)
+            yield SnapshotFinding("error", "leader-epochs", text, None, file)
     logged = {epoch for epoch, _ in found.epoch_starts()}
     if logged and (last := max(logged)) < max(known, default=-1) and found.log_end is not None:
         late = [entry for entry in found.epochs if entry.epoch > last and entry.start_offset < found.log_end]
         for entry in late:
             text = f"says that epoch {entry.epoch} begins at {entry.start_offset}; the log has epoch {last} there"
-            yield Finding("error", "leader-epochs", text, None, file)
+            yield SnapshotFinding("error", "leader-epochs", text, None, file)
 
 
 @rule("quorum-state")
-def judge_quorum(found: DirectoryEvidence) -> Iterator[Finding]:
+def judge_quorum(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
     """A node's epoch is never behind that of its log."""
     if found.quorum is None:
         return
     newest = max([epoch for epoch, _ in found.epoch_starts()] + [each.epoch for each in found.ids], default=0)
     if found.quorum.leader_epoch < newest:
         text = f"leaderEpoch {found.quorum.leader_epoch}, but the log or a snapshot has epoch {newest}"
-        yield Finding("error", "quorum-state", text, None, "quorum-state")
+        yield SnapshotFinding("error", "quorum-state", text, None, "quorum-state")
     if found.quorum.leader_epoch < 0 or found.quorum.leader_id < -1:
-        yield Finding("error", "quorum-state", "a negative leaderEpoch or leaderId", None, "quorum-state")
+        yield SnapshotFinding("error", "quorum-state", "a negative leaderEpoch or leaderId", None, "quorum-state")

@@ -6,21 +6,21 @@ from collections.abc import Iterator
 
 from kcli.snapshots import rules_file, rules_records
 from kcli.snapshots.evidence import Evidence, examine
-from kcli.snapshots.findings import RULES, Finding
+from kcli.snapshots.findings import RULES, SnapshotFinding
 
-__all__ = ["RULES", "Finding", "judge", "verify"]
+__all__ = ["RULES", "SnapshotFinding", "judge", "verify"]
 
 REGISTERED = (rules_file, rules_records)
 
 
-def judge(found: Evidence) -> Iterator[Finding]:
+def judge(found: Evidence) -> Iterator[SnapshotFinding]:
     """Every rule's findings on one file, errors and notes as they come."""
     for name, rule in RULES.items():
         for severity, offset, message in rule(found):
-            yield Finding(severity, name, message, offset, found.file)
+            yield SnapshotFinding(severity, name, message, offset, found.file)
 
 
-def verify(data: memoryview, file: str, *, dialect: str | None = None, mapped: object = None) -> list[Finding]:
+def verify(data: memoryview, file: str, *, dialect: str | None = None, mapped: object = None) -> list[SnapshotFinding]:
     """Examine and judge one file by its bytes and its name; errors first."""
     found = list(judge(examine(data, file, dialect=dialect, mapped=mapped)))
     return sorted(found, key=lambda finding: not finding.is_error)

@@ -23,7 +23,7 @@ from typing import Any
 
 from kcli.client.address import parse_bootstrap
 from kcli.client.calls import call_of
-from kcli.client.connection import Connection
+from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from kcli.errors import KcliError
 from kcli.records import build_batch
@@ -42,7 +42,7 @@ ROUNDS = 3
 class Peer:
     """A connection that measures: bytes of a request and its response, and seconds."""
 
-    def __init__(self, connection: Connection, dialect: str | None) -> None:
+    def __init__(self, connection: BrokerConnection, dialect: str | None) -> None:
         self.connection, self.dialect = connection, dialect
 
     async def ask(self, api_key: int, version: int, body: dict[str, Any]) -> tuple[dict[str, Any], int, int, float]:
@@ -58,7 +58,7 @@ class Peer:
 async def connect(bootstrap: str, dialect: str | None = None) -> Peer:
     address = parse_bootstrap([bootstrap])[0]
     config = ClientConfig({"bootstrap.servers": bootstrap, "request.timeout.ms": str(MAKING_SECONDS * 1000)})
-    return Peer(await Connection.open(address, config), dialect)
+    return Peer(await BrokerConnection.open(address, config), dialect)
 
 
 async def make_topic(peer: Peer, partitions: int) -> str:

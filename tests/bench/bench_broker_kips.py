@@ -21,7 +21,7 @@ from typing import Any
 
 from kcli.client.address import parse_bootstrap
 from kcli.client.calls import call, call_of
-from kcli.client.connection import Connection
+from kcli.client.connection import BrokerConnection
 from kcli.client.offsets import next_offset
 from kcli.client.properties import ClientConfig
 from kcli.records import build_batch
@@ -35,12 +35,12 @@ LOCAL = 15
 CONFIGS = {"remote.storage.enable": "true", "local.retention.bytes": "1000000", "segment.bytes": str(64 << 20)}
 
 
-async def connect(bootstrap: str) -> Connection:
+async def connect(bootstrap: str) -> BrokerConnection:
     config = ClientConfig({"bootstrap.servers": bootstrap, "request.timeout.ms": "600000"})
-    return await Connection.open(parse_bootstrap([bootstrap])[0], config)
+    return await BrokerConnection.open(parse_bootstrap([bootstrap])[0], config)
 
 
-async def make(connection: Connection, name: str, partitions: int, configs: dict[str, str]) -> str:
+async def make(connection: BrokerConnection, name: str, partitions: int, configs: dict[str, str]) -> str:
     """The id of a new topic."""
     rows = [{"name": name, "value": value} for name, value in configs.items()]
     topic = {"name": name, "numPartitions": partitions, "replicationFactor": 1, "configs": rows}
@@ -48,7 +48,7 @@ async def make(connection: Connection, name: str, partitions: int, configs: dict
     return str(made["topics"][0]["topicId"])
 
 
-async def fill(connection: Connection, name: str, partition: int, megabytes: int) -> None:
+async def fill(connection: BrokerConnection, name: str, partition: int, megabytes: int) -> None:
     records = build_batch([(1, None, os.urandom(1000), ())] * 250)
     data = [{"name": name, "partitionData": [{"index": partition, "records": records}]}]
     for _ in range(megabytes * 4):
@@ -56,14 +56,14 @@ async def fill(connection: Connection, name: str, partition: int, megabytes: int
         assert answer["responses"][0]["partitionResponses"][0]["errorCode"] == 0
 
 
-async def local_start(connection: Connection) -> int:
+async def local_start(connection: BrokerConnection) -> int:
     """Where the local part of the log begins (KIP-405: timestamp -4)."""
     rows = [{"partitionIndex": 0, "timestamp": -4}]
     answer = await call(connection, 2, 8, {"replicaId": -1, "topics": [{"name": "t", "partitions": rows}]})
     return int(answer["topics"][0]["partitions"][0]["offset"])
 
 
-async def read_back(connection: Connection, topic_id: str, until: int, remote: int) -> tuple[int, int, float]:
+async def read_back(connection: BrokerConnection, topic_id: str, until: int, remote: int) -> tuple[int, int, float]:
     """(requests, bytes, seconds) to read up to an offset."""
     made = call_of(FETCH, 18, DIALECT)
     offset = requests = size = 0
@@ -81,7 +81,7 @@ async def read_back(connection: Connection, topic_id: str, until: int, remote: i
     return requests, size, time.perf_counter() - start
 
 
-async def shares(connection: Connection, tiered: str, local: str, most: int, remote: int) -> tuple[int, int]:
+async def shares(connection: BrokerConnection, tiered: str, local: str, most: int, remote: int) -> tuple[int, int]:
     """(bytes of the remote partition, the largest share of a local one) in one fetch of both."""
 
     def topic(topic_id: str, partitions: int) -> dict[str, Any]:

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from kcli.client.address import parse_bootstrap
 from kcli.client.calls import call
-from kcli.client.connection import Connection
+from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from kcli.records import build_batch
 from tests.broker.processes import Served, served
@@ -36,12 +36,12 @@ PRODUCE, FETCH, ALTER_CONFIGS = 0, 1, 44
 OLD, NEW = 3, 12
 
 
-async def connect(bootstrap: str) -> Connection:
+async def connect(bootstrap: str) -> BrokerConnection:
     config = ClientConfig({"bootstrap.servers": bootstrap, "request.timeout.ms": "60000"})
-    return await Connection.open(parse_bootstrap([bootstrap])[0], config)
+    return await BrokerConnection.open(parse_bootstrap([bootstrap])[0], config)
 
 
-async def fill(connection: Connection, megabytes: int) -> int:
+async def fill(connection: BrokerConnection, megabytes: int) -> int:
     """So many MB in the topic, in all; how many records."""
     value = bytes(32 + at % 64 for at in range(SIZE))
     records = build_batch([(1_700_000_000_000, None, value, ())] * IN_BATCH)
@@ -54,14 +54,14 @@ async def fill(connection: Connection, megabytes: int) -> int:
     return turns * PARTITIONS * IN_BATCH
 
 
-async def set_chunk(connection: Connection, size: int) -> None:
+async def set_chunk(connection: BrokerConnection, size: int) -> None:
     change = {"name": CHUNK_CONFIG, "configOperation": 0, "value": str(size)}
     wanted = {"resourceType": 4, "resourceName": "", "configs": [change]}
     answer = await call(connection, ALTER_CONFIGS, 0, {"resources": [wanted], "validateOnly": False})
     assert answer["responses"][0]["errorCode"] == 0, answer
 
 
-async def read_all(connection: Connection, version: int, until: int) -> tuple[int, float]:
+async def read_all(connection: BrokerConnection, version: int, until: int) -> tuple[int, float]:
     """(bytes, seconds) to read each partition up to an offset."""
     offsets = dict.fromkeys(range(PARTITIONS), 0)
     size = 0

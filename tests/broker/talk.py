@@ -15,7 +15,7 @@ from typing import Any
 from kcli.broker import Broker
 from kcli.client.address import parse_bootstrap
 from kcli.client.calls import call
-from kcli.client.connection import Connection
+from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from kcli.records import build_batch
 
@@ -42,7 +42,7 @@ def batch(*values: str, time: int = 1000, **options: Any) -> bytes:
 class Talk:
     """One connection to a broker's first node, or to another."""
 
-    def __init__(self, broker: Broker, connection: Connection, dialect: str | None = None) -> None:
+    def __init__(self, broker: Broker, connection: BrokerConnection, dialect: str | None = None) -> None:
         self.broker, self.connection, self.dialect = broker, connection, dialect
 
     def __call__(self, api_key: int, version: int, body: dict[str, Any]) -> asyncio.Future[dict[str, Any]]:
@@ -113,7 +113,7 @@ async def connected(
 ) -> AsyncIterator[Talk]:
     address = broker.bootstrap.split(",")[node]
     config = ClientConfig({"bootstrap.servers": address, "client.id": client_id})
-    connection = await Connection.open(parse_bootstrap([address])[0], config)
+    connection = await BrokerConnection.open(parse_bootstrap([address])[0], config)
     try:
         yield Talk(broker, connection, dialect)
     finally:

@@ -33,7 +33,7 @@ def read(engine: str, tmp_path: Path) -> Reading:
         data = packets if isinstance(packets, bytes) else pcap(packets)
         path = tmp_path / "made.pcap"
         path.write_bytes(data)
-        source = exchanges.Source([str(path)])
+        source = exchanges.CaptureDecoder([str(path)])
         items = [item for piece in source.pieces() for item in piece]
         assert source.tally.unaccounted(source.engine) == 0
         return items

@@ -12,7 +12,7 @@ import pytest
 
 import kcli
 from kcli.capture import arrow, exchanges
-from kcli.capture.arrow import TableSource
+from kcli.capture.arrow import TableDecoder
 from kcli.capture.columns import COLUMNS, event_row, exchange_row
 from kcli.capture.filters import chosen
 from kcli.core import COMPILED
@@ -75,7 +75,7 @@ def test_what_is_asked_for_is_what_comes(name: str, choice: dict[str, Any]) -> N
 @pytest.mark.parametrize("rows", [1, 3, 10])
 def test_batches_are_small_and_streamed(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrow, "ROWS", rows)
-    source = TableSource([str(SAMPLES / "java44-txn.pcap")])
+    source = TableDecoder([str(SAMPLES / "java44-txn.pcap")])
     batches = list(source.batches())
     assert sum(batch.num_rows for batch in batches) == 78
     assert max(batch.num_rows for batch in batches) <= 2 * rows
@@ -99,7 +99,7 @@ def test_the_core_makes_most_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_rows_of_both_kinds_are_merged_by_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
     """An event behind every third row of the core's."""
-    source = TableSource([str(SAMPLES / "kcat-codecs.pcap")])
+    source = TableDecoder([str(SAMPLES / "kcat-codecs.pcap")])
     if source.sink is None:
         pytest.skip("the core is not built")
     (whole,) = source.batches()
@@ -151,13 +151,13 @@ def test_without_its_libraries_it_says_what_is_missing(name: str, monkeypatch: p
     with pytest.raises(kcli.UsageError, match=rf"needs {name} \(pip install 'kcli-kafka\[parquet\]'\)"):
         kcli.read_capture(SAMPLES / "ipv6.pcapng").to_arrow()
     with pytest.raises(kcli.UsageError, match=f"needs {name}"):
-        TableSource([])
+        TableDecoder([])
 
 
 def test_interpreted_rows_are_filtered_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrow, "COMPILED", False)
     monkeypatch.setattr(exchanges, "COMPILED", False)
-    source = TableSource([io_copy("java44-txn.pcap")], chosen=chosen("EndTxn"))
+    source = TableDecoder([io_copy("java44-txn.pcap")], chosen=chosen("EndTxn"))
     assert sum(batch.num_rows for batch in source.batches()) == 8
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kcli.capture.bodies import Bodies
-from kcli.capture.connection import Connection
+from kcli.capture.connection import CapturedConnection
 from kcli.capture.events import Event, Exchange
 from kcli.capture.pending import Pending
 from tests.capture.messages import api_versions, metadata, produce, refusal, request, response, sasl_handshake
@@ -287,7 +287,7 @@ def test_steadiness_is_handed_back_and_forth() -> None:
     """What a connection releases is what it restores."""
     emitted: list[Exchange | Event] = []
     ends = ("10.0.0.1:40000", "10.0.0.2:9092")
-    made = Connection(ends, 0, (True, True), Bodies(), emitted.append)
+    made = CapturedConnection(ends, 0, (True, True), Bodies(), emitted.append)
     made.data(0, 4, metadata(0)[0])
     before = made.steady  # nothing proves yet that this is Kafka's
     made.data(1, 4, metadata(0)[1])
@@ -295,7 +295,7 @@ def test_steadiness_is_handed_back_and_forth() -> None:
     assert (before, made.steady) == (False, True)
     pending, buffers, heard = made.release()
     assert [each[0] for each in pending] == [1] and buffers == [metadata(2)[0][:9], b""] and heard == (5, 4)
-    other = Connection(ends, 0, (True, True), Bodies(), emitted.append)
+    other = CapturedConnection(ends, 0, (True, True), Bodies(), emitted.append)
     other.restore(True, pending, buffers, (2 * len(metadata(1)[0]), 0), heard, 5, True)
     other.data(0, 6, metadata(2)[0][9:])
     other.data(1, 7, metadata(1)[1] + metadata(2)[1])

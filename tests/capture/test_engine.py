@@ -9,10 +9,10 @@ import pytest
 
 from kcli.capture import exchanges
 from kcli.capture.bodies import Bodies
-from kcli.capture.connection import Connection
-from kcli.capture.engine import Engine
+from kcli.capture.connection import CapturedConnection
+from kcli.capture.engine import ReferenceEngine
 from kcli.capture.events import Event, Exchange
-from kcli.capture.packets import Reader
+from kcli.capture.packets import ReferenceReader
 from kcli.core import COMPILED
 from tests.capture.messages import metadata, produce
 from tests.capture.wires import START, Packet, Wire, ethernet, ip4, pcap, segment
@@ -22,8 +22,8 @@ class Owner:
     def __init__(self) -> None:
         self.items: list[Exchange | Event] = []
 
-    def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> Connection:
-        return Connection(ends, client, started, Bodies(), self.items.append)
+    def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> CapturedConnection:
+        return CapturedConnection(ends, client, started, Bodies(), self.items.append)
 
 
 def test_packets_that_are_no_tcp_are_counted() -> None:
@@ -35,16 +35,16 @@ def test_packets_that_are_no_tcp_are_counted() -> None:
         ethernet(ip4("10.0.0.1", "10.0.0.2", tcp, place=5)),
         ethernet(whole),
     ]
-    engine = Engine(Owner())
-    used = engine.run(Reader(), memoryview(pcap([Packet(START, data) for data in packets])), 2**63)
+    engine = ReferenceEngine(Owner())
+    used = engine.run(ReferenceReader(), memoryview(pcap([Packet(START, data) for data in packets])), 2**63)
     assert used[1] == "end"
     assert (engine.packets, engine.others, engine.cuts, engine.fragments, engine.segments) == (4, 1, 1, 1, 1)
 
 
 def test_it_stops_at_a_time_and_goes_on() -> None:
     wire = Wire().open().client(metadata(1)[0]).server(metadata(1)[1])
-    data, owner, reader = memoryview(pcap(wire.packets)), Owner(), Reader()
-    engine = Engine(owner)
+    data, owner, reader = memoryview(pcap(wire.packets)), Owner(), ReferenceReader()
+    engine = ReferenceEngine(owner)
     used, why = engine.run(reader, data, wire.packets[2].ns)
     assert why == "limit" and engine.next_ns == wire.packets[3].ns and engine.packets == 3
     assert engine.run(reader, data[used:], 2**63)[1] == "end"
@@ -53,7 +53,7 @@ def test_it_stops_at_a_time_and_goes_on() -> None:
 
 
 def test_lines_are_kept_until_they_are_taken() -> None:
-    engine, out = Engine(Owner(), text=True), []
+    engine, out = ReferenceEngine(Owner(), text=True), []
     engine.write(b"a\n")
     engine.write(b"b\n")
     engine.drain_text(lambda text: out.append(bytes(text)))
@@ -73,7 +73,7 @@ def clients(count: int) -> list[Wire]:
 
 
 def lines(path: Path, memory: int) -> tuple[list[bytes], int]:
-    source = exchanges.Source([str(path)], memory=memory)
+    source = exchanges.CaptureDecoder([str(path)], memory=memory)
     most, found = 0, []
     reader = source.new_reader()
     data = memoryview(path.read_bytes())

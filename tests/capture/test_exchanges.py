@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kcli.capture import exchanges
-from kcli.capture.exchanges import Exchange, Source
+from kcli.capture.exchanges import CaptureDecoder, Exchange
 from kcli.capture.filters import Filter
 from kcli.capture.ranges import rows
 from kcli.capture.reading import read_capture
@@ -59,7 +59,7 @@ def test_everything_whole_is_there(name: str) -> None:
 def lines(name: str, monkeypatch: pytest.MonkeyPatch, compiled: bool) -> tuple[bytes, Any]:
     monkeypatch.setattr(exchanges, "COMPILED", compiled)
     out = io.BytesIO()
-    source = Source([str(path(name))], text=True)
+    source = CaptureDecoder([str(path(name))], text=True)
     source.lines(out.write)
     assert source.tally.unaccounted(source.engine) == 0
     return out.getvalue(), source.tally
@@ -74,7 +74,7 @@ def test_both_engines_write_the_same(name: str, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("name", [*LOGGED, "snaplen-96.pcap"])
 def test_lines_are_what_values_say(name: str) -> None:
     out = io.BytesIO()
-    Source([str(path(name))], text=True).lines(out.write)
+    CaptureDecoder([str(path(name))], text=True).lines(out.write)
     items = list(read_capture(path(name)).items())
     assert b"".join(item.line() for item in items) == out.getvalue()
     for line in out.getvalue().splitlines():
@@ -97,7 +97,7 @@ CHOICES = [
 @pytest.mark.parametrize("name", ["java44-txn.pcap", "java44-admin.pcap.gz", "mid-stream.pcap.zst"])
 def test_chosen_lines_are_those_of_chosen_values(engine: str, name: str, chosen: Filter) -> None:
     out = io.BytesIO()
-    source = Source([str(path(name))], text=True, chosen=chosen)
+    source = CaptureDecoder([str(path(name))], text=True, chosen=chosen)
     source.lines(out.write)
     assert out.getvalue() == b"".join(item.line() for item in read_capture(path(name)).items() if chosen.wants(item))
     assert source.tally.unaccounted(source.engine) == 0  # the counts are of all
@@ -105,7 +105,7 @@ def test_chosen_lines_are_those_of_chosen_values(engine: str, name: str, chosen:
 
 def test_the_form_of_a_line() -> None:
     out = io.BytesIO()
-    Source([str(SAMPLES / "java44-txn.pcap")], text=True).lines(out.write)
+    CaptureDecoder([str(SAMPLES / "java44-txn.pcap")], text=True).lines(out.write)
     first = json.loads(out.getvalue().splitlines()[0])
     assert list(first) == [
         "timestamp", "connection", "requestHeader", "request", "response", "requestBytes", "responseBytes", "latencyMs",
@@ -141,7 +141,7 @@ def test_records_can_be_shown() -> None:
         ("full", b'"records":[{'),
     ):
         out = io.BytesIO()
-        Source(capture, text=True, records=form).lines(out.write)
+        CaptureDecoder(capture, text=True, records=form).lines(out.write)
         assert has in out.getvalue(), form
 
 
@@ -179,7 +179,7 @@ def test_two_captures_of_the_same_time_are_merged(tmp_path: Path, engine: str) -
 
 def test_packets_read_elsewhere_can_be_pushed(engine: str) -> None:
     whole = str(SAMPLES / "java44-txn.pcap")
-    source = Source([])
+    source = CaptureDecoder([])
     pushed = source.push(rows(whole)) + source.finish()
     assert [item.line() for item in pushed] == [item.line() for item in read_capture([whole]).items()]
 

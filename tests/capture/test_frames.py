@@ -9,7 +9,7 @@ import pytest
 from kcli.capture.bodies import Bodies
 from kcli.capture.frames import (
     EFFORT,
-    Stream,
+    FrameStream,
     acks_of,
     find_request,
     find_response,
@@ -22,8 +22,8 @@ from tests.capture.messages import api_versions, metadata, produce, request
 BODIES = Bodies()
 
 
-def stream(data: bytes) -> Stream:
-    made = Stream(False)
+def stream(data: bytes) -> FrameStream:
+    made = FrameStream(False)
     made.receive(data)
     return made
 
@@ -153,7 +153,7 @@ def test_a_search_goes_on_where_it_stood() -> None:
     answer = metadata(77)[1]
     other = metadata(5)[1]
     data = random.Random(3).randbytes(300) + answer[:8] + bytes(20) + answer
-    made, given = Stream(False), 0
+    made, given = FrameStream(False), 0
     found = None
     for at in range(0, len(data), 7):
         made.receive(data[at : at + 7])

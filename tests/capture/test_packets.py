@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.packets import DamagedError, Reader, ShortError
+from kcli.capture.packets import DamagedError, ReferenceReader, ShortError
 from kcli.core import COMPILED
 from tests.capture.wires import START, Packet, Wire, pcap, pcapng
 
-READERS: list[Callable[[], Any]] = [Reader]
+READERS: list[Callable[[], Any]] = [ReferenceReader]
 if COMPILED:
     from kcli.core import packets as compiled
 
@@ -23,7 +23,7 @@ SOME = [Packet(START + number * 10**9, bytes([number]) * (60 + number)) for numb
 
 @pytest.mark.parametrize("data", [pcap(SOME), pcap(SOME, big=True), pcapng(SOME), pcapng(SOME, big=True)])
 def test_packets_come_whole_or_not_at_all(data: bytes) -> None:
-    reader, view, found = Reader(), memoryview(data), []
+    reader, view, found = ReferenceReader(), memoryview(data), []
     end = 0
     while True:
         try:
@@ -39,30 +39,30 @@ def test_packets_come_whole_or_not_at_all(data: bytes) -> None:
 
 
 def test_problems_are_named() -> None:
-    reader = Reader()
+    reader = ReferenceReader()
     with pytest.raises(DamagedError, match="starts with"):
         reader.take(memoryview(bytes(24)))
     data = bytearray(pcapng(SOME[:1]))
     data[-4] ^= 1
-    assert Reader().rows(memoryview(data))[1] == []
-    reader = Reader()
+    assert ReferenceReader().rows(memoryview(data))[1] == []
+    reader = ReferenceReader()
     reader.rows(memoryview(data))
     assert reader.problem is not None and "begins with a length of" in reader.problem
 
 
 def test_a_packet_of_no_interface() -> None:
-    reader = Reader()
+    reader = ReferenceReader()
     data = pcapng(SOME[:1], interface=3)
     reader.rows(memoryview(data[:28] + data[-4 * 23 :]))
     assert reader.problem is not None
 
 
 def test_a_connection_has_one_key() -> None:
-    rows = Reader().rows(memoryview(pcap(Wire().open().packets)))[1]
+    rows = ReferenceReader().rows(memoryview(pcap(Wire().open().packets)))[1]
     assert len({row[4] for row in rows}) == 1 and rows[0][4]
 
 
-def record(reader: Reader, data: bytes, big: bool) -> list[tuple[int, bytes]]:
+def record(reader: ReferenceReader, data: bytes, big: bool) -> list[tuple[int, bytes]]:
     return [(row[1], row[5]) for row in reader.rows(memoryview(data))[1]]
 
 

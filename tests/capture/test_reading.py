@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import kcli
-from kcli.capture.exchanges import Source
+from kcli.capture.exchanges import CaptureDecoder
 from kcli.capture.reading import read_capture
 from tests.capture.wires import DATA, SAMPLES
 
@@ -21,7 +21,7 @@ KCAT = SAMPLES / "kcat-codecs.pcap"
 
 def lines(*paths: Path) -> list[bytes]:
     out = io.BytesIO()
-    Source([str(path) for path in paths], text=True).lines(out.write)
+    CaptureDecoder([str(path) for path in paths], text=True).lines(out.write)
     return out.getvalue().splitlines(keepends=True)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kcli.capture.events import Event
-from kcli.capture.exchanges import Source
+from kcli.capture.exchanges import CaptureDecoder
 from kcli.capture.tally import Tally, bytes_text
 from tests.capture.wires import DATA, SAMPLES
 
@@ -14,7 +14,7 @@ from tests.capture.wires import DATA, SAMPLES
     "path", [*sorted(SAMPLES.glob("*.pcap*")), *sorted(DATA.glob("*.pcap*"))], ids=lambda path: path.name
 )
 def test_every_byte_is_accounted_for(path: object, engine: str) -> None:
-    source = Source([str(path)])
+    source = CaptureDecoder([str(path)])
     for _ in source.pieces():
         pass
     assert source.engine.payload > 0

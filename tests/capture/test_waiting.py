@@ -6,15 +6,15 @@ import random
 
 import pytest
 
-from kcli.capture.tcp import Flow, Segment
+from kcli.capture.tcp import Flow, FlowSegment
 from kcli.capture.waiting import SEGMENT_SIZE, Held, Timers, ahead
 from kcli.grammar.network import ACK, FIN
 
 ENDS = (4, b"\1\1\1\1", 1), (4, b"\2\2\2\2", 2)
 
 
-def segment(seq: int, data: bytes = b"x", flags: int = ACK, length: int | None = None) -> Segment:
-    return Segment(0, 0, seq % (1 << 32), 0, flags, data, len(data) if length is None else length)
+def segment(seq: int, data: bytes = b"x", flags: int = ACK, length: int | None = None) -> FlowSegment:
+    return FlowSegment(0, 0, seq % (1 << 32), 0, flags, data, len(data) if length is None else length)
 
 
 @pytest.mark.parametrize("start", [1000, (1 << 32) - 50])

@@ -14,7 +14,7 @@ import pytest
 from kcli.cli.main import main
 from kcli.client.address import parse_bootstrap
 from kcli.client.calls import call
-from kcli.client.connection import Connection
+from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from tests.broker.processes import Served, served
 from tests.broker.talk import METADATA, batch, run
@@ -24,7 +24,7 @@ def ask(bootstrap: str, api_key: int, version: int, body: dict[str, object]) -> 
     got: dict[str, object] = {}
 
     async def work() -> None:
-        connection = await Connection.open(parse_bootstrap([bootstrap])[0], ClientConfig({}))
+        connection = await BrokerConnection.open(parse_bootstrap([bootstrap])[0], ClientConfig({}))
         got.update(await call(connection, api_key, version, body))
         await connection.close()
 

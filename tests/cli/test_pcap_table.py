@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from kcli.capture.events import Event
-from kcli.capture.exchanges import Source
+from kcli.capture.exchanges import CaptureDecoder
 from kcli.cli.pcap_table import Table, closing, opening, span_text
 from tests.capture.wires import DATA, SAMPLES
 
@@ -23,7 +23,7 @@ def table(path: Path, width: int | None = None, colour: bool = False) -> tuple[l
     """(lines, closing summary) of a capture."""
     lines: list[str] = []
     shown = Table(writer(lines), width=width, colour=colour)
-    source = Source([str(path)])
+    source = CaptureDecoder([str(path)])
     for items in source.pieces():
         for item in items:
             shown.show(item)
@@ -67,7 +67,7 @@ def test_the_closing_summary_says_what_is_odd() -> None:
     assert summary[0] == "0 exchanges on 5 connections; 50 cut short (140 kB); 49 not decodable (1.6 kB);"
     _, summary = table(DATA / "mid-stream.pcap.zst")
     assert "3 connections began before the capture" in summary[0]
-    source = Source([str(SAMPLES / "ipv6.pcapng")])
+    source = CaptureDecoder([str(SAMPLES / "ipv6.pcapng")])
     for _ in source.pieces():
         pass
     assert closing(source.tally, source.engine, None, ())[0].startswith(
@@ -76,7 +76,7 @@ def test_the_closing_summary_says_what_is_odd() -> None:
 
 
 def test_a_missing_byte_would_be_said() -> None:
-    source = Source([str(SAMPLES / "ipv6.pcapng")])
+    source = CaptureDecoder([str(SAMPLES / "ipv6.pcapng")])
     for _ in source.pieces():
         pass
     source.tally.exchange_bytes -= 5

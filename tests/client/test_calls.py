@@ -4,7 +4,7 @@ import pytest
 
 from kcli.client.address import Address
 from kcli.client.calls import call, call_of
-from kcli.client.connection import Connection
+from kcli.client.connection import BrokerConnection
 from kcli.errors import DecodeError, EncodeError, NetworkError, SchemaError
 from kcli.grammar import frames
 from tests.client.broker import FakeBroker, running
@@ -37,7 +37,7 @@ def test_a_response_that_breaks_its_grammar_is_the_brokers_fault() -> None:
     async def work() -> None:
         broker = FakeBroker({2: lambda *_: {"topics": []}})
         async with running(broker):
-            connection = await Connection.open(Address("127.0.0.1", broker.port), broker.config())
+            connection = await BrokerConnection.open(Address("127.0.0.1", broker.port), broker.config())
             bad = call_of(2, 5)
             future = connection.exchange(
                 bad.encode(0, "c", {"replicaId": -1, "topics": []}), 0, "x", read=call_of(3, 12).decode

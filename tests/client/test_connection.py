@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 import pytest
 
 from kcli.client.address import Address
-from kcli.client.connection import Connection
+from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from kcli.errors import InputError, NetworkError
 from tests.client.fake import Talk, framed, hang, read_frame, server
@@ -29,7 +29,7 @@ def go(work: Coroutine[Any, Any, T]) -> T:
 async def connected(talk: Talk, **settings: str) -> Any:
     async with server(talk) as port:
         config = ClientConfig({name.replace("_", "."): value for name, value in settings.items()})
-        connection = await Connection.open(Address("127.0.0.1", port), config)
+        connection = await BrokerConnection.open(Address("127.0.0.1", port), config)
         try:
             return await connection.exchange(frame(7, b"ask"), 7, "Ask v1")
         finally:
@@ -39,7 +39,7 @@ async def connected(talk: Talk, **settings: str) -> Any:
 def test_requests_are_pipelined_and_answers_come_in_order() -> None:
     async def work() -> None:
         async with server(echo) as port:
-            connection = await Connection.open(Address("127.0.0.1", port), ClientConfig())
+            connection = await BrokerConnection.open(Address("127.0.0.1", port), ClientConfig())
             ids = [connection.next_correlation() for _ in range(500)]
             futures = [connection.exchange(frame(each, bytes(each)), each, "Ask") for each in ids]
             assert connection.waiting == 500
@@ -57,7 +57,7 @@ def test_read_makes_the_value_and_its_errors_name_the_broker() -> None:
 
     async def work() -> None:
         async with server(echo) as port:
-            connection = await Connection.open(Address("127.0.0.1", port), ClientConfig())
+            connection = await BrokerConnection.open(Address("127.0.0.1", port), ClientConfig())
             assert await connection.exchange(frame(1, b"abc"), 1, "Ask", read=len) == 7
             with pytest.raises(NetworkError, match=rf"broker 127.0.0.1:{port}: topics\[0\]: broken"):
                 await connection.exchange(frame(2), 2, "Ask", read=refuse)
@@ -120,7 +120,7 @@ def test_a_broker_that_misbehaves_is_one_clear_line(talk: Talk, words: str) -> N
 def test_bytes_that_nobody_asked_for_end_it() -> None:
     async def work() -> None:
         async with server(speak_first) as port:
-            connection = await Connection.open(Address("127.0.0.1", port), ClientConfig())
+            connection = await BrokerConnection.open(Address("127.0.0.1", port), ClientConfig())
             for _ in range(100):
                 await asyncio.sleep(0.005)
                 if connection.error:
@@ -137,7 +137,7 @@ def test_bytes_that_nobody_asked_for_end_it() -> None:
 def test_all_that_wait_fail_together_and_later_ones_at_once() -> None:
     async def work() -> None:
         async with server(end) as port:
-            connection = await Connection.open(Address("127.0.0.1", port), ClientConfig())
+            connection = await BrokerConnection.open(Address("127.0.0.1", port), ClientConfig())
             futures = [connection.exchange(frame(each), each, f"Ask {each}") for each in range(3)]
             results = await asyncio.gather(*futures, return_exceptions=True)
             assert len({str(each) for each in results}) == 1
@@ -149,7 +149,7 @@ def test_all_that_wait_fail_together_and_later_ones_at_once() -> None:
 def test_an_answer_whose_asker_has_gone_is_dropped() -> None:
     async def work() -> None:
         async with server(echo) as port:
-            connection = await Connection.open(Address("127.0.0.1", port), ClientConfig())
+            connection = await BrokerConnection.open(Address("127.0.0.1", port), ClientConfig())
             connection.exchange(frame(1), 1, "Ask").cancel()
             assert await connection.exchange(frame(2), 2, "Ask") == frame(2)
             await connection.close()
@@ -159,7 +159,7 @@ def test_an_answer_whose_asker_has_gone_is_dropped() -> None:
 
 def test_correlation_ids_start_again_after_the_largest() -> None:
     async def work() -> None:
-        connection = Connection(Address("h", 1), ClientConfig())
+        connection = BrokerConnection(Address("h", 1), ClientConfig())
         connection._correlation = 0x7FFF_FFFF
         assert [connection.next_correlation(), connection.next_correlation()] == [0x7FFF_FFFF, 0]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from kcli.client.address import Address
-from kcli.client.connection import Connection
+from kcli.client.connection import BrokerConnection
 from kcli.client.dialing import describe_failure
 from kcli.client.properties import ClientConfig
 from kcli.errors import NetworkError
@@ -17,7 +17,7 @@ HERE = Address("h", 1)
 def open_(address: Address, **settings: str) -> None:
     async def work() -> None:
         given = {name.replace("_", "."): value for name, value in settings.items()}
-        await (await Connection.open(address, ClientConfig(given))).close()
+        await (await BrokerConnection.open(address, ClientConfig(given))).close()
 
     asyncio.run(work())
 
@@ -63,7 +63,7 @@ def test_each_address_of_a_name_is_tried(monkeypatch: pytest.MonkeyPatch) -> Non
                 return places
 
             monkeypatch.setattr("kcli.client.dialing.resolve", resolve)
-            await (await Connection.open(Address("two.example", port), ClientConfig())).close()
+            await (await BrokerConnection.open(Address("two.example", port), ClientConfig())).close()
 
     asyncio.run(work())
 
@@ -72,7 +72,7 @@ def test_buffers_that_were_asked_for() -> None:
     async def work() -> None:
         async with server(hang) as port:
             config = ClientConfig({"receive.buffer.bytes": "9000"})
-            connection = await Connection.open(Address("127.0.0.1", port), config)
+            connection = await BrokerConnection.open(Address("127.0.0.1", port), config)
             transport = connection._protocol._transport
             assert transport is not None
             sock = transport.get_extra_info("socket")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kcli.client.address import Address
-from kcli.client.connection import Connection
+from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from kcli.client.tls import describe_tls_error, pem_lines, tls_context
 from kcli.errors import InputError, NetworkError, UsageError
@@ -39,7 +39,7 @@ async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 def ask(client: ClientConfig, context: ssl.SSLContext | None, host: str = "127.0.0.1", size: int = 10) -> int:
     async def work() -> int:
         async with server(echo, context) as port:
-            connection = await Connection.open(Address(host, port), client)
+            connection = await BrokerConnection.open(Address(host, port), client)
             answer = await connection.exchange(bytes(4 + size), 0, "Ask")
             await connection.close()
             return len(answer)
@@ -93,7 +93,7 @@ def test_another_name_than_the_certificates() -> None:
 async def ask_by_name(host: str, client: ClientConfig) -> int:
     listening = await asyncio.start_server(echo, host, 0, ssl=server_context())
     try:
-        connection = await Connection.open(Address(host, listening.sockets[0].getsockname()[1]), client)
+        connection = await BrokerConnection.open(Address(host, listening.sockets[0].getsockname()[1]), client)
         answer = await connection.exchange(bytes(14), 0, "Ask")
         await connection.close()
         return len(answer)
@@ -104,7 +104,7 @@ async def ask_by_name(host: str, client: ClientConfig) -> int:
 def test_tls_to_a_listener_that_has_none() -> None:
     async def work() -> None:
         async with server(answer_plain) as port:
-            await Connection.open(Address("127.0.0.1", port), config())
+            await BrokerConnection.open(Address("127.0.0.1", port), config())
 
     async def answer_plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(5)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.capture.exchanges import Source
+from kcli.capture.exchanges import CaptureDecoder
 from kcli.core import COMPILED
 from tests.capture.messages import metadata, produce
 from tests.capture.wires import MILLISECOND, START, Wire, pcap
@@ -23,18 +23,18 @@ def chat(count: int) -> Wire:
     return wire
 
 
-def run(tmp_path: Path, wire: Wire, **options: object) -> tuple[list[bytes], Source]:
+def run(tmp_path: Path, wire: Wire, **options: object) -> tuple[list[bytes], CaptureDecoder]:
     path = tmp_path / "made.pcap"
     path.write_bytes(pcap(wire.packets))
     out = io.BytesIO()
-    source = Source([str(path)], text=True, **options)  # type: ignore[arg-type]
+    source = CaptureDecoder([str(path)], text=True, **options)  # type: ignore[arg-type]
     source.lines(out.write)
     return out.getvalue().splitlines(), source
 
 
 def test_steady_exchanges_become_lines_without_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Source, "exchanged", lambda *_: pytest.fail("an object was made"))
-    monkeypatch.setattr(Source, "connect", lambda *_: pytest.fail("a connection was made"))
+    monkeypatch.setattr(CaptureDecoder, "exchanged", lambda *_: pytest.fail("an object was made"))
+    monkeypatch.setattr(CaptureDecoder, "connect", lambda *_: pytest.fail("a connection was made"))
     lines, source = run(tmp_path, chat(5).close())
     assert len(lines) == 5
     assert (source.engine.exchanges, source.engine.answered, source.engine.counts()) == (5, 5, {3: 5})
@@ -141,7 +141,7 @@ def test_one_connection_alone_or_all_but_it(alone: bool, tmp_path: Path) -> None
     wires = [chat(3), Wire(client=("10.0.0.7", 41000)).open().client(metadata(9)[0])]
     path = tmp_path / "two.pcap"
     path.write_bytes(pcap([packet for wire in wires for packet in wire.packets]))
-    source = Source([str(path)], text=True)
+    source = CaptureDecoder([str(path)], text=True)
     source.engine.choose(hash_of(ends_of(wires[0], tmp_path)), alone)
     out = io.BytesIO()
     source.lines(out.write)
@@ -156,7 +156,7 @@ def ends_of(wire: Wire, tmp_path: Path) -> bytes:
     from kcli.core.capture import carry
     from kcli.core.packets import Reader
 
-    source = Source([], text=True)
+    source = CaptureDecoder([], text=True)
     source.engine.run(Reader(), pcap(wire.packets), (1 << 64) - 1)
     ((ends, *_),) = carry(source.engine)
     return bytes(ends)
@@ -169,7 +169,7 @@ def test_a_connection_is_in_step_between_its_packets() -> None:
     wire = chat(3)
     missing = wire.packets.pop(-2)
     packets = [*wire.packets, missing, *Wire.close(wire).packets[-3:]]
-    source = Source([], text=True)
+    source = CaptureDecoder([], text=True)
     reader, steps = Reader(), []
     source.engine.run(reader, pcap([]), 0)
     for packet in packets:

@@ -17,7 +17,7 @@ from kcli.grammar import messages
 from kcli.sessions import statistics
 from kcli.sessions.explain import session_dict, sessionless_dict
 from kcli.sessions.feeder import ENDS, Feeder
-from kcli.sessions.findings import Finding
+from kcli.sessions.findings import SessionFinding
 from kcli.sessions.session import ObservedSession
 from kcli.sessions.state import new_kernel
 from kcli.sessions.tracker import Tracker
@@ -61,7 +61,7 @@ def item_of(row: Row) -> Exchange | Event:
 
 
 def follow(items: list[Exchange | Event], kernel: Any) -> tuple[list[Any], list[Any], list[Any], int]:
-    found: list[Finding] = []
+    found: list[SessionFinding] = []
     ended: list[ObservedSession] = []
     tracker = Tracker(found.append, ended.append, kernel)
     feeder = Feeder(tracker)

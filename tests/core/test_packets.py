@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.packets import Reader as Interpreted
+from kcli.capture.packets import ReferenceReader
 from kcli.core import COMPILED
 from tests.capture.wires import Packet, pcap, pcapng
 from tests.grammar.test_network import OTHERS, PACKETS
@@ -79,7 +79,7 @@ def test_damaged_times_fit_int64(offset: int, resolution: int) -> None:
     change = struct.pack("<q", offset)
     data = pcapng(SOME, offset=77, resolution=resolution).replace(struct.pack("<q", 77), change)
     found = everything(Reader(), data)
-    assert found == everything(Interpreted(), data)
+    assert found == everything(ReferenceReader(), data)
     assert [row[1] for row in found[:-1]] == [2**63 - 1 if offset > 0 else 0] * len(SOME)
 
 
@@ -87,20 +87,20 @@ def test_the_last_time_is_in_2262() -> None:
     late = [Packet(2**63 - 1, bytes(60)), Packet(2**63, bytes(60)), Packet(2**64 - 2, bytes(60))]
     data = pcapng(late, resolution=9)
     assert [row[1] for row in Reader().rows(data)[1]] == [2**63 - 1] * 3
-    assert everything(Reader(), data) == everything(Interpreted(), data)
+    assert everything(Reader(), data) == everything(ReferenceReader(), data)
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_same_packets_as_the_grammar(name: str) -> None:
     found = everything(Reader(), FILES[name])
-    assert found == everything(Interpreted(), FILES[name])
+    assert found == everything(ReferenceReader(), FILES[name])
     assert len(found) >= 5 and found[-1] == 0
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_first_time_of_a_file(name: str) -> None:
     data = FILES[name]
-    assert Reader().peek(data) == Interpreted().peek(memoryview(data)) == everything(Reader(), data)[0][1]
+    assert Reader().peek(data) == ReferenceReader().peek(memoryview(data)) == everything(Reader(), data)[0][1]
     assert Reader().peek(data[:20]) is None
 
 
@@ -113,7 +113,7 @@ def test_the_same_of_damaged_files(name: str) -> None:
             data[chance.randrange(len(data))] = chance.randrange(256)
         if chance.random() < 0.3:
             del data[chance.randrange(len(data)) :]
-        first, second = Reader(), Interpreted()
+        first, second = Reader(), ReferenceReader()
         used, rows = first.rows(bytes(data))
         again, others = second.rows(memoryview(data))
         assert (used, first.problem) == (again, second.problem)

@@ -16,7 +16,7 @@ if not COMPILED:
 
 import numpy
 
-from kcli.capture.exchanges import Source
+from kcli.capture.exchanges import CaptureDecoder
 from kcli.core.rows import ExchangeRows
 from kcli.core.values import uuid_text
 from kcli.pipeline.layouts import layout
@@ -26,7 +26,7 @@ from tests.capture.wires import Wire, pcap
 ID, KEPT = "LiM8oXcTSBWR3XF1qnjt6A", "AAAAAAAAAAAAAAAAAAAAAQ"
 
 
-class Owner(Source):
+class Owner(CaptureDecoder):
     """A source with a sink of rows."""
 
     def choose_engine(self, ports: Any) -> Any:
@@ -84,7 +84,7 @@ def test_rows_have_the_text_of_lines(tmp_path: Path) -> None:
     owner, taken = ran(wire.close(), tmp_path)
     rows = numbers(taken["numbers"], 10)
     lines: list[bytes] = []
-    Source([str(tmp_path / "made.pcap")], text=True).lines(lambda data: lines.append(bytes(data)))
+    CaptureDecoder([str(tmp_path / "made.pcap")], text=True).lines(lambda data: lines.append(bytes(data)))
     want = [json.loads(line) for line in b"".join(lines).splitlines()]
     for name, key in ("header", "requestHeader"), ("request", "request"), ("response", "response"):
         assert [json.loads(text) for text in texts(taken[name])] == [line[key] for line in want]

@@ -9,23 +9,23 @@ pytestmark = pytest.mark.skipif(not COMPILED, reason="the core is not built here
 
 def test_a_kernel_is_a_sink_and_nothing_else_is_one() -> None:
     """The engine looks for this type: an owner's `sink` of another is refused before a byte is read."""
-    from kcli.capture.exchanges import Source
+    from kcli.capture.exchanges import CaptureDecoder
     from kcli.core.capture import Engine
     from kcli.core.sink import Sink
     from kcli.sessions.state import new_kernel
 
     assert isinstance(new_kernel(), Sink)
-    source = Source([])
+    source = CaptureDecoder([])
     source.sink = object()  # type: ignore[attr-defined]
     with pytest.raises(TypeError, match="Sink"):
         Engine(source, (), False)
 
 
 def test_what_a_plain_sink_leaves_comes_the_usual_way() -> None:
-    from kcli.capture.exchanges import Source
+    from kcli.capture.exchanges import CaptureDecoder
     from kcli.core.sink import Sink
 
-    class Sinking(Source):
+    class Sinking(CaptureDecoder):
         sink = Sink()
 
     assert Sinking([]).engine is not None

@@ -45,7 +45,7 @@ def test_both_engines_agree_on_mangled_captures(seed: int, tmp_path: Path, monke
     found = []
     for compiled in (True, False):
         monkeypatch.setattr(exchanges, "COMPILED", compiled)
-        source = exchanges.Source([str(path)])
+        source = exchanges.CaptureDecoder([str(path)])
         lines = [item.line() for items in source.pieces() for item in items]
         engine = source.engine
         assert source.tally.unaccounted(engine) == 0

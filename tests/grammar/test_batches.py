@@ -13,14 +13,14 @@ from kcli.grammar.batches import (
     RECORD,
     ZigzagBytes,
 )
-from kcli.grammar.source import Source
+from kcli.grammar.source import ByteSource
 from kcli.grammar.trace import DecodeTrace
 from kcli.grammar.varints import Zigzag
 from kcli.grammar.word import Word
 
 
 def both_ways(word: Word, data: bytes) -> object:
-    source, trace = Source(data), DecodeTrace()
+    source, trace = ByteSource(data), DecodeTrace()
     value = word.parse_word(source, trace, "")
     out = bytearray()
     word.build_word(value, out, trace, "")

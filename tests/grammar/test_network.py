@@ -68,7 +68,7 @@ OTHERS = {
 def test_a_segment_is_found(name: str) -> None:
     link, data = PACKETS[name]
     found = network.dissect(link, data, len(data))
-    assert isinstance(found, network.Segment)
+    assert isinstance(found, network.TcpSegment)
     assert (found.seq, found.ack, found.flags, found.data, found.length) == (7, 9, ACK, b"payload", 7)
     assert [port for _, port in found.ends] == [1234, 9092]
 
@@ -82,7 +82,7 @@ def test_what_is_no_segment_is_named(name: str) -> None:
 def test_a_cut_packet_keeps_the_length_it_had() -> None:
     whole = ethernet(V4)
     found = network.dissect(1, whole[:-5], len(whole))
-    assert isinstance(found, network.Segment)
+    assert isinstance(found, network.TcpSegment)
     assert (found.data, found.length) == (b"pa", 7)
 
 

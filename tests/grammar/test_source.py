@@ -7,11 +7,11 @@ import io
 import pytest
 
 from kcli.errors import DecodeError
-from kcli.grammar.source import Source, StreamSource, Window, leave, source_of
+from kcli.grammar.source import ByteSource, StreamSource, Window, leave, source_of
 
 
 def test_a_source_reads_no_further_than_its_limit() -> None:
-    source = Source(b"abcdef", 1)
+    source = ByteSource(b"abcdef", 1)
     source.limit = 4
     assert source.take(2, "x") == b"bc"
     with pytest.raises(DecodeError, match="x: needs 2 bytes at 0x3, 1 left"):
@@ -48,7 +48,7 @@ def test_a_pipe_has_no_end_until_it_is_there() -> None:
 
 
 def test_a_window_ends_at_the_limit() -> None:
-    source = Source(b"abcdef", 1)
+    source = ByteSource(b"abcdef", 1)
     source.limit = 4
     window = Window(source)
     assert (window.read(1), window.read(), window.read(1)) == (b"b", b"cd", b"")

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from kcli.core.varints import write_unsigned
 from kcli.errors import DecodeError, EncodeError
-from kcli.grammar.source import Source
+from kcli.grammar.source import ByteSource
 from kcli.grammar.trace import DecodeTrace
 from kcli.grammar.varints import UnsignedVarint, Zigzag, read_length, read_varint
 
 
 @given(st.integers(0, (1 << 32) - 1))
 def test_what_is_written_is_read(value: int) -> None:
-    assert read_varint(Source(write_unsigned(value)), "") == (value, True)
+    assert read_varint(ByteSource(write_unsigned(value)), "") == (value, True)
     assert UnsignedVarint().parse(UnsignedVarint().build(value)) == value
 
 
@@ -36,7 +36,7 @@ def test_longer_forms_are_read_and_kept() -> None:
 @pytest.mark.parametrize("data", [b"", b"\x80", b"\xff\xff\xff\xff\x10", b"\x80\x80\x80\x80\x80"])
 def test_what_is_no_varint(data: bytes) -> None:
     with pytest.raises(DecodeError):
-        read_varint(Source(data), "x")
+        read_varint(ByteSource(data), "x")
 
 
 @pytest.mark.parametrize("value", [-1, 1 << 32, True, "1", None])
@@ -46,7 +46,9 @@ def test_what_has_no_varint(value: object) -> None:
 
 
 def test_lengths_of_every_width() -> None:
-    assert [read_length(Source(data), width, "") for data, width in ((b"\0\5", 2), (b"\xff\xfe", 2), (b"\6", 0))] == [
+    assert [
+        read_length(ByteSource(data), width, "") for data, width in ((b"\0\5", 2), (b"\xff\xfe", 2), (b"\6", 0))
+    ] == [
         (5, True),
         (-1, False),
         (5, True),

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow.dataset
 import pytest
 
-from kcli.capture.exchanges import Source
+from kcli.capture.exchanges import CaptureDecoder
 from kcli.capture.files import FOREVER
 from kcli.errors import InputError
 from kcli.pipeline import run
@@ -76,7 +76,7 @@ def rows_of(output: Path, table: str) -> list[dict[str, Any]]:
 def decoded_lines(captures: Sequence[Path]) -> list[dict[str, Any]]:
     """The lines of `kcli decode pcap --format jsonl`."""
     out = io.BytesIO()
-    source = Source([str(path) for path in captures], text=True)
+    source = CaptureDecoder([str(path) for path in captures], text=True)
     with contextlib.suppress(InputError):  # a damaged file's lines are there all the same
         source.lines(out.write)
     return [json.loads(line) for line in out.getvalue().splitlines()]

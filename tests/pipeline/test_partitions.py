@@ -46,12 +46,12 @@ def test_batches_are_those_that_the_records_hold(samples: Path, output: Path, mo
     import io
     import json
 
-    from kcli.capture.exchanges import Source
+    from kcli.capture.exchanges import CaptureDecoder
 
     name = samples / "kcat-codecs.pcap"
     run_here(monkeypatch, [name], output, shares=2)
     out = io.BytesIO()
-    Source([str(name)], text=True, records="batches").lines(out.write)
+    CaptureDecoder([str(name)], text=True, records="batches").lines(out.write)
     told: list[tuple[Any, ...]] = []
     for line in map(json.loads, out.getvalue().splitlines()):
         for side, topics, partitions in (

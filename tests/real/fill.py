@@ -10,7 +10,7 @@ from functools import partial
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.names import TopicNames
-from kcli.client.replay.plan import Plan
+from kcli.client.replay.plan import ReplayPlan
 from kcli.client.replay.target import find_topics
 from kcli.errors import BrokerError
 from kcli.records import build_batch
@@ -22,7 +22,7 @@ PRODUCE = 0
 VALUE = b"x" * 20
 
 
-def needed(plan: Plan, names: TopicNames) -> dict[tuple[str, int], int]:
+def needed(plan: ReplayPlan, names: TopicNames) -> dict[tuple[str, int], int]:
     """How many records each partition must hold for every captured offset to be there, and one more."""
     counts: dict[tuple[str, int], int] = {}
     for fetcher in plan.fetchers:

@@ -7,7 +7,7 @@ import pytest
 from kcli.records.batches import scan
 from kcli.records.builder import build_batch, build_marker
 from kcli.records.conversion import Slice
-from kcli.records.verification import Finding, LogFacts, verify_companion, verify_log
+from kcli.records.verification import LogFacts, LogFinding, verify_companion, verify_log
 from tests.records.vectors import Case, bad, good, named
 
 RECORDS = [(1000 + n, None, b"v%d" % n, ()) for n in range(10)]
@@ -22,7 +22,7 @@ LOG = b"".join(
 NAME = "00000000000000000100.log"
 
 
-def verify(data: bytes, name: str = NAME) -> tuple[list[Finding], LogFacts]:
+def verify(data: bytes, name: str = NAME) -> tuple[list[LogFinding], LogFacts]:
     facts = LogFacts()
     return list(verify_log(Slice.of(data).read, name, facts)), facts
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kcli.sessions.feeder import Feeder
-from kcli.sessions.findings import Finding
+from kcli.sessions.findings import SessionFinding
 from kcli.sessions.session import ObservedSession
 from kcli.sessions.tracker import Tracker
 
@@ -31,8 +31,8 @@ def rows_of(name: str) -> list[Row]:
     return copy.deepcopy(_rows(name))
 
 
-def follow(rows: list[Row]) -> tuple[list[Finding], list[ObservedSession], Tracker]:
-    found: list[Finding] = []
+def follow(rows: list[Row]) -> tuple[list[SessionFinding], list[ObservedSession], Tracker]:
+    found: list[SessionFinding] = []
     ended: list[ObservedSession] = []
     tracker = Tracker(on_finding=found.append, on_end=ended.append)
     feeder = Feeder(tracker)

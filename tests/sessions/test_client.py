@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kcli.sessions.client import ClientSession
-from kcli.sessions.rules import Came, State
+from kcli.sessions.rules import Came, SessionState
 from kcli.sessions.values import FetchRequest, FetchResponse, Partition, Position, Result
 
 A, B, C = (("t", index) for index in range(3))
@@ -88,7 +88,7 @@ def test_a_full_answer_with_a_partition_missing_is_not_used_and_its_session_clos
     request = session.build()
     accepted = session.accept(request, FetchResponse(0, 9, told(A)))
     assert not accepted.usable and "without 1" in accepted.problem
-    assert (session.build().session_id, session.state) == (9, State.REOPENING)
+    assert (session.build().session_id, session.state) == (9, SessionState.REOPENING)
 
 
 def test_a_broker_without_a_slot_is_asked_again() -> None:
@@ -120,7 +120,7 @@ def test_an_answer_that_nobody_waits_for_changes_nothing() -> None:
     session.lose(stale)
     request = session.build()
     assert not session.accept(stale, FetchResponse(0, 7)).usable
-    assert (request.session_id, request.epoch, session.state) == (7, 0, State.REOPENING)
+    assert (request.session_id, request.epoch, session.state) == (7, 0, SessionState.REOPENING)
 
 
 def test_closing() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from kcli.errors import InputError
 from kcli.sessions.feeder import Feeder, span, times
-from kcli.sessions.source import SessionSource
+from kcli.sessions.source import SessionDecoder
 from kcli.sessions.tracker import Tracker
 from tests.capture.wires import Wire, frame, pcap
 from tests.sessions.captured import Row, fetches, rows_of
@@ -81,7 +81,7 @@ def test_captured_fetches_of_a_version_that_nobody_knows_are_skipped(tmp_path: P
     wire = Wire().open().client(frame(body)).server(frame(bytes([0, 0, 0, 1]) + bytes(20)))
     (tmp_path / "x.pcap").write_bytes(pcap(wire.packets))
     feeder = Feeder(Tracker())
-    SessionSource([str(tmp_path / "x.pcap")], feeder, ports=[wire.server_end[1]]).run()
+    SessionDecoder([str(tmp_path / "x.pcap")], feeder, ports=[wire.server_end[1]]).run()
     assert (feeder.exchanges, feeder.skipped) == (1, 1)
 
 

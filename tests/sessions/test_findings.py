@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kcli.sessions.findings import RULES, Finding, name_of
+from kcli.sessions.findings import RULES, SessionFinding, name_of
 from kcli.sessions.trace import FetchExchange
 
 HEADER = {"requestApiKey": 1, "requestApiVersion": 17, "correlationId": 5, "clientId": "c"}
@@ -8,13 +8,13 @@ X = FetchExchange("b:1", "b:1-c:2", HEADER, 1_000_000_000, 2_000_000_000)
 
 
 def test_a_finding_names_its_frame_on_the_side_that_erred() -> None:
-    assert Finding.at(X, "epoch-jump", 7, "epoch 3").ns == 1_000_000_000
-    assert Finding.at(X, "epoch-accepted", 7, "epoch 3").ns == 2_000_000_000
+    assert SessionFinding.at(X, "epoch-jump", 7, "epoch 3").ns == 1_000_000_000
+    assert SessionFinding.at(X, "epoch-accepted", 7, "epoch 3").ns == 2_000_000_000
 
 
 def test_partitions_by_name_a_few_at_most() -> None:
     keys = tuple(("id", index) for index in range(7))
-    finding = Finding.at(X, "full-incomplete", 7, "without 7", keys)
+    finding = SessionFinding.at(X, "full-incomplete", 7, "without 7", keys)
     assert finding.message({"id": "orders"}).endswith(
         ": orders[0], orders[1], orders[2], orders[3], orders[4] and 2 more"
     )

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from kcli.sessions.broker import BrokerSessions
 from kcli.sessions.cache import FetchSessionCache
-from kcli.sessions.rules import BROKER, CLIENT, INCLUDE, RULES, Action, Came, Found, Kind, Rules, State
+from kcli.sessions.rules import BROKER, CLIENT, INCLUDE, RULES, Action, Came, Found, Kind, Rules, SessionState
 from kcli.sessions.values import Position
 from tests.sessions.world import EVICTION_MS, DisagreementError, History
 
@@ -62,27 +62,27 @@ def test_a_displaced_session_is_gone_even_if_its_id_is_given_again() -> None:
 
 
 # For each entry of the client's table, a state in which it must not end.
-WRONG_STATES: Mapping[tuple[State, Came], State] = {
-    (State.OPENING, Came.GRANTED): State.OPENING,
-    (State.OPENING, Came.NOT_GRANTED): State.LIVE,
-    (State.OPENING, Came.THROTTLED): State.LIVE,
-    (State.OPENING, Came.MALFORMED): State.OPENING,
-    (State.OPENING, Came.NOT_FOUND): State.LIVE,
-    (State.OPENING, Came.FAILED): State.LIVE,
-    (State.OPENING, Came.LOST): State.LIVE,
-    (State.REOPENING, Came.GRANTED): State.OPENING,
-    (State.REOPENING, Came.NOT_GRANTED): State.LIVE,
-    (State.REOPENING, Came.THROTTLED): State.LIVE,
-    (State.REOPENING, Came.MALFORMED): State.OPENING,
-    (State.REOPENING, Came.NOT_FOUND): State.LIVE,
-    (State.REOPENING, Came.FAILED): State.OPENING,
-    (State.REOPENING, Came.LOST): State.OPENING,
-    (State.LIVE, Came.CONTINUED): State.OPENING,
-    (State.LIVE, Came.ENDED): State.LIVE,
-    (State.LIVE, Came.MALFORMED): State.OPENING,
-    (State.LIVE, Came.NOT_FOUND): State.LIVE,
-    (State.LIVE, Came.FAILED): State.OPENING,
-    (State.LIVE, Came.LOST): State.LIVE,
+WRONG_STATES: Mapping[tuple[SessionState, Came], SessionState] = {
+    (SessionState.OPENING, Came.GRANTED): SessionState.OPENING,
+    (SessionState.OPENING, Came.NOT_GRANTED): SessionState.LIVE,
+    (SessionState.OPENING, Came.THROTTLED): SessionState.LIVE,
+    (SessionState.OPENING, Came.MALFORMED): SessionState.OPENING,
+    (SessionState.OPENING, Came.NOT_FOUND): SessionState.LIVE,
+    (SessionState.OPENING, Came.FAILED): SessionState.LIVE,
+    (SessionState.OPENING, Came.LOST): SessionState.LIVE,
+    (SessionState.REOPENING, Came.GRANTED): SessionState.OPENING,
+    (SessionState.REOPENING, Came.NOT_GRANTED): SessionState.LIVE,
+    (SessionState.REOPENING, Came.THROTTLED): SessionState.LIVE,
+    (SessionState.REOPENING, Came.MALFORMED): SessionState.OPENING,
+    (SessionState.REOPENING, Came.NOT_FOUND): SessionState.LIVE,
+    (SessionState.REOPENING, Came.FAILED): SessionState.OPENING,
+    (SessionState.REOPENING, Came.LOST): SessionState.OPENING,
+    (SessionState.LIVE, Came.CONTINUED): SessionState.OPENING,
+    (SessionState.LIVE, Came.ENDED): SessionState.LIVE,
+    (SessionState.LIVE, Came.MALFORMED): SessionState.OPENING,
+    (SessionState.LIVE, Came.NOT_FOUND): SessionState.LIVE,
+    (SessionState.LIVE, Came.FAILED): SessionState.OPENING,
+    (SessionState.LIVE, Came.LOST): SessionState.LIVE,
 }
 
 WRONG_ACTIONS: Mapping[tuple[Kind, Found], Action] = {

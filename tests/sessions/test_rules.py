@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.sessions.rules import BROKER, CLIENT, INCLUDE, RULES, Action, Came, Found, Kind, State, Told, kind_of
+from kcli.sessions.rules import BROKER, CLIENT, INCLUDE, RULES, Action, Came, Found, Kind, SessionState, Told, kind_of
 from kcli.sessions.values import Result
 
 
 def test_a_client_knows_what_to_do_with_whatever_comes() -> None:
     full = {Came.GRANTED, Came.NOT_GRANTED, Came.THROTTLED, Came.MALFORMED, Came.NOT_FOUND, Came.FAILED, Came.LOST}
     live = {Came.CONTINUED, Came.ENDED, Came.MALFORMED, Came.NOT_FOUND, Came.FAILED, Came.LOST}
-    expected = {(state, came) for state in (State.OPENING, State.REOPENING) for came in full}
-    assert set(CLIENT) == expected | {(State.LIVE, came) for came in live}
+    expected = {(state, came) for state in (SessionState.OPENING, SessionState.REOPENING) for came in full}
+    assert set(CLIENT) == expected | {(SessionState.LIVE, came) for came in live}
 
 
 def test_a_broker_knows_what_to_do_with_every_request() -> None:

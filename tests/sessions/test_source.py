@@ -11,7 +11,7 @@ import pytest
 from kcli.errors import InputError
 from kcli.sessions.explain import session_dict
 from kcli.sessions.feeder import Feeder
-from kcli.sessions.source import SessionSource
+from kcli.sessions.source import SessionDecoder
 from kcli.sessions.state import new_kernel
 from kcli.sessions.tracker import Tracker
 from tests.bench.fetch_capture import write_capture
@@ -22,7 +22,7 @@ def follow(path: Path, kernel: Any) -> tuple[list[Any], int]:
     ended: list[Any] = []
     found: list[Any] = []
     tracker = Tracker(found.append, ended.append, kernel)
-    SessionSource([str(path)], Feeder(tracker)).run()
+    SessionDecoder([str(path)], Feeder(tracker)).run()
     tracker.close()
     assert found == []
     return [session_dict(session, {}) for session in ended], tracker.fetches
@@ -44,7 +44,7 @@ def test_a_file_that_ends_too_early_is_read_as_far_as_it_goes(tmp_path: Path) ->
     path.write_bytes(path.read_bytes()[:-100])
     tracker = Tracker(kernel=new_kernel())
     with pytest.raises(InputError, match="ends in the middle"):
-        SessionSource([str(path)], Feeder(tracker)).run()
+        SessionDecoder([str(path)], Feeder(tracker)).run()
     assert tracker.fetches >= 38
 
 
@@ -56,7 +56,7 @@ def test_exchanges_of_a_key_that_no_table_has_are_passed_over(tmp_path: Path) ->
         wire.client(frame(struct.pack(">HHiH1s", key, 0, number, 1, b"c")))
         wire.server(frame(struct.pack(">i", number) + bytes(6)))
     path.write_bytes(pcap(wire.packets))
-    source = SessionSource([str(path)], Feeder(Tracker(kernel=new_kernel())))
+    source = SessionDecoder([str(path)], Feeder(Tracker(kernel=new_kernel())))
     source.run()
     assert source.engine.packets == len(wire.packets)
     assert source.engine.wire_bytes == sum(len(packet.data) for packet in wire.packets)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from kcli.sessions.broker import BrokerSessions, Fetch, Session
 from kcli.sessions.cache import FetchSessionCache, Shard
 from kcli.sessions.client import ClientSession
-from kcli.sessions.rules import MAX_EPOCH, RULES, Action, Kind, Rules, State, kind_of
+from kcli.sessions.rules import MAX_EPOCH, RULES, Action, Kind, Rules, SessionState, kind_of
 from kcli.sessions.values import FetchRequest, FetchResponse, Partition, Position, Result
 
 PARTITIONS: tuple[Partition, ...] = tuple(("t", index) for index in range(5))
@@ -88,7 +88,7 @@ class Client:
         self.topic_ids = True
 
     def build(self) -> FetchRequest:
-        was_closing = self.session.state is State.CLOSING
+        was_closing = self.session.state is SessionState.CLOSING
         request = self.session.build(topic_ids=self.topic_ids)
         require(-1 <= request.epoch <= MAX_EPOCH, "an epoch that is no INT32")
         if kind_of(request.epoch) is Kind.INCREMENTAL:
@@ -208,7 +208,7 @@ class History:
         """A session that is near the end of its epochs, on both sides."""
         client = self.client()
         session = self.broker.cache.get(client.session.session_id)
-        in_step = session and session.epoch == client.session.epoch and client.session.state is State.LIVE
+        in_step = session and session.epoch == client.session.epoch and client.session.state is SessionState.LIVE
         if session and in_step and client.pending is None:
             session.epoch = client.session.epoch = MAX_EPOCH - self.rng.randint(0, 1)
             self.requests = [f for f in self.requests if f.request.session_id != session.id]

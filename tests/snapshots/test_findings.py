@@ -1,6 +1,6 @@
 from kcli.snapshots import verification
 from kcli.snapshots.evidence import Noted
-from kcli.snapshots.findings import RULES, Finding, more
+from kcli.snapshots.findings import RULES, SnapshotFinding, more
 
 
 def test_every_rule_has_a_name_and_says_what_it_is_about() -> None:
@@ -10,8 +10,8 @@ def test_every_rule_has_a_name_and_says_what_it_is_about() -> None:
 
 
 def test_findings() -> None:
-    assert Finding("error", "r", "m").is_error
-    assert not Finding("note", "r", "m").is_error
+    assert SnapshotFinding("error", "r", "m").is_error
+    assert not SnapshotFinding("note", "r", "m").is_error
 
 
 def test_what_is_not_shown_is_counted() -> None:

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from kcli.client.replay.plan import Captured, Fetcher, Plan, Step
+from kcli.client.replay.plan import Captured, Fetcher, ReplayPlan, ReplayStep
 from kcli.sessions.trace import Key
 from kcli.sessions.values import Position
 
@@ -49,14 +49,14 @@ class Rhythm:
         self.scale = scale
         self.start = asyncio.get_running_loop().time()
 
-    async def turn(self, step: Step) -> None:
+    async def turn(self, step: ReplayStep) -> None:
         """Wait until a step's time has come."""
         await self._until(step.seconds)
 
-    def sending(self, step: Step) -> None:
+    def sending(self, step: ReplayStep) -> None:
         """The step's request goes out now."""
 
-    def done(self, step: Step) -> None:
+    def done(self, step: ReplayStep) -> None:
         """The step is answered, or failed."""
 
     async def _until(self, seconds: float) -> None:
@@ -77,19 +77,19 @@ class Beat(NamedTuple):
 class Conductor(Rhythm):
     """Steps in the order of the capture, of requests and of answers; `run` goes beside the fetchers."""
 
-    def __init__(self, scale: float | None, plan: Plan, brokers: CapturedBrokers) -> None:
+    def __init__(self, scale: float | None, plan: ReplayPlan, brokers: CapturedBrokers) -> None:
         super().__init__(scale)
         self.plan, self.brokers = plan, brokers
         self.labels = {id(step): fetcher.label for fetcher in plan.fetchers for step in fetcher.steps}
         self.turns, self.begun, self.finished = ({number: asyncio.Event() for number in self.labels} for _ in range(3))
 
-    async def turn(self, step: Step) -> None:
+    async def turn(self, step: ReplayStep) -> None:
         await self.turns[id(step)].wait()
 
-    def sending(self, step: Step) -> None:
+    def sending(self, step: ReplayStep) -> None:
         self.brokers.expect(self.labels[id(step)], step.captured, self.begun[id(step)].set)
 
-    def done(self, step: Step) -> None:
+    def done(self, step: ReplayStep) -> None:
         # A request that is refused at once begins and ends in one.
         self.begun[id(step)].set()
         self.finished[id(step)].set()

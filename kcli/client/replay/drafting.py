@@ -15,7 +15,7 @@ from kcli.client.connection import Frame
 from kcli.client.fetch_wire import session_response
 from kcli.client.handshake import Session
 from kcli.client.replay.fetching import Fetching
-from kcli.client.replay.plan import Captured, Step
+from kcli.client.replay.plan import Captured, ReplayStep
 from kcli.errors import NetworkError
 from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
 from kcli.sessions.draft import NO_UUID, DraftClient, DraftRequest, DraftResponse
@@ -38,7 +38,7 @@ class DraftFetching(Fetching):
     async def finish(self) -> None:
         """The draft has no way to close a session."""
 
-    async def fetch(self, number: int, step: Step) -> tuple[Captured, str]:
+    async def fetch(self, number: int, step: ReplayStep) -> tuple[Captured, str]:
         node = self.nodes[number]
         assert node.link is not None
         check_draft(node.link)

@@ -20,13 +20,13 @@ from kcli.client.handshake import Session, connect
 from kcli.client.offsets import next_offset
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.conducting import CapturedBrokers, Rhythm
-from kcli.client.replay.plan import Captured, Fetcher, Step
+from kcli.client.replay.plan import Captured, Fetcher, ReplayStep
 from kcli.client.replay.positions import Positions
 from kcli.client.replay.target import Target
 from kcli.errors import NetworkError
 from kcli.schemas.apikeys import FETCH
 from kcli.sessions.client import ClientSession
-from kcli.sessions.rules import FINAL_EPOCH, NO_SESSION, State
+from kcli.sessions.rules import FINAL_EPOCH, NO_SESSION, SessionState
 from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, Key
 from kcli.sessions.values import FetchRequest, Position
 
@@ -41,7 +41,7 @@ CARRIED_BYTES = (1 << 20) + 1
 class LiveFetch:
     """What became of one step. live: its exchange, in captured terms; problem: what was wrong with it, in words."""
 
-    def __init__(self, step: Step, live: Captured, problem: str = "") -> None:
+    def __init__(self, step: ReplayStep, live: Captured, problem: str = "") -> None:
         self.step, self.live, self.problem = step, live, problem
 
 
@@ -101,7 +101,7 @@ class Fetching:
                 with contextlib.suppress(NetworkError):
                     await call(node.link.connection, FETCH, version, body)
 
-    async def run_step(self, step: Step, rhythm: Rhythm) -> LiveFetch:
+    async def run_step(self, step: ReplayStep, rhythm: Rhythm) -> LiveFetch:
         """Send what the captured fetch said, in live terms, and take the answer in."""
         if step.reconnect:
             await self.close()
@@ -115,7 +115,7 @@ class Fetching:
         await self.follow_leaders(live)
         return LiveFetch(step, live, "; ".join(problem for _, problem in results if problem))
 
-    async def open_sessions(self, step: Step) -> None:
+    async def open_sessions(self, step: ReplayStep) -> None:
         """The captured session was there before the capture: make one that holds what it must have held."""
         for key in self.fetcher.carried:
             self.wanted[key] = Position(self.positions.carried(key), -1, CARRIED_BYTES)
@@ -127,7 +127,7 @@ class Fetching:
 
     # --- connections and versions
 
-    async def link_nodes(self, step: Step) -> None:
+    async def link_nodes(self, step: ReplayStep) -> None:
         """Have a connection to each broker that this step needs."""
         first = None if self.brokers is None else self.brokers.node(step.captured)
         if not self.started:
@@ -174,7 +174,7 @@ class Fetching:
 
     # --- what to fetch
 
-    def update_wants(self, step: Step) -> None:
+    def update_wants(self, step: ReplayStep) -> None:
         """Move on to the partitions and positions of this step."""
         captured = step.captured
         if step.is_close:
@@ -196,10 +196,14 @@ class Fetching:
         """Brokers to ask: those of the partitions wanted, and those that hold a session to go on with or to close; one
         at least."""
         homes = {self.homes[key] for key in self.wanted}
-        live = [number for number, node in self.nodes.items() if node.session.state in (State.LIVE, State.REOPENING)]
+        live = [
+            number
+            for number, node in self.nodes.items()
+            if node.session.state in (SessionState.LIVE, SessionState.REOPENING)
+        ]
         return sorted(homes.union(live)) or [min(self.nodes)]
 
-    def request(self, number: int, step: Step, version: int) -> tuple[FetchRequest, ClientSession | None]:
+    def request(self, number: int, step: ReplayStep, version: int) -> tuple[FetchRequest, ClientSession | None]:
         """What to say to a broker now; without a session machine, where the request is outside of any session."""
         node = self.nodes[number]
         by_ids = version >= TOPIC_IDS_SINCE
@@ -224,22 +228,22 @@ class Fetching:
             self.prepare_session(node, step, positions)
         return node.session.build(topic_ids=by_ids), node.session
 
-    def prepare_session(self, node: Node, step: Step, positions: Mapping[Key, Position]) -> None:
+    def prepare_session(self, node: Node, step: ReplayStep, positions: Mapping[Key, Position]) -> None:
         """Bring the node's fetch session to what the step fetches: partitions wanted and forgotten."""
         session = node.session
-        if session.state in (State.CLOSING, State.CLOSED):
+        if session.state in (SessionState.CLOSING, SessionState.CLOSED):
             session = node.session = ClientSession(replica_id=session.replica_id)
         for live in [live for live in session.partitions if live not in positions]:
             session.forget(live)
         for live, position in positions.items():
             session.want(live, position)
-        if step.is_full and session.state is State.LIVE:
+        if step.is_full and session.state is SessionState.LIVE:
             # The captured client began anew: so does this one, as if its last request had been lost.
             session.lose(session.build(topic_ids=session.topic_ids))
 
     # --- sending and taking in
 
-    async def fetch(self, number: int, step: Step) -> tuple[Captured, str]:
+    async def fetch(self, number: int, step: ReplayStep) -> tuple[Captured, str]:
         """One request to one broker: its exchange in captured terms, and what was wrong with it."""
         node = self.nodes[number]
         assert node.link is not None
@@ -278,7 +282,7 @@ class Fetching:
         """Give the response to the session; why it can't use it, "" where it can."""
         if session is None:
             return ""
-        closing = session.state is State.CLOSING
+        closing = session.state is SessionState.CLOSING
         accepted = session.accept(request, session_response(live))
         return "" if accepted.usable or closing else accepted.problem
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 from kcli.sessions.rules import FINAL_EPOCH, NO_SESSION
 from kcli.sessions.trace import FetchExchange, Key
 
-__all__ = ["RAFT_TOPICS", "Captured", "Fetcher", "Plan", "Step", "make_plan"]
+__all__ = ["RAFT_TOPICS", "Captured", "Fetcher", "ReplayPlan", "ReplayStep", "make_plan"]
 
 # The metadata log by name and by id: a broker's listener does not serve it to clients.
 RAFT_TOPICS = frozenset(["__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"])
@@ -38,7 +38,7 @@ class Captured(FetchExchange):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ReplayStep:
     """One fetch. seconds: since the first fetch of the plan; reconnect: it was the first on another connection."""
 
     seconds: float
@@ -68,7 +68,7 @@ class Fetcher:
 
     label: str
     client_id: str
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ReplayStep] = field(default_factory=list)
     carried: set[Key] = field(default_factory=set)
 
     def partitions(self) -> Iterator[Key]:
@@ -80,7 +80,7 @@ class Fetcher:
 
 
 @dataclass
-class Plan:
+class ReplayPlan:
     """left_out: how many fetches are not replayed, by reason; followers: how many were made by brokers."""
 
     fetchers: list[Fetcher]
@@ -105,9 +105,9 @@ class Plan:
         return max((step.captured.version for each in self.fetchers for step in each.steps), default=0)
 
 
-def make_plan(exchanges: Iterable[Captured]) -> Plan:
+def make_plan(exchanges: Iterable[Captured]) -> ReplayPlan:
     """The plan for a capture's fetches, in any order of completion."""
-    plan = Plan([], Counter())
+    plan = ReplayPlan([], Counter())
     wanted = [each for each in sorted(exchanges, key=lambda each: each.ns) if is_replayed(each, plan.left_out)]
     start = wanted[0].ns if wanted else 0
     by_connection: dict[str, Fetcher] = {}
@@ -122,7 +122,7 @@ def make_plan(exchanges: Iterable[Captured]) -> Plan:
                 fetcher = Fetcher(f"{each.client_id or '-'} {each.connection}", each.client_id)
                 plan.fetchers.append(fetcher)
             by_connection[each.connection] = fetcher
-        fetcher.steps.append(Step((each.ns - start) / 1e9, each, reconnect))
+        fetcher.steps.append(ReplayStep((each.ns - start) / 1e9, each, reconnect))
         plan.followers += each.replica_id >= 0
         if each.granted:
             by_session[each.server, each.granted] = fetcher

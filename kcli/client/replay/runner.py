@@ -13,7 +13,7 @@ from kcli.client.replay.conducting import CapturedBrokers, Conductor, Rhythm
 from kcli.client.replay.drafting import DraftFetching
 from kcli.client.replay.fetching import Fetching, LiveFetch
 from kcli.client.replay.names import TopicNames
-from kcli.client.replay.plan import Fetcher, Plan
+from kcli.client.replay.plan import Fetcher, ReplayPlan
 from kcli.client.replay.positions import Positions
 from kcli.client.replay.target import find_target
 from kcli.errors import UsageError
@@ -57,7 +57,7 @@ def parse_speed(text: str) -> float | None:
 
 
 async def replay(
-    plan: Plan,
+    plan: ReplayPlan,
     names: TopicNames,
     config: ClientConfig,
     options: Options,

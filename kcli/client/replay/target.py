@@ -9,7 +9,7 @@ from typing import Any
 
 from kcli.client.cluster import Client
 from kcli.client.replay.names import TopicNames
-from kcli.client.replay.plan import Plan
+from kcli.client.replay.plan import ReplayPlan
 from kcli.client.replay.positions import Bounds
 from kcli.errors import BrokerError, NetworkError
 from kcli.schemas.apikeys import CREATE_TOPICS, LIST_OFFSETS
@@ -51,7 +51,7 @@ class Target:
 
 async def find_target(
     client: Client,
-    plan: Plan,
+    plan: ReplayPlan,
     names: TopicNames,
     mapping: Mapping[str, str],
     *,

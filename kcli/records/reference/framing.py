@@ -15,7 +15,7 @@ from kcli.grammar.batches import (
     MESSAGES,
     SIZE_AT,
 )
-from kcli.grammar.source import Source
+from kcli.grammar.source import ByteSource
 from kcli.grammar.trace import DecodeTrace
 from kcli.records.reference.crc import crc32, crc32c
 
@@ -92,7 +92,7 @@ def read_frame(data: memoryview, at: int, end: int) -> tuple[int, Frame | None]:
 
 
 def batch_frame(entry: memoryview, at: int) -> Frame:
-    head = BATCH_HEADER.parse_word(Source(entry[:HEADER_SIZE]), DecodeTrace(), "")
+    head = BATCH_HEADER.parse_word(ByteSource(entry[:HEADER_SIZE]), DecodeTrace(), "")
     return Frame(
         at,
         len(entry),
@@ -120,7 +120,7 @@ def batch_frame(entry: memoryview, at: int) -> Frame:
 
 def message_frame(entry: memoryview, at: int, magic: int) -> Frame:
     """A key or value that does not fit leaves the message broken, its frame sound."""
-    grammar, source, broken = MESSAGES[magic], Source(entry), 0
+    grammar, source, broken = MESSAGES[magic], ByteSource(entry), 0
     value: dict[str, object] = {}
     sizes = {"key": -1, "value": -1}
     for field in grammar.fields:

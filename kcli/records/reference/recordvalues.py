@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcli.errors import DecodeError
 from kcli.grammar.batches import BATCH_HEADER, CRC_AT, CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT, MESSAGES, RECORD
-from kcli.grammar.source import Source
+from kcli.grammar.source import ByteSource
 from kcli.grammar.trace import DecodeTrace
 from kcli.records.reference.crc import crc32, crc32c
 from kcli.records.reference.framing import DONE, PARTIAL, Frame, read_frame, wrap
@@ -38,7 +38,7 @@ def read_records(
     data: Buffer, count: int, base_offset: int, base_timestamp: int, append_time: bool
 ) -> tuple[list[Row], Problem | None]:
     """The records of a batch of magic 2, decompressed, and what ended them early."""
-    source, rows = Source(memoryview(data)), list[Row]()
+    source, rows = ByteSource(memoryview(data)), list[Row]()
     for index in range(max(count, 0)):
         start = source.tell()
         if not source.left():
