@@ -12,7 +12,7 @@ import click
 from kcli.capture.audit import Client, Judge, Usage, audit
 from kcli.capture.exchanges import CaptureDecoder, Item
 from kcli.cli.console import is_terminal
-from kcli.cli.inputs import memory_option, port_option, schema_option
+from kcli.cli.inputs import dialect_option, memory_option, port_option
 from kcli.cli.lines import Lines, paint
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError
@@ -39,7 +39,7 @@ Judged = list[tuple[Client, tuple[Usage, ...]]]
     help="How to show it.",
 )
 @output_option
-@schema_option
+@dialect_option
 @memory_option
 def audit_captures(files: tuple[str, ...], **options: Any) -> int:
     """Say which clients in captures a release of Kafka would refuse, and for which of their requests.

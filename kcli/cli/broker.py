@@ -15,7 +15,7 @@ import click
 from kcli.broker import Broker
 from kcli.broker.apis import offered
 from kcli.broker.faults import read_rules
-from kcli.cli.inputs import schema_option
+from kcli.cli.inputs import dialect_option
 from kcli.cli.lines import print_line, print_note
 from kcli.errors import UsageError
 from kcli.topic_names import CLUSTER_METADATA, name_fault
@@ -41,7 +41,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @click.option("--seed", type=int, help="Of the chance behind faults.")
 @click.option("--release", metavar="N.N", help="Take only the versions that brokers of that Kafka release took.")
 @click.option("--from", "captures", multiple=True, metavar="CAPTURE", help="Begin with what this capture shows.")
-@schema_option
+@dialect_option
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but the address.")
 def serve(
     port: int,

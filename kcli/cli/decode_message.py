@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import click
 
 from kcli.cli.console import console, is_terminal
-from kcli.cli.inputs import binary_input, name_of, read_bytes, schema_option, secrets_option
+from kcli.cli.inputs import binary_input, dialect_option, name_of, read_bytes, secrets_option
 from kcli.cli.lines import print_line
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar import frames, messages
@@ -33,7 +33,7 @@ def message_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--framed/--unframed", default=None, help="Is its int32 length in front? (default: look)"),
         click.option("--api-version", type=click.IntRange(0, 32767), help="The api version, for a response."),
         click.option("--api", metavar="NAME", help="The API, by name or key, for a response."),
-        schema_option,
+        dialect_option,
         secrets_option(),
         binary_input,
         click.argument("file", default="-"),

@@ -16,7 +16,7 @@ from kcli.capture.events import Exchange
 from kcli.capture.exchanges import CaptureDecoder, Item, with_failures
 from kcli.capture.filters import chosen
 from kcli.cli.console import is_terminal, progress
-from kcli.cli.inputs import memory_option, port_option, schema_option, secrets_option
+from kcli.cli.inputs import dialect_option, memory_option, port_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError, UsageError
@@ -48,7 +48,7 @@ FORMATS = ("table", "jsonl", "tree", "parquet")
 @output_option
 @click.option("--quiet", is_flag=True, help="No progress, no closing summary.")
 @secrets_option()
-@schema_option
+@dialect_option
 @memory_option
 def pcap(files: tuple[str, ...], **options: Any) -> None:
     """Decode captures: every request and response of every connection, whatever its port.

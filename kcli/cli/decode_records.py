@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from kcli.cli.console import progress, warn
-from kcli.cli.inputs import binary_input, name_of, read_bytes, schema_option, secrets_option
+from kcli.cli.inputs import binary_input, dialect_option, name_of, read_bytes, secrets_option
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
 from kcli.cli.streams import standard_input
@@ -31,7 +31,7 @@ RECORDS = click.Choice(["none", "batches", "full"])
 @click.command()
 @click.argument("file", default="-")
 @binary_input
-@schema_option
+@dialect_option
 @click.option(
     "--records", type=RECORDS, default="full", show_default=True, help="Batches alone, or with their records."
 )
@@ -82,7 +82,7 @@ def batch(
 
 @click.command()
 @click.argument("files", metavar="FILE|DIR...", nargs=-1, required=True)
-@schema_option
+@dialect_option
 @click.option(
     "--records", type=RECORDS, default="batches", show_default=True, help="Batches alone, or with their records."
 )

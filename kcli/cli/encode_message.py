@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from kcli.cli.inputs import name_of, read_text, schema_option
+from kcli.cli.inputs import dialect_option, name_of, read_text
 from kcli.cli.output import open_output, output_option
 from kcli.errors import EncodeError, InputError
 from kcli.grammar import frames
@@ -26,7 +26,7 @@ def encode_options(command: Callable[..., Any]) -> Callable[..., Any]:
         output_option,
         click.option("--framed/--unframed", default=False, help="Put the message's int32 length in front of it."),
         click.option("--to", "form", type=FORMS, default="raw", show_default=True, help="Bytes, or text of them."),
-        schema_option,
+        dialect_option,
         click.argument("file", default="-"),
     ):
         command = option(command)

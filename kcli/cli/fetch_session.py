@@ -11,7 +11,7 @@ import click
 
 from kcli.cli.captured import holds_rows, rows
 from kcli.cli.console import is_terminal, progress, warn
-from kcli.cli.inputs import memory_option, schema_option
+from kcli.cli.inputs import dialect_option, memory_option
 from kcli.cli.lines import print_line
 from kcli.errors import InputError
 from kcli.jsontext import dumps
@@ -44,7 +44,7 @@ QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress, no summar
     "--session", "session_ids", type=int, multiple=True, metavar="ID", help="Only this session; again for more."
 )
 @click.option("--client-id", metavar="ID", help="Only sessions of this client.")
-@schema_option
+@dialect_option
 @memory_option
 @QUIET
 def explain(
@@ -104,7 +104,7 @@ def explain(
 @click.option(
     "--notes/--no-notes", default=True, help="Also what is lawful and wasteful (it leaves the exit code at 0)."
 )
-@schema_option
+@dialect_option
 @memory_option
 @QUIET
 def lint(

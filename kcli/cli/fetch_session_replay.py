@@ -14,7 +14,7 @@ from kcli.capture.reading import read_capture
 from kcli.cli.captured import holds_rows, name_of, rows
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import console, is_terminal, warn
-from kcli.cli.inputs import schema_option
+from kcli.cli.inputs import dialect_option
 from kcli.cli.lines import print_line
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.drafting import DIALECT
@@ -55,7 +55,7 @@ __all__ = ["replay_command"]
     help="How alike the answers must be (default: shape, and none where --mode changes the requests).",
 )
 @click.option("--format", "format_", type=click.Choice(["table", "jsonl"]), help="Default: table on a terminal.")
-@schema_option
+@dialect_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no notes.")
 def replay_command(
     files: tuple[str, ...],

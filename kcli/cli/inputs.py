@@ -15,11 +15,11 @@ from kcli.errors import InputError, UsageError
 __all__ = [
     "Size",
     "binary_input",
+    "dialect_option",
     "memory_option",
     "port_option",
     "read_bytes",
     "read_text",
-    "schema_option",
     "secrets_option",
     "unhex",
 ]
@@ -81,13 +81,14 @@ def memory_option(command: Command) -> Command:
     )(command)
 
 
-def schema_option(command: Command) -> Command:
-    """--schema, for every command that reads or writes messages."""
+def dialect_option(command: Command) -> Command:
+    """--dialect (its first name, --schema, goes on working), for every command that reads or writes messages."""
     return click.option(
+        "--dialect",
         "--schema",
         "dialect",
         metavar="NAME|DIR",
-        help="A dialect over the stock tables: kip-227-draft, kip-1018, kip-630-draft, or a directory of message JSON.",
+        help="Messages over the stock ones: kip-227-draft, kip-1018, kip-630-draft, or a directory of message JSON.",
     )(command)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from kcli.cli.console import console, is_terminal, warn
-from kcli.cli.inputs import memory_option, port_option, schema_option, secrets_option
+from kcli.cli.inputs import dialect_option, memory_option, port_option, secrets_option
 from kcli.cli.lines import print_note
 from kcli.cli.output import refuse_inputs
 from kcli.core import COMPILED
@@ -64,7 +64,7 @@ BRIEF_BYTES = 64 << 20  # of input: less, and Spark's start is most of the time
 @click.option("--wait", is_flag=True, help="Where another run writes to DIR: wait until it has ended.")
 @click.option("--quiet", is_flag=True, help="No progress, no closing summary.")
 @secrets_option()
-@schema_option
+@dialect_option
 @memory_option
 def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     """Read captures into tables: exchanges, fetches, sessions, clients and more (see `kcli pipeline tables`).

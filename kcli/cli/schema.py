@@ -9,7 +9,7 @@ import click
 
 from kcli.cli.columns import print_json, print_rows
 from kcli.cli.console import warn
-from kcli.cli.inputs import schema_option
+from kcli.cli.inputs import dialect_option
 from kcli.cli.lines import print_line
 from kcli.errors import UsageError
 from kcli.jsontext import dumps
@@ -41,7 +41,7 @@ def format_option(command: Command) -> Command:
 @click.option("--release", help="Only what this release of Kafka has, and in which versions.")
 @click.option("--dialects", is_flag=True, help="The dialects that come with kcli, and their sources.")
 @click.option("--errors", is_flag=True, help="Error codes, their names, and which of them are retriable.")
-@schema_option
+@dialect_option
 @format_option
 def list_(
     words: tuple[str, ...],
@@ -122,7 +122,7 @@ def say_findings(tables: Catalog) -> None:
 @click.argument("name")
 @click.argument("version", type=int, required=False)
 @click.option("--variants", is_flag=True, help="Also the other layouts that old releases had under the same version.")
-@schema_option
+@dialect_option
 @format_option
 def show(name: str, version: int | None, variants: bool, dialect: str | None, form: str) -> None:
     """The fields of the message NAME, or of both messages of the API NAME; in one VERSION, or in all.
@@ -191,7 +191,7 @@ def show_message(tables: Catalog, message: Message, version: int | None, label: 
 @click.argument("one", metavar="[V1]", type=int, required=False)
 @click.argument("other", metavar="[V2]", type=int, required=False)
 @click.option("--release", "releases", nargs=2, metavar="A B", help="Compare two releases of Kafka.")
-@schema_option
+@dialect_option
 @format_option
 def diff(
     name: str | None,

@@ -12,7 +12,7 @@ import click
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import warn
 from kcli.cli.decode_message import RECORDS, records_hook
-from kcli.cli.inputs import binary_input, read_bytes, schema_option, secrets_option
+from kcli.cli.inputs import binary_input, dialect_option, read_bytes, secrets_option
 from kcli.cli.lines import print_line
 from kcli.client.calls import call_of
 from kcli.client.cluster import Client
@@ -40,7 +40,7 @@ Show = Callable[[Outgoing, Frame, str | None], str]  # an answer's line, under a
 )
 @click.option("--records", type=RECORDS, default="none", help="What to show of a records field besides its size.")
 @secrets_option()
-@schema_option
+@dialect_option
 def send(
     file: str,
     bootstrap: str | None,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from kcli.cli.inputs import schema_option
+from kcli.cli.inputs import dialect_option
 from kcli.cli.lines import print_line, print_note
 from kcli.cli.snapshot_files import place_snapshot
 from kcli.errors import InputError, UsageError
@@ -30,7 +30,7 @@ __all__ = ["create"]
 )
 @click.option("--stats", is_flag=True, help="The KIP's measures, to stderr.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-@schema_option
+@dialect_option
 def create(
     log: str,
     snapshot: str | None,

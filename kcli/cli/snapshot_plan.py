@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kcli.cli.console import is_terminal
-from kcli.cli.inputs import schema_option
+from kcli.cli.inputs import dialect_option
 from kcli.cli.lines import print_line
 from kcli.errors import UsageError
 from kcli.snapshots.directory import Listing
@@ -55,7 +55,7 @@ __all__ = ["plan"]
 @click.option("--partitions", type=click.IntRange(min=0), help="Estimate for this many partitions on the lost broker.")
 @click.option("--brokers", type=click.IntRange(min=0), help="Estimate for this many other brokers.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), help="For reading, or one JSON object.")
-@schema_option
+@dialect_option
 def plan(directory: str | None, dialect: str | None, form: str | None, **given: Any) -> int:
     """Say whether a snapshot is due, how far the log may begin, which snapshots may go (KIP-630).
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 import click
 
 from kcli.cli.console import is_terminal
-from kcli.cli.inputs import schema_option
+from kcli.cli.inputs import dialect_option
 from kcli.cli.lines import print_line
 from kcli.errors import InputError
 from kcli.snapshots.directory import parse_leader_epochs, parse_partition_metadata, parse_quorum_state
@@ -31,7 +31,7 @@ T = TypeVar("T")
     "--format", "form", type=click.Choice(["table", "jsonl"]), help="Findings as text, or one JSON object each."
 )
 @click.option("--quiet", is_flag=True, help="Only findings: no summary.")
-@schema_option
+@dialect_option
 def verify(paths: tuple[str, ...], form: str | None, quiet: bool, dialect: str | None) -> int:
     """Check snapshots, metadata log segments, or a partition's directory; exit 1 when something is wrong.
 

@@ -2,7 +2,7 @@
 
 A dialect is a directory of definitions in Kafka's JSON form, one message a file. What it says of the versions it names
 holds; every other version, and every other message, stays as in the stock tables. A pair of messages without an API key
-gets one: that of the API of its name, else one from PRIVATE_KEYS. `--schema NAME,Api=KEY` sets another.
+gets one: that of the API of its name, else one from PRIVATE_KEYS. `--dialect NAME,Api=KEY` sets another.
 
 A file dialect.json beside the definitions may hold "apiKeys" ({"IncrementalFetch": 30227}), "errors"
 ({"30227": "INCREMENTAL_FETCH_UUID_MISMATCH"}) and "source" (text). In a field, "readAs" gives the versions to read by
@@ -71,13 +71,13 @@ def find(name: str) -> Path:
     folder = Path(name)
     if folder.is_dir():
         return folder
-    raise UsageError(f"--schema {name}: neither a directory nor a dialect of kcli's ({', '.join(shipped())})")
+    raise UsageError(f"--dialect {name}: neither a directory nor a dialect of kcli's ({', '.join(shipped())})")
 
 
 def setting(text: str) -> tuple[str, int]:
     api, _, key = text.partition("=")
     if not api or not key.isascii() or not key.isdigit() or int(key) > HIGHEST:
-        raise UsageError(f"--schema ...,{text}: Api=KEY expected, KEY from 0 to {HIGHEST}")
+        raise UsageError(f"--dialect ...,{text}: Api=KEY expected, KEY from 0 to {HIGHEST}")
     return api, int(key)
 
 
