@@ -1,23 +1,27 @@
 """Open files of many logs: as many as the system allows stay open, the longest unused is closed for the next.
 
 A file is closed when nobody holds it any more, so a response that still sends a piece of a segment keeps it readable,
-even after the segment's topic is gone.
+even after the segment's topic is gone. In a temporary folder a short file is held in memory until it grows: thousands
+of partitions with a batch each need no file and no folder.
 """
 
 from __future__ import annotations
 
 import errno
+import io
 import os
 import resource
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["FilePool", "LogFile", "write_whole"]
+__all__ = ["FilePool", "HeldFile", "LogFile", "write_whole"]
 
 # Left for sockets, indexes and the interpreter itself.
 RESERVED = 2048
 FEWEST, MOST = 64, 8192
+# Bytes that a file in memory may have, and all of them together.
+LONGEST_HELD, MOST_HELD = 64 << 10, 64 << 20
 
 
 class LogFile:
@@ -54,6 +58,30 @@ class LogFile:
         os.fsync(self.fd)
 
 
+class HeldFile(LogFile):
+    """A file that is in memory only. Who holds it can read what it had when the pool stored it."""
+
+    __slots__ = ("data",)
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+
+    def fileno(self) -> int:
+        raise io.UnsupportedOperation("a file in memory has no descriptor")
+
+    def read(self, position: int, size: int) -> bytes:
+        return bytes(self.data[position : position + size])
+
+    def write(self, parts: Sequence[bytes | memoryview], position: int, size: int) -> None:
+        self.data[position:] = b"".join(parts)
+
+    def cut(self, size: int) -> None:
+        del self.data[size:]
+
+    def sync(self) -> None:
+        """Nothing: the file does not outlive the process."""
+
+
 def write_whole(fd: int, parts: Sequence[bytes | memoryview], position: int, size: int) -> None:
     """pwritev until everything is written."""
     done = os.pwritev(fd, parts, position)
@@ -66,7 +94,8 @@ def write_whole(fd: int, parts: Sequence[bytes | memoryview], position: int, siz
 class FilePool:
     """Files by path. limit: how many to hold open; by default what the system grants this process, less a reserve.
 
-    lasting: the folder outlives the broker. If not, what only a next start would read need not be written.
+    lasting: the folder outlives the broker. If not, what only a next start would read need not be written, and short
+    files are held in memory.
     """
 
     def __init__(self, limit: int | None = None, *, lasting: bool = True) -> None:
@@ -76,17 +105,49 @@ class FilePool:
             limit = max(FEWEST, min(MOST, (granted - RESERVED) if granted > 2 * RESERVED else granted // 4))
         self.limit = limit
         self._open: OrderedDict[Path, LogFile] = OrderedDict()
+        self._held: dict[Path, HeldFile] = {}
+        self._held_bytes = 0
 
     def open(self, path: Path) -> LogFile:
         """The file, made if it is not there."""
-        file = self._open.get(path)
+        file = self._held.get(path) or self._open.get(path)
+        if isinstance(file, HeldFile):
+            return file
         if file is None:
+            if not self.lasting and not path.exists():
+                self._held[path] = held = HeldFile()
+                return held
             while len(self._open) >= self.limit:
                 self._open.popitem(last=False)
             file = self._open[path] = self._opened(path)
         else:
             self._open.move_to_end(path)
         return file
+
+    def open_to_write(self, path: Path, size: int) -> LogFile:
+        """The file, which so many bytes are about to be written to; one that gets too long for memory is stored.
+        OSError."""
+        file = self.open(path)
+        if not isinstance(file, HeldFile):
+            return file
+        if len(file.data) + size > LONGEST_HELD or self._held_bytes + size > MOST_HELD:
+            self.store(path)
+            return self.open(path)
+        self._held_bytes += size
+        return file
+
+    def store(self, path: Path) -> None:
+        """Put a file that is held in memory in its folder, which is made with it. OSError."""
+        held = self._held.get(path)
+        if held is None:
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(held.data)
+        self._release(path)
+
+    def _release(self, path: Path) -> None:
+        held = self._held.pop(path, None)
+        self._held_bytes -= len(held.data) if held is not None else 0
 
     def _opened(self, path: Path) -> LogFile:
         """The file; where the system grants no more, others are closed for it. OSError."""
@@ -100,6 +161,8 @@ class FilePool:
 
     def forget(self, path: Path) -> None:
         self._open.pop(path, None)
+        self._release(path)
 
     def close(self) -> None:
         self._open.clear()
+        self._held.clear()

@@ -123,7 +123,10 @@ def whole_entries(path: Path, size: int) -> bytes:
 
 def write_behind(path: Path, packed: bytes, position: int) -> None:
     """Write at `position`, and nothing behind it."""
-    with path.open("r+b" if path.exists() else "wb") as file:
+    there = path.exists()
+    if not there:
+        path.parent.mkdir(parents=True, exist_ok=True)  # the segment may still be in memory
+    with path.open("r+b" if there else "wb") as file:
         file.seek(position)
         file.write(packed)
         file.truncate()

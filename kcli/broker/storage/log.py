@@ -42,7 +42,8 @@ class Log:
 
     @classmethod
     def create(cls, folder: Path, pool: FilePool, settings: LogSettings, first_offset: int = 0) -> Log:
-        folder.mkdir(parents=True, exist_ok=True)
+        if pool.lasting:
+            folder.mkdir(parents=True, exist_ok=True)
         log = cls(folder, pool, settings)
         log.start_offset = first_offset
         log.add_segment(first_offset)
@@ -138,8 +139,10 @@ class Log:
         base: the next one's first offset, by default the log's end
         """
         base = self.end_offset if base is None else base
+        self.pool.store(self.active.path)
         self.active.seal()
-        self.active.file().sync()
+        if self.pool.lasting:
+            self.active.file().sync()
         self.epochs.save()
         self.write_snapshot(base)
         self.add_segment(base)

@@ -44,6 +44,7 @@ def open_log(
     """
     bases = bases_in(folder)
     if not bases:
+        folder.mkdir(parents=True, exist_ok=True)
         return Log.create(folder, pool, settings, start_offset)
     copied = bases_in(remote) if remote is not None else []
     log = Log(folder, pool, settings)

@@ -74,7 +74,7 @@ class Segment:
     def append(self, parts: Sequence[bytes | memoryview], places: Sequence[Place]) -> None:
         """Write batches behind the end; `places` are where they come to be. OSError leaves the segment as it was."""
         total = sum(each.size for each in places)
-        self.file().write(parts, self.size, total)
+        self.pool.open_to_write(self.path, total).write(parts, self.size, total)
         for each in places:
             self.note(each)
 

@@ -78,6 +78,7 @@ class Fetching:
         self.scale, self.full, self.brokers, self.tell = scale, full, brokers, tell
         self.nodes: dict[int, Node] = {}
         self.homes: dict[Key, int] = {}
+        self.home_nodes: set[int] = set()
         self.captured_keys: dict[Key, Key] = {}
         self.wanted: dict[Key, Position] = {}
         self.started = False
@@ -132,11 +133,12 @@ class Fetching:
         first = None if self.brokers is None else self.brokers.node(step.captured)
         if not self.started:
             self.started = True
-            self.homes = {key: self.home(key, first) for key in self.fetcher.carried}
+            for key in self.fetcher.carried:
+                self.settle(key, self.home(key, first))
         for key, _ in step.captured.asked:
             if key not in self.homes:
-                self.homes[key] = self.home(key, first)
-        needed = set(self.homes.values()) or set(self.nodes) or {await self.any_node() if first is None else first}
+                self.settle(key, self.home(key, first))
+        needed = self.home_nodes or set(self.nodes) or {await self.any_node() if first is None else first}
         for number in needed:
             node = self.nodes.setdefault(number, Node(step.captured.replica_id if self.brokers is not None else -1))
             if node.link is None or node.link.connection.error is not None:
@@ -154,6 +156,11 @@ class Fetching:
     def home(self, key: Key, captured: int | None) -> int:
         """The broker to fetch a partition from."""
         return self.target.leader(key) if captured is None else captured
+
+    def settle(self, key: Key, node: int) -> None:
+        """Fetch a partition from this broker from now on."""
+        self.homes[key] = node
+        self.home_nodes.add(node)
 
     async def any_node(self) -> int:
         """The id of some broker of the cluster."""
@@ -322,7 +329,8 @@ class Fetching:
         if any(self.target.leader(key) == self.homes[key] for key in moved):
             await self.target.client.refresh({self.target.names[key[0]] for key in moved})
         for key in moved:
-            self.homes[key] = self.target.leader(key)
+            self.settle(key, self.target.leader(key))
+        self.home_nodes = set(self.homes.values())
 
 
 def merged(parts: list[Captured], full: bool) -> Captured:

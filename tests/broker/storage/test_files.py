@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.broker.storage.files import FilePool, LogFile
+from kcli.broker.storage.files import LONGEST_HELD, FilePool, HeldFile, LogFile
 
 
 def open_files() -> int:
@@ -58,3 +58,47 @@ def test_a_pool_gives_up_files_when_the_system_grants_no_more(tmp_path: Path, mo
     monkeypatch.setattr("kcli.broker.storage.files.LogFile", Scarce)
     assert pool.open(tmp_path / "new").read(0, 1) == b""
     assert [path.name for path in pool._open] == ["3", "4", "new"]
+
+
+def test_a_short_file_of_a_temporary_folder_is_in_memory(tmp_path: Path) -> None:
+    pool = FilePool(2, lasting=False)
+    path = tmp_path / "topic-0" / "a.log"
+    pool.open_to_write(path, 4).write([b"ab", memoryview(b"cd")], 0, 4)
+    held = pool.open(path)
+    assert isinstance(held, HeldFile)
+    assert held.read(1, 9) == b"bcd"
+    with pytest.raises(OSError, match="no descriptor"):
+        held.fileno()
+    held.cut(3)
+    assert held.read(0, 9) == b"abc"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_grows_is_stored_and_read_on(tmp_path: Path) -> None:
+    pool = FilePool(1, lasting=False)
+    path = tmp_path / "topic-0" / "a.log"
+    held = pool.open_to_write(path, 2)
+    held.write([b"ab"], 0, 2)
+    pool.open_to_write(path, LONGEST_HELD).write([bytes(LONGEST_HELD)], 2, LONGEST_HELD)
+    pool.open(tmp_path / "b.log")
+    pool.store(tmp_path / "b.log")
+    pool.open(tmp_path / "b.log")  # the only one that stays open
+    assert not isinstance(pool.open(path), HeldFile)
+    assert pool.open(path).read(0, 4) == b"ab\0\0"
+    assert held.read(0, 4) == b"ab"
+    assert path.stat().st_size == LONGEST_HELD + 2
+
+
+def test_so_much_is_held_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kcli.broker.storage.files.MOST_HELD", 25)
+    pool = FilePool(lasting=False)
+    for number in range(5):
+        pool.open_to_write(tmp_path / str(number), 10).write([bytes(10)], 0, 10)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["2", "3", "4"]
+    pool.forget(tmp_path / "0")
+    assert isinstance(pool.open_to_write(tmp_path / "5", 10), HeldFile)
+
+
+def test_a_file_that_was_there_is_no_new_one(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"abc")
+    assert FilePool(lasting=False).open(tmp_path / "a").read(0, 9) == b"abc"

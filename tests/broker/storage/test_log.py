@@ -130,7 +130,7 @@ def test_few_open_files_serve_many_segments(log: Log) -> None:
     assert [next(iter(scan(each.read(), damages=[]))).base_offset for each in slices if each] == list(range(60))
 
 
-@pytest.mark.parametrize(("lasting", "names"), [(True, 5), (False, 1)])
+@pytest.mark.parametrize(("lasting", "names"), [(True, 5), (False, 0)])
 def test_what_only_a_next_start_reads_is_written_where_there_may_be_one(
     tmp_path: Path, lasting: bool, names: int
 ) -> None:
