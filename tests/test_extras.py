@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import tomllib
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from kcli.cli.main import main
 from kcli.errors import UsageError
 from kcli.extras import EXTRAS, require
+from kcli.pipeline.storage import Place
 
 ROOT = Path(__file__).parents[1]
 
@@ -58,3 +60,18 @@ def test_commands_say_it_in_one_line(
     assert said.count("\n") == 1
     assert f"needs {', '.join(names)} (pip install 'kcli-kafka[" in said
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("module", ["file_source", "source_logs", "streaming"])
+def test_modules_built_on_pyspark_say_it_too(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith(("pyspark", "kcli.pipeline."))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(UsageError, match=r"needs pyspark \(pip install 'kcli-kafka\[spark\]'\)"):
+        importlib.import_module(f"kcli.pipeline.{module}")
+
+
+def test_a_table_in_a_folder_needs_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UsageError, match="kcli pipeline needs pyarrow"):
+        Place("x")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import click
@@ -19,8 +18,6 @@ from kcli.errors import InputError, UsageError
 from kcli.extras import require
 
 __all__ = ["run", "tables"]
-
-BRIEF_BYTES = 64 << 20  # of input: less, and Spark's start is most of the time
 
 
 @click.command()
@@ -91,12 +88,12 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
 def run_on_spark(inputs: tuple[str, ...], output: str, size: int, options: dict[str, Any]) -> Any:
     """The runs, their summary on stderr, and the page that is asked for. size: bytes of captures."""
     from kcli.pipeline.run import Options, run_pipeline
-    from kcli.pipeline.spark import session
+    from kcli.pipeline.spark import BRIEF_BYTES, log_beside, session
 
     told = {name: options[name] for name in ("ports", "dialect", "shares", "secrets", "memory")}
     chosen = Options(output, **told)
     brief = size < BRIEF_BYTES and not options["stream"]
-    spark = session(options["master"], log=log_of(output), settings=settings(options), brief=brief)
+    spark = session(options["master"], log=log_beside(output), settings=settings(options), brief=brief)
     if options["stream"]:
         from kcli.pipeline.streaming import stream
 
@@ -120,13 +117,6 @@ def settings(options: dict[str, Any]) -> dict[str, str]:
     if options["py_files"]:
         made["spark.submit.pyFiles"] = options["py_files"]
     return made
-
-
-def log_of(output: str) -> str | None:
-    """Where Spark's own words go: beside the tables, or away."""
-    if "://" in output:
-        return "/dev/null"
-    return str(Path(output) / "_kcli" / "spark.log")
 
 
 @contextlib.contextmanager

@@ -33,11 +33,10 @@ def report(folder: str, output: str | None, sql: bool, master: str | None, quiet
     require("kcli pipeline", "spark")
     if output is not None:
         refuse_inputs(output, [folder])
-    from kcli.cli.pipeline import BRIEF_BYTES, log_of
     from kcli.pipeline.report import ask, open_tables, stored_bytes
-    from kcli.pipeline.spark import session
+    from kcli.pipeline.spark import BRIEF_BYTES, log_beside, session
 
-    spark = session(master, log=log_of(folder), brief=stored_bytes(folder) < BRIEF_BYTES)
+    spark = session(master, log=log_beside(folder), brief=stored_bytes(folder) < BRIEF_BYTES)
     if output is None:
         open_tables(spark, folder)
         print_answers(list(ask(spark)))
@@ -49,7 +48,7 @@ def report(folder: str, output: str | None, sql: bool, master: str | None, quiet
 
 def write_page(spark: Any, folder: str, output: str, *, quiet: bool) -> None:
     """The report as a page, into a file or to standard output."""
-    from kcli.pipeline.page import render
+    from kcli.pipeline.html_report import render
     from kcli.pipeline.report import ask, open_tables
 
     runs = open_tables(spark, folder)
@@ -68,7 +67,7 @@ def print_sql() -> None:
 
 
 def print_answers(answers: list[Any]) -> None:
-    from kcli.pipeline.page import cell
+    from kcli.pipeline.html_report import cell
 
     for each in answers:
         if not each.rows:

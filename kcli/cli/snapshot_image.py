@@ -86,6 +86,8 @@ def image(
     """
     if form == "parquet" and (verb or path or not output):
         raise UsageError("--format parquet writes all tables, into the directory that -o names")
+    if form == "parquet":
+        require("--format parquet", "parquet")
     loaded = load_image(Wanted(source, log, at_offset), dialect=dialect)
     if stats:
         tell_stats(loaded)
@@ -249,7 +251,6 @@ def write_tables(found: Image, form: str | None, secrets: bool, out: BinaryIO) -
 
 
 def write_parquet(found: Image, folder: str, inputs: list[str], secrets: bool) -> None:
-    require("--format parquet", "parquet")
     from pathlib import Path
 
     from kcli.snapshots.tables import TABLES

@@ -13,14 +13,15 @@ from typing import Any, Protocol
 from kcli.capture.events import Event, Exchange, Link
 from kcli.capture.exchanges import CaptureDecoder, Item
 from kcli.core.values import uuid_bytes, uuid_text
-from kcli.pipeline.carrying import Carried, take_up, under_way
-from kcli.pipeline.columns import Columns
+from kcli.pipeline.exchange_columns import Columns
 from kcli.pipeline.fact_columns import FactColumns
-from kcli.pipeline.layouts import layout
+from kcli.pipeline.fact_tables import FACTS
+from kcli.pipeline.open_connections import Carried, dump, restore
 from kcli.pipeline.partition_columns import PartitionColumns
+from kcli.pipeline.projections import layout
 from kcli.pipeline.reading import FOREVER
 from kcli.pipeline.rows import MAKERS, Rows
-from kcli.pipeline.tables import FACTS, TABLES
+from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter, Written
 from kcli.schemas.apikeys import API_VERSIONS, FETCH, PRODUCE
 
@@ -229,14 +230,14 @@ def begin(
     for topic_id, topic in names:
         source.bodies.names.learn(uuid_bytes(topic_id), topic)
     source.rows.known = len(source.bodies.names)
-    take_up(source, carried, clock, source.rows.uses.talks)
+    restore(source, carried, clock, source.rows.uses.talks)
 
 
 def conclude(made: Decoded, source: RowSource, passing: TableWriter) -> None:
     """All packets were read: what is whole is counted, and rows of what is under way go where the next run replaces
     them."""
     source.end_ns = max(source.end_ns, source.engine.last_ns, source.engine.latest)
-    made.under_way = under_way(source.engine, source.rows.uses.talks)
+    made.under_way = dump(source.engine, source.rows.uses.talks)
     source.rows.finish()
     sum_up(made, source)
     source.rows.put_to(passing.put)

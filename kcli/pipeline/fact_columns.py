@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from kcli.capture.arrays import integers, strings
-from kcli.pipeline.columns import KEYS, places, texts_by_number
+from kcli.pipeline.exchange_columns import KEYS, places, texts_by_number
 from kcli.pipeline.facts import APIS
 from kcli.pipeline.partition_columns import Rows
 from kcli.pipeline.writing import stored_schema

@@ -1,4 +1,4 @@
-"""Facts of single connections, from which the tables that look across connections are made (see `derived`)."""
+"""Facts of single connections, from which the tables that look across connections are made (see `aggregates`)."""
 
 from __future__ import annotations
 

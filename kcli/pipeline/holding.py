@@ -150,7 +150,7 @@ def claimed(output: str, here: Holder) -> Iterator[str | None]:
 
 def rival(claims: Place, mine: Place, here: Holder) -> str | None:
     end = time.monotonic() + PATIENCE
-    while others := standing(claims, mine, here):
+    while others := other_holders(claims, mine, here):
         first = min(others)
         if first < mine.name or time.monotonic() > end:
             return others[first]
@@ -158,7 +158,7 @@ def rival(claims: Place, mine: Place, here: Holder) -> str | None:
     return None
 
 
-def standing(claims: Place, mine: Place, here: Holder) -> dict[str, str]:
+def other_holders(claims: Place, mine: Place, here: Holder) -> dict[str, str]:
     """Who else has a claim, by its name. Those that dead runs have left are removed."""
     found = {}
     for each in claims.listed():

@@ -19,8 +19,9 @@ from typing import Any
 
 from kcli.errors import InputError
 from kcli.jsontext import dumps, loads
+from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.storage import Place, StoredFile
-from kcli.pipeline.tables import FACTS, TABLES
+from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import Written
 
 __all__ = ["Entry", "Journal", "fingerprint"]
@@ -142,7 +143,7 @@ class Journal:
         names = [published(e.run, each) for e in last for each in e.files if each["passing"] and each["table"] == table]
         return [(self.output / name).uri for name in names]
 
-    def standing(self, table: str) -> list[str]:
+    def permanent(self, table: str) -> list[str]:
         """URIs of the published files of a table that stay, whatever the next run brings."""
         return [
             (self.output / published(entry.run, where)).uri

@@ -3,20 +3,24 @@ knows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from kcli.jsontext import dumps
+from kcli.pipeline.context import RunContext
+from kcli.pipeline.decoding import Decoded
 from kcli.pipeline.storage import Place
-from kcli.pipeline.writing import parquet_writer
+from kcli.pipeline.writing import NAMED, Written, parquet_writer
 
 if TYPE_CHECKING:
     from kcli.core.naming import Known
 
-__all__ = ["KEPT", "Names", "name_topics", "names_in"]
+__all__ = ["KEPT", "Names", "TopicNames", "name_topics", "names_in", "to_name"]
 
+FEW_ROWS = 5000  # that are named without the help of others
 KEPT = frozenset({"A" * 22, f"{'A' * 21}Q"})  # ids of no topic, and of the cluster's metadata
 
 Names = Mapping[str, tuple[str, int]]  # topic id -> name, and when it was learnt (ns)
@@ -84,3 +88,54 @@ def name_exchanges(batch: Any, known: Known) -> Any:
 
 def with_column(batch: Any, name: str, values: Any) -> Any:
     return batch.set_column(batch.schema.get_field_index(name), batch.schema.field(name), values)
+
+
+class TopicNames:
+    """The topic names that all runs have learned, and the rows of this run that still lack one."""
+
+    def __init__(self, context: RunContext) -> None:
+        self.context = context
+        self.heard: dict[str, Names] = {}  # by file of `topic_names`: each is read once a run
+        self.known: Names = {}
+
+    def read(self) -> Names:
+        """The first time each topic id had a name, over all runs."""
+        return self.named_in(self.context.files("topic_names"))
+
+    def named_in(self, uris: Sequence[str]) -> Names:
+        """The first time each topic id had a name, in files of `topic_names`, each of which is read once a run."""
+        known: dict[str, tuple[str, int]] = {}
+        for uri in uris:
+            if uri not in self.heard:
+                self.heard[uri] = names_in(uri)
+            for topic_id, (name, since) in self.heard[uri].items():
+                if topic_id not in known or since < known[topic_id][1]:
+                    known[topic_id] = name, since
+        return known
+
+    def name(self, decoded: Sequence[Decoded]) -> None:
+        """Give topics their names where a share's own connections did not say them."""
+        self.known = self.read()
+        learnt = [each.unnamed & self.known.keys() for each in decoded]
+        known = {topic: self.known[topic] for topics in learnt for topic in topics}
+        files = [file for each, topics in zip(decoded, learnt, strict=True) for file in to_name(each, topics)]
+        tasks = [(self.context.uri(file.path), file.table) for file in files]
+        if sum(file.rows for file in files) <= FEW_ROWS:  # sooner done than handed out
+            rename(known, tasks)
+            return
+        count = 2 * self.context.cores if len(tasks) > 1 else 1
+        groups = [group for number in range(count) if (group := tasks[number::count])]
+        self.context.hand_out("naming topics", groups, partial(rename, known))
+
+
+def to_name(decoded: Decoded, topics: set[str]) -> list[Written]:
+    """The files that have topic ids without a name, of which these have one now. What Kafka keeps for itself is not
+    looked for in rows: where such an id has a name all the same, all rows may lack it."""
+    everywhere = not topics.isdisjoint(KEPT)
+    files = [file for file in (*decoded.files, *decoded.passing) if file.table in NAMED]
+    return [file for file in files if topics and (file.nameless or everywhere)]
+
+
+def rename(known: Names, files: Sequence[tuple[str, str]]) -> None:
+    for uri, table in files:
+        name_topics(uri, table, known)

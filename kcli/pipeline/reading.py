@@ -1,4 +1,4 @@
-"""Staged packets on their way through an engine: all files of a share or a window as one, in order of time."""
+"""ShuffleFile packets on their way through an engine: all files of a share or a window as one, in order of time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from kcli.capture.files import FOREVER, CaptureFile, by_time, run_source
 from kcli.errors import InputError
-from kcli.pipeline.staging import Slice
+from kcli.pipeline.shuffle_files import Slice
 
 __all__ = ["FOREVER", "START", "Reading"]
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kcli.errors import InputError
-from kcli.pipeline.derived import spark_path
+from kcli.pipeline.incremental_tables import spark_path
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.queries import QUESTIONS, Question
+from kcli.pipeline.schemas import spark_columns
 from kcli.pipeline.storage import StoredFile
-from kcli.pipeline.tables import TABLES, spark_columns
+from kcli.pipeline.tables import TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

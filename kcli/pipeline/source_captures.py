@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from kcli.errors import InputError
+from kcli.pipeline.file_source import KcliSource, shows_secrets
 from kcli.pipeline.ranges import Range, RangeSource, cut
-from kcli.pipeline.sources import KcliSource, shows_secrets
-from kcli.pipeline.tables import TABLES, spark_columns
+from kcli.pipeline.schemas import spark_columns
+from kcli.pipeline.tables import TABLES
 
 __all__ = ["ExchangeSource", "PacketSource"]
 
@@ -99,7 +100,7 @@ class ExchangeSource(KcliSource):
     def rows(self, task: tuple[list[str], int, int], wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
         from kcli.pipeline.decoding import RowSource
         from kcli.pipeline.reading import Reading
-        from kcli.pipeline.scattering import gather_share
+        from kcli.pipeline.shuffle import gather_share
 
         uris, share, shares = task
         rows: list[tuple[Any, ...]] = []

@@ -8,7 +8,7 @@ from typing import Any
 from kcli.errors import InputError
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps, loads
-from kcli.pipeline.sources import KcliSource, shows_secrets
+from kcli.pipeline.file_source import KcliSource, shows_secrets
 from kcli.pipeline.storage import Place, StoredFile
 
 __all__ = ["SegmentSource", "SnapshotSource"]

@@ -18,8 +18,9 @@ from kcli.extras import require
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["hand_out", "session"]
+__all__ = ["BRIEF_BYTES", "hand_out", "log_beside", "session"]
 
+BRIEF_BYTES = 64 << 20  # of input: below that, Spark's start is most of the time
 LOGGING = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -88,6 +89,11 @@ def session(
         made = builder.getOrCreate()
     made.sparkContext.setLogLevel("ERROR")
     return made
+
+
+def log_beside(output: str) -> str | None:
+    """The file for Spark's own messages: below the output folder, or nowhere where that is remote."""
+    return "/dev/null" if "://" in output else str(Path(output) / "_kcli" / "spark.log")
 
 
 def submitted() -> bool:

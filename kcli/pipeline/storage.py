@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from kcli.errors import InputError, UsageError
+from kcli.extras import require
 
 __all__ = ["Place", "StoredFile", "gather"]
 
@@ -126,6 +127,7 @@ class Place:
 
 def open_filesystem(uri: str) -> tuple[Any, str]:
     """pyarrow's file system, and the path in it. UsageError."""
+    require("kcli pipeline", "parquet")
     from pyarrow import ArrowException, fs
 
     if "://" not in uri:

@@ -13,13 +13,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-
 from kcli.errors import KcliError
+from kcli.extras import require
 from kcli.pipeline.holding import holding
 from kcli.pipeline.journal import HOME, Journal
 from kcli.pipeline.run import Options, Summary, run_pipeline
 from kcli.pipeline.storage import StoredFile, gather
+
+try:
+    from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+except ModuleNotFoundError:
+    require("kcli pipeline run --stream", "spark")
+    raise
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

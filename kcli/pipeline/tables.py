@@ -7,59 +7,12 @@ where it has them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from kcli.pipeline.table import WHO, Table, define
 
-if TYPE_CHECKING:
-    import pyarrow
+__all__ = ["TABLES"]
 
-__all__ = ["FACTS", "TABLES", "Column", "Table", "arrow_schema", "document", "spark_columns"]
+TABLES: dict[str, Table] = {}
 
-SPARK_TYPES = {
-    "instant": "timestamp", "string": "string", "strings": "array<string>", "bool": "boolean", "int8": "tinyint",
-    "int16": "smallint", "int32": "int", "int64": "bigint", "float64": "double", "binary": "binary",
-}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """kind: an Arrow type by name, "instant" or "strings"."""
-
-    name: str
-    kind: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """dated: partitioned by the UTC date of `timestamp`, as a folder `date=2026-11-21`."""
-
-    name: str
-    text: str
-    columns: tuple[Column, ...]
-    dated: bool = True
-
-    @property
-    def names(self) -> list[str]:
-        return [column.name for column in self.columns]
-
-
-def columns(text: str) -> tuple[Column, ...]:
-    """One a line: name, kind, what it says."""
-    rows = [line.split(None, 2) for line in text.splitlines() if line]
-    return tuple(Column(name, kind, says) for name, kind, says in rows)
-
-
-WHO = """
-timestamp      instant  when the request's last packet was captured
-connection     string   "server-client", each as address:port
-server         string   the broker's end
-client         string   the client's end
-client_id      string   from the request's header
-correlation_id int32    of request and response
-api_version    int16    of request and response
-"""
 PARTITION = """
 topic          string   the topic's name, null where only its id is known
 topic_id       string   the topic's id, null in versions that have none
@@ -85,16 +38,8 @@ crc            int64    the checksum it carries
 crc_valid      bool     whether its bytes give that checksum
 """
 
-TABLES: dict[str, Table] = {}
-# Kept under _kcli for the tables that are made over all runs anew: rows of a connection that only make sense together.
-FACTS: dict[str, Table] = {}
-
-
-def table(name: str, text: str, *parts: str, dated: bool = True, fact: bool = False) -> None:
-    (FACTS if fact else TABLES)[name] = Table(name, text, columns("".join(parts)), dated)
-
-
-table(
+define(
+    TABLES,
     "exchanges",
     "Every request with its response, as `kcli decode pcap --format jsonl` prints them.",
     WHO,
@@ -111,7 +56,8 @@ errors         strings  names of the error codes in the response, each once
 completed_ns   int64    ns since 1970: the packet with which it was whole, and is told; the order of `kcli decode pcap`
 """,
 )
-table(
+define(
+    TABLES,
     "fetch_partitions",
     "Every partition that a Fetch asked for or was answered about.",
     WHO,
@@ -134,7 +80,8 @@ batches        int32    batches in those records, cut ones not counted
 last_offset    int64    offset of the last record in them, null without
 """,
 )
-table(
+define(
+    TABLES,
     "record_batches",
     "Every record batch that was produced or fetched; the records in it are not kept.",
     WHO,
@@ -142,7 +89,8 @@ table(
     PARTITION,
     BATCH,
 )
-table(
+define(
+    TABLES,
     "fetch_sessions",
     "Fetch sessions (KIP-227) as `kcli fetch-session explain` tells them; brought up to date by every run.",
     """
@@ -179,7 +127,8 @@ findings       int64    of `kcli fetch-session lint`
 """,
     dated=False,
 )
-table(
+define(
+    TABLES,
     "clients",
     "What each client asked, by API and version, and whether Kafka's newest release still takes it; made anew "
     "by every run.",
@@ -202,7 +151,8 @@ release        string   of Kafka
 """,
     dated=False,
 )
-table(
+define(
+    TABLES,
     "down_conversions",
     "Fetches by clients too old for the stored format, which make the broker convert (KIP-283).",
     WHO,
@@ -215,7 +165,8 @@ eager_bytes    int64    held at once before KIP-283; a response holds the sum ov
 lazy_bytes     int64    held at once in chunks of 128 KiB (KIP-283); a response holds the most over its partitions
 """,
 )
-table(
+define(
+    TABLES,
     "leader_changes",
     "Requests that met a broker which no longer leads, and how long it took the client to go on (KIP-951); "
     "brought up to date by every run.",
@@ -239,7 +190,8 @@ hint_saves_ms  float64  of it before the request that succeeded was sent: with a
 """,
     dated=False,
 )
-table(
+define(
+    TABLES,
     "remote_fetches",
     "Fetches far behind a partition's end, whose answers a bigger remote.max.partition.fetch.bytes would "
     "enlarge (KIP-1018).",
@@ -255,7 +207,8 @@ requests_1mb   float64  requests of 1 MiB that these bytes take
 requests_4mb   float64  requests of 4 MiB that these bytes take
 """,
 )
-table(
+define(
+    TABLES,
     "quorum",
     "Snapshots of the metadata log fetched over the wire (KIP-630); brought up to date by every run.",
     """
@@ -276,7 +229,8 @@ seconds        float64  from the first request to the last answer
 """,
     dated=False,
 )
-table(
+define(
+    TABLES,
     "undecodable",
     "Every byte that is in no exchange, and every request without an answer: kind, place and reason.",
     """
@@ -292,7 +246,8 @@ reason         string   what is wrong
 data           binary   the bytes, for a frame that could not be decoded (at most 1 MiB of them)
 """,
 )
-table(
+define(
+    TABLES,
     "lineage",
     "Where every packet and byte went, by file and by share of connections; the counts add up.",
     """
@@ -319,104 +274,3 @@ last           instant  time of the last packet
 """,
     dated=False,
 )
-table(
-    "client_uses",
-    "What was asked on one connection.",
-    """
-connection     string   "server-client"
-client_id      string   of the requests
-address        string   the client's
-software       string   as it says
-software_version string as it says
-negotiates     bool     ApiVersions was asked
-api_key        int16    number of the API
-api_version    int16    the version
-requests       int64    how often
-free           bool     a newer version was offered, or none
-""",
-    dated=False, fact=True,
-)  # fmt: skip
-table(
-    "outcomes",
-    "Answers about one partition on one connection, of one kind and in a row.",
-    """
-connection     string   "server-client"
-server         string   who answered
-client_id      string   of the requests
-client_address string   the client's
-api            string   PRODUCE or FETCH
-topic          string   name or id
-partition      int32    index
-error          int16    0: fine
-first_request_ns int64  of the first
-first_ns       int64    when the first was answered
-last_ns        int64    when the last was
-answers        int64    how many
-hint_leader    int32    node id, -1: none
-hint_server    string   its endpoint
-""",
-    dated=False, fact=True,
-)  # fmt: skip
-table(
-    "snapshot_parts",
-    "Answers to FetchSnapshot.",
-    WHO,
-    """
-topic          string   the log's topic
-partition      int32    the log's partition
-end_offset     int64    of the snapshot
-epoch          int32    of the snapshot
-position       int64    of these bytes in it
-size_bytes     int64    of the whole snapshot
-received_bytes int64    in the answer
-error          string   name, null without one
-answered_ns    int64    when
-""",
-    dated=False, fact=True,
-)  # fmt: skip
-table(
-    "topic_names",
-    "Topic ids and the names that messages gave them.",
-    """
-topic_id       string   the id
-topic          string   the name
-learnt_ns      int64    when a message first had both
-""",
-    dated=False, fact=True,
-)  # fmt: skip
-
-
-@cache
-def arrow_schema(name: str) -> pyarrow.Schema:
-    """The table's columns as they are written, the partition's date left out."""
-    import pyarrow
-
-    made = {"instant": pyarrow.timestamp("us", "UTC"), "strings": pyarrow.list_(pyarrow.string())}
-    fields: list[Any] = []
-    for column in (TABLES.get(name) or FACTS[name]).columns:
-        kind = made.get(column.kind) or getattr(pyarrow, column.kind.replace("bool", "bool_"))()
-        fields.append(pyarrow.field(column.name, kind, metadata={"comment": column.text}))
-    return pyarrow.schema(fields)
-
-
-def spark_columns(table: Table) -> tuple[tuple[str, str], ...]:
-    """(name, type) of each column, as Spark's DDL has them."""
-    return tuple((column.name, SPARK_TYPES[column.kind]) for column in table.columns)
-
-
-def document() -> str:
-    """The tables' page of the docs, in Markdown."""
-    parts = ["# The tables of `kcli pipeline run`\n", *(describe(each) for each in TABLES.values())]
-    return "\n".join(parts)
-
-
-def describe(each: Table) -> str:
-    rows = "\n".join(f"| `{column.name}` | {column.kind} | {column.text} |" for column in each.columns)
-    dated = " Partitioned by the day of `timestamp` (UTC)." if each.dated else ""
-    return f"## {each.name}\n\n{each.text}{dated}\n\n| column | type | |\n|---|---|---|\n{rows}\n"
-
-
-if __name__ == "__main__":
-    import sys
-
-    sys.stdout.write(document())

@@ -2,7 +2,7 @@
 
 A moment divides each staged file before its first packet that is later; all files together are read in the same order
 as without windows. The first window begins as any share does. A later one begins where its connection is found to be
-in step behind the moment that was aimed at (`standing`), and goes on from there as a later run goes on from an earlier
+in step behind the moment that was aimed at (`resync`), and goes on from there as a later run goes on from an earlier
 one. So a frame, an answer or a repetition that straddles the edge is in the window behind it, once. Where a
 connection is not found in step, its window is part of the one before.
 
@@ -18,10 +18,10 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from kcli.pipeline.carrying import Carried
 from kcli.pipeline.decoding import Decoded, decode
+from kcli.pipeline.open_connections import Carried
 from kcli.pipeline.reading import FOREVER, START, Reading
-from kcli.pipeline.staging import Part, Slice, Staged
+from kcli.pipeline.shuffle_files import Part, ShuffleFile, Slice
 
 __all__ = ["Heavy", "Window", "moments"]
 
@@ -64,7 +64,7 @@ class Heavy:
 
     share: int
     heavy: int
-    staged: tuple[Staged, ...]
+    staged: tuple[ShuffleFile, ...]
     carried: tuple[Carried, ...] = ()
     clock: int = 0
 
@@ -80,7 +80,7 @@ class Heavy:
         return Window(self.share, number, self.heavy, slices, size, after, until, carried, clock)
 
 
-def moments(staged: Sequence[Staged], count: int) -> list[int]:
+def moments(staged: Sequence[ShuffleFile], count: int) -> list[int]:
     """Times (ns) that divide the packets into `count` pieces of about as many bytes, in order; fewer where times are
     equal."""
     parts: list[Part] = [part for file in staged for part in file.parts]
@@ -95,7 +95,7 @@ def moments(staged: Sequence[Staged], count: int) -> list[int]:
     return sorted(found)
 
 
-def slice_of(file: Staged, after: int, until: int) -> list[Slice]:
+def slice_of(file: ShuffleFile, after: int, until: int) -> list[Slice]:
     """One, or none where the file has no packet between the moments."""
     rest = [number for number, part in enumerate(file.parts) if part.last_ns > after]
     if not rest or min(part.first_ns for part in file.parts[rest[0] :]) > until:

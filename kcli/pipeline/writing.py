@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+from kcli.pipeline.schemas import arrow_schema
 from kcli.pipeline.storage import Place
-from kcli.pipeline.tables import TABLES, arrow_schema
+from kcli.pipeline.tables import TABLES
 
 __all__ = ["NAMED", "TableWriter", "Written", "day_of", "parquet_writer", "stored_schema"]
 

@@ -35,10 +35,10 @@ from functools import partial
 from kcli.pipeline.decoding import decode
 from kcli.pipeline.ranges import Range
 from kcli.pipeline.reading import Reading
-from kcli.pipeline.scattering import scatter
+from kcli.pipeline.shuffle import shuffle_range
 def stages(path, folder, shares=4):
     start = time.process_time()
-    made = scatter(Range(path, 0), 0, shares, folder + "/staging", refer=True)
+    made = shuffle_range(Range(path, 0), 0, shares, folder + "/staging", refer=True)
     middle = time.process_time()
     for share in range(shares):
         slices = [each.whole for each in made.staged if each.share == share]
@@ -52,10 +52,10 @@ print(*stages(path, folder), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 WHOLE = """
 import os, resource, sys, time
 from kcli.pipeline.storage import StoredFile
-from kcli.pipeline.whole import Whole
+from kcli.pipeline.direct_decode import DirectDecode
 def whole(path, folder):
     start = time.process_time()
-    Whole((StoredFile(path, os.stat(path).st_size, 0),), ()).decode(folder, {})
+    DirectDecode((StoredFile(path, os.stat(path).st_size, 0),), ()).decode(folder, {})
     return time.process_time() - start
 path, folder, warm = sys.argv[1:]
 whole(warm, folder + "/warm")

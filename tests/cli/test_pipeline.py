@@ -13,7 +13,7 @@ from kcli.cli import pipeline
 from kcli.cli.main import main
 from kcli.core import COMPILED
 from tests.pipeline.conftest import need_java
-from tests.pipeline.outputs import in_process
+from tests.pipeline.outputs import without_spark
 
 pytest.importorskip("pyspark")
 pytestmark = pytest.mark.skipif(not COMPILED, reason="the core is not built")
@@ -28,10 +28,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         asked.update(options, master=master)
 
     monkeypatch.setattr("kcli.pipeline.spark.session", session)
-    monkeypatch.setattr("kcli.pipeline.run.hand_out", in_process)
-    monkeypatch.setattr("kcli.pipeline.run.Work.derive", lambda self: None)
-    monkeypatch.setattr("kcli.pipeline.run.Work.cores", 2)
-    monkeypatch.setattr("kcli.pipeline.run.Work.local", True)
+    without_spark(monkeypatch)
     return asked
 
 
@@ -115,7 +112,7 @@ def test_without_the_core_it_is_one_line(
 def test_a_run_with_its_report(
     samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.pipeline.test_page import answers
+    from tests.pipeline.test_html_report import answers
 
     monkeypatch.setattr("kcli.pipeline.report.open_tables", lambda *_: 1)
     monkeypatch.setattr("kcli.pipeline.report.ask", lambda _: iter(answers()))
@@ -142,10 +139,6 @@ def test_a_short_run_is_asked_for_as_such(samples: Path, tmp_path: Path, no_spar
     words = ["--input", str(samples / "java44-txn.pcap"), "--quiet", "--output", str(tmp_path / "o")]
     assert main(["pipeline", "run", *words]) == 0
     assert no_spark["brief"] is True
-
-
-def test_the_log_of_a_remote_output_is_none() -> None:
-    assert pipeline.log_of("s3://bucket/x") == "/dev/null"
 
 
 def test_tables(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ pytest.importorskip("pyspark")
 
 @pytest.fixture
 def answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.pipeline.test_page import answers
+    from tests.pipeline.test_html_report import answers
 
     monkeypatch.setattr("kcli.pipeline.spark.session", lambda *_, **__: None)
     monkeypatch.setattr("kcli.pipeline.report.open_tables", lambda *_: 2)

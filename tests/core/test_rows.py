@@ -19,7 +19,7 @@ import numpy
 from kcli.capture.exchanges import CaptureDecoder
 from kcli.core.rows import ExchangeRows
 from kcli.core.values import uuid_text
-from kcli.pipeline.layouts import layout
+from kcli.pipeline.projections import layout
 from tests.capture.messages import metadata, produce, request, response
 from tests.capture.wires import Wire, pcap
 

@@ -21,13 +21,13 @@ CAPTURES, LOGS, SNAPSHOTS = "*.pcap*", "orders-0/*.log", "__cluster_metadata-0/*
 
 def whole(path: Path, rng: random.Random) -> None:
     """A task that reads a capture as it is: a row for each exchange and what is in it, in Parquet files."""
+    from kcli.pipeline.direct_decode import DirectDecode
     from kcli.pipeline.storage import StoredFile
-    from kcli.pipeline.whole import Whole
 
     shares = rng.choice((1, 1, 3))
     for share in range(shares):
         file = StoredFile(str(path), path.stat().st_size, 0)
-        Whole((file,), (), share, shares).decode(str(path.parent / "out"), {})
+        DirectDecode((file,), (), share, shares).decode(str(path.parent / "out"), {})
 
 
 def packets(path: Path, rng: random.Random) -> None:
@@ -58,7 +58,7 @@ def snapshots(path: Path, _rng: random.Random) -> None:
 
 def exhaust(source: Any) -> None:
     """Every row, as the Arrow batches that Spark gets."""
-    from kcli.pipeline.sources import FileReader
+    from kcli.pipeline.file_source import FileReader
 
     made = FileReader(source, [name for name, _ in source.columns])
     for part in made.partitions():

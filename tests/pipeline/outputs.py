@@ -17,11 +17,12 @@ import pytest
 from kcli.capture.exchanges import CaptureDecoder
 from kcli.capture.files import FOREVER
 from kcli.errors import InputError
-from kcli.pipeline import run
+from kcli.pipeline import context, run, stages
 from kcli.pipeline.decoding import Opened
+from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.reading import START, Reading
-from kcli.pipeline.staging import Slice
-from kcli.pipeline.tables import FACTS
+from kcli.pipeline.shuffle_files import Slice
+from kcli.pipeline.tables import TABLES
 from kcli.pipeline.windows import Heavy, Window
 
 __all__ = [
@@ -31,11 +32,13 @@ __all__ = [
     "events_of",
     "exchange_lines",
     "in_process",
+    "named",
     "rows_of",
     "run_here",
     "slices_of",
     "unaccounted",
     "window_count",
+    "without_spark",
 ]
 
 
@@ -44,18 +47,23 @@ def in_process(_spark: Any, tasks: Sequence[Any], work: Callable[[Any], Any], *_
     return [work(task) for task in tasks]
 
 
+def without_spark(monkeypatch: pytest.MonkeyPatch, cores: int = 2) -> None:
+    """Runs work in this process; the tables that only Spark makes are left out."""
+    monkeypatch.setattr(context, "hand_out", in_process)
+    monkeypatch.setattr(context.RunContext, "cores", cores)
+    monkeypatch.setattr(context.RunContext, "local", True)
+    monkeypatch.setattr(run, "derive_tables", lambda *_: None)
+
+
 def run_here(
     monkeypatch: pytest.MonkeyPatch, inputs: Sequence[Path], output: Path, each_core: bool = False, **options: Any
 ) -> run.Summary:
     """A run in this process; the tables that only Spark makes are left out. each_core: each core reads everything, for
     its share."""
     if each_core:
-        monkeypatch.setattr(run, "SMALL", 0)
-        monkeypatch.setattr(run, "EVEN", 1000)
-    monkeypatch.setattr(run, "hand_out", in_process)
-    monkeypatch.setattr(run.Work, "derive", lambda self: None)
-    monkeypatch.setattr(run.Work, "cores", 2)
-    monkeypatch.setattr(run.Work, "local", True)
+        monkeypatch.setattr(stages, "SMALL", 0)
+        monkeypatch.setattr(stages, "EVEN", 1000)
+    without_spark(monkeypatch)
     return run.run_pipeline(None, [str(path) for path in inputs], run.Options(str(output), **options))  # type: ignore[arg-type]
 
 
@@ -113,6 +121,11 @@ def assert_decoded(output: Path, captures: Sequence[Path]) -> None:
     assert lines
 
 
+def named(table: str, rows: Any) -> list[dict[str, Any]]:
+    """Rows of a table as dicts."""
+    return [dict(zip(TABLES[table].names, row, strict=True)) for row in rows]
+
+
 def time_text(when: Any) -> str:
     return f"{when:%Y-%m-%dT%H:%M:%S.%f}Z"
 
@@ -137,7 +150,7 @@ def cut_at(monkeypatch: pytest.MonkeyPatch, edges: Iterable[int]) -> None:
         moments = [START, *sorted(set(edges))]
         return [heavy.window(number, after, FOREVER) for number, after in enumerate(moments)]
 
-    monkeypatch.setattr(run, "aim", aim)
+    monkeypatch.setattr(stages, "aim", aim)
 
 
 def window_count(output: Path) -> int:

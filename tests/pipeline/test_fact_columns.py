@@ -8,7 +8,7 @@ from typing import Any
 from kcli.capture.audit import Talk
 from kcli.pipeline.fact_columns import FactColumns
 from kcli.pipeline.writing import stored_schema
-from tests.pipeline.test_columns import column
+from tests.pipeline.test_exchange_columns import column
 
 LINKS = ["a:1-b:2", "[::1]:1-[::2]:3"]
 VOICES = [Talk(), Talk("soft", "9", negotiates=True, offered={0: 12, 3: 13, 900: 1})]

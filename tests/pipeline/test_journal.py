@@ -36,12 +36,12 @@ def test_a_run_is_published_under_its_number(output: Path) -> None:
 def test_files_that_pass_are_replaced_by_the_next_run(output: Path) -> None:
     journal = Journal(str(output))
     journal.commit(entry_with(journal, "a", passing=True))
-    assert journal.standing("lineage") == []
+    assert journal.permanent("lineage") == []
     entry = entry_with(journal, "b")
     entry.drop = journal.passing()
     journal.commit(entry)
     assert files(output)[-1:] == ["lineage/00000002-b"]
-    assert journal.standing("lineage") == [str(output / "lineage/00000002-b")]
+    assert journal.permanent("lineage") == [str(output / "lineage/00000002-b")]
 
 
 def test_a_run_that_died_before_its_entry_leaves_nothing(output: Path) -> None:

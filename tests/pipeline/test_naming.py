@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet
+import pytest
 
-from kcli.pipeline.naming import name_topics, names_in
+from kcli.pipeline.decoding import Decoded
+from kcli.pipeline.naming import name_topics, names_in, to_name
 from kcli.pipeline.tables import TABLES
-from kcli.pipeline.writing import TableWriter, parquet_writer, stored_schema
+from kcli.pipeline.writing import TableWriter, Written, parquet_writer, stored_schema
 
 ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 OTHER = "BBBBBBBBBBBBBBBBBBBBBQ"
@@ -53,3 +55,15 @@ def test_names_are_known_from_the_first_time(tmp_path: Path) -> None:
         writer.put("topic_names", row)
     (written,) = writer.close()
     assert names_in(str(tmp_path / written.path)) == {ID: ("first", 10), OTHER: ("o", 5)}
+
+
+@pytest.mark.parametrize("kept", ["LiM8oXcTSBWR3XF1qnjt6A", "AAAAAAAAAAAAAAAAAAAAAQ"])
+def test_which_files_are_named(kept: str) -> None:
+    """An id that Kafka keeps for itself is noted in no row: where it has a name, all rows may lack it."""
+    tables = ("exchanges", "topic_names")
+    files = [Written(table, None, f"{table}{end}", 1, bool(end)) for table in tables for end in ("", "-nameless")]
+    decoded = Decoded(0, files, [Written("exchanges", None, "open", 1, True)], {kept})
+    assert to_name(decoded, set()) == []
+    assert [file.path for file in to_name(decoded, {kept})] == (
+        ["exchanges-nameless", "open"] if kept[0] == "L" else ["exchanges", "exchanges-nameless", "open"]
+    )

@@ -10,7 +10,7 @@ import pytest
 from kcli.capture import files
 from kcli.pipeline import ranges
 from kcli.pipeline.ranges import Range, cut, misread
-from kcli.pipeline.scattering import Scattered, scatter
+from kcli.pipeline.shuffle import ShuffledRange, shuffle_range
 from kcli.pipeline.storage import StoredFile
 from tests.capture.wires import Packet, Wire, packets_of, pcap, pcapng
 
@@ -27,10 +27,10 @@ def test_every_packet_is_in_one_range(
 ) -> None:
     """piece: bytes that are read at a time; a range is many of them."""
     monkeypatch.setattr(files, "PIECE", piece)
-    whole = scatter(Range(str(samples / name), 0), 0, 1, str(tmp_path / "whole"))
+    whole = shuffle_range(Range(str(samples / name), 0), 0, 1, str(tmp_path / "whole"))
     ranges = cut(stored(samples / name), size)
     assert len(ranges) > 1
-    parts = [scatter(each, number, 1, str(tmp_path / "parts")) for number, each in enumerate(ranges)]
+    parts = [shuffle_range(each, number, 1, str(tmp_path / "parts")) for number, each in enumerate(ranges)]
     assert sum(part.packets for part in parts) == whole.packets
     assert sum(part.payload for part in parts) == whole.payload
     assert not list(misread(part.ends for part in parts))
@@ -55,21 +55,23 @@ def lure(tmp_path: Path) -> Path:
 
 def test_a_wrong_guess_is_found_out(tmp_path: Path) -> None:
     ranges = cut(stored(lure(tmp_path)), 6_000)
-    parts = [scatter(each, number, 1, str(tmp_path / "parts")) for number, each in enumerate(ranges)]
+    parts = [shuffle_range(each, number, 1, str(tmp_path / "parts")) for number, each in enumerate(ranges)]
     wrong = list(misread(part.ends for part in parts))
     assert wrong
     assert all(each.began is not None and each.began >= each.start for each in wrong)
 
 
-def read_again(path: Path, tmp_path: Path, size: int) -> tuple[list[Scattered], int]:
+def read_again(path: Path, tmp_path: Path, size: int) -> tuple[list[ShuffledRange], int]:
     """The ranges as a run reads them, and how many it had to read again."""
-    made = [scatter(each, number, 1, str(tmp_path / "parts")) for number, each in enumerate(cut(stored(path), size))]
+    made = [
+        shuffle_range(each, number, 1, str(tmp_path / "parts")) for number, each in enumerate(cut(stored(path), size))
+    ]
     again = 0
     while wrong := list(misread(each.ends for each in made)):
         again += len(wrong)
         starts = {each.start for each in wrong}
         made = [each for each in made if each.taken.start not in starts]
-        made += [scatter(each, again, 1, str(tmp_path / "parts")) for each in wrong]
+        made += [shuffle_range(each, again, 1, str(tmp_path / "parts")) for each in wrong]
     return sorted(made, key=lambda each: each.taken.start), again
 
 
@@ -89,7 +91,7 @@ def test_interfaces_that_are_described_late(
     packets = packets_of(samples / "java44-txn.pcap")
     path = tmp_path / "late.pcapng"
     path.write_bytes(pcapng(packets[:150]) + pcapng(packets[150:], **second) + pcapng(packets[:20]))
-    whole = scatter(Range(str(path), 0), 0, 1, str(tmp_path / "whole"))
+    whole = shuffle_range(Range(str(path), 0), 0, 1, str(tmp_path / "whole"))
     assert whole.tcp == len(packets) + 20
     parts, again = read_again(path, tmp_path, 9_000)
     assert len(parts) > 5
@@ -109,7 +111,7 @@ def test_an_interface_added_in_the_middle(samples: Path, tmp_path: Path, monkeyp
     blocks = later[28:]  # without the section's own block
     path = tmp_path / "added.pcapng"
     path.write_bytes(pcapng(packets[:100]) + blocks[blocks.index(b"\x01\x00\x00\x00\x14\x00\x00\x00") + 20 :])
-    whole = scatter(Range(str(path), 0), 0, 1, str(tmp_path / "whole"))
+    whole = shuffle_range(Range(str(path), 0), 0, 1, str(tmp_path / "whole"))
     assert (whole.tcp, whole.events) == (len(packets), [])
     parts, again = read_again(path, tmp_path, 9_000)
     assert (sum(part.tcp for part in parts), again > 0) == (len(packets), True)

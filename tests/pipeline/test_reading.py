@@ -11,7 +11,7 @@ import pytest
 from kcli.core.packets import Reader
 from kcli.errors import InputError
 from kcli.pipeline.reading import FOREVER, Reading
-from kcli.pipeline.staging import Slice
+from kcli.pipeline.shuffle_files import Slice
 from tests.capture.wires import Packet, Wire, pcap
 from tests.pipeline.test_windows import Order
 

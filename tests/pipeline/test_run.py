@@ -10,10 +10,8 @@ import pyarrow.parquet
 import pytest
 
 from kcli.errors import InputError
-from kcli.pipeline.decoding import Decoded
 from kcli.pipeline.journal import Journal
-from kcli.pipeline.run import Options, run_pipeline, to_name
-from kcli.pipeline.writing import Written
+from kcli.pipeline.run import Options, run_pipeline
 from tests.capture.wires import DATA, Packet, packets_of, pcap
 from tests.pipeline.outputs import assert_decoded, rows_of, run_here, unaccounted
 
@@ -152,18 +150,6 @@ def test_names_that_other_connections_heard(output: Path, monkeypatch: pytest.Mo
     assert all(row["topic"] for row in rows if row["answered"])
     apart = [path for path in output.glob("fetch_partitions/*/*") if "-nameless" in path.name]
     assert 0 < sum(pyarrow.parquet.read_metadata(path).num_rows for path in apart) < len(rows)
-
-
-@pytest.mark.parametrize("kept", ["LiM8oXcTSBWR3XF1qnjt6A", "AAAAAAAAAAAAAAAAAAAAAQ"])
-def test_which_files_are_named(kept: str) -> None:
-    """An id that Kafka keeps for itself is noted in no row: where it has a name, all rows may lack it."""
-    tables = ("exchanges", "topic_names")
-    files = [Written(table, None, f"{table}{end}", 1, bool(end)) for table in tables for end in ("", "-nameless")]
-    decoded = Decoded(0, files, [Written("exchanges", None, "open", 1, True)], {kept})
-    assert to_name(decoded, set()) == []
-    assert [file.path for file in to_name(decoded, {kept})] == (
-        ["exchanges-nameless", "open"] if kept[0] == "L" else ["exchanges", "exchanges-nameless", "open"]
-    )
 
 
 @pytest.mark.parametrize("mirrored", [DATA / "snaplen-96.pcap"])

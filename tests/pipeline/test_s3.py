@@ -10,7 +10,7 @@ import pytest
 
 from kcli.pipeline import run
 from kcli.pipeline.storage import Place, gather
-from tests.pipeline.outputs import in_process
+from tests.pipeline.outputs import without_spark
 
 moto = pytest.importorskip("moto.server")
 pyarrow = pytest.importorskip("pyarrow")
@@ -43,10 +43,7 @@ def bucket() -> Iterator[str]:
 def test_a_run_from_and_to_a_bucket(bucket: str, samples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import pyarrow.parquet
 
-    monkeypatch.setattr(run, "hand_out", in_process)
-    monkeypatch.setattr(run.Work, "derive", lambda self: None)
-    monkeypatch.setattr(run.Work, "cores", 2)
-    monkeypatch.setattr(run.Work, "local", True)
+    without_spark(monkeypatch)
     for name in ("kcat-codecs.pcap", "java44-txn.pcap"):
         Place(bucket.format(f"in/{name}")).write((samples / name).read_bytes())
     assert [each.size for each in gather([bucket.format("in")])] == [

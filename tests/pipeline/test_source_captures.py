@@ -13,7 +13,7 @@ from kcli.capture.reading import read_capture
 from kcli.errors import InputError
 from kcli.pipeline.source_captures import ExchangeSource, PacketSource
 from tests.capture.wires import Packet, packets_of, pcap
-from tests.pipeline.test_sources import read
+from tests.pipeline.test_file_source import read
 
 
 @pytest.mark.parametrize("name", ["kcat-codecs.pcap", "ipv6.pcapng"])

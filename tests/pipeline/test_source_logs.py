@@ -14,7 +14,7 @@ from kcli.cli.main import main
 from kcli.errors import InputError
 from kcli.pipeline.source_logs import SegmentSource, SnapshotSource, partition_of
 from kcli.records import build_batch
-from tests.pipeline.test_sources import read
+from tests.pipeline.test_file_source import read
 
 
 def printed(words: list[str], capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:

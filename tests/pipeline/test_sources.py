@@ -1,4 +1,4 @@
-"""What the data sources have in common, and each of them as Spark reads it."""
+"""Each data source as Spark reads it."""
 
 from __future__ import annotations
 
@@ -15,50 +15,10 @@ pytest.importorskip("pyspark")
 from pyspark import cloudpickle
 from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, InputPartition
 
-from kcli.errors import UsageError
-from kcli.pipeline.source_captures import ExchangeSource
-from kcli.pipeline.source_logs import SnapshotSource
-from kcli.pipeline.sources import FilteringReader, arrow_type, register
+from kcli.pipeline.sources import register
 from kcli.records import build_batch
 from tests.capture.wires import packets_of
 from tests.pipeline.outputs import decoded_lines
-
-
-def read(source: Any, *filters: Any) -> list[dict[str, Any]]:
-    """All rows, as Spark would have them read."""
-    reader = FilteringReader(source, [name for name, _ in source.chosen()])
-    assert not list(reader.pushFilters(list(filters)))
-    return [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
-
-
-def test_columns_that_are_asked_for(samples: Path) -> None:
-    source = ExchangeSource({"path": str(samples / "java44-txn.pcap"), "columns": "api, correlation_id"})
-    assert source.schema() == "`api` string, `correlation_id` int"
-    assert set(read(source)[0]) == {"api", "correlation_id"}
-
-
-def test_filters_are_judged_before_arrow(samples: Path) -> None:
-    source = ExchangeSource({"path": str(samples / "java44-txn.pcap"), "columns": "api_version"})
-    rows = read(source, EqualTo(("api",), "FETCH"))
-    assert 0 < len(rows) < len(read(source))
-
-
-def test_wrong_options_are_wrong_usage(samples: Path) -> None:
-    with pytest.raises(UsageError, match=r"colour: no such column of kcli\.snapshots"):
-        SnapshotSource({"columns": "colour"}).schema()
-    with pytest.raises(UsageError, match="needs a path"):
-        SnapshotSource({}).files()
-
-
-def test_an_empty_folder_has_no_rows(tmp_path: Path) -> None:
-    assert read(SnapshotSource({"path": str(tmp_path)})) == []
-
-
-def test_types_of_both_worlds() -> None:
-    assert str(arrow_type("array<string>")).startswith("list<")
-    assert str(arrow_type("timestamp")) == "timestamp[us, tz=UTC]"
-    assert str(arrow_type("map<string, int>")) == "map<string, int32>"
-
 
 ROOT = Path(__file__).parents[2]
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"

@@ -9,7 +9,7 @@ import pytest
 
 from kcli.errors import UsageError
 from kcli.pipeline import spark as module
-from kcli.pipeline.spark import hand_out, session
+from kcli.pipeline.spark import hand_out, log_beside, session
 
 
 def test_results_come_in_the_order_of_the_tasks(spark: Any) -> None:
@@ -39,3 +39,8 @@ def test_what_children_say_goes_to_the_log(tmp_path: Path, capfd: pytest.Capture
         subprocess.run(["sh", "-c", "echo noise >&2"], check=True)
     assert (tmp_path / "deep" / "log").read_text() == "noise\n"
     assert capfd.readouterr().err == ""
+
+
+def test_the_log_of_a_remote_output_is_none() -> None:
+    assert log_beside("s3://bucket/x") == "/dev/null"
+    assert log_beside("out") == "out/_kcli/spark.log"

@@ -15,8 +15,8 @@ from kcli.core.packets import Reader
 from kcli.pipeline import run
 from kcli.pipeline.ranges import Range
 from kcli.pipeline.reading import FOREVER, START, Reading
-from kcli.pipeline.scattering import scatter
-from kcli.pipeline.staging import Part, Staged
+from kcli.pipeline.shuffle import shuffle_range
+from kcli.pipeline.shuffle_files import Part, ShuffleFile
 from kcli.pipeline.windows import Heavy, moments
 from tests.capture.wires import Packet, packets_of, pcap
 from tests.pipeline.outputs import assert_decoded, cut_at, rows_of, run_here, unaccounted, window_count
@@ -28,9 +28,9 @@ CAPTURES = [
 ]  # fmt: skip
 
 
-def staged(parts: list[tuple[int, int, int]]) -> Staged:
+def staged(parts: list[tuple[int, int, int]]) -> ShuffleFile:
     """(first_ns, last_ns, bytes) of each part."""
-    made = Staged(0, 1, "x")
+    made = ShuffleFile(0, 1, "x")
     for number, (first, last, size) in enumerate(parts):
         made.add(Part(24 + number, first, last, size), 1, 7, size)
     return made
@@ -80,7 +80,7 @@ def test_every_packet_is_in_one_window_in_the_same_order(seed: int, samples: Pat
     for number, packets in enumerate(files):
         path = tmp_path / f"{number}.pcap"
         path.write_bytes(pcap(packets, nano=True))
-        made += scatter(Range(str(path), 0), number, 1, str(tmp_path / "staged")).staged
+        made += shuffle_range(Range(str(path), 0), number, 1, str(tmp_path / "staged")).staged
     heavy = Heavy(0, 0, tuple(made))
     whole = read(heavy, [])
     assert len(whole) == sum(map(len, files))

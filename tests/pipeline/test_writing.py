@@ -9,7 +9,8 @@ import pyarrow.parquet
 import pytest
 
 from kcli.pipeline import writing
-from kcli.pipeline.tables import TABLES, arrow_schema
+from kcli.pipeline.schemas import arrow_schema
+from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter, Written, day_of, stored_schema
 
 DAY = 86_400_000_000

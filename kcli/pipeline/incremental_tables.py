@@ -19,13 +19,10 @@ from kcli.pipeline.writing import TableWriter, Written
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Gathered", "derive", "fold"]
+__all__ = ["Gathered", "Row", "fold", "spark_path"]
 
 Row = dict[str, Any]
 Make = Callable[[Iterator[Row]], Iterable[tuple[Any, ...]]]
-
-FETCH_APIS = (1, 2, 3, 9)  # Fetch, and what tells of offsets and names: ListOffsets, Metadata, OffsetFetch
-
 
 Files = Callable[[str], list[str]]
 Narrow = Callable[["DataFrame"], "DataFrame"]
@@ -63,16 +60,6 @@ def spark_path(uri: str) -> str:
     if uri.startswith("s3://"):
         return "s3a://" + uri.removeprefix("s3://").partition("?")[0]
     return uri if "://" in uri else f"file://{Path(uri).absolute()}"
-
-
-def derive(gathered: Gathered) -> list[Written]:
-    """Every such table; empty ones have no file."""
-    from kcli.pipeline import across
-
-    written: list[Written] = []
-    for table, make in across.MAKERS.items():
-        written += make(gathered, table)
-    return written
 
 
 def fold(

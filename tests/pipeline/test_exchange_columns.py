@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from kcli.capture.arrays import strings
-from kcli.pipeline.columns import DAY_NS, Columns, texts_by_number
+from kcli.pipeline.exchange_columns import DAY_NS, Columns, texts_by_number
 from kcli.pipeline.writing import stored_schema
 
 NAMES = {3: "METADATA", 0: "PRODUCE"}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcli.pipeline.derived import Gathered, fold, spark_path
+from kcli.pipeline.incremental_tables import Gathered, fold, spark_path
 from kcli.pipeline.run import Options, run_pipeline
 from tests.pipeline.outputs import assert_decoded, rows_of, unaccounted
 from tests.pipeline.test_figures import LOGGED

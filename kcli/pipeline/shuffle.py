@@ -1,8 +1,8 @@
 """The first stage: a range of a capture, its packets dealt out into files of whole connections.
 
 A share is the connections of one bucket. Each range writes one file for each share (and link layer) into the staging
-folder, of its packets or of where they are (`kcli.pipeline.staging`), with the times at which its parts begin, so that
-a share too big for one task can be read in time windows.
+folder, of its packets or of where they are (`kcli.pipeline.shuffle_files`), with the times at which its parts begin, so
+that a share too big for one task can be read in time windows.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from kcli.capture.events import Event
 from kcli.capture.files import FOREVER, run_source
 from kcli.errors import InputError
 from kcli.pipeline.ranges import Ends, Range, RangeEngine, RangeSource
-from kcli.pipeline.staging import Origin, Part, Staged
+from kcli.pipeline.shuffle_files import Origin, Part, ShuffleFile
 from kcli.pipeline.storage import Place
 
-__all__ = ["Scattered", "gather_share", "scatter"]
+__all__ = ["ShuffledRange", "gather_share", "shuffle_range"]
 
 COUNTS = (
     "packets", "tcp", "others", "cuts", "fragments", "unknown_links", "payload", "first_ns", "last_ns", "known",
@@ -29,13 +29,13 @@ COUNTS = (
 
 
 @dataclass(slots=True)
-class Scattered:
+class ShuffledRange:
     """What became of a range. problem: what was wrong with the file, told when all that could be read was."""
 
     taken: Range
     began: int
     stopped: int
-    staged: list[Staged]
+    staged: list[ShuffleFile]
     events: list[Event]
     problem: str | None
     packets: int = 0
@@ -50,9 +50,9 @@ class Scattered:
     known: bytes = b""
     described: bytes = b""
 
-    def tcp_alone(self) -> Scattered:
+    def tcp_alone(self) -> ShuffledRange:
         """Without what another task tells of the same range."""
-        return Scattered(
+        return ShuffledRange(
             self.taken, self.began, self.stopped, [], [], None, packets=self.tcp, tcp=self.tcp, payload=self.payload,
             first_ns=self.first_ns, last_ns=self.last_ns,
         )  # fmt: skip
@@ -67,7 +67,7 @@ class Writer:
 
     def __init__(self, folder: Place, name: str, origin: Origin | None) -> None:
         self.folder, self.name, self.origin = folder, name, origin
-        self.files: dict[tuple[int, int], tuple[Staged, IO[bytes], list[int]]] = {}
+        self.files: dict[tuple[int, int], tuple[ShuffleFile, IO[bytes], list[int]]] = {}
 
     def write(
         self, share: int, link: int, first: int, last: int, packets: int, size: int, heavy: int, votes: int, data: bytes
@@ -77,7 +77,7 @@ class Writer:
         staged.add(Part(place[0], first, last, size), packets, heavy, votes)
         place[0] += len(data)
 
-    def open(self, share: int, link: int) -> tuple[Staged, IO[bytes], list[int]]:
+    def open(self, share: int, link: int) -> tuple[ShuffleFile, IO[bytes], list[int]]:
         from kcli.core.scatter import pcap_header
 
         kind = "pcap" if self.origin is None else "index"
@@ -85,17 +85,19 @@ class Writer:
         file = place.create()
         header = pcap_header(link) if self.origin is None else b""
         file.write(header)
-        made = Staged(share, link, place.uri, self.origin), file, [len(header)]
+        made = ShuffleFile(share, link, place.uri, self.origin), file, [len(header)]
         self.files[share, link] = made
         return made
 
-    def close(self) -> list[Staged]:
+    def close(self) -> list[ShuffleFile]:
         for _, file, _ in self.files.values():
             file.close()
         return [staged for staged, _, _ in self.files.values()]
 
 
-def scatter(taken: Range, number: int, shares: int, folder: str, *, only: int = -1, refer: bool = False) -> Scattered:
+def shuffle_range(
+    taken: Range, number: int, shares: int, folder: str, *, only: int = -1, refer: bool = False
+) -> ShuffledRange:
     """Deal out one range. number: of the range in this run. only: one share, the others' packets are left out. refer:
     packets stay where they are, if they can.
 
@@ -119,7 +121,7 @@ def scatter(taken: Range, number: int, shares: int, folder: str, *, only: int = 
         problems.append(told(error, taken.uri))
     engine.finish()
     staged = writer.close()
-    made = Scattered(taken, began, stopped, staged, events, "; ".join(problems) or None)
+    made = ShuffledRange(taken, began, stopped, staged, events, "; ".join(problems) or None)
     for name in COUNTS:
         setattr(made, name, getattr(engine, name))
     return made
@@ -140,12 +142,12 @@ def told(error: InputError | OSError, uri: str) -> str:
     return f"{uri}: {error.strerror or error}"
 
 
-def gather_share(uris: Sequence[str], share: int, shares: int, folder: str) -> tuple[list[Staged], list[str]]:
+def gather_share(uris: Sequence[str], share: int, shares: int, folder: str) -> tuple[list[ShuffleFile], list[str]]:
     """The packets of one share out of whole files, and what was wrong with those: for readers that cannot shuffle."""
-    staged: list[Staged] = []
+    staged: list[ShuffleFile] = []
     problems: list[str] = []
     for number, uri in enumerate(uris):
-        made = scatter(Range(uri, 0), number, shares, folder, only=share)
+        made = shuffle_range(Range(uri, 0), number, shares, folder, only=share)
         staged += made.staged
         problems += [made.problem] if made.problem else []
     return staged, problems

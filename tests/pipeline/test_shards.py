@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from kcli.pipeline.ranges import Range
-from kcli.pipeline.scattering import scatter
-from kcli.pipeline.shares import Share, deal, heaviest, split
-from kcli.pipeline.staging import Part, Staged
+from kcli.pipeline.shards import Shard, deal, heaviest, split
+from kcli.pipeline.shuffle import shuffle_range
+from kcli.pipeline.shuffle_files import Part, ShuffleFile
 from tests.capture.messages import metadata
 from tests.capture.wires import Wire, pcap
 
 
-def staged(heavy: int, votes: int) -> Staged:
-    made = Staged(0, 1, "x")
+def staged(heavy: int, votes: int) -> ShuffleFile:
+    made = ShuffleFile(0, 1, "x")
     made.add(Part(24, 0, 1, votes), 1, heavy, votes)
     return made
 
@@ -48,7 +48,7 @@ def crowd(tmp_path: Path, heavy: int) -> Path:
 
 
 def test_one_connection_is_taken_out_of_its_share(tmp_path: Path) -> None:
-    made = scatter(Range(str(crowd(tmp_path, 500)), 0), 0, 3, str(tmp_path / "staged"))
+    made = shuffle_range(Range(str(crowd(tmp_path, 500)), 0), 0, 3, str(tmp_path / "staged"))
     shares = deal([made], [], 3)
     assert [share.size for share in shares] == sorted((share.size for share in shares), reverse=True)
     rest, heavy = split(shares[0], 10_000, 5)
@@ -61,13 +61,13 @@ def test_one_connection_is_taken_out_of_its_share(tmp_path: Path) -> None:
 def test_a_connection_is_cut_that_others_nearly_outweigh() -> None:
     """More than half of a share, which is far too big: by its votes alone it would be too small."""
     heavy, other = staged(7, 600), staged(8, 400)
-    share = Share(0, (heavy, other), ())
+    share = Shard(0, (heavy, other), ())
     assert heaviest(share.staged) == (7, 200)
     assert split(share, 250, 0)[1] is not None
     assert split(share, 500, 0)[1] is None
 
 
 def test_connections_of_about_the_same_size_are_not_cut(tmp_path: Path) -> None:
-    made = scatter(Range(str(crowd(tmp_path, 1)), 0), 0, 1, str(tmp_path / "staged"))
+    made = shuffle_range(Range(str(crowd(tmp_path, 1)), 0), 0, 1, str(tmp_path / "staged"))
     (share,) = deal([made], [], 1)
     assert split(share, share.size // 3, 0) == (share, None)

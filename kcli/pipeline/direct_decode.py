@@ -11,20 +11,20 @@ from typing import Any
 
 from kcli.capture.files import FileCursor, by_time, run_source
 from kcli.errors import InputError
-from kcli.pipeline.carrying import Carried
 from kcli.pipeline.decoding import Decoded, decode
+from kcli.pipeline.open_connections import Carried
 from kcli.pipeline.ranges import Range, RangeFile
 from kcli.pipeline.reading import FOREVER, pass_over
-from kcli.pipeline.scattering import Scattered, told
+from kcli.pipeline.shuffle import ShuffledRange, told
 from kcli.pipeline.storage import StoredFile
 
-__all__ = ["Captures", "Whole"]
+__all__ = ["Captures", "DirectDecode"]
 
 COUNTS = ("packets", "others", "cuts", "fragments", "unknown_links", "payload")
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class DirectDecode:
     """A share of the connections of some files, and what an earlier run left of them."""
 
     files: tuple[StoredFile, ...]
@@ -32,7 +32,7 @@ class Whole:
     share: int = 0
     shares: int = 1
 
-    def decode(self, folder: str, options: dict[str, Any]) -> tuple[Decoded, list[Scattered]]:
+    def decode(self, folder: str, options: dict[str, Any]) -> tuple[Decoded, list[ShuffledRange]]:
         """With what became of each file; the first share tells what is no TCP, and what is wrong."""
         found: list[Captures] = []
 
@@ -52,7 +52,7 @@ class Captures:
 
     def __init__(self, files: Sequence[StoredFile], engine: Any, new_reader: Callable[[], Any]) -> None:
         self.engine = engine
-        self.scattered = [Scattered(Range(file.uri, file.size), 0, 0, [], [], None) for file in files]
+        self.scattered = [ShuffledRange(Range(file.uri, file.size), 0, 0, [], [], None) for file in files]
         self.queue: list[tuple[int, int, FileCursor]] = []
         for number, file in enumerate(files):
             try:
@@ -87,7 +87,7 @@ class Captures:
             self.note(number, error)
 
     @contextlib.contextmanager
-    def counting(self, made: Scattered) -> Iterator[None]:
+    def counting(self, made: ShuffledRange) -> Iterator[None]:
         """What goes through the engine is this file's."""
         engine = self.engine
         before = [getattr(engine, name) for name in COUNTS]

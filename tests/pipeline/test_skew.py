@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.pipeline.sampling import STRETCH, largest_share
+from kcli.pipeline.skew import STRETCH, largest_share
 from kcli.pipeline.storage import StoredFile
 from tests.capture.wires import Packet, Wire, pcap, pcapng
 

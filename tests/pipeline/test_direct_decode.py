@@ -5,16 +5,12 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-import pytest
-
 from kcli.core.capture import Engine
-from kcli.pipeline import run
 from kcli.pipeline.decoding import RowSource
-from kcli.pipeline.journal import Journal
+from kcli.pipeline.direct_decode import Captures, DirectDecode
 from kcli.pipeline.ranges import Range
-from kcli.pipeline.scattering import scatter
+from kcli.pipeline.shuffle import shuffle_range
 from kcli.pipeline.storage import StoredFile
-from kcli.pipeline.whole import Captures, Whole
 from tests.capture.wires import packets_of, pcap
 
 NAMES = ("packets", "tcp", "others", "cuts", "fragments", "unknown_links", "payload", "first_ns", "last_ns", "problem")
@@ -34,7 +30,7 @@ def read(paths: list[Path]) -> Captures:
 def alike(paths: list[Path], folder: Path) -> None:
     """Both ways say the same of each file."""
     for path, found in zip(paths, read(paths).scattered, strict=True):
-        expected = scatter(Range(str(path), 0), 0, 1, str(folder))
+        expected = shuffle_range(Range(str(path), 0), 0, 1, str(folder))
         assert {name: getattr(found, name) for name in NAMES} == {name: getattr(expected, name) for name in NAMES}
         assert list(map(plain, found.events)) == list(map(plain, expected.events))
 
@@ -75,27 +71,12 @@ def test_a_file_that_is_gone(tmp_path: Path) -> None:
 def test_shares_of_a_capture_are_those_of_the_first_stage(samples: Path, tmp_path: Path) -> None:
     name = str(samples / "java44-txn.pcap")
     files = (StoredFile(name, Path(name).stat().st_size, 0),)
-    expected = {each.share: each.packets for each in scatter(Range(name, 0), 0, 4, str(tmp_path / "staging")).staged}
-    found = [Whole(files, (), share, 4).decode(str(tmp_path / "out"), {}) for share in range(4)]
+    expected = {
+        each.share: each.packets for each in shuffle_range(Range(name, 0), 0, 4, str(tmp_path / "staging")).staged
+    }
+    found = [DirectDecode(files, (), share, 4).decode(str(tmp_path / "out"), {}) for share in range(4)]
     assert {made.share: made.packets for made, _ in found if made.packets} == expected
-    whole, (file,) = Whole(files, ()).decode(str(tmp_path / "out"), {})
+    whole, (file,) = DirectDecode(files, ()).decode(str(tmp_path / "out"), {})
     assert sum(each.packets for _, (each,) in found) == file.packets
     assert sum(made.exchanges for made, _ in found) == whole.exchanges
     assert {(each.first_ns, each.last_ns) for _, (each,) in found} == {(file.first_ns, file.last_ns)}
-
-
-@pytest.mark.parametrize(("cores", "evenness", "size", "tasks"), [
-    (1, 1.0, 1 << 30, 1), (2, 0.5, 1 << 30, 2), (2, 0.9, 1 << 30, 0), (2, 0.9, 1 << 20, 1), (4, 0.28, 1 << 30, 4),
-    (8, 0.13, 1 << 30, 0), (1, 1.0, 1 << 40, 0), (2, 0.5, 1 << 40, 0),
-])  # fmt: skip
-def test_when_tasks_read_everything(
-    cores: int, evenness: float, size: int, tasks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run.Work, "cores", cores)
-    monkeypatch.setattr(run.Work, "local", True)
-    monkeypatch.setattr(run, "largest_share", lambda *_: evenness)
-    journal = Journal(str(tmp_path))
-    work = run.Work(None, journal, journal.begin(), run.Options("x"), run.quiet)  # type: ignore[arg-type]
-    assert work.whole_tasks([StoredFile("a", size, 0)]) == tasks
-    work.options = run.Options("x", shares=3)
-    assert work.whole_tasks([StoredFile("a", size, 0)]) == 0

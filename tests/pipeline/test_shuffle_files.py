@@ -10,10 +10,10 @@ import pytest
 
 from kcli.core.packets import Reader
 from kcli.errors import InputError
-from kcli.pipeline import run, spark
+from kcli.pipeline import spark, stages
 from kcli.pipeline.ranges import Range
-from kcli.pipeline.scattering import scatter
-from kcli.pipeline.staging import Origin, Slice, at_hand, vote
+from kcli.pipeline.shuffle import shuffle_range
+from kcli.pipeline.shuffle_files import Origin, Slice, at_hand, vote
 from tests.pipeline.outputs import assert_decoded, run_here
 
 
@@ -33,7 +33,7 @@ def test_an_index_reads_as_a_copy_does(samples: Path, tmp_path: Path) -> None:
     for name in ("java44-txn.pcap", "kcat-codecs.pcap"):
         for shares in (1, 4):
             copied, referred = (
-                scatter(Range(str(samples / name), 0), 0, shares, str(tmp_path / str(refer)), refer=refer).staged
+                shuffle_range(Range(str(samples / name), 0), 0, shares, str(tmp_path / str(refer)), refer=refer).staged
                 for refer in (False, True)
             )
             assert all(each.origin is not None and Path(each.uri).suffix == ".index" for each in referred)
@@ -47,7 +47,7 @@ def test_what_cannot_be_referred_to(samples: Path, tmp_path: Path) -> None:
     packed.write_bytes(gzip.compress((samples / "java44-txn.pcap").read_bytes()))
     assert Origin.of(str(packed)) is None
     assert Origin.of(str(tmp_path / "none")) is None
-    made = scatter(Range(str(packed), 0), 0, 1, str(tmp_path / "staging"), refer=True)
+    made = shuffle_range(Range(str(packed), 0), 0, 1, str(tmp_path / "staging"), refer=True)
     assert [each.origin for each in made.staged] == [None]
 
 
@@ -55,7 +55,7 @@ def test_a_capture_may_grow_but_not_change(samples: Path, tmp_path: Path) -> Non
     path = tmp_path / "a.pcap"
     data = (samples / "java44-txn.pcap").read_bytes()
     path.write_bytes(data)
-    (staged,) = scatter(Range(str(path), 0), 0, 1, str(tmp_path / "staging"), refer=True).staged
+    (staged,) = shuffle_range(Range(str(path), 0), 0, 1, str(tmp_path / "staging"), refer=True).staged
     whole = packets(staged.whole)
     path.write_bytes(data + bytes(100))
     assert packets(staged.whole) == whole
@@ -71,7 +71,7 @@ def test_a_capture_may_grow_but_not_change(samples: Path, tmp_path: Path) -> Non
 def test_a_capture_cut_while_it_is_read(samples: Path, tmp_path: Path) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes((samples / "java44-txn.pcap").read_bytes())
-    (staged,) = scatter(Range(str(path), 0), 0, 1, str(tmp_path / "staging"), refer=True).staged
+    (staged,) = shuffle_range(Range(str(path), 0), 0, 1, str(tmp_path / "staging"), refer=True).staged
     file, _ = staged.whole.open(Reader)
     os.truncate(path, 3000)
     with pytest.raises(InputError, match=rf"^{path}: has changed while it was read: [\d,]+ bytes at 0x"):
@@ -85,14 +85,14 @@ def test_a_run_over_a_capture_that_is_written_anew_leaves_nothing(
 ) -> None:
     path = tmp_path / "ring.pcap"
     path.write_bytes((samples / "java44-txn.pcap").read_bytes())
-    decode = run.Work.decode
+    decode = stages.Stages.decode
 
-    def overtaken(self: run.Work, scattered: object) -> object:
+    def overtaken(self: stages.Stages, scattered: object) -> object:
         path.write_bytes((samples / "kcat-codecs.pcap").read_bytes())
         return decode(self, scattered)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(run.Work, "decode", overtaken)
+        patch.setattr(stages.Stages, "decode", overtaken)
         with pytest.raises(InputError, match="run again"):
             run_here(patch, [path], output, shares=2)
     run_here(monkeypatch, [path], output, shares=2)

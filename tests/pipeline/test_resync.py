@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcli.pipeline import run, standing
+from kcli.pipeline import resync, stages
 from kcli.pipeline.windows import Window
 from tests.capture.messages import api_versions, metadata, produce, request, response
 from tests.capture.wires import ACK, Packet, Wire, pcap
@@ -117,7 +117,7 @@ def learnt() -> Wire:
 @pytest.fixture(autouse=True)
 def _short_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """The connections made here are short, and all that is said once is said in two exchanges."""
-    monkeypatch.setattr(standing, "EXCHANGES", 3)
+    monkeypatch.setattr(resync, "EXCHANGES", 3)
 
 
 WIRES = [pipelined, large, repeated, lost, unanswered, again, learnt]
@@ -162,13 +162,13 @@ def test_edges_everywhere_change_nothing(
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What tasks are handed out for, from here on."""
     told: list[str] = []
-    decode_tasks = run.Work.decode_tasks
+    decode_tasks = stages.Stages.decode_tasks
 
-    def note(self: run.Work, what: str, *words: Any) -> Any:
+    def note(self: stages.Stages, what: str, *words: Any) -> Any:
         told.append(what)
         return decode_tasks(self, what, *words)
 
-    monkeypatch.setattr(run.Work, "decode_tasks", note)
+    monkeypatch.setattr(stages.Stages, "decode_tasks", note)
     return told
 
 
@@ -188,13 +188,13 @@ def test_a_wrong_standing_is_found_out(tmp_path: Path, output: Path, monkeypatch
     told = counted(monkeypatch)
 
     def misplace(*words: Any) -> list[Window]:
-        windows = standing.place(*words)
+        windows = resync.place(*words)
         *flow, talk, said = windows[2].carried[0]
         wrong = talk[4] | {"pending": [(77, 1, 13, flow[2], fetch(77)[0][4:], False)]}
         windows[2] = replace(windows[2], carried=((*flow, (*talk[:4], wrong), said),))
         return windows
 
-    monkeypatch.setattr(run, "place", misplace)
+    monkeypatch.setattr(stages, "place", misplace)
     packets = in_turn(begun(), range(2, 100)).packets
     path = written(packets, tmp_path)
     cut_at(monkeypatch, [packets[at].ns for at in range(20, 180, 20)])

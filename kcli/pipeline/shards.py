@@ -7,23 +7,23 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any
 
-from kcli.pipeline.carrying import Carried
 from kcli.pipeline.decoding import Decoded, decode
+from kcli.pipeline.open_connections import Carried
 from kcli.pipeline.reading import Reading
-from kcli.pipeline.scattering import Scattered
-from kcli.pipeline.staging import Staged, at_hand, vote
+from kcli.pipeline.shuffle import ShuffledRange
+from kcli.pipeline.shuffle_files import ShuffleFile, at_hand, vote
 from kcli.pipeline.windows import Heavy
 
-__all__ = ["Share", "deal", "dealt", "heaviest", "split"]
+__all__ = ["Shard", "deal", "dealt", "heaviest", "split"]
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class Shard:
     """The connections of one bucket: their packets, and what an earlier run left of them. without: the hash of one that
     is left out."""
 
     number: int
-    staged: tuple[Staged, ...]
+    staged: tuple[ShuffleFile, ...]
     carried: tuple[Carried, ...]
     without: int | None = None
 
@@ -38,13 +38,13 @@ class Share:
             return decode(self.number, opened, folder, chosen=chosen, carried=self.carried, **options)
 
 
-def deal(scattered: Sequence[Scattered], carried: Sequence[Carried], count: int) -> list[Share]:
+def deal(scattered: Sequence[ShuffledRange], carried: Sequence[Carried], count: int) -> list[Shard]:
     """The shares that have anything, the biggest first. carried: of all shares."""
     made = []
     for number, kept in enumerate(dealt(carried, count)):
         staged = tuple(each for result in scattered for each in result.staged if each.share == number)
         if staged or kept:
-            made.append(Share(number, staged, kept))
+            made.append(Shard(number, staged, kept))
     return sorted(made, key=lambda share: share.size, reverse=True)
 
 
@@ -58,7 +58,7 @@ def dealt(carried: Sequence[Carried], count: int) -> list[tuple[Carried, ...]]:
     ]
 
 
-def split(share: Share, window_bytes: int, clock: int) -> tuple[Share, Heavy | None]:
+def split(share: Shard, window_bytes: int, clock: int) -> tuple[Shard, Heavy | None]:
     """A share without the one connection that is bigger than a task should be, and that one; None where there is none.
     clock: ns, of the end of the run before."""
     from kcli.core.scatter import hash_of
@@ -73,7 +73,7 @@ def split(share: Share, window_bytes: int, clock: int) -> tuple[Share, Heavy | N
     return replace(share, carried=rest, without=heavy), Heavy(share.number, heavy, share.staged, own, clock)
 
 
-def heaviest(staged: Sequence[Staged]) -> tuple[int, int]:
+def heaviest(staged: Sequence[ShuffleFile]) -> tuple[int, int]:
     """(hash of the connection that may have more bytes than all others, votes for it): it has at least so many bytes,
     and at most half of all and half of those."""
     return reduce(vote, ((each.heavy, each.votes) for each in staged), (0, 0))

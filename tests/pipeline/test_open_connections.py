@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kcli.errors import InputError
-from kcli.pipeline.carrying import pack, unpack
+from kcli.pipeline.open_connections import pack, unpack
 from tests.capture.messages import api_versions, metadata, produce, sasl_handshake
 from tests.capture.wires import Packet, Wire, frame, pcap
 from tests.pipeline.outputs import assert_decoded, rows_of, run_here, unaccounted

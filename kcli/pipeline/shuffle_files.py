@@ -20,7 +20,7 @@ from kcli.pipeline.journal import fingerprint
 from kcli.pipeline.ranges import RangeFile, is_packed
 from kcli.pipeline.storage import Place, StoredFile
 
-__all__ = ["Origin", "Part", "Slice", "Staged", "at_hand", "vote"]
+__all__ = ["Origin", "Part", "ShuffleFile", "Slice", "at_hand", "vote"]
 
 PIECE = 8 << 20  # bytes that are brought from an object store at a time
 
@@ -71,7 +71,7 @@ class Origin:
 
 
 @dataclass(slots=True)
-class Staged:
+class ShuffleFile:
     """A file of one share's packets out of one range. origin: of an index. votes: by how many bytes connection `heavy`
     outweighs all others."""
 

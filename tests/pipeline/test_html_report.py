@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcli.pipeline.page import cell, render
+from kcli.pipeline.html_report import cell, render
 from kcli.pipeline.queries import QUESTIONS
 from kcli.pipeline.report import Answered
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from kcli.errors import InputError
 from kcli.pipeline.ranges import Range, RangeSource, is_packed
-from kcli.pipeline.scattering import read_range
+from kcli.pipeline.shuffle import read_range
 from kcli.pipeline.storage import Place, StoredFile
 
 __all__ = ["largest_share"]

@@ -7,7 +7,7 @@ import pytest
 from kcli.capture.bodies import Bodies
 from kcli.grammar import messages
 from kcli.grammar.primitives import Array, Primitive, Struct
-from kcli.pipeline.layouts import FIXED, NESTED, TAGS, UnreadableError, layout, side
+from kcli.pipeline.projections import FIXED, NESTED, TAGS, UnreadableError, layout, side
 from kcli.schemas.catalog import catalog
 
 

@@ -17,12 +17,12 @@ from kcli.capture.connection import CapturedConnection
 from kcli.capture.events import Exchange
 from kcli.capture.exchanges import Item
 from kcli.capture.files import FOREVER
-from kcli.pipeline.carrying import Carried, take_up, under_way
 from kcli.pipeline.decoding import Decoded, RowSource
+from kcli.pipeline.open_connections import Carried, dump, restore
 from kcli.pipeline.reading import START, Reading
 from kcli.pipeline.windows import Heavy, Window, moments
 
-__all__ = ["Standing", "agrees", "aim", "find", "place"]
+__all__ = ["ResumePoint", "agrees", "aim", "find", "place"]
 
 EXCHANGES = 20  # of the connection's start, after which all that it tells is known
 ANSWERED = 2  # exchanges in mid-stream, before which it is not believed to be in step
@@ -33,7 +33,7 @@ QUIET = {"searched": 0, "seen": 0, "candidates": [], "ends": [], "received": 0, 
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ResumePoint:
     """ns: the moment; clock: the time that it was then (moments are not always in order). flow: the connection.
     names: (id, name) of the topics that it named on the way here."""
 
@@ -43,7 +43,7 @@ class Standing:
     names: tuple[tuple[str, str], ...]
 
 
-class Scout(RowSource):
+class ResyncScanner(RowSource):
     """Reads until it knows; makes no rows. client: which end is known to have connected, None: neither."""
 
     def __init__(self, heavy: int, client: int | None, **options: Any) -> None:
@@ -83,37 +83,37 @@ def aim(heavy: Heavy, window_bytes: int) -> list[Window]:
     return [heavy.window(number, *pair) for number, pair in enumerate(zip(edges, ends, strict=False))]
 
 
-def find(window: Window, first: Standing | None, options: dict[str, Any]) -> Standing | None:
+def find(window: Window, first: ResumePoint | None, options: dict[str, Any]) -> ResumePoint | None:
     """An early moment of a window at which its connection is in step, and how it stands then; None: there is none.
 
     first: as found in the first window; None: this is that one.
     """
     client = None if first is None else talk_of(first.flow)[3]
-    scout = Scout(
+    scanner = ResyncScanner(
         window.heavy, client, **{name: options[name] for name in ("ports", "dialect", "memory") if name in options}
     )
-    take_up(scout, window.carried, window.clock, scout.rows.uses.talks)
+    restore(scanner, window.carried, window.clock, scanner.rows.uses.talks)
     least, enough = (1, EXCHANGES) if first is None else (ANSWERED, ANSWERED)
-    best: Standing | None = None
+    best: ResumePoint | None = None
     seen = 0
-    with contextlib.closing(Reading(scout.engine, scout.new_reader, window.slices, window.after)) as reading:
-        while seen < enough and (moment := reading.next_ns) < window.until and not scout.hopeless:
+    with contextlib.closing(Reading(scanner.engine, scanner.new_reader, window.slices, window.after)) as reading:
+        while seen < enough and (moment := reading.next_ns) < window.until and not scanner.hopeless:
             reading.run(moment)
-            if scout.rows.exchanges >= max(least, seen + 1) and scout.engine.in_step:
-                best, seen = standing(scout, moment) or best, scout.rows.exchanges
-                enough = least if scout.engine.packets > PACKETS else enough
+            if scanner.rows.exchanges >= max(least, seen + 1) and scanner.engine.in_step:
+                best, seen = resume_point(scanner, moment) or best, scanner.rows.exchanges
+                enough = least if scanner.engine.packets > PACKETS else enough
     return best
 
 
-def standing(scout: Scout, moment: int) -> Standing | None:
+def resume_point(scanner: ResyncScanner, moment: int) -> ResumePoint | None:
     """None where a request waits that came before one that was answered: its answer was missed."""
-    flows = under_way(scout.engine, scout.rows.uses.talks)
-    if any(request[3] < scout.asked for request in talk_of(flows[0])[4]["pending"]):
+    flows = dump(scanner.engine, scanner.rows.uses.talks)
+    if any(request[3] < scanner.asked for request in talk_of(flows[0])[4]["pending"]):
         return None
-    return Standing(moment, scout.engine.last_ns, plainest(flows[0]), tuple(scout.names.items()))
+    return ResumePoint(moment, scanner.engine.last_ns, plainest(flows[0]), tuple(scanner.names.items()))
 
 
-def place(heavy: Heavy, first: Standing, found: Sequence[Standing | None]) -> list[Window]:
+def place(heavy: Heavy, first: ResumePoint, found: Sequence[ResumePoint | None]) -> list[Window]:
     """The windows, as they can be decoded. found: of each but the first as it was aimed at."""
     stands = [first]
     for each in found:
@@ -133,8 +133,8 @@ def agrees(before: Decoded, window: Window) -> bool:
     return ended == list(window.carried) and before.last_ns == window.clock
 
 
-# What `kcli.pipeline.carrying` keeps of a connection: (ends, client, last, reset, waits, sides, talk, said), each side
-# (flags, numbers, waiting), talk (ignored, foreign, passed, client, connection)
+# What `kcli.pipeline.open_connections` keeps of a connection: (ends, client, last, reset, waits, sides, talk, said),
+# each side (flags, numbers, waiting), talk (ignored, foreign, passed, client, connection)
 
 
 def talk_of(flow: Carried) -> tuple[Any, ...]:
@@ -155,8 +155,8 @@ def plainest(flow: Carried) -> Carried:
     return (*head, (*talk[:4], talk[4] | {"streams": streams}), said)
 
 
-def continued(before: Standing, found: Standing) -> Standing:
-    """A standing with what only the connection's start tells, as it was known at the one before."""
+def continued(before: ResumePoint, found: ResumePoint) -> ResumePoint:
+    """A resume point with what only the connection's start tells, as it was known at the one before."""
     ends, client, _, _, _, old_sides, old_talk, said = before.flow
     _, _, last, reset, waits, sides, talk, _ = found.flow
     sides = tuple(continued_side(old, side) for old, side in zip(old_sides, sides, strict=True))

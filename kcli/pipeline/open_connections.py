@@ -18,7 +18,7 @@ from kcli.capture.pending import Pending, PendingRequests
 from kcli.capture.trial import Trial
 from kcli.errors import InputError
 
-__all__ = ["Carried", "pack", "take_up", "under_way", "unpack"]
+__all__ = ["Carried", "dump", "pack", "restore", "unpack"]
 
 # (ends, client, last, reset, waits, sides, talk) of kcli.core.capture.carry, the connection in it as a dict, and what
 # ApiVersions said
@@ -45,7 +45,7 @@ PENDING = ("correlation_id", "api_key", "api_version", "ns", "frame", "token")
 TALK = ("software", "version", "negotiates", "offered")
 
 
-def under_way(engine: Any, talks: dict[str, Talk]) -> list[Carried]:
+def dump(engine: Any, talks: dict[str, Talk]) -> list[Carried]:
     """What the engine has under way. talks: what ApiVersions said, by connection."""
     from kcli.core.capture import carry
 
@@ -73,7 +73,7 @@ def plain_connection(connection: CapturedConnection) -> dict[str, Any]:
     return made
 
 
-def take_up(source: Any, carried: Sequence[Carried], clock: int, talks: dict[str, Talk]) -> None:
+def restore(source: Any, carried: Sequence[Carried], clock: int, talks: dict[str, Talk]) -> None:
     """Give an engine, through its source, the connections that another one left under way."""
     from kcli.core.capture import resume
 

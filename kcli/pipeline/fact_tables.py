@@ -1,0 +1,82 @@
+"""The facts: rows of single connections, kept under _kcli, from which some tables are made over all runs.
+
+They are no tables for readers; their columns may change with any release of kcli.
+"""
+
+from __future__ import annotations
+
+from kcli.pipeline.table import WHO, Table, define
+
+__all__ = ["FACTS"]
+
+FACTS: dict[str, Table] = {}
+
+define(
+    FACTS,
+    "client_uses",
+    "What was asked on one connection.",
+    """
+connection     string   "server-client"
+client_id      string   of the requests
+address        string   the client's
+software       string   as it says
+software_version string as it says
+negotiates     bool     ApiVersions was asked
+api_key        int16    number of the API
+api_version    int16    the version
+requests       int64    how often
+free           bool     a newer version was offered, or none
+""",
+    dated=False,
+)
+define(
+    FACTS,
+    "outcomes",
+    "Answers about one partition on one connection, of one kind and in a row.",
+    """
+connection     string   "server-client"
+server         string   who answered
+client_id      string   of the requests
+client_address string   the client's
+api            string   PRODUCE or FETCH
+topic          string   name or id
+partition      int32    index
+error          int16    0: fine
+first_request_ns int64  of the first
+first_ns       int64    when the first was answered
+last_ns        int64    when the last was
+answers        int64    how many
+hint_leader    int32    node id, -1: none
+hint_server    string   its endpoint
+""",
+    dated=False,
+)
+define(
+    FACTS,
+    "snapshot_parts",
+    "Answers to FetchSnapshot.",
+    WHO,
+    """
+topic          string   the log's topic
+partition      int32    the log's partition
+end_offset     int64    of the snapshot
+epoch          int32    of the snapshot
+position       int64    of these bytes in it
+size_bytes     int64    of the whole snapshot
+received_bytes int64    in the answer
+error          string   name, null without one
+answered_ns    int64    when
+""",
+    dated=False,
+)
+define(
+    FACTS,
+    "topic_names",
+    "Topic ids and the names that messages gave them.",
+    """
+topic_id       string   the id
+topic          string   the name
+learnt_ns      int64    when a message first had both
+""",
+    dated=False,
+)

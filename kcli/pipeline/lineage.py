@@ -1,0 +1,78 @@
+"""The table `lineage`: where every packet and byte of a run went, by file and by share of connections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kcli.capture.events import Event
+from kcli.pipeline.context import RunContext
+from kcli.pipeline.decoding import Decoded, events_only
+from kcli.pipeline.shuffle import ShuffledRange
+from kcli.pipeline.writing import TableWriter
+
+__all__ = ["lineage_rows", "put_lineage"]
+
+
+def put_lineage(context: RunContext, scattered: Sequence[ShuffledRange], decoded: Sequence[Decoded]) -> None:
+    """Write the run's lineage, and the damage that the first stage found in files."""
+    entry = context.entry
+    writer = TableWriter(context.folder, "lineage")
+    damage: list[Event] = [event for each in scattered for event in each.events]
+    events_only(damage, writer.put)
+    for row in lineage_rows(entry.run, scattered, decoded):
+        writer.put("lineage", row)
+    entry.add(writer.close())
+    ends = TableWriter(context.folder, "lineage-open")
+    for row in open_rows(entry.run, decoded):
+        ends.put("lineage", row)
+    entry.add(ends.close(), passing=True)
+
+
+def lineage_rows(run: int, scattered: Sequence[ShuffledRange], decoded: Sequence[Decoded]) -> list[tuple[Any, ...]]:
+    files: dict[str, list[ShuffledRange]] = {}
+    for each in scattered:
+        files.setdefault(each.taken.uri, []).append(each)
+    return [file_row(run, uri, parts) for uri, parts in files.items()] + [share_row(run, each) for each in decoded]
+
+
+def file_row(run: int, uri: str, parts: Sequence[ShuffledRange]) -> tuple[Any, ...]:
+    names = ("packets", "tcp", "others", "cuts", "fragments", "unknown_links", "payload")
+    counts = [sum(getattr(each, name) for each in parts) for name in names]
+    first = min((each.first_ns for each in parts if each.first_ns), default=0) // 1000
+    last = max((each.last_ns for each in parts), default=0) // 1000
+    nothing = (None,) * 5
+    events = sum(len(each.events) for each in parts)
+    return (run, "file", uri, parts[0].taken.size, *counts, *nothing, None, events, first, last)
+
+
+def share_row(run: int, each: Decoded) -> tuple[Any, ...]:
+    counts = (each.packets, each.packets, 0, 0, 0, 0, each.payload)
+    bytes_ = (each.exchange_bytes, each.event_bytes, each.duplicates, each.strays, each.carried)
+    return (
+        run,
+        "share",
+        str(each.share) if each.window is None else f"{each.share}, window {each.window}",
+        None,
+        *counts,
+        *bytes_,
+        each.exchanges,
+        each.events,
+        each.first_ns // 1000,
+        each.last_ns // 1000,
+    )
+
+
+def open_rows(run: int, decoded: Sequence[Decoded]) -> list[tuple[Any, ...]]:
+    """What is told of connections under way, for as long as no later run knows better: it takes back what is
+    carried."""
+    rows: list[tuple[Any, ...]] = []
+    for each in decoded:
+        exchange_bytes, event_bytes = each.open_bytes
+        exchanges, events = each.open_rows
+        if exchange_bytes or event_bytes or exchanges or events:
+            bytes_ = (exchange_bytes, event_bytes, 0, 0, -exchange_bytes - event_bytes)
+            rows.append(
+                (run, "open", str(each.share), None, *(0,) * 7, *bytes_, exchanges, events, None, each.last_ns // 1000)
+            )
+    return rows

@@ -1,0 +1,56 @@
+"""The tables' columns as Arrow and Spark have them, and as docs/pipeline-tables.md shows them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from kcli.pipeline.fact_tables import FACTS
+from kcli.pipeline.table import Table
+from kcli.pipeline.tables import TABLES
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["arrow_schema", "document", "spark_columns"]
+
+SPARK_TYPES = {
+    "instant": "timestamp", "string": "string", "strings": "array<string>", "bool": "boolean", "int8": "tinyint",
+    "int16": "smallint", "int32": "int", "int64": "bigint", "float64": "double", "binary": "binary",
+}  # fmt: skip
+
+
+@cache
+def arrow_schema(name: str) -> pyarrow.Schema:
+    """The table's columns as they are written, the partition's date left out."""
+    import pyarrow
+
+    made = {"instant": pyarrow.timestamp("us", "UTC"), "strings": pyarrow.list_(pyarrow.string())}
+    fields: list[Any] = []
+    for column in (TABLES.get(name) or FACTS[name]).columns:
+        kind = made.get(column.kind) or getattr(pyarrow, column.kind.replace("bool", "bool_"))()
+        fields.append(pyarrow.field(column.name, kind, metadata={"comment": column.text}))
+    return pyarrow.schema(fields)
+
+
+def spark_columns(table: Table) -> tuple[tuple[str, str], ...]:
+    """(name, type) of each column, as Spark's DDL has them."""
+    return tuple((column.name, SPARK_TYPES[column.kind]) for column in table.columns)
+
+
+def document() -> str:
+    """The tables' page of the docs, in Markdown."""
+    parts = ["# The tables of `kcli pipeline run`\n", *(describe(each) for each in TABLES.values())]
+    return "\n".join(parts)
+
+
+def describe(each: Table) -> str:
+    rows = "\n".join(f"| `{column.name}` | {column.kind} | {column.text} |" for column in each.columns)
+    dated = " Partitioned by the day of `timestamp` (UTC)." if each.dated else ""
+    return f"## {each.name}\n\n{each.text}{dated}\n\n| column | type | |\n|---|---|---|\n{rows}\n"
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(document())

@@ -1,0 +1,182 @@
+"""The two stages of a run: packets are sorted by connection, then each connection is decoded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from kcli.pipeline.context import RunContext
+from kcli.pipeline.decoding import Decoded
+from kcli.pipeline.direct_decode import DirectDecode
+from kcli.pipeline.journal import published
+from kcli.pipeline.naming import TopicNames
+from kcli.pipeline.open_connections import pack, unpack
+from kcli.pipeline.ranges import RANGE_BYTES, Range, cut, misread
+from kcli.pipeline.resync import agrees, aim, find, place
+from kcli.pipeline.shards import Shard, deal, dealt, split
+from kcli.pipeline.shuffle import ShuffledRange, shuffle_range
+from kcli.pipeline.skew import largest_share
+from kcli.pipeline.storage import Place, StoredFile
+from kcli.pipeline.windows import Heavy, Window
+
+__all__ = ["Stages"]
+
+SHARE_BYTES = 256 << 20  # of packets that one task decodes
+TASK_BYTES = 16 << 20  # of a file, or of one connection's packets, at least, that are worth a task of their own
+FEW = 16  # windows that are placed without the help of others
+SMALL = 4 << 20  # bytes of captures below which one task is enough
+WHOLE = 4 << 30  # of captures beyond which several tasks show how far the run is
+FEW_CORES = 4  # on which as many tasks may read the same
+EVEN = 1.2  # times its part of the bytes that a share may have then
+
+
+class Stages:
+    """Both stages over the files of one run."""
+
+    def __init__(self, context: RunContext, names: TopicNames) -> None:
+        self.context, self.names = context, names
+        self.options, self.folder = context.options, context.folder
+
+    def read(self, files: Sequence[StoredFile]) -> tuple[list[ShuffledRange], list[Decoded]]:
+        """What became of the files, and of the connections."""
+        count = self.whole_tasks(files)
+        if count:
+            return self.read_whole(files, count)
+        scattered = self.scatter(files)
+        return scattered, self.decode(scattered)
+
+    def whole_tasks(self, files: Sequence[StoredFile]) -> int:
+        """How many tasks may as well read everything, each for its share of the connections; 0: packets are sorted
+        first. That pays where tasks are many, files are big, or one connection has most of the bytes."""
+        size = sum(file.size for file in files)
+        if self.options.shares or self.options.range_bytes or self.options.window_bytes or size > WHOLE:
+            return 0
+        if size < SMALL or self.context.cores == 1:
+            return 1
+        few = self.context.local and self.context.cores <= FEW_CORES
+        return self.context.cores if few and largest_share(files, self.context.cores) < EVEN / self.context.cores else 0
+
+    def read_whole(self, files: Sequence[StoredFile], count: int) -> tuple[list[ShuffledRange], list[Decoded]]:
+        carried, clock = self.carried()
+        options, folder = self.decoding_options(clock, clock), self.folder
+        tasks = [DirectDecode(tuple(files), kept, share, count) for share, kept in enumerate(dealt(carried, count))]
+
+        def work(task: DirectDecode) -> tuple[Decoded, list[ShuffledRange]]:
+            return task.decode(folder, options)
+
+        made = self.context.hand_out("decoding", tasks, work)
+        scattered = sorted((each for _, parts in made for each in parts), key=lambda each: each.taken.uri)
+        decoded = [each for each, _ in made]
+        self.publish(decoded, max(clock, *(each.last_ns for each in (*scattered, *decoded))))
+        return scattered, decoded
+
+    def scatter(self, files: Sequence[StoredFile]) -> list[ShuffledRange]:
+        size = sum(file.size for file in files)
+        range_bytes = self.options.range_bytes or self.task_bytes(size, RANGE_BYTES)
+        ranges = [part for file in files for part in cut(file, range_bytes)]
+        self.shares = self.options.shares or self.count_shares(size)
+        self.refer = self.context.local and size <= memory_bytes() // 2
+        results = self.scatter_ranges(list(enumerate(ranges)))
+        while wrong := list(misread(each.ends for each in results)):
+            again = {(each.uri, each.start) for each in wrong}
+            results = [each for each in results if (each.taken.uri, each.taken.start) not in again]
+            results += self.scatter_ranges([(len(ranges) + number, each) for number, each in enumerate(wrong)])
+        return sorted(results, key=lambda each: (each.taken.uri, each.taken.start))
+
+    def scatter_ranges(self, ranges: Sequence[tuple[int, Range]]) -> list[ShuffledRange]:
+        shares, staging, refer = self.shares, self.context.staging, self.refer
+
+        def work(task: tuple[int, Range]) -> ShuffledRange:
+            return shuffle_range(task[1], task[0], shares, staging, refer=refer)
+
+        return self.context.hand_out("sorting packets by connection", ranges, work)
+
+    def count_shares(self, size: int) -> int:
+        return max(2 * self.context.cores, -(-size // SHARE_BYTES))
+
+    def decode(self, scattered: Sequence[ShuffledRange]) -> list[Decoded]:
+        carried, clock = self.carried()
+        end = max((each.last_ns for each in scattered), default=0)
+        options = self.decoding_options(max(end, clock), clock)
+        shares, windows = self.cut(deal(scattered, carried, self.shares), options)
+        decoded = self.decode_tasks("decoding", [*chain(*windows), *shares], options)
+        parts = [decoded.pop(0) for connection in windows for _ in connection]
+        for connection in windows:
+            made, parts = parts[: len(connection)], parts[len(connection) :]
+            decoded += self.join(connection, made, options)
+        self.publish(decoded, options["end_ns"])
+        return decoded
+
+    def decoding_options(self, end_ns: int, clock: int) -> dict[str, Any]:
+        names = [(topic_id, name) for topic_id, (name, _) in self.names.read().items()]
+        chosen = {name: getattr(self.options, name) for name in ("ports", "dialect", "secrets", "memory")}
+        return {**chosen, "end_ns": end_ns, "clock": clock, "names": names}
+
+    def publish(self, decoded: Sequence[Decoded], end_ns: int) -> None:
+        for each in decoded:
+            self.context.entry.add(each.files)
+            self.context.entry.add(each.passing, passing=True)
+        self.keep([flow for each in decoded for flow in each.under_way], end_ns)
+
+    def decode_tasks(self, what: str, tasks: Sequence[Shard | Window], options: dict[str, Any]) -> list[Decoded]:
+        folder = self.folder
+
+        def work(task: Shard | Window) -> Decoded:
+            return task.decode(folder, options)
+
+        return self.context.hand_out(what, tasks, work)
+
+    def cut(self, shares: Sequence[Shard], options: dict[str, Any]) -> tuple[list[Shard], list[list[Window]]]:
+        """The shares as they are decoded, and the windows of each connection that is too big for a task."""
+        size = self.options.window_bytes or self.task_bytes(sum(share.size for share in shares), SHARE_BYTES)
+        kept, windows = [], []
+        for share in shares:
+            rest, heavy = split(share, size, options["clock"])
+            found = self.place(heavy, aim(heavy, size), options) if heavy is not None else []
+            kept.append(rest if len(found) > 1 else share)
+            windows += [found] if len(found) > 1 else []
+        return kept, windows
+
+    def task_bytes(self, size: int, most: int) -> int:
+        """Of `size` bytes how many are for one task, where tasks can be of any size."""
+        return TASK_BYTES if size <= TASK_BYTES else max(TASK_BYTES, min(most, -(-size // (2 * self.context.cores))))
+
+    def place(self, heavy: Heavy, aimed: Sequence[Window], options: dict[str, Any]) -> list[Window]:
+        """The windows of a connection, as they can be decoded; none where it is nowhere in step."""
+        first = find(aimed[0], None, options) if len(aimed) > 1 else None
+        if first is None:
+            return []
+        work = partial(find, first=first, options=options)
+        if len(aimed) <= FEW:  # a few packets of each are enough: that is less than handing them out
+            return place(heavy, first, [work(window) for window in aimed[1:]])
+        return place(heavy, first, self.context.hand_out("cutting a big connection", aimed[1:], work))
+
+    def join(self, windows: Sequence[Window], made: list[Decoded], options: dict[str, Any]) -> list[Decoded]:
+        """Decode again what did not begin as the window before it ended."""
+        for number, window in enumerate(windows[1:], start=1):
+            before = made[number - 1]
+            if not agrees(before, window):
+                made[number : number + 1] = self.decode_tasks("decoding again", [window.behind(before)], options)
+            before.under_way = []
+        return made
+
+    def carried(self) -> tuple[list[Any], int]:
+        """Connections under way since the last run, and the time of its end."""
+        places = [place for entry in self.context.journal.entries[-1:] for place in entry.carry]
+        kept = [each for place in places for each in unpack((self.context.journal.output / place).read())]
+        return kept, int(self.context.journal.entries[-1].stats["clock"]) if self.context.journal.entries else 0
+
+    def keep(self, flows: Sequence[Any], clock: int) -> None:
+        self.context.entry.stats["clock"] = clock
+        (Place(self.folder) / "under-way").write(pack(flows))
+        where = {"table": "", "day": None, "path": "under-way", "rows": len(flows), "passing": True}
+        self.context.entry.files.append(where)
+        self.context.entry.carry = [published(self.context.entry.run, where)]
+
+
+def memory_bytes() -> int:
+    """Of this machine. A capture that fits into half of it can be read again and again without a disk."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,0 +1,28 @@
+"""What every part of a run needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.pipeline.context import Options, RunContext
+from kcli.pipeline.journal import Journal
+from kcli.pipeline.writing import Written
+from tests.pipeline.outputs import without_spark
+
+
+def test_steps_are_reported_and_files_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_spark(monkeypatch)
+    reported: list[tuple[str, int, int]] = []
+    journal = Journal(str(tmp_path))
+
+    def note(step: str, done: int, total: int) -> None:
+        reported.append((step, done, total))
+
+    context = RunContext(None, journal, journal.begin(), Options("x"), note)  # type: ignore[arg-type]
+    assert context.hand_out("adding", [1, 2], lambda number: number + 1) == [2, 3]
+    assert (reported[0], reported[-1]) == (("adding", 0, 2), ("adding", 2, 2))
+    context.entry.add([Written("lineage", None, "lineage/a.parquet", 1)])
+    assert context.files("lineage") == [context.uri("lineage/a.parquet")]
+    assert context.files("quorum") == []
