@@ -1,6 +1,6 @@
 # What the other modules of the core may cimport: the growing buffer, and a message's verbs at C speed.
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 
 cdef extern from "text.h" nogil:
@@ -102,3 +102,59 @@ cdef class Node:
     cdef int json_rest(self, Cursor* cursor, Out* out) noexcept       # what is left, as "_trailing" has it
     # Bytes that the message takes, -1 when refused.
     cdef Py_ssize_t skip_at(self, const uint8_t* data, Py_ssize_t size) noexcept
+
+
+# A compiled selection: parts in the order of the bytes.
+cdef struct Pick:         # a field of a run: its place among the run's bytes, and its slot in the row
+    int op, at, slot
+
+
+cdef struct Program:
+    Part* parts
+    int count
+
+
+cdef struct Part:
+    int what
+    int op, flags
+    int width             # bytes of a run; slot of the count of unknown tags
+    int slot              # -1: of no interest
+    int level             # of an array's rows, or of unknown tags'
+    int count             # of picks or tags
+    Pick* picks
+    TagPart* tags
+    PyObject* node        # borrowed: the Selection holds it
+    Program below
+
+
+cdef struct TagPart:
+    uint32_t tag
+    int slot              # of a 1 when it was sent
+    Program below
+
+
+# The rows of one array's entries, or of the message itself (level 0), each of `width` bytes.
+cdef struct Level:
+    Out rows
+    const char* template  # a row as it is before anything is read
+    size_t width
+
+
+cdef class Selection:
+    cdef Node node
+    cdef list held
+    cdef int depth
+    cdef Level* levels
+    cdef Program program
+
+    # Fills the levels from the message at `at`: the bytes it takes, -1 when it can't be read (the interpreted grammar
+    # might). They stay as they are until the next message. Slices start at `base`.
+    cdef Py_ssize_t select_at(self, const uint8_t* base, const uint8_t* at, const uint8_t* end) except -2
+    cdef int64_t* add_row(self, int level) noexcept
+    cdef int run(self, Program* program, Cursor* cursor, int64_t* row) noexcept
+    cdef int run_each(self, Part* part, Cursor* cursor, int64_t* row) noexcept
+    cdef int run_maybe(self, Part* part, Cursor* cursor, int64_t* row) noexcept
+    cdef int run_tags(self, Part* part, Cursor* cursor, int64_t* row) noexcept
+    cdef int run_tag(self, TagPart* found, uint32_t size, Cursor* cursor, int64_t* row) noexcept
+    cdef int compile(self, Program* made, list parts) except -1
+    cdef int compile_part(self, Part* part, dict given) except -1

@@ -1,4 +1,4 @@
-"""A message's verbs at C speed: read (Python values), json (text straight from the bytes), write, skip.
+"""A message's verbs at C speed: read (Python values), json (text straight from the bytes), write, skip, select (columns).
 
 A grammar is translated (kcli.grammar.native) to a tree of four kinds of node: Scalar, Array, Optional, Message.
 The fast way takes canonical bytes only; what it refuses goes to the node's `fallback`, the interpreted grammar, which
@@ -10,3 +10,4 @@ include "cursor.pxi"
 include "scalars.pxi"
 include "nodes.pxi"
 include "message.pxi"
+include "select.pxi"

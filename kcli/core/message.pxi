@@ -227,24 +227,11 @@ cdef class Message(Node):
         if varint(cursor, &count):
             return within(cursor, "_tags")
         for i in range(count):
-            if self.next_tag(cursor, &before, &tag, &size):
+            if next_tag(cursor, &before, &tag, &size):
                 return -1
             step = self.tag_step(tag)
             if (self.read_unknown(made, tag, size, cursor) if step == NULL else self.read_tag(made, step, size, cursor)):
                 return -1
-        return 0
-
-    cdef int next_tag(self, Cursor* cursor, int64_t* before, uint32_t* tag, uint32_t* size) noexcept:
-        """A tag and its size, which is there; tags out of order or twice are for the fallback."""
-        cdef const uint8_t* at = cursor.at
-        if varint(cursor, tag) or varint(cursor, size):
-            return within(cursor, "_tags")
-        if tag[0] <= before[0]:
-            return stop(cursor, ODD, at, 0, 0)
-        before[0] = tag[0]
-        if cursor.end - cursor.at < size[0]:
-            short_of(cursor, size[0])
-            return within(cursor, "_tags")
         return 0
 
     cdef Step* tag_step(self, uint32_t tag) noexcept:
@@ -376,7 +363,7 @@ cdef class Message(Node):
         if varint(cursor, &count):
             return within(cursor, "_tags")
         for i in range(count):
-            failed = self.next_tag(cursor, &before, &tag, &size)
+            failed = next_tag(cursor, &before, &tag, &size)
             if failed:
                 break
             step = self.tag_step(tag)
@@ -438,7 +425,7 @@ cdef class Message(Node):
         if varint(cursor, &count):
             return within(cursor, "_tags")
         for i in range(count):
-            if self.next_tag(cursor, &before, &tag, &size) or self.skip_tag(self.tag_step(tag), size, cursor):
+            if next_tag(cursor, &before, &tag, &size) or self.skip_tag(self.tag_step(tag), size, cursor):
                 return -1
         return 0
 
@@ -562,6 +549,20 @@ cdef class Message(Node):
                 trail.depth -= 1
                 raise ValueError(f"has no field {name!r} in this version (it has: {', '.join(sorted(known)) or 'none'})")
         return 0
+
+
+cdef int next_tag(Cursor* cursor, int64_t* before, uint32_t* tag, uint32_t* size) noexcept:
+    """A tag and its size, which is there; tags out of order or twice are for the fallback."""
+    cdef const uint8_t* at = cursor.at
+    if varint(cursor, tag) or varint(cursor, size):
+        return within(cursor, "_tags")
+    if tag[0] <= before[0]:
+        return stop(cursor, ODD, at, 0, 0)
+    before[0] = tag[0]
+    if cursor.end - cursor.at < size[0]:
+        short_of(cursor, size[0])
+        return within(cursor, "_tags")
+    return 0
 
 
 cdef void release(Step* step) noexcept:

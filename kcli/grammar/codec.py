@@ -10,6 +10,7 @@ from kcli.core import COMPILED
 from kcli.core.values import bytes_of
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.secrets import hide_records, hide_secrets, hide_spans
+from kcli.grammar.selection import MISSING, Selection
 from kcli.grammar.source import ByteSource
 from kcli.grammar.structs import Struct
 from kcli.grammar.topics import annotate
@@ -239,6 +240,14 @@ class MessageCodec(Grammar):
             return (self.compiled or self.interpreted).skip(data, offset)
         except DecodeError as error:
             raise self.named(error) from None
+
+    def select(self, paths: Sequence[str], missing: int = MISSING) -> Selection:
+        """Some fields as columns: `select(["sessionId", "topics[].partitions[].fetchOffset"]).read(data)`.
+
+        Of the newest layout. missing: what stands in a column of numbers where the version or a message has none.
+        Paths are those of `kcli.grammar.selection.Selection`. UsageError: there is no such path.
+        """
+        return Selection(self, paths, missing)
 
     def spans(self, data: Buffer, offset: int = 0, into: list[Span] | None = None, secrets: bool = False) -> list[Span]:
         """Each value's bytes, in order; those before an error are in `into` when it is raised. secrets: show them."""

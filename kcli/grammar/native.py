@@ -6,6 +6,7 @@ Imported only where the core is built.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from kcli.core import codec
 from kcli.errors import SchemaError
@@ -16,7 +17,10 @@ from kcli.grammar.tagged import Field
 from kcli.grammar.word import Word
 from kcli.schemas.secrets import BY_NAME, is_secret_config
 
-__all__ = ["DEEPEST", "to_native"]
+if TYPE_CHECKING:
+    from kcli.grammar.selection import Branch
+
+__all__ = ["DEEPEST", "program", "to_native"]
 
 DEEPEST = 16  # levels of structs; Kafka's own messages have at most six
 
@@ -58,3 +62,63 @@ def message(struct: Struct, secrets: Mapping[str, str] | None, guarded: bool, pa
     fields = [(field.name, node(field), field.default) for field in struct.fields]
     tagged = [(field.name, field.tag or 0, node(field)) for field in struct.tagged]
     return codec.Message(fields, tagged, struct.flexible, guarded)
+
+
+# Programs of the core's Selection
+
+
+def program(branch: Branch) -> list[dict[str, Any]]:
+    """The parts that read a selected word, in the order of its bytes."""
+    parts: list[dict[str, Any]] = []
+    emit(branch.word, branch, parts)
+    return parts
+
+
+def emit(word: Word, branch: Branch | None, parts: list[dict[str, Any]]) -> None:
+    wanted = branch is not None and (branch.slot >= 0 or branch.below or branch.element is not None)
+    match word:
+        case Primitive():
+            emit_run(word.least, [(word.type, branch.slot)] if branch and wanted else [], parts)
+        case _ if word.size is not None and not wanted:
+            emit_run(word.size, [], parts)
+        case LengthPrefixed():
+            parts.append({"what": "sized", "node": to_native(word), "slot": branch.slot if branch else -1})
+        case Struct():
+            emit_struct(word, branch, parts)
+        case Array() if branch and branch.element is not None:
+            below = program(branch.element)
+            level = branch.element.level
+            parts.append({"what": "each", "node": to_native(word), "slot": branch.slot, "level": level, "below": below})
+        case Optional() if branch and branch.present >= 0:
+            made: list[dict[str, Any]] = []
+            emit(word.subcon, branch, made)
+            parts.append({"what": "maybe", "node": to_native(word), "slot": branch.present, "below": made})
+        case _:
+            parts.append({"what": "pass", "node": to_native(word)})
+
+
+def emit_run(width: int, picks: list[tuple[str, int]], parts: list[dict[str, Any]]) -> None:
+    """Fixed bytes, in one run with those before them. picks: (type, slot) of the field that begins here."""
+    if not parts or parts[-1]["what"] != "run":
+        parts.append({"what": "run", "width": 0, "picks": []})
+    run = parts[-1]
+    run["picks"] += [(type_, run["width"], slot) for type_, slot in picks]
+    run["width"] += width
+
+
+def emit_struct(struct: Struct, branch: Branch | None, parts: list[dict[str, Any]]) -> None:
+    below = branch.below if branch else {}
+    for field in struct.fields:
+        emit(field.subcon, below.get(field.name), parts)
+    if not struct.flexible:
+        return
+    tags, unknown, count = [], below.get("_unknownTaggedFields"), below.get("_tags")
+    for field in struct.tagged:
+        found, made = below.get(field.name), list[dict[str, Any]]()
+        emit(field.subcon, found, made)
+        is_maybe = isinstance(field.subcon, Optional)
+        tags.append((field.tag or 0, found.present if found and not is_maybe else -1, made))
+    part = {"what": "tags", "tags": tags, "slot": count.slot if count else -1}
+    if unknown and unknown.element is not None:
+        part |= {"level": unknown.element.level, "width": unknown.slot}
+    parts.append(part)
