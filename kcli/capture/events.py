@@ -14,7 +14,6 @@ from kcli.capture.clock import instant, milliseconds, moment
 from kcli.errors import DecodeError
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
-from kcli.notebook import card, quoted, shortened
 from kcli.schemas.apikeys import CONTROLLED_SHUTDOWN
 from kcli.schemas.catalog import catalog
 
@@ -58,6 +57,8 @@ class Event:
 
     def __repr__(self) -> str:
         text = f"{self.kind} {self.timestamp} {self.connection or self.file}: {self.size} bytes: {self.reason}"
+        from kcli.notebook import shortened
+
         return f"<Event {shortened(text)}>"
 
     @property
@@ -112,6 +113,8 @@ class Exchange:
         self.failures: list[Event] = []
 
     def __repr__(self) -> str:
+        from kcli.notebook import quoted
+
         client = "" if self.client_id is None else f" from {quoted(self.client_id)}"
         return f"<Exchange {self.timestamp} {self.api} v{self.version}{client}: {self.outcome}>"
 
@@ -129,6 +132,8 @@ class Exchange:
             "undecodable": "; ".join(failure.reason for failure in found) or None,
         }
         texts = {"header": header, "request": request, "response": response}
+        from kcli.notebook import card
+
         return card(f"{self.api} v{self.version}", facts, texts)
 
     @property

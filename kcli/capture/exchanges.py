@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.capture.bodies import Bodies
-from kcli.capture.connection import CapturedConnection
 from kcli.capture.events import Event, Exchange, Link
 from kcli.capture.files import drive
 from kcli.capture.filters import Filter
-from kcli.capture.ranges import Row
 from kcli.capture.tally import Tally
 from kcli.core import COMPILED
 from kcli.filelike import Stream, name_of
+
+if TYPE_CHECKING:
+    from kcli.capture.connection import CapturedConnection
+    from kcli.capture.ranges import Row
 
 __all__ = ["ALL", "MEMORY", "CaptureDecoder", "Event", "Exchange", "Item", "with_failures"]
 
@@ -67,6 +69,8 @@ class CaptureDecoder:
 
     def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> CapturedConnection:
         """Make what reads a connection that the engine does not read by itself."""
+        from kcli.capture.connection import CapturedConnection  # most captures need none
+
         self.tally.mid_stream += not all(started)
         return CapturedConnection(ends, client, started, self.bodies, self.emit)
 

@@ -9,9 +9,12 @@ from kcli.legible import legible
 __all__ = ["align", "cut", "fit", "pad", "width", "wrap"]
 
 
+CUT = "…"  # stands where text was cut
+
+
 def width(text: str) -> int:
     """How many cells the text takes."""
-    if text.isascii():
+    if text.isascii() or text.replace(CUT, "-").isascii():
         return len(text)
     from rich.cells import cell_len
 
@@ -28,15 +31,15 @@ def pad(text: str, size: int, *, right: bool = False) -> str:
 
 
 def cut(text: str, size: int) -> str:
-    """The text, escaped, in `size` cells at most: where it is cut stands "…"."""
+    """The text, escaped, in `size` cells at most, with "…" where it is cut."""
     text = legible(text)
     if width(text) <= size:
         return text
     if text.isascii():
-        return text[: size - 1] + "…"
+        return text[: size - 1] + CUT
     from rich.cells import set_cell_size
 
-    return set_cell_size(text, size - 1) + "…"
+    return set_cell_size(text, size - 1) + CUT
 
 
 def wrap(text: str, size: int) -> list[str]:

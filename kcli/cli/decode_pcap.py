@@ -111,7 +111,7 @@ def summed_up(source: CaptureDecoder, options: dict[str, Any], table: Any = None
 def sum_up(source: CaptureDecoder, options: dict[str, Any], table: Any, *, interrupted: bool = False) -> None:
     if options["quiet"] or not source.engine.packets:
         return
-    from kcli.cli.pcap_table import closing
+    from kcli.cli.pcap_closing import closing
 
     sys.stdout.flush()
     for line in closing(source.tally, source.engine, table, source.file_names, interrupted=interrupted):

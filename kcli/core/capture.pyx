@@ -25,8 +25,6 @@ from kcli.core.tcp cimport (
     LOSS_CUT, LOSS_GAP, LOSS_GIVEN_UP, Flow, Held, Loss, Side, Streams, list_held, pull_timer, push_timer, put_held,
 )
 
-import socket
-
 include "exchange.pxi"
 include "chosen.pxi"
 include "steady.pxi"

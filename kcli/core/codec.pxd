@@ -85,6 +85,7 @@ cdef class Names:
 
 cdef class Node:
     cdef readonly Py_ssize_t least         # the fewest bytes a value takes
+    cdef Py_ssize_t fixed                  # bytes that each value takes, but for its tags; 0: they differ
     cdef readonly bint guarded             # JSON hides bytes that are no known field's
     cdef public object fallback            # the interpreted codec, for what the fast way refuses
 

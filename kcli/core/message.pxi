@@ -20,6 +20,7 @@ cdef struct Step:
     int run               # bytes of the fixed fields from here to the next that is not; 0 inside a run
     int tag
     int role
+    bint direct           # JSON is put_fixed's and nothing else: a fixed field that tells nothing about others
     int key_size
     char* key_text        # `,"name":`, padded
     PyObject* key
@@ -29,6 +30,12 @@ cdef struct Step:
     int64_t kept_int
     const char* kept_text
     Py_ssize_t kept_size
+
+
+# A topic's id and name, as they were met in one struct.
+cdef struct TopicMet:
+    const uint8_t* id             # NULL: none, or nobody asks
+    size_t name_at, name_size     # the name's JSON in the text
 
 
 cdef inline PyObject* kept_int(Step* step, const uint8_t* at) noexcept:
@@ -107,8 +114,8 @@ cdef class Message(Node):
         for i, (name, tag, node) in enumerate(self.tagged):
             self.prepare(&self.tags[i], name, node, True)
             self.tags[i].tag = tag
-        self.measure()
         self.assign_roles()
+        self.measure()
 
     def __dealloc__(self):
         for i in range(self.count):
@@ -137,7 +144,7 @@ cdef class Message(Node):
         return 0
 
     cdef int measure(self) except -1:
-        """The least bytes of a value, the runs of fixed fields, and the room their JSON takes at most."""
+        """The least bytes of a value, the runs of fixed fields, those whose JSON is direct, and the room it takes at most."""
         cdef int i, run = 0
         self.least = 1 if self.flexible else 0
         self.room = 4 * KEY_ROOM
@@ -147,6 +154,8 @@ cdef class Message(Node):
             self.room += step.key_size + VALUE_ROOM
             run = run + step.width if step.width else 0
             step.run = run
+            step.direct = step.width and step.op != FLOAT64 and step.role == PLAIN
+        self.fixed = self.least - self.flexible if self.count and all([self.steps[i].width for i in range(self.count)]) else 0
         for i in range(self.count - 1, 0, -1):
             if self.steps[i - 1].run:
                 self.steps[i].run = 0
@@ -282,10 +291,7 @@ cdef class Message(Node):
         cdef int i
         cdef Step* step
         cdef char* p
-        cdef const uint8_t* topic_id = NULL
-        cdef size_t name_at = 0
-        cdef size_t name_size = 0
-        cdef size_t before
+        cdef TopicMet topic = TopicMet(NULL, 0, 0)
         if out_reserve(out, self.room):
             return no_memory(cursor)
         p = out.data + out.size
@@ -299,37 +305,52 @@ cdef class Message(Node):
             if step.key_size > 32:
                 memcpy(p + 32, step.key_text + 32, step.key_size - 32)
             p += step.key_size
-            if step.op <= LAST_FIXED and step.op != FLOAT64:
-                if step.role == TOPIC_ID:
-                    topic_id = cursor.at
-                    if cursor.context != NULL:
-                        cursor.context.metadata = be64(topic_id) == 0 and be64(topic_id + 8) == 1
-                elif step.role == RESOURCE_TYPE and cursor.context != NULL:
-                    cursor.context.resource = <int8_t>cursor.at[0]
+            if step.direct:
                 p = put_fixed(step.op, cursor.at, p)
                 if p == NULL:
                     return stop(cursor, ODD, cursor.at, 0, 0)
                 cursor.at += step.width
                 continue
-            before = out.size = p - out.data
-            if self.json_step(step, cursor, out):
+            out.size = p - out.data
+            if self.json_step(step, cursor, out) if step.role == PLAIN else self.json_telling(step, &topic, cursor, out):
                 return within(cursor, <object>step.key)
-            if step.role == TOPIC_NAME:
-                name_at = before
-                name_size = out.size - name_at
-                if cursor.context != NULL and name_size > 2:
-                    cursor.context.metadata = is_metadata_topic(out.data + name_at, name_size)
-            elif step.role == CONFIG_NAME and cursor.context != NULL:
-                cursor.context.name_at, cursor.context.name_size = before, out.size - before
             if out_reserve(out, self.room):
                 return no_memory(cursor)
             p = out.data + out.size
         out.size = p - out.data
-        if topic_id != NULL and cursor.context.names != NULL and self.name_topic(topic_id, name_at, name_size, cursor, out):
+        if topic.id != NULL and self.name_topic(&topic, cursor, out):
             return -1
-        if self.flexible and self.json_tags(cursor, out):
-            return -1
+        if self.flexible:
+            if cursor.at < cursor.end and cursor.at[0] == 0:
+                cursor.at += 1
+            elif self.json_tags(cursor, out):
+                return -1
         return no_memory(cursor) if out_put(out, b"}", 1) else 0
+
+    cdef int json_telling(self, Step* step, TopicMet* topic, Cursor* cursor, Out* out) noexcept:
+        """A field with a role: its JSON, and what it tells about others."""
+        cdef JsonContext* context = cursor.context
+        cdef const uint8_t* at = cursor.at
+        cdef size_t before = out.size
+        if step.role == TOPIC_ID or step.role == RESOURCE_TYPE:
+            out.size = put_fixed(step.op, at, out.data + before) - out.data      # the room is there
+            cursor.at += step.width
+        elif json_sized(STRING, step.flags, cursor, out):
+            return -1
+        if context == NULL:
+            return 0
+        if step.role == TOPIC_ID:
+            topic.id = at if context.names != NULL else NULL
+            context.metadata = be64(at) == 0 and be64(at + 8) == 1
+        elif step.role == RESOURCE_TYPE:
+            context.resource = <int8_t>at[0]
+        elif step.role == CONFIG_NAME:
+            context.name_at, context.name_size = before, out.size - before
+        else:
+            topic.name_at, topic.name_size = before, out.size - before
+            if topic.name_size > 2:
+                context.metadata = is_metadata_topic(out.data + before, topic.name_size)
+        return 0
 
     cdef inline int json_step(self, Step* step, Cursor* cursor, Out* out) noexcept:
         if step.op == CHILD:
@@ -338,15 +359,15 @@ cdef class Message(Node):
             return json_double(cursor, out)
         return json_sized(step.op, step.flags, cursor, out)
 
-    cdef int name_topic(self, const uint8_t* topic_id, size_t name_at, size_t name_size, Cursor* cursor, Out* out) noexcept:
+    cdef int name_topic(self, TopicMet* topic, Cursor* cursor, Out* out) noexcept:
         """Learn the name that stands beside an id, or show the one known for it."""
         cdef NameTable* names = cursor.context.names
         cdef Name* name
-        if name_size > 2 and out.data[name_at] == b'"':
-            return no_memory(cursor) if name_learn(names, topic_id, out.data + name_at, name_size) else 0
-        name = name_find(names, topic_id)
+        if topic.name_size > 2 and out.data[topic.name_at] == b'"':
+            return no_memory(cursor) if name_learn(names, topic.id, out.data + topic.name_at, topic.name_size) else 0
+        name = name_find(names, topic.id)
         if name == NULL:
-            return no_memory(cursor) if name_miss(names, topic_id) else 0
+            return no_memory(cursor) if name_miss(names, topic.id) else 0
         if out_put(out, b',"_topicName":', 14) or out_put(out, name.text, name.size):
             return no_memory(cursor)
         return 0
@@ -357,9 +378,6 @@ cdef class Message(Node):
         cdef Step* step
         cdef Out unknown = Out(NULL, 0, 0)
         cdef int failed = 0
-        if cursor.at < cursor.end and cursor.at[0] == 0:
-            cursor.at += 1
-            return 0
         if varint(cursor, &count):
             return within(cursor, "_tags")
         for i in range(count):
@@ -417,7 +435,12 @@ cdef class Message(Node):
             if (<Node>step.node).skip_c(cursor) if step.op == CHILD else skip_sized(step.op, step.flags, cursor):
                 return within(cursor, <object>step.key)
             i += 1
-        return self.skip_tags(cursor) if self.flexible else 0
+        if not self.flexible:
+            return 0
+        if cursor.at < cursor.end and cursor.at[0] == 0:
+            cursor.at += 1
+            return 0
+        return self.skip_tags(cursor)
 
     cdef int skip_tags(self, Cursor* cursor) noexcept:
         cdef uint32_t i, count, tag, size

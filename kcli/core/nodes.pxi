@@ -260,6 +260,7 @@ cdef class Scalar(Node):
         self.op = OPS[kind]
         self.flags = (NULLABLE if nullable else 0) | (COMPACT if compact else 0)
         self.least = WIDTHS[self.op] if self.op <= LAST_FIXED else 1 if compact else 2 if self.op == STRING else 4
+        self.fixed = self.least if self.op <= LAST_FIXED else 0
 
     cdef PyObject* read_c(self, Cursor* cursor) noexcept:
         if self.op > LAST_FIXED:
@@ -304,25 +305,44 @@ cdef class Scalar(Node):
         return 0
 
 
+cdef enum:
+    VERDICTS = 512        # a power of 2
+    JUDGED_NAME = 60      # bytes of a name whose verdict is kept
+    TRIES = 4             # places where a verdict may stand
+
+# A config's name, and whether its value is a secret. size 0: none.
+cdef struct Verdict:
+    uint8_t size, resource, secret
+    char name[JUDGED_NAME]
+
+
 cdef class Secret(Scalar):
     """A string or bytes field that JSON hides.
 
     judge: judge(name, resource type) says whether a config's value is a secret: its name is the field of that name in
-    the same struct, the type the last `resourceType` before it. None: it always is one.
+    the same struct, the type the last `resourceType` before it. None: it always is one. Its answers are kept.
     """
 
     cdef readonly object judge
+    cdef Verdict* verdicts
 
     def __init__(self, str kind, bint nullable=False, bint compact=False, judge=None):
         Scalar.__init__(self, kind, nullable, compact)
         self.judge = judge
+        if judge is not None:
+            self.verdicts = <Verdict*>calloc(VERDICTS + TRIES, sizeof(Verdict))
+            if self.verdicts == NULL:
+                raise MemoryError
+
+    def __dealloc__(self):
+        free(self.verdicts)
 
     cdef int json_c(self, Cursor* cursor, Out* out) noexcept:
         cdef size_t before = out.size
         cdef const uint8_t* at = cursor.at
         cdef Py_ssize_t length
         cdef int hidden = hides(cursor)
-        if hidden and self.judge is not None:
+        if hidden and self.verdicts != NULL:
             hidden = self.judged(cursor, out)
             if hidden < 0:
                 return raised(cursor)
@@ -341,14 +361,49 @@ cdef class Secret(Scalar):
     cdef int judged(self, Cursor* cursor, Out* out) noexcept:
         """Whether the config of the name that was written last is a secret; -1 with an exception kept."""
         cdef JsonContext* context = cursor.context
+        cdef const char* name
+        cdef size_t size
+        cdef Verdict* verdict
         if context == NULL or context.name_size <= 2 or out.data[context.name_at] != b'"':
             return 1
+        name, size = out.data + context.name_at + 1, context.name_size - 2
+        if size > JUDGED_NAME:
+            return self.ask(name, size, context.resource)
+        verdict = find_verdict(self.verdicts, name, size, context.resource)
+        if verdict.size == 0 or not is_of(verdict, name, size, context.resource):
+            verdict.size = 0
+            verdict.secret = self.ask(name, size, context.resource)
+            if <int8_t>verdict.secret < 0:
+                return -1
+            memcpy(verdict.name, name, size)
+            verdict.size, verdict.resource = size, <uint8_t>context.resource
+        return verdict.secret
+
+    cdef int ask(self, const char* name, size_t size, int resource) noexcept:
         try:
-            name = out.data[context.name_at + 1 : context.name_at + context.name_size - 1].decode()
-            return bool(self.judge(name, context.resource))
+            return bool(self.judge(name[:size].decode(), resource))
         except BaseException as error:
             keep_error(error)
             return -1
+
+
+cdef inline bint is_of(Verdict* verdict, const char* name, size_t size, int resource) noexcept:
+    return verdict.size == size and verdict.resource == <uint8_t>resource and memcmp(verdict.name, name, size) == 0
+
+
+cdef inline Verdict* find_verdict(Verdict* verdicts, const char* name, size_t size, int resource) noexcept:
+    """The verdict on a name, or where it is to be kept: in the first place that is free, or in another's."""
+    cdef uint64_t first = 0, last = 0
+    cdef Verdict* at
+    cdef int i
+    memcpy(&first, name, min(size, 8))
+    memcpy(&last, name + size - min(size, 8), min(size, 8))
+    first = ((first ^ size) * <uint64_t>0x9E3779B97F4A7C15 ^ last) * <uint64_t>0xC2B2AE3D27D4EB4F
+    at = verdicts + (first >> 32) % VERDICTS
+    for i in range(TRIES):
+        if at[i].size == 0 or is_of(&at[i], name, size, resource):
+            return &at[i]
+    return at
 
 
 cdef class Array(Node):
@@ -439,11 +494,29 @@ cdef class Array(Node):
         return no_memory(cursor) if out_put(out, b"]", 1) else 0
 
     cdef int skip_c(self, Cursor* cursor) noexcept:
-        cdef int64_t i, count = self.count(cursor)
-        for i in range(count):
+        cdef int64_t count = self.count(cursor)
+        cdef int64_t i = self.skip_fixed(count, cursor)
+        while i < count:
             if self.element.skip_c(cursor):
                 return self.at_element(cursor, i, count)
+            i += 1
         return -(count == -2)
+
+    cdef int64_t skip_fixed(self, int64_t count, Cursor* cursor) noexcept:
+        """Skip elements of one size, up to the first that has tags or is cut: how many."""
+        cdef int64_t i = 0
+        cdef Py_ssize_t width = self.element.fixed
+        cdef Py_ssize_t step = self.element.least
+        if width == 0:
+            return 0
+        if width == step:
+            i = max(0, min(count, (cursor.end - cursor.at) // width))
+            cursor.at += i * width
+            return i
+        while i < count and cursor.end - cursor.at >= step and cursor.at[width] == 0:
+            cursor.at += step
+            i += 1
+        return i
 
     cdef int write_c(self, PyObject* value, Out* out, Trail* trail) except -1:
         cdef Py_ssize_t i, size

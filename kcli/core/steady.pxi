@@ -463,5 +463,7 @@ cdef str end_text(Ends* ends, int d):
     cdef uint64_t high = ends.address[d][0], low = ends.address[d][1]
     if ends.version == 4:
         return f"{low >> 24 & 255}.{low >> 16 & 255}.{low >> 8 & 255}.{low & 255}:{ends.port[d]}"
+    import socket
+
     packed = high.to_bytes(8, "big") + low.to_bytes(8, "big")
     return f"[{socket.inet_ntop(socket.AF_INET6, packed)}]:{ends.port[d]}"

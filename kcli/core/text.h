@@ -50,27 +50,28 @@ static const char kc_pairs[201] =
     "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
     "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
 
+static inline int kc_digits(uint64_t v) {
+    for (int n = 1;; n += 4, v /= 10000) {
+        if (v < 10) return n;
+        if (v < 100) return n + 1;
+        if (v < 1000) return n + 2;
+        if (v < 10000) return n + 3;
+    }
+}
+
 static inline char *kc_u64(char *p, uint64_t v) {
-    char digits[20];
-    int at = 20;
     if (v < 10) {
         *p = (char)('0' + v);
         return p + 1;
     }
-    while (v >= 100) {
-        unsigned pair = (unsigned)(v % 100) * 2;
+    char *end = p + kc_digits(v), *at = end;
+    while (v >= 10) {
+        at -= 2;
+        memcpy(at, kc_pairs + v % 100 * 2, 2);
         v /= 100;
-        at -= 2;
-        memcpy(digits + at, kc_pairs + pair, 2);
     }
-    if (v >= 10) {
-        at -= 2;
-        memcpy(digits + at, kc_pairs + v * 2, 2);
-    } else {
-        digits[--at] = (char)('0' + v);
-    }
-    memcpy(p, digits + at, 20 - at);
-    return p + (20 - at);
+    if (at > p) *p = (char)('0' + v);
+    return end;
 }
 
 /* At most 20 characters. */
@@ -176,6 +177,14 @@ static inline size_t kc_copy_plain(char *p, const uint8_t *s, size_t n) {
         if (kc_not_plain8(w)) break;
         memcpy(p + i, &w, 8);
         i += 8;
+    }
+    if (i && n - i < 8) {               /* the last eight, of which some are copied already */
+        uint64_t w;
+        memcpy(&w, s + n - 8, 8);
+        if (!kc_not_plain8(w)) {
+            memcpy(p + n - 8, &w, 8);
+            return n;
+        }
     }
     while (i < n && kc_is_plain(s[i])) {
         p[i] = (char)s[i];

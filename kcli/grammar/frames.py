@@ -10,7 +10,6 @@ from kcli.errors import DecodeError, EncodeError, KcliError, SchemaError, UsageE
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec, guarded
 from kcli.jsontext import dumps
-from kcli.notebook import card
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
 
@@ -53,6 +52,8 @@ class Message:
 
     def _repr_html_(self) -> str:
         """For notebooks: header and body as JSON, cut to some thousand characters."""
+        from kcli.notebook import card
+
         return card(f"{self.title} {type(self).__name__.lower()}", self.header, {"body": self.text()})
 
     @property

@@ -123,10 +123,16 @@ def word_of(member: model.Field, version: int, flexible: bool) -> Word:
     if member.is_struct:
         struct = struct_of(member.fields, version, flexible)
         return Optional(struct) if nullable else struct
-    return LengthPrefixed(member.type, nullable, compact) if member.type in SIZED else Primitive(member.type)
+    return scalar(member.type, nullable, compact)
 
 
 def element_of(member: model.Field, version: int, flexible: bool, compact: bool) -> Word:
     if member.is_struct:
         return struct_of(member.fields, version, flexible)
-    return LengthPrefixed(member.element, False, compact) if member.element in SIZED else Primitive(member.element)
+    return scalar(member.element, False, compact)
+
+
+@cache
+def scalar(kind: str, nullable: bool, compact: bool) -> Word:
+    """The word of a type without fields; those of all messages share it."""
+    return LengthPrefixed(kind, nullable, compact) if kind in SIZED else Primitive(kind)

@@ -36,7 +36,9 @@ class Field(Renamed):  # type: ignore[type-arg]
     def of(cls, construct: Any, tag: int | None = None) -> Field:
         """What `"name" / word` makes, as a field."""
         if isinstance(construct, cls):
-            return cls(construct.name, construct.subcon, construct.default, construct.tag if tag is None else tag)
+            if tag in (None, construct.tag):
+                return construct
+            return cls(construct.name, construct.subcon, construct.default, tag)
         if not isinstance(construct, Renamed) or not construct.name:
             word = None if isinstance(construct, Renamed) else as_word(construct)
             if isinstance(word, Embedded) and tag is None:

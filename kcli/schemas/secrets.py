@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 
 from kcli.schemas.config_names import PASSWORDS, PLAIN
 
@@ -65,7 +65,7 @@ def secret_fields(message: str) -> Mapping[str, str]:
     return SECRETS.get(message, NONE)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def is_secret_config(name: str, resource_type: int = 0) -> bool:
     """Whether the value of a config is a secret: Kafka's type for it is PASSWORD, or Kafka has no config of that name.
 

@@ -76,6 +76,18 @@ def test_the_tree(capsys: Capture) -> None:
     assert text.count("END_TXN v5 request") == 8 and "transactionalId" in text
 
 
+UNUSED = ("kcli.capture.connection", "kcli.cli.pcap_table", "kcli.grammar.network", "rich", "shutil")
+
+
+@pytest.mark.parametrize(("form", "used"), [("jsonl", set()), ("table", {"kcli.cli.pcap_table"})])
+def test_a_start_imports_what_it_uses(form: str, used: set[str]) -> None:
+    capture = str(SAMPLES / "kcat-codecs.pcap")
+    run = f"from kcli.cli.main import main; main(['decode', 'pcap', {capture!r}, '--format', {form!r}])"
+    script = f"import sys; {run}; print(*sorted(set({UNUSED!r}) & set(sys.modules)), sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert set(done.stdout.splitlines()) & set(UNUSED) == used
+
+
 def test_an_output_file(tmp_path: Path, capsys: Capture) -> None:
     out = tmp_path / "out"
     for form in ("jsonl", "table", "tree", "parquet"):

@@ -1,4 +1,4 @@
-"""The table: columns, breaking of lines, colours, and the closing summary."""
+"""The table: columns, breaking of lines, colours."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from kcli.capture.events import Event
 from kcli.capture.exchanges import CaptureDecoder
-from kcli.cli.pcap_table import Table, closing, opening, span_text
+from kcli.cli.pcap_table import Table, opening
 from tests.capture.wires import DATA, SAMPLES
 
 
@@ -19,19 +19,19 @@ def writer(lines: list[str]) -> Callable[..., None]:
     return lambda *parts: lines.append("".join(parts))
 
 
-def table(path: Path, width: int | None = None, colour: bool = False) -> tuple[list[str], list[str]]:
-    """(lines, closing summary) of a capture."""
+def table(path: Path, width: int | None = None, colour: bool = False) -> list[str]:
+    """The lines of a capture."""
     lines: list[str] = []
     shown = Table(writer(lines), width=width, colour=colour)
     source = CaptureDecoder([str(path)])
     for items in source.pieces():
         for item in items:
             shown.show(item)
-    return lines, closing(source.tally, source.engine, shown, (str(path),))
+    return lines
 
 
 def test_a_line_for_each_exchange() -> None:
-    lines, _ = table(SAMPLES / "java44-txn.pcap")
+    lines = table(SAMPLES / "java44-txn.pcap")
     assert len(lines) == 79 and lines[0].split() == ["time", "conn", "client", "api", "what", "ms", "bytes"]
     words = "+0.000 s c1 lab-java ApiVersions 5 apache-kafka-java 4.4.0 -> 77 APIs 0.9 53 / 880"
     assert lines[1].split() == words.split()
@@ -39,48 +39,18 @@ def test_a_line_for_each_exchange() -> None:
 
 
 def test_a_terminal_has_columns() -> None:
-    lines, _ = table(DATA / "java44-admin.pcap.gz", width=110)
+    lines = table(DATA / "java44-admin.pcap.gz", width=110)
     assert max(map(len, lines)) <= 110 + 2
     assert any(line.startswith(" " * 50) for line in lines)  # what does not fit goes on below
 
 
 def test_errors_are_red_and_events_yellow() -> None:
-    lines, _ = table(SAMPLES / "java44-txn.pcap", width=120, colour=True)
+    lines = table(SAMPLES / "java44-txn.pcap", width=120, colour=True)
     assert sum(line.startswith("\x1b[31m") and "+" in line[:20] for line in lines) == 8
-    lines, _ = table(DATA / "snaplen-96.pcap", colour=True)
+    lines = table(DATA / "snaplen-96.pcap", colour=True)
     assert sum(line.startswith("\x1b[33m") for line in lines) == 99
-    lines, _ = table(SAMPLES / "java44-txn.pcap")
+    lines = table(SAMPLES / "java44-txn.pcap")
     assert not any("\x1b" in line for line in lines)
-
-
-def test_the_closing_summary() -> None:
-    _, summary = table(SAMPLES / "java44-txn.pcap")
-    assert summary[0] == "78 exchanges on 11 connections, 3 clients; 8 with errors; 30 B sent again;"
-    assert summary[1] == "276 packets, 58.5 kB over 2.1 s; every byte accounted for. Slowest: Fetch 501.4 ms."
-    assert summary[2].startswith(
-        "Brokers on ports 21000. Next: --errors, --api Fetch, --format tree, kcli fetch-session"
-    )
-
-
-def test_the_closing_summary_says_what_is_odd() -> None:
-    _, summary = table(DATA / "snaplen-96.pcap")
-    assert summary[0] == "0 exchanges on 5 connections; 50 cut short (140 kB); 49 not decodable (1.6 kB);"
-    _, summary = table(DATA / "mid-stream.pcap.zst")
-    assert "3 connections began before the capture" in summary[0]
-    source = CaptureDecoder([str(SAMPLES / "ipv6.pcapng")])
-    for _ in source.pieces():
-        pass
-    assert closing(source.tally, source.engine, None, ())[0].startswith(
-        "37 exchanges on 9 connections (ApiVersions 9, Metadata 7, Fetch 6"
-    )
-
-
-def test_a_missing_byte_would_be_said() -> None:
-    source = CaptureDecoder([str(SAMPLES / "ipv6.pcapng")])
-    for _ in source.pieces():
-        pass
-    source.tally.exchange_bytes -= 5
-    assert "5 bytes NOT accounted for" in closing(source.tally, source.engine, None, ())[1]
 
 
 @pytest.mark.parametrize("width", [None, 100])
@@ -98,11 +68,6 @@ def test_columns_stand_below_each_other_whatever_a_client_is_called() -> None:
     for name in ("plain", "日本語" * 9, "e\u0301" * 3, "\u202e\x1b[8m"):
         table.show(Event("gap", "a:1-b:2", 1, 0, 5, "words", name))
     assert len({cell_len(line[: line.index(" gap ")]) for line in lines[1:]}) == 1
-
-
-@pytest.mark.parametrize(("ns", "text"), [(2_100_000_000, "2.1 s"), (600 * 10**9, "10.0 min"), (7200 * 10**9, "2.0 h")])
-def test_spans(ns: int, text: str) -> None:
-    assert span_text(ns) == text
 
 
 def test_the_first_line_names_the_files() -> None:

@@ -1,0 +1,93 @@
+"""What `decode pcap` says at the end: how much there was, what was odd, and whether every byte is accounted for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcli.capture.tally import Tally, bytes_text
+from kcli.schemas.catalog import catalog
+
+if TYPE_CHECKING:
+    from kcli.cli.pcap_table import Table
+
+__all__ = ["closing"]
+
+SECOND = 1_000_000_000
+
+
+def closing(
+    tally: Tally, engine: Any, table: Table | None, files: tuple[str, ...], *, interrupted: bool = False
+) -> list[str]:
+    """The last lines: how much there was, what was odd, whether every byte is accounted for, and what to try next.
+
+    interrupted: the engine has not come to the end, so that bytes may wait in it.
+    """
+    first = f"{count(tally.exchanges, 'exchange')} on {count(engine.connections, 'connection')}"
+    if table is not None:
+        first += f", {count(len(table.clients), 'client')}; {table.failed:,} with errors" if tally.exchanges else ""
+    elif tally.exchanges:
+        first += f" ({apis_text(tally)})"
+    span = (engine.last_ns - engine.first_ns) if engine.first_ns is not None else 0
+    parts = [first, *oddities(tally, engine)]
+    lines = ["; ".join(parts) + ";"]
+    all_there = accounted(tally.unaccounted(engine), interrupted)
+    lines.append(
+        f"{count(engine.packets, 'packet')}, {bytes_text(engine.wire_bytes)} over {span_text(span)}; {all_there}."
+    )
+    if table is not None and tally.exchanges:
+        lines[-1] += f" Slowest: {table.slowest[1]} {slow_text(table.slowest[0])}." if table.slowest[1] else ""
+        ports = f"ports {', '.join(sorted(table.ports, key=int))}"
+        lines.append(f"Brokers on {ports}. Next: --errors, --api Fetch, --format tree,")
+        lines[-1] += f" kcli fetch-session explain {' '.join(files)}"
+    return lines
+
+
+def accounted(missing: int, interrupted: bool) -> str:
+    if interrupted:
+        return f"interrupted: {max(missing, 0):,} bytes read and not yet used"
+    return "every byte accounted for" if not missing else f"{missing:,} bytes NOT accounted for: please report it"
+
+
+def slow_text(latency: float) -> str:
+    return f"{latency / 1000:.1f} s" if latency >= 1000 else f"{latency:.1f} ms"
+
+
+def apis_text(tally: Tally) -> str:
+    apis = catalog().apis
+    top = [f"{apis[key].name if key in apis else key} {number:,}" for key, number in tally.apis.most_common(4)]
+    return ", ".join(top) + (f" and {len(tally.apis) - 4} more APIs" if len(tally.apis) > 4 else "")
+
+
+def oddities(tally: Tally, engine: Any) -> list[str]:
+    """What a reader has to know about the capture, a phrase for each thing that is there."""
+    events, sizes = tally.events, tally.event_bytes
+    phrases = (
+        (tally.mid_stream, f"{count(tally.mid_stream, 'connection')} began before the capture"),
+        (tally.exchanges - tally.answered, f"{tally.exchanges - tally.answered:,} without a response"),
+        (events["gap"], f"{count(events['gap'], 'gap')} ({bytes_text(sizes['gap'])})"),
+        (events["truncated"], f"{events['truncated']:,} cut short ({bytes_text(sizes['truncated'])})"),
+        (events["undecodable"], f"{events['undecodable']:,} not decodable ({bytes_text(sizes['undecodable'])})"),
+        (events["not-kafka"], f"{events['not-kafka']:,} not Kafka ({bytes_text(sizes['not-kafka'])})"),
+        (engine.duplicate, f"{bytes_text(engine.duplicate)} sent again"),
+        (engine.ignored, f"{bytes_text(engine.ignored)} on other ports"),
+        (engine.others, f"{count(engine.others, 'packet')} not TCP"),
+        (engine.cuts, f"{count(engine.cuts, 'packet')} cut before the TCP header's end"),
+        (engine.fragments, f"{count(engine.fragments, 'IP fragment')} not joined"),
+        (engine.unknown_links, f"{count(engine.unknown_links, 'packet')} of an unknown link type"),
+    )
+    return [text for number, text in phrases if number]
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def span_text(ns: int) -> str:
+    seconds = ns / SECOND
+    return (
+        f"{seconds:.1f} s"
+        if seconds < 100
+        else f"{seconds / 60:.1f} min"
+        if seconds < 6000
+        else f"{seconds / 3600:.1f} h"
+    )
