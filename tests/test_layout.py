@@ -68,6 +68,7 @@ TESTED_ELSEWHERE = {
     "kcli/cli/__main__.py": "tests/cli/test_main.py",
     "kcli/grammar/selected.py": "tests/grammar/test_selection.py",
     "kcli/grammar/selection_rows.py": "tests/grammar/test_selection.py",
+    "kcli/sessions/full_checks.py": "tests/sessions/test_incremental_checks.py",
 }
 
 

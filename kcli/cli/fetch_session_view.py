@@ -12,9 +12,10 @@ from kcli.legible import legible
 from kcli.sessions.draft_trace import error_name
 from kcli.sessions.explain import when
 from kcli.sessions.findings import name_of
+from kcli.sessions.registry import SessionlessFetches
 from kcli.sessions.session import FetchStatistics, ObservedSession
 from kcli.sessions.state import Strip
-from kcli.sessions.tracker import SessionlessFetches, Tracker
+from kcli.sessions.tracker import Tracker
 
 __all__ = ["show"]
 

@@ -1,4 +1,4 @@
-"""Sessions of KIP-227's third draft, followed fetch by fetch for a `tracker.Tracker`.
+"""Sessions of KIP-227's third draft, followed fetch by fetch for a `Tracker`.
 
 What differs from the final design (`kcli.sessions.draft` has why): only the uuid of a fetcher's latest full fetch is
 good, no epoch counts, a set of partitions that changes takes a full fetch, and so does a fetch that nobody answered.
@@ -7,15 +7,12 @@ good, no epoch counts, a set of partitions that changes takes a full fetch, and 
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING
 
-from kcli.sessions import checks
+from kcli.sessions import full_checks, incremental_checks
 from kcli.sessions.epochs import NO_SESSION
+from kcli.sessions.registry import SessionRegistry
 from kcli.sessions.session import ObservedSession
 from kcli.sessions.trace import FetchExchange
-
-if TYPE_CHECKING:
-    from kcli.sessions.tracker import Tracker
 
 __all__ = ["DraftTracker"]
 
@@ -28,8 +25,8 @@ class DraftTracker:
     """latest: the uuid that each fetcher's last full fetch brought; lost: sessions with a fetch that had no answer;
     full: of each session that a full fetch has ended, that fetch's connection, and when it was answered."""
 
-    def __init__(self, tracker: Tracker) -> None:
-        self.tracker = tracker
+    def __init__(self, registry: SessionRegistry) -> None:
+        self.registry = registry
         self.latest: dict[Fetcher, int] = {}
         self.lost: set[tuple[str, int]] = set()
         self.full: OrderedDict[tuple[str, int], tuple[str, int | None]] = OrderedDict()
@@ -44,26 +41,26 @@ class DraftTracker:
     # Full fetches.
 
     def _full(self, x: FetchExchange) -> None:
-        tracker = self.tracker
+        registry = self.registry
         if len(x.asked) > 1:
-            checks.asked_twice(tracker, x)
+            full_checks.asked_twice(registry, x)
         self._end_latest(x)
         if not x.answered:
-            tracker.count_sessionless(x)
+            registry.count_sessionless(x)
             return
-        checks.full_response(tracker, x)
-        tracker.offsets.learn(x)
+        full_checks.full_response(registry, x)
+        registry.offsets.learn(x)
         if x.granted == NO_SESSION:
-            tracker.count_sessionless(x)
+            registry.count_sessionless(x)
             return
         self._check_new(x)
-        tracker.begin_session(x)
+        registry.begin(x)
         self.latest[fetcher_of(x)] = x.granted
 
     def _end_latest(self, x: FetchExchange) -> None:
         """A full fetch makes the fetcher's former uuid bad, whoever sent it."""
         uuid = self.latest.pop(fetcher_of(x), NO_SESSION)
-        session = self.tracker.sessions.get((x.server, uuid))
+        session = self.registry.sessions.get((x.server, uuid))
         if session is not None:
             self._over(session, "replaced", x.response_ns or x.ns, x)
             self.full[x.server, uuid] = x.connection, x.response_ns
@@ -72,15 +69,15 @@ class DraftTracker:
 
     def _check_new(self, x: FetchExchange) -> None:
         key = (x.server, x.granted)
-        former = self.tracker.sessions.get(key) or self.tracker.ended.get(key)
+        former = self.registry.sessions.get(key) or self.registry.ended.get(key)
         if former is not None:
             text = f"uuid {x.granted} granted again: {former.client_id} on {former.connection} was given it before"
-            self.tracker.find(x, "session-id-taken", x.granted, text)
+            self.registry.find(x, "session-id-taken", x.granted, text)
 
     # Incremental fetches.
 
     def _incremental(self, x: FetchExchange) -> None:
-        tracker = self.tracker
+        registry = self.registry
         session = self._session_of(x)
         if session is None:
             return
@@ -91,23 +88,23 @@ class DraftTracker:
             self.lost.add((x.server, x.session_id))
             return
         if x.error:
-            checks.error_response(tracker, x)
+            full_checks.error_response(registry, x)
             session.end_error = x.error
             self._over(session, "error", x.response_ns or x.ns)
             return
-        checks.take_in(tracker, session, x)
-        checks.tell(tracker, session, x)
+        incremental_checks.take_in(registry, session, x)
+        incremental_checks.tell(registry, session, x)
         session.charge(x)
-        tracker.offsets.learn(x)
+        registry.offsets.learn(x)
         session.answered_ns = x.response_ns or x.ns
         session.used_ns = x.ns
 
     def _session_of(self, x: FetchExchange) -> ObservedSession | None:
         key = (x.server, x.session_id)
-        session = self.tracker.sessions.get(key)
+        session = self.registry.sessions.get(key)
         if session is not None:
             return session
-        ended = self.tracker.ended.get(key)
+        ended = self.registry.ended.get(key)
         if ended is not None:
             self._check_ended(ended, x)
             ended.count(x, full=False)
@@ -115,7 +112,7 @@ class DraftTracker:
         # Older than the capture, or from a gap in it.
         self._end_latest(x)
         self.latest[fetcher_of(x)] = x.session_id
-        return self.tracker.begin_unseen(x)
+        return self.registry.begin_unseen(x)
 
     def _check_ended(self, ended: ObservedSession, x: FetchExchange) -> None:
         """A uuid that is not good any more. Until the full fetch was answered, the broker took the one before."""
@@ -123,34 +120,34 @@ class DraftTracker:
         if answered_ns is not None and x.ns < answered_ns:
             return
         if connection == x.connection or not ended.since_start:
-            checks.closed_used(self.tracker, ended, x)
+            incremental_checks.closed_used(self.registry, ended, x)
             return
         text = f"a full fetch of the same fetcher, on {connection}, has made the uuid bad"
-        self.tracker.find(x, "session-shared", x.session_id, text)
+        self.registry.find(x, "session-shared", x.session_id, text)
         if x.answered and not x.error:
-            self.tracker.find(x, "closed-session-answered", x.session_id, f"{text}; it is answered without an error")
+            self.registry.find(x, "closed-session-answered", x.session_id, f"{text}; it is answered without an error")
 
     def _check_request(self, session: ObservedSession, x: FetchExchange) -> None:
-        tracker = self.tracker
-        checks.same_client(tracker, session, x)
+        registry = self.registry
+        incremental_checks.same_client(registry, session, x)
         if x.ns and x.ns < session.answered_ns:
             ms = (session.answered_ns - x.ns) / 1e6
-            tracker.find(x, "two-in-flight", x.session_id, f"sent {ms:.3f} ms before the fetch before it was answered")
+            registry.find(x, "two-in-flight", x.session_id, f"sent {ms:.3f} ms before the fetch before it was answered")
         if (x.server, x.session_id) in self.lost:
             text = "goes on after a fetch without an answer: nobody knows what the broker has taken in"
-            tracker.find(x, "not-begun-anew", x.session_id, text)
+            registry.find(x, "not-begun-anew", x.session_id, text)
             self.lost.discard((x.server, x.session_id))
             session.blur()
         new = [key for key, _ in x.asked if key not in session.seats] if session.complete else []
         if new:
             text = f"names {len(new)} partitions that the full fetch did not"
-            tracker.find(x, "set-changed", x.session_id, text, new)
+            registry.find(x, "set-changed", x.session_id, text, new)
             if x.answered and not x.error:
-                tracker.find(x, "set-accepted", x.session_id, f"{text}, and is answered without an error", new)
+                registry.find(x, "set-accepted", x.session_id, f"{text}, and is answered without an error", new)
 
     def _over(self, session: ObservedSession, why: str, ns: int, follows: FetchExchange | None = None) -> None:
         self.lost.discard((session.server, session.session_id))
-        self.tracker.end_session(session, why, ns, follows)
+        self.registry.end(session, why, ns, follows)
 
 
 def fetcher_of(x: FetchExchange) -> Fetcher:

@@ -8,8 +8,8 @@ from typing import Any
 from kcli.capture.clock import instant
 from kcli.sessions.draft_trace import error_name
 from kcli.sessions.findings import name_of
+from kcli.sessions.registry import SessionlessFetches
 from kcli.sessions.session import FetchStatistics, ObservedSession
-from kcli.sessions.tracker import SessionlessFetches
 
 __all__ = ["ending", "session_dict", "sessionless_dict", "when"]
 

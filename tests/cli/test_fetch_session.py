@@ -13,7 +13,7 @@ import pytest
 from kcli.cli.main import main
 from tests.bench.fetch_capture import write_capture
 from tests.sessions.captured import DATA, rows_of
-from tests.sessions.test_checks import an_unmoved_partition_is_asked_for_again, the_right_epoch_is_refused
+from tests.sessions.test_incremental_checks import an_unmoved_partition_is_asked_for_again, the_right_epoch_is_refused
 
 EVICTION = str(DATA / "fetch-session-eviction.jsonl.gz")
 LINT, EXPLAIN = ["fetch-session", "lint"], ["fetch-session", "explain"]

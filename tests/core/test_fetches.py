@@ -22,7 +22,7 @@ from kcli.sessions.session import ObservedSession
 from kcli.sessions.state import new_kernel
 from kcli.sessions.tracker import Tracker
 from tests.sessions.captured import CAPTURES, Row, rows_of
-from tests.sessions.test_checks import ALTERATIONS, Alter
+from tests.sessions.test_incremental_checks import ALTERATIONS, Alter
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="the core is not built here")
 BODIES = Bodies(None)

@@ -14,7 +14,7 @@ from kcli.sessions.findings import RULES
 from tests.sessions.captured import DATA, Row, follow
 
 MISMATCH = 30227
-# What the final design has no use for: `test_checks` breaks all others.
+# What the final design has no use for: `test_incremental_checks` breaks all others.
 DRAFT_ONLY = {"set-changed", "set-accepted", "not-begun-anew"}
 
 

@@ -60,7 +60,7 @@ def test_a_body_that_could_not_be_decoded_blurs_its_connection() -> None:
     tracker = Tracker()
     feeder = Feeder(tracker)
     feeder.row(one_fetch())
-    session = next(iter(tracker.sessions.values()))
+    session = next(iter(tracker.registry.sessions.values()))
     feeder.row({**one_fetch(), "response": None})
     assert feeder.skipped == 1 and not session.complete
 
@@ -70,7 +70,7 @@ def test_a_version_that_nobody_knows_blurs_its_connection() -> None:
     tracker = Tracker()
     feeder = Feeder(tracker)
     feeder.row(one_fetch())
-    session = next(iter(tracker.sessions.values()))
+    session = next(iter(tracker.registry.sessions.values()))
     feeder.row({**one_fetch(), "request": {"_trailing": "AAAA"}, "response": {"_trailing": "AAAA"}})
     feeder.row({**one_fetch(), "request": {"_trailing": "AAAA"}, "response": None})
     assert feeder.skipped == 2 and not session.complete
@@ -89,7 +89,7 @@ def test_other_exchanges_are_passed_over_and_events_blur() -> None:
     tracker = Tracker()
     feeder = Feeder(tracker)
     feeder.row(one_fetch())
-    session = next(iter(tracker.sessions.values()))
+    session = next(iter(tracker.registry.sessions.values()))
     produce = {"requestHeader": {"requestApiKey": 0}, "request": {}, "response": None}
     feeder.row({**one_fetch(), **produce})
     feeder.row({"event": "unanswered-at-end", "connection": session.connection})

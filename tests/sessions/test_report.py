@@ -11,7 +11,7 @@ from kcli.errors import UsageError
 from kcli.sessions.report import Recorder, SessionReport, compare, compare_all
 from kcli.sessions.trace import FetchExchange
 from tests.sessions.captured import Row, rows_of
-from tests.sessions.test_checks import incremental, session, size
+from tests.sessions.test_incremental_checks import incremental, session, size
 
 NAMES = {"UN81GBVGSGmhiqBEPXpYyw": "orders"}
 

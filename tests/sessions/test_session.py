@@ -10,7 +10,7 @@ from kcli.grammar import messages
 from kcli.sessions.session import Change, ObservedSession, counts, merged, runs
 from kcli.sessions.trace import FetchExchange
 from tests.sessions.captured import Row, fetches, follow, rows_of
-from tests.sessions.test_checks import session as session_of
+from tests.sessions.test_incremental_checks import session as session_of
 
 HEADER = {"requestApiKey": 1, "requestApiVersion": 18, "correlationId": 5, "clientId": "c"}
 ASKED = (0, 0, 1 << 20, -1, -1)

@@ -1,0 +1,105 @@
+"""The rules of full fetches, and those of any fetch: each finding is one of `findings.RULES`."""
+
+from __future__ import annotations
+
+from kcli.sessions.draft_trace import UUID_MISMATCH, error_name
+from kcli.sessions.epochs import EPOCH_MISMATCH, FINAL_EPOCH, ID_NOT_FOUND, TOPIC_ID_MISMATCH
+from kcli.sessions.registry import SessionRegistry
+from kcli.sessions.session import ObservedSession
+from kcli.sessions.trace import SESSIONS_SINCE, FetchExchange, Key
+
+__all__ = [
+    "answered_twice",
+    "asked_twice",
+    "error_response",
+    "full_request",
+    "full_response",
+    "id_taken",
+    "session_error",
+]
+
+SESSION_ERRORS = (ID_NOT_FOUND, EPOCH_MISMATCH, TOPIC_ID_MISMATCH, UUID_MISMATCH)
+
+
+def session_error(code: int) -> str:
+    """The name of an error that is about sessions; any other stays a number."""
+    return error_name(code) if code in SESSION_ERRORS else f"error {code}"
+
+
+def full_request(registry: SessionRegistry, x: FetchExchange, held: int) -> None:
+    """Rules for a full request. held: the session that this client was granted on this connection and has not ended."""
+    if x.version < SESSIONS_SINCE:
+        return
+    if x.session_epoch < FINAL_EPOCH:
+        registry.find(x, "epoch-invalid", x.session_id, f"epoch {x.session_epoch}")
+    if x.forgotten:
+        text = f"a full fetch forgets {len(x.forgotten)} partitions"
+        registry.find(x, "forgotten-in-full", x.session_id, text, x.forgotten)
+    if len(x.asked) > 1:
+        asked_twice(registry, x)
+    if held and held != x.session_id and (x.server, held) in registry.sessions:
+        with_ = f"closes session {x.session_id}" if x.session_id else "names no session"
+        text = f"a full fetch that {with_}, though session {held} was granted and is good"
+        registry.find(x, "session-unused", held, text)
+
+
+def full_response(registry: SessionRegistry, x: FetchExchange) -> None:
+    """Rules for the response to a full fetch: complete, no foreign partition, a new session id."""
+    if len(x.told) > 1:
+        answered_twice(registry, x, x.session_id)
+    throttled = x.throttle_ms > 0 and not x.told
+    if not throttled:
+        compare_full(registry, x)
+    if x.session_epoch == FINAL_EPOCH and x.granted:
+        registry.find(x, "session-not-wanted", x.granted, f"session {x.granted} granted to a fetch with epoch -1")
+    elif x.granted and x.granted == x.session_id:
+        registry.find(x, "session-id-kept", x.granted, f"the new session has the id of the closed one, {x.granted}")
+
+
+def compare_full(registry: SessionRegistry, x: FetchExchange) -> None:
+    if [key for key, _ in x.asked] == [key for key, _ in x.told]:
+        return
+    asked = {key for key, _ in x.asked}
+    told = {key for key, _ in x.told}
+    number = x.granted or x.session_id
+    missing = [key for key, _ in x.asked if key not in told]
+    if missing:
+        text = f"a full fetch of {len(asked)} partitions is answered without {len(missing)}"
+        registry.find(x, "full-incomplete", number, text, missing)
+    foreign = [key for key, _ in x.told if key not in asked]
+    if foreign:
+        text = f"a full fetch is answered with {len(foreign)} partitions that it did not ask for"
+        registry.find(x, "not-asked-answered", number, text, foreign)
+
+
+def id_taken(registry: SessionRegistry, x: FetchExchange, former: ObservedSession) -> None:
+    """Rule: a granted session id is not that of another client's live session."""
+    if former.complete and x.granted != x.session_id:
+        text = f"session id {x.granted} granted, which {former.client_id} on {former.connection} has"
+        registry.find(x, "session-id-taken", x.granted, text)
+
+
+def error_response(registry: SessionRegistry, x: FetchExchange) -> None:
+    """Rule: a response with a session error has no partitions."""
+    if x.error and x.told:
+        text = f"{session_error(x.error)} with {len(x.told)} partitions"
+        registry.find(x, "error-with-partitions", x.session_id, text)
+
+
+def asked_twice(registry: SessionRegistry, x: FetchExchange) -> None:
+    """Rule: a request names no partition twice."""
+    keys = [key for key, _ in x.asked]
+    if len(set(keys)) < len(keys):
+        registry.find(x, "asked-twice", x.session_id, "names partitions twice", doubles(keys))
+
+
+def answered_twice(registry: SessionRegistry, x: FetchExchange, session_id: int) -> None:
+    """Rule: a response answers no partition twice."""
+    keys = [key for key, _ in x.told]
+    if len(set(keys)) < len(keys):
+        registry.find(x, "answered-twice", session_id, "answers partitions twice", doubles(keys))
+
+
+def doubles(keys: list[Key]) -> list[Key]:
+    seen: set[Key] = set()
+    return sorted({key for key in keys if key in seen or seen.add(key)})  # type: ignore[func-returns-value]

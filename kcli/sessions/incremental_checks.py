@@ -1,0 +1,268 @@
+"""The rules of incremental fetches, judged one by one, and how a fetch changes what is known of its session.
+
+Only what a capture shows for certain is judged: an unknown epoch, position or offset breaks no rule.
+"""
+
+from __future__ import annotations
+
+from kcli.sessions.epochs import EPOCH_MISMATCH, NO_SESSION, TOPIC_ID_MISMATCH
+from kcli.sessions.findings import name_of
+from kcli.sessions.full_checks import answered_twice, asked_twice, session_error
+from kcli.sessions.registry import SessionRegistry
+from kcli.sessions.session import ObservedSession
+from kcli.sessions.state import Seat
+from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange, Key
+
+__all__ = [
+    "closed_used",
+    "dropped",
+    "epoch",
+    "no_session",
+    "refused",
+    "same_client",
+    "take_in",
+    "tell",
+]
+
+PATIENCE = 3  # answers without records that are to come, until that is worth a finding
+BIG_BATCH = 1 << 20  # no batch is bigger than this unless a topic is configured so
+
+
+def no_session(registry: SessionRegistry, x: FetchExchange) -> None:
+    """Rule: a fetch with an epoch above 0 names a session."""
+    registry.find(x, "epoch-invalid", NO_SESSION, f"epoch {x.session_epoch} without a session id")
+
+
+def closed_used(registry: SessionRegistry, ended: ObservedSession, x: FetchExchange) -> None:
+    """A session that was seen to end is used again."""
+    if ended.end in ("not used any more", "left behind") or not ended.since_start:
+        return
+    why = f"was {ended.end}" if ended.end != "error" else f"ended with {session_error(ended.end_error)}"
+    text = f"{'the uuid' if x.draft else f'epoch {x.session_epoch}'} of a session that {why}"
+    registry.find(x, "closed-session-used", x.session_id, text)
+    if x.answered and not x.error and ended.end != "error":
+        registry.find(x, "closed-session-answered", x.session_id, f"{text} is answered without an error")
+
+
+def same_client(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
+    """Rule: a session is used only by the client that it was granted to."""
+    if (session.client_id, session.replica_id) != (x.client_id, x.replica_id):
+        text = f"session of {session.client_id} on {session.connection} used by {x.client_id}"
+        registry.find(x, "session-shared", x.session_id, text)
+
+
+def epoch(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
+    """Rule: the epoch is the one behind the session's last (KIP-227)."""
+    expected = session.next_epoch
+    if expected >= 0 and x.session_epoch != expected:
+        text = f"epoch {x.session_epoch} where {expected} is due"
+        registry.find(x, "epoch-jump", x.session_id, text)
+        if x.answered and not x.error:
+            registry.find(x, "epoch-accepted", x.session_id, f"{text} is answered without an error")
+    if x.ns and x.ns < session.answered_ns and expected >= 0:
+        ms = (session.answered_ns - x.ns) / 1e6
+        registry.find(x, "two-in-flight", x.session_id, f"sent {ms:.3f} ms before the fetch before it was answered")
+    if session.topic_ids != (x.version >= TOPIC_IDS_SINCE):
+        text = f"Fetch v{x.version} in a session that began with v{session.version}"
+        registry.find(x, "naming-switched", x.session_id, text)
+        if x.answered and not x.error:
+            registry.find(x, "naming-accepted", x.session_id, f"{text} is answered without an error")
+
+
+def take_in(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
+    """The request's positions and forgotten partitions, as the broker takes them in."""
+    added = 0
+    if len(x.asked) > 1:
+        asked_twice(registry, x)
+    for key, asked in x.asked:
+        seat = session.seats.get(key)
+        if seat is None:
+            added += session.complete or key in session.forgotten
+            session.add(key, asked, session.complete or key in session.forgotten)
+            continue
+        session.changed += 1
+        if seat.asked is not None:
+            moved(registry, session, x, key, seat, asked[0])
+            if seat.asked == asked:
+                text = f"names {name_of(key, registry.offsets.names)} though nothing about it changed"
+                registry.find(x, "asked-again", x.session_id, text)
+        seat.asked = asked
+        seat.delivered = False
+        seat.skipped = 0
+        follow(session, x, seat)
+    if x.forgotten:
+        forget(registry, session, x)
+    if added or x.forgotten:
+        session.note_change(x.ns, added, len(x.forgotten))
+
+
+def moved(
+    registry: SessionRegistry, session: ObservedSession, x: FetchExchange, key: Key, seat: Seat, offset: int
+) -> None:
+    """A position may only move on over records that were delivered, unless the client had word of the offset."""
+    before = seat.asked[0] if seat.asked is not None else offset
+    if offset <= before or seat.delivered or not seat.informed:
+        return
+    if session.privileged:
+        if seat.start >= offset or seat.high < 0:
+            return
+    elif not seat.skipped and (offset <= seat.high or registry.offsets.explains(key, offset, session.used_ns)):
+        return
+    text = f"{name_of(key, registry.offsets.names)} moves from {before} to {offset} though no answer had records of it"
+    registry.find(x, "position-jump", x.session_id, text)
+
+
+def forget(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
+    both = {key for key, _ in x.asked}.intersection(x.forgotten) if x.asked else ()
+    if both:
+        text = f"{len(both)} partitions are asked for and forgotten at once"
+        registry.find(x, "asked-and-forgotten", x.session_id, text, sorted(both))
+    unknown = [key for key in x.forgotten if not session.drop(key)]
+    if unknown and session.complete:
+        text = f"forgets {len(unknown)} partitions that are not in the session"
+        registry.find(x, "forgotten-unknown", x.session_id, text, unknown)
+
+
+def tell(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
+    """The response's partitions, judged against what the fetcher had been told."""
+    number = session.fetches
+    total = told_late = 0
+    foreign: list[Key] = []
+    unchanged: list[Key] = []
+    seats = session.seats
+    tell_whole(registry, x)
+    for key, told in x.told:
+        seat = seats.get(key)
+        total += told[4]
+        if seat is None:
+            foreign.append(key)
+            continue
+        told_late += seat.late
+        if seat.informed:
+            if not seat.is_news(told):
+                unchanged.append(key)
+            elif told[1] > seat.high >= 0 and not told[0] and seat.answered != number - 1:
+                untold(registry, session, x, key, seat)
+        seat.tell(told, number)
+    tell_odd(registry, session, x, foreign, unchanged)
+    if not x.throttle_ms:
+        added_unanswered(registry, session, x)
+        if session.late > told_late:
+            withheld(registry, session, x, total)
+        session.quiet_since = x.ns
+    for key, _ in x.told:
+        seat = seats.get(key)
+        if seat is not None:
+            follow(session, x, seat)
+
+
+def tell_whole(registry: SessionRegistry, x: FetchExchange) -> None:
+    """The response as a whole."""
+    if x.granted not in (NO_SESSION, x.session_id):
+        text = f"session {x.granted} in an answer in session {x.session_id}"
+        registry.find(x, "session-id-changed", x.session_id, text)
+    if len(x.told) > 1:
+        answered_twice(registry, x, x.session_id)
+
+
+def tell_odd(
+    registry: SessionRegistry, session: ObservedSession, x: FetchExchange, foreign: list[Key], unchanged: list[Key]
+) -> None:
+    if foreign:
+        unasked(registry, session, x, foreign)
+    if unchanged:
+        text = f"answers {len(unchanged)} partitions that did not change"
+        registry.find(x, "unchanged-answered", x.session_id, text, unchanged)
+
+
+def follow(session: ObservedSession, x: FetchExchange, seat: Seat) -> None:
+    """Whether a consumer's partition has records to come."""
+    late = not session.privileged and seat.is_behind(x.isolation)
+    session.late += late - seat.late
+    seat.late = late
+
+
+def unasked(registry: SessionRegistry, session: ObservedSession, x: FetchExchange, keys: list[Key]) -> None:
+    """Partitions outside the session: forgotten ones, or, when the whole set is known, ones nobody asked for."""
+    gone = [key for key in keys if key in session.forgotten]
+    if gone:
+        text = f"answers {len(gone)} partitions that were forgotten"
+        registry.find(x, "forgotten-answered", x.session_id, text, gone)
+    strange = [key for key in keys if key not in session.forgotten]
+    if not strange:
+        return
+    if session.complete:
+        text = f"answers {len(strange)} partitions that are not in the session"
+        registry.find(x, "not-asked-answered", x.session_id, text, strange)
+        return
+    for key, told in x.told:
+        if key in strange and key not in session.seats:
+            session.add(key, None, True).tell(told, session.fetches)
+
+
+def added_unanswered(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
+    """What was just added has never been told, so the answer must have it."""
+    if not x.asked:
+        return
+    missing = []
+    for key, _ in x.asked:
+        seat = session.seats.get(key)
+        if seat is not None and seat.informed and seat.answered < 0:
+            missing.append(key)
+            seat.informed = False
+    if missing and x.granted:
+        text = f"answers nothing about {len(missing)} partitions that were just added"
+        registry.find(x, "added-unanswered", x.session_id, text, missing)
+
+
+def withheld(registry: SessionRegistry, session: ObservedSession, x: FetchExchange, total: int) -> None:
+    """A consumer's partitions that have records to come are answered while there is room for a batch."""
+    if total and total + BIG_BATCH > x.max_bytes:
+        return
+    number = session.fetches
+    late = []
+    for key, seat in session.seats.items():
+        if not seat.late:
+            continue
+        small = seat.asked is None or seat.asked[2] < BIG_BATCH
+        if seat.answered == number or (total and small):
+            continue
+        # Others had records: tiered storage serves one partition at a time, so this may go on. Empty answers may not.
+        seat.skipped = 1 if total else seat.skipped + 1
+        if seat.skipped == PATIENCE:
+            late.append(key)
+    if late:
+        text = f"answers without any records, though {len(late)} partitions have some and are asked for"
+        registry.find(x, "records-withheld", x.session_id, text, sorted(late))
+
+
+def untold(registry: SessionRegistry, session: ObservedSession, x: FetchExchange, key: Key, seat: Seat) -> None:
+    """The answer before this one left the partition out: had its high watermark moved already then?"""
+    if not session.quiet_since:
+        return
+    mark = registry.offsets.marks.moved_past(x.server, key, session.topic_ids, seat.high, session.quiet_since)
+    if mark is not None:
+        name = name_of(key, registry.offsets.names)
+        text = f"the answer before this one left out {name}: it was told {seat.high}, others {mark}"
+        registry.find(x, "change-untold", x.session_id, text)
+
+
+def dropped(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
+    """Rule: a broker drops no session that has partitions left."""
+    if session.complete and session.size:
+        text = f"session id 0, though {session.size} partitions are left"
+        registry.find(x, "session-dropped", x.session_id, text)
+
+
+def refused(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
+    """An error in answer to a session: was there a reason? The positions say what the client believes all the same."""
+    for key, asked in x.asked:
+        seat = session.seats.get(key)
+        if seat is not None:
+            moved(registry, session, x, key, seat, asked[0])
+    if x.error == EPOCH_MISMATCH and session.next_epoch == x.session_epoch:
+        text = f"epoch {x.session_epoch} refused, which was due"
+        registry.find(x, "epoch-refused", x.session_id, text)
+    if x.error == TOPIC_ID_MISMATCH and session.topic_ids == (x.version >= TOPIC_IDS_SINCE) and session.since_start:
+        text = f"Fetch v{x.version} refused in a session that began with v{session.version}"
+        registry.find(x, "naming-refused", x.session_id, text)
