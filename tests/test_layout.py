@@ -68,6 +68,8 @@ TESTED_ELSEWHERE = {
     "kcli/cli/__main__.py": "tests/cli/test_main.py",
     "kcli/grammar/selected.py": "tests/grammar/test_selection.py",
     "kcli/grammar/selection_rows.py": "tests/grammar/test_selection.py",
+    "kcli/schemas/lookup.py": "tests/schemas/test_catalog.py",
+    "kcli/sessions/cached_session.py": "tests/sessions/test_broker.py",
     "kcli/sessions/full_checks.py": "tests/sessions/test_incremental_checks.py",
 }
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from kcli.capture.events import Event, Exchange, Link
 from kcli.schemas.apikeys import API_VERSIONS
-from kcli.schemas.catalog import Catalog
+from kcli.schemas.lookup import Catalog
 from kcli.schemas.ranges import Range
 
 __all__ = ["Client", "Judge", "Usage", "audit"]

@@ -13,7 +13,8 @@ from kcli.cli.inputs import dialect_option
 from kcli.cli.lines import print_line
 from kcli.errors import UsageError
 from kcli.jsontext import dumps
-from kcli.schemas.catalog import Catalog, catalog, unknown
+from kcli.schemas.catalog import catalog
+from kcli.schemas.lookup import Catalog, unknown
 from kcli.schemas.model import Message
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ def import_(jars: tuple[Path, ...], output: Path | None, anew: bool, quiet: bool
     kafka-transaction-coordinator and kafka-share-coordinator; before 3.9 also in kafka_2.13. Releases are merged onto
     the tables in DIR, or onto kcli's own; without DIR kcli's own are replaced. `--dialect DIR` uses tables of your own.
     """
-    from kcli.schemas.catalog import STOCK
+    from kcli.schemas.lookup import STOCK
     from kcli.schemas.tables import Imported, import_releases, load_tables
 
     target = output or STOCK

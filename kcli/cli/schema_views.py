@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kcli.schemas.catalog import Catalog
 from kcli.schemas.diff import said_by, traits
+from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Api, Field, Message
 from kcli.schemas.ranges import NONE, Range
 from kcli.schemas.store import to_raw

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from kcli.errors import InputError, SchemaError, UsageError
-from kcli.schemas.catalog import Catalog
 from kcli.schemas.check import SchemaFinding, check, check_pair, check_versions_of_pair, repair
 from kcli.schemas.definition import build, camel, parse_text
+from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Field, Message
 from kcli.schemas.ranges import HIGHEST, Range, covering
 from kcli.schemas.tables import INDEX, api_row

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kcli.schemas.catalog import Catalog
+from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Field, Message
 
 __all__ = ["Change", "between_releases", "between_versions", "said_by", "traits"]

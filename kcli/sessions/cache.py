@@ -9,17 +9,14 @@ import random
 import secrets
 from bisect import bisect_left, insort
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from kcli.sessions.cached_session import CachedSession
 from kcli.sessions.rules import EVICTION_MS, NO_SESSION, RULES, Rules
-
-if TYPE_CHECKING:
-    from kcli.sessions.broker import Session
 
 __all__ = ["FetchSessionCache", "Shard"]
 
 
-class Order:
+class EvictionOrder:
     """Sessions in the order of a key; as many as a shard has slots, so a sorted list serves."""
 
     def __init__(self) -> None:
@@ -43,11 +40,11 @@ class Shard:
     def __init__(self, number: int, slots: int, eviction_ms: int, id_range: int, rules: Rules) -> None:
         self.number, self.slots, self.eviction_ms, self.id_range = number, slots, eviction_ms, id_range
         self.rules = rules
-        self.sessions: dict[int, Session] = {}
+        self.sessions: dict[int, CachedSession] = {}
         self.evictions = 0
-        self._used = Order()
-        self._by_all = Order()
-        self._by_privileged = Order()
+        self._used = EvictionOrder()
+        self._by_all = EvictionOrder()
+        self._by_privileged = EvictionOrder()
 
     def make_room(self, privileged: bool, size: int, now: int) -> bool:
         """Whether there is a free slot, if need be the one of a session that this one may displace."""
@@ -60,12 +57,12 @@ class Shard:
         self.evictions += 1
         return True
 
-    def add(self, session: Session, now: int) -> None:
+    def add(self, session: CachedSession, now: int) -> None:
         """Take in a new session at `now` (ms)."""
         self.sessions[session.id] = session
         self.touch(session, now)
 
-    def touch(self, session: Session, now: int) -> None:
+    def touch(self, session: CachedSession, now: int) -> None:
         """The session was used at `now` (ms), and may have grown or shrunk."""
         self._unfile(session)
         session.last_used, session.cached_size = now, len(session.partitions)
@@ -77,7 +74,7 @@ class Shard:
         if old:
             self._by_all.add(worth)
 
-    def remove(self, session: Session) -> None:
+    def remove(self, session: CachedSession) -> None:
         """Remove a session that is here."""
         self._unfile(session)
         del self.sessions[session.id]
@@ -101,10 +98,10 @@ class Shard:
             return None
         return least[-1]
 
-    def _worth(self, session: Session) -> tuple[int, ...]:
+    def _worth(self, session: CachedSession) -> tuple[int, ...]:
         return self.rules.worth(session.privileged, session.cached_size, session.id)
 
-    def _unfile(self, session: Session) -> None:
+    def _unfile(self, session: CachedSession) -> None:
         worth = self._worth(session)
         self._used.discard((session.last_used, session.id))
         self._by_all.discard(worth)
@@ -139,7 +136,7 @@ class FetchSessionCache:
     def __len__(self) -> int:
         return sum(len(shard.sessions) for shard in self.shards)
 
-    def __iter__(self) -> Iterator[Session]:
+    def __iter__(self) -> Iterator[CachedSession]:
         for shard in self.shards:
             yield from shard.sessions.values()
 
@@ -148,7 +145,7 @@ class FetchSessionCache:
         """How many sessions were evicted so far, over all shards."""
         return sum(shard.evictions for shard in self.shards)
 
-    def get(self, session_id: int) -> Session | None:
+    def get(self, session_id: int) -> CachedSession | None:
         """The session of that id; None: the cache has none."""
         shard = self.shard_of(session_id)
         return shard.sessions.get(session_id) if shard else None
@@ -176,13 +173,13 @@ class FetchSessionCache:
         free = self.shard_of(foreseen) is shard and foreseen not in shard.sessions
         return foreseen if foreseen and free else shard.new_id(self.rng)
 
-    def remove(self, session: Session) -> None:
+    def remove(self, session: CachedSession) -> None:
         """Remove a session; one that the cache has no longer is ignored."""
         shard = self.shard_of(session.id)
         if shard is not None and shard.sessions.get(session.id) is session:
             shard.remove(session)
 
-    def touch(self, session: Session, now: int) -> None:
+    def touch(self, session: CachedSession, now: int) -> None:
         """Note that a session was used at `now` (ms)."""
         shard = self.shard_of(session.id)
         if shard is not None:

@@ -9,7 +9,9 @@ from kcli.capture.bodies import Bodies
 from kcli.capture.events import Link
 from kcli.capture.exchanges import Exchange
 from kcli.capture.reading import read_capture
-from kcli.schemas.catalog import Api, Catalog, catalog
+from kcli.schemas.catalog import catalog
+from kcli.schemas.lookup import Catalog
+from kcli.schemas.model import Api
 from tests.capture.messages import api_versions, metadata, produce, request
 from tests.capture.wires import DATA, SAMPLES
 

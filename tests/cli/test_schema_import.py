@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
-from kcli.schemas.catalog import STOCK
+from kcli.schemas.lookup import STOCK
 from tests.schemas.definitions import field, jar, message
 
 

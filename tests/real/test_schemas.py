@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kcli.schemas.catalog import STOCK, catalog
+from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import ERRORS, RETRIABLE, error_code
 from kcli.schemas.jars import read_jars
 from kcli.schemas.layout import holds, layout
+from kcli.schemas.lookup import STOCK
 from kcli.schemas.model import Field, Message
 from kcli.schemas.ranges import NONE, Range
 from kcli.schemas.tables import Imported, import_releases, to_files

@@ -4,7 +4,8 @@ import sys
 import pytest
 
 from kcli.errors import UsageError
-from kcli.schemas.catalog import CONTROL_RECORDS, catalog
+from kcli.schemas.catalog import catalog
+from kcli.schemas.lookup import CONTROL_RECORDS
 from kcli.schemas.ranges import Range
 
 

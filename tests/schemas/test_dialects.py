@@ -8,10 +8,11 @@ import pytest
 
 from kcli.errors import InputError, KcliError, SchemaError, UsageError
 from kcli.grammar import messages
-from kcli.schemas.catalog import Catalog, catalog
+from kcli.schemas.catalog import catalog
 from kcli.schemas.definition import parse_text
 from kcli.schemas.dialects import PRIVATE_KEYS, SHIPPED, read_dialect, shipped
 from kcli.schemas.layout import layout
+from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Message
 from kcli.schemas.ranges import Range
 from kcli.schemas.tables import Imported, import_releases, to_files

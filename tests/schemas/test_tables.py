@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from kcli.errors import SchemaError
-from kcli.schemas.catalog import STOCK, Catalog
 from kcli.schemas.classfile import ERRORS_CLASS
 from kcli.schemas.jars import read_jars
+from kcli.schemas.lookup import STOCK, Catalog
 from kcli.schemas.tables import Imported, import_releases, load_tables, log_name, to_files
 from tests.schemas.assembler import enum_class
 from tests.schemas.definitions import field, jar, message

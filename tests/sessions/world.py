@@ -9,8 +9,9 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field, replace
 
-from kcli.sessions.broker import BrokerSessions, Fetch, Session
+from kcli.sessions.broker import BrokerSessions, Fetch
 from kcli.sessions.cache import FetchSessionCache, Shard
+from kcli.sessions.cached_session import CachedSession
 from kcli.sessions.client import ClientSession
 from kcli.sessions.rules import MAX_EPOCH, RULES, Action, Kind, Rules, SessionState, kind_of
 from kcli.sessions.values import FetchRequest, FetchResponse, Partition, Position, Result
@@ -395,7 +396,7 @@ class History:
                 after = max(position.fetch_offset, result.log_start_offset) + result.records_size
                 client.session.want(partition, position._replace(fetch_offset=after))
 
-    def check_turns(self, session: Session, results: dict[Partition, Result]) -> None:
+    def check_turns(self, session: CachedSession, results: dict[Partition, Result]) -> None:
         for partition in session.partitions:
             result = results.get(partition)
             starving = result is not None and result.more
@@ -407,10 +408,10 @@ class History:
         for shard in self.broker.cache.shards:
             require(len(shard.sessions) <= shard.slots, "more sessions than slots")
 
-    def slots(self) -> dict[int, dict[int, Session]]:
+    def slots(self) -> dict[int, dict[int, CachedSession]]:
         return {shard.number: dict(shard.sessions) for shard in self.broker.cache.shards}
 
-    def check_eviction(self, before: dict[int, dict[int, Session]], flight: Flight) -> None:
+    def check_eviction(self, before: dict[int, dict[int, CachedSession]], flight: Flight) -> None:
         fetch, response = flight.fetch, flight.response
         assert fetch is not None and response is not None
         if kind_of(flight.sent_as.epoch) is not Kind.FULL or response.throttle_ms:
@@ -424,7 +425,7 @@ class History:
         granted = len(was) < shard.slots or expected is not None
         require(granted == bool(response.session_id), "a session granted, or not, against the rules")
 
-    def who_goes(self, shard: Shard, sessions: dict[int, Session], request: FetchRequest) -> int | None:
+    def who_goes(self, shard: Shard, sessions: dict[int, CachedSession], request: FetchRequest) -> int | None:
         """The rule of eviction, said as plainly as can be."""
         if len(sessions) < shard.slots or not sessions:
             return None

@@ -1,0 +1,228 @@
+"""A catalog of Kafka's messages: messages by name, APIs by key, and which release accepts what.
+
+Opening one costs about a millisecond: a message is read from its line of the tables when it is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from kcli.errors import UsageError
+from kcli.schemas.apikeys import PRODUCE
+from kcli.schemas.definition import build
+from kcli.schemas.errors import ERRORS, error_name, read_table
+from kcli.schemas.model import Api, Message, release_order
+from kcli.schemas.ranges import NONE, Range
+
+if TYPE_CHECKING:
+    from kcli.schemas.check import SchemaFinding
+
+__all__ = ["CONTROL_RECORDS", "STOCK", "Catalog", "unknown"]
+
+STOCK = Path(__file__).parent / "stock"
+
+# Control records carry their type in their key (ControlRecordType in kafka-clients); these are their values.
+CONTROL_RECORDS = {
+    0: "EndTxnMarker",  # ABORT
+    1: "EndTxnMarker",  # COMMIT
+    2: "LeaderChangeMessage",
+    3: "SnapshotHeaderRecord",
+    4: "SnapshotFooterRecord",
+    5: "KRaftVersionRecord",
+    6: "VotersRecord",
+}
+
+
+class Catalog:
+    """Messages by name, APIs by key, and which release has what."""
+
+    def __init__(
+        self,
+        releases: tuple[str, ...],
+        rows: dict[int, list[Any]],
+        numbered: dict[str, dict[str, str]],
+        lines: dict[str, str],
+    ) -> None:
+        self.releases = releases
+        self.rows = rows
+        self.numbered = numbered
+        self.lines = lines
+        self.built: dict[str, Message] = {}
+        self.by_release: dict[tuple[str, str | None], Mapping[int, Range]] = {}
+        # What a dialect adds: its messages, its error codes, and what is wrong or odd in its definitions.
+        self.laid: dict[str, Message] = {}
+        self.errors: Mapping[int, str] = ERRORS
+        self.findings: list[SchemaFinding] = []
+
+    @classmethod
+    def open(cls, folder: Path) -> Catalog:
+        """The catalog of the tables in a directory."""
+        index = json.loads((folder / "index.json").read_bytes())
+        # Each line begins {"name":"...",
+        lines = (folder / "messages.jsonl").read_text("utf-8").splitlines()
+        by_name = {line[9 : line.index('"', 9)]: line for line in lines}
+        opened = cls(tuple(index["releases"]), {row[0]: row for row in index["apis"]}, index["records"], by_name)
+        if folder != STOCK:
+            opened.errors = {code: name for code, name, _, _ in read_table(folder)}
+        return opened
+
+    def copy(self) -> Catalog:
+        """Another catalog of the same tables, to lay a dialect over."""
+        numbered = {kind: dict(named) for kind, named in self.numbered.items()}
+        return Catalog(self.releases, dict(self.rows), numbered, self.lines)
+
+    @cached_property
+    def apis(self) -> Mapping[int, Api]:
+        """Every pair of request and response, by API key."""
+        return MappingProxyType({key: api_from(self.rows[key]) for key in sorted(self.rows)})
+
+    def api(self, key: int) -> Api | None:
+        """The API of this key; None when there is none."""
+        row = self.rows.get(key)
+        return None if row is None else self.apis[key]
+
+    def api_key(self, name: str | int) -> int:
+        """The key of an API by its name, however written ("fetch", "LIST_OFFSETS"), or by key ("1", 1). UsageError."""
+        if isinstance(name, int) and not isinstance(name, bool) and -32768 <= name < 32768:
+            return name
+        if not isinstance(name, str):
+            raise UsageError(f"{name!r}: no such API; a name (Fetch) or a key (1) expected")
+        if name.isascii() and name.isdigit() and int(name) < 32768:
+            return int(name)
+        key = self.keys_by_name.get(plain(name))
+        if key is None:
+            raise UsageError(unknown("API", name, [api.name for api in self.apis.values()]))
+        return key
+
+    @cached_property
+    def keys_by_name(self) -> dict[str, int]:
+        """API key by name, old names too, in the form of `plain`."""
+        found = {plain(alias): key for key, api in self.apis.items() for alias in api.aliases}
+        found.update((plain(api.name), key) for key, api in self.apis.items())
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        """The name of every message."""
+        return [*self.lines, *(name for name in self.laid if name not in self.lines)]
+
+    def message(self, name: str) -> Message:
+        """A message by its name, or by one that it had in an old release. UsageError when there is none."""
+        found = self.built.get(name)
+        if found is None:
+            found = self.built[name] = self.load(name)
+        return found
+
+    def error_name(self, code: int) -> str:
+        """The name of an error code, the dialect's own among them."""
+        return self.errors.get(code) or error_name(code)
+
+    def load(self, name: str) -> Message:
+        """Build a message from the dialect or its line of the tables. UsageError: there is none of that name."""
+        if name in self.laid:
+            return self.laid[name]
+        line = self.lines.get(name)
+        if line is None:
+            current = self.current_names.get(name)
+            if current is None:
+                raise UsageError(unknown("message", name, self.names))
+            return self.message(current)
+        return build(json.loads(line))
+
+    @cached_property
+    def current_names(self) -> dict[str, str]:
+        """Old name -> today's name."""
+        pairs = [(name, build(json.loads(line))) for name, line in self.lines.items() if '"aliases":[' in line]
+        return {alias: name for name, message in pairs for alias in message.aliases}
+
+    def request(self, api_key: int) -> Message:
+        """The request of an API key. UsageError: the tables lack the key."""
+        return self.message(self.known(api_key).request)
+
+    def response(self, api_key: int) -> Message:
+        """The response of an API key. UsageError: the tables lack the key."""
+        return self.message(self.known(api_key).response)
+
+    def known(self, api_key: int) -> Api:
+        """The API of this key. UsageError: the tables lack it."""
+        found = self.api(api_key)
+        if found is None:
+            raise UsageError(f"API key {api_key}: not in the tables (there are 0 to {max(self.rows)})")
+        return found
+
+    def records(self, kind: str) -> Mapping[int, str]:
+        """Record type -> message name.
+
+        kind: "metadata", "control", or "group-", "transaction-", "share-" with "key" or "value". UsageError.
+        """
+        if kind == "control":
+            return CONTROL_RECORDS
+        named = self.numbered.get(kind)
+        if named is None:
+            raise UsageError(unknown("kind of record", kind, ["control", *self.numbered]))
+        return {int(number): name for number, name in named.items()}
+
+    def release(self, text: str) -> str:
+        """The release that "4.4", "4.4.0" or "v3.9.1" names. UsageError when it is not in the tables."""
+        wanted = ".".join(text.removeprefix("v").split(".")[:2])
+        if wanted not in self.releases:
+            raise UsageError(f"release {text}: not in the tables (there are {', '.join(self.releases)})")
+        return wanted
+
+    def release_versions(self, release: str, listener: str | None = None) -> Mapping[int, Range]:
+        """API key -> the versions that a node of this release accepts by default (KIP-896).
+
+        listener: only what is accepted there, "broker", "controller" or "zkBroker"; before 2.8 there were only brokers.
+        An API whose only version is marked unstable is left out. UsageError when the release is not in the tables.
+        """
+        wanted = self.release(release)
+        known = self.by_release.get((wanted, listener))
+        if known is None:
+            found = {key: self.accepted(api.request, wanted, listener) for key, api in self.apis.items()}
+            known = {key: versions for key, versions in found.items() if versions}
+            self.by_release[wanted, listener] = known
+        return known
+
+    def advertised_versions(self, release: str, listener: str | None = None) -> Mapping[int, Range]:
+        """What a node of this release answers to ApiVersions: as release_versions, but for Produce.
+
+        From 4.0 on it still names Produce 0 to 2: librdkafka takes their absence for a broker that can't compress
+        (KIP-896, ApiKeys.PRODUCE_API_VERSIONS_RESPONSE_MIN_VERSION).
+        """
+        found = dict(self.release_versions(release, listener))
+        if PRODUCE in found and release_order(self.release(release)) >= (4, 0):
+            found[PRODUCE] = Range(0, found[PRODUCE].hi)
+        return found
+
+    def accepted(self, request: str, release: str, listener: str | None) -> Range:
+        """The versions of a request that a release takes on a listener; NONE: none."""
+        for said in self.message(request).releases:
+            if release in said and (not said.listeners or listener is None or listener in said.listeners):
+                return said.enabled
+        return NONE
+
+
+def api_from(row: list[Any]) -> Api:
+    key, name, log_name, request, response, versions, flexible, aliases = row
+    spoken, compact = Range.parse(versions), Range.parse(flexible)
+    return Api(key, name, log_name, request, response, spoken, compact, tuple(aliases))
+
+
+def plain(name: str) -> str:
+    """A name without what people write differently."""
+    bare = name.lower().replace("_", "").replace("-", "")
+    return bare.removesuffix("request").removesuffix("response")
+
+
+def unknown(what: str, name: str, names: list[str]) -> str:
+    """The text of an error: no `what` has this name, and the nearest of `names`, if one is near."""
+    import difflib
+
+    by_plain = {plain(each): each for each in reversed(names)}
+    near = difflib.get_close_matches(plain(name), list(by_plain), 1)
+    return f"{name}: no such {what}" + (f"; did you mean {by_plain[near[0]]}?" if near else "")

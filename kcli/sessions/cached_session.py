@@ -1,0 +1,129 @@
+"""A fetch session as a broker keeps it: its partitions, what the fetcher was sent of each, and whose turn it is."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from kcli.sessions.rules import FIRST_EPOCH, Rules, Told
+from kcli.sessions.values import Partition, Position, Result
+
+__all__ = ["CachedPartition", "CachedSession"]
+
+NEVER_TOLD = -1
+
+
+class CachedPartition:
+    """One partition of a session: the fetcher's position, what it was told, and its turn (lower goes first)."""
+
+    __slots__ = ("position", "told", "turn")
+
+    def __init__(self, position: Position, turn: int) -> None:
+        self.position = position
+        self.told = Told(NEVER_TOLD, NEVER_TOLD)
+        self.turn = turn
+
+
+class CachedSession:
+    """A session in the cache. Times in ms.
+
+    privileged: a follower's
+    due: partitions that may have something to tell; what is not in it is as the fetcher was told
+    """
+
+    __slots__ = (
+        "_interest",
+        "_turns",
+        "cached_size",
+        "created",
+        "due",
+        "epoch",
+        "id",
+        "last_used",
+        "partitions",
+        "privileged",
+        "topic_ids",
+    )
+
+    def __init__(
+        self,
+        session_id: int,
+        now: int,
+        *,
+        privileged: bool,
+        topic_ids: bool,
+        interest: dict[Partition, set[CachedSession]],
+    ) -> None:
+        self.id = session_id
+        self.privileged = privileged
+        self.topic_ids = topic_ids
+        self.epoch = FIRST_EPOCH
+        self.created = self.last_used = now
+        self.cached_size = 0
+        self.partitions: dict[Partition, CachedPartition] = {}
+        self.due: set[Partition] = set()
+        self._turns = count()
+        self._interest = interest
+
+    def put(self, partition: Partition, position: Position) -> None:
+        """Add a partition, or move the fetcher's position in it: either way it has to be looked at."""
+        cached = self.partitions.get(partition)
+        if cached is None:
+            self.partitions[partition] = CachedPartition(position, next(self._turns))
+            self._interest.setdefault(partition, set()).add(self)
+        else:
+            cached.position = position
+        self.due.add(partition)
+
+    def drop(self, partition: Partition) -> None:
+        """Forget a partition; one that is not in the session is ignored."""
+        if self.partitions.pop(partition, None) is not None:
+            self.due.discard(partition)
+            self._lose_interest(partition)
+
+    def release(self) -> None:
+        """The session has left the cache: nobody is to mark it any more."""
+        for partition in self.partitions:
+            self._lose_interest(partition)
+
+    def tell(self, partition: Partition, result: Result, rules: Rules) -> bool:
+        """Whether this result must be in an incremental response; if so, it counts as told."""
+        cached = self.partitions.get(partition)
+        if cached is None:
+            return False
+        reasons = rules.reasons(cached.told, result)
+        self._remember(cached, result, rules)
+        if result.records_size > 0 and rules.rotate:
+            cached.turn = next(self._turns)
+        self._settle(partition, result)
+        return bool(reasons)
+
+    def start(self, partition: Partition, position: Position, result: Result, rules: Rules) -> None:
+        """A partition of the full fetch that made this session, and what its response says."""
+        self.put(partition, position)
+        self._remember(self.partitions[partition], result, rules)
+        self._settle(partition, result)
+
+    def in_turn(self) -> list[tuple[Partition, Position]]:
+        """Partitions that are due with the fetcher's positions, those first that waited longest."""
+        due = sorted(self.due, key=lambda partition: self.partitions[partition].turn)
+        return [(partition, self.partitions[partition].position) for partition in due]
+
+    def _settle(self, partition: Partition, result: Result) -> None:
+        """Nothing more to say about this partition until it is marked or the fetcher moves; what repeats stays due."""
+        repeats = result.error or result.preferred_replica >= 0 or result.diverging
+        if not (result.records_size or result.more or repeats):
+            self.due.discard(partition)
+
+    @staticmethod
+    def _remember(cached: CachedPartition, result: Result, rules: Rules) -> None:
+        cached.told.log_start_offset = result.log_start_offset
+        cached.told.high_watermark = result.high_watermark
+        if result.error and rules.forgive is not None:
+            cached.told.high_watermark = rules.forgive
+
+    def _lose_interest(self, partition: Partition) -> None:
+        interested = self._interest.get(partition)
+        if interested is not None:
+            interested.discard(self)
+            if not interested:
+                del self._interest[partition]
