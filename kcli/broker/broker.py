@@ -24,6 +24,7 @@ from kcli.broker.intake import Intake
 from kcli.broker.listening import Gate, most_connections
 from kcli.broker.metalog import BROKER, TOPIC, MetadataLog
 from kcli.broker.node import Node
+from kcli.broker.purgatory import CapturedMoment
 from kcli.broker.request import Request
 from kcli.broker.tiering import tier
 from kcli.broker.topics import Partition, Topic, Topics, new_topic_id
@@ -164,7 +165,7 @@ class Broker:
             self.note(f"{self._complaints - MOST_COMPLAINTS} more such lines in {SWEEP_SECONDS:.0f} s")
         self._complaints = 0
 
-    def fetch_gate(self) -> Awaitable[None] | None:
+    def fetch_gate(self) -> Awaitable[CapturedMoment] | None:
         """What the fetch that came just now is to wait for before anything is looked at; None: nothing."""
         return None
 

@@ -6,7 +6,8 @@ stood when it made that answer, and looks up, limits and encodes like at any oth
 * how far the log went, for consumers and for followers, and where it began: as that answer tells;
 * the leader epoch that its node knew, and so its leader, as far as the answer tells of either: who got records, asked
   a leader, by the epoch that he named; fenced was who named an older epoch than the broker's, unknown was a newer one;
-* of partitions that an answer in a session is silent about, what the fetcher was told last: silence means "as before";
+* of partitions that an answer in a session is silent about, what the fetcher was told last: silence means "as before".
+  It counts only where the broker looks at such a partition, so a fetch costs what it looks at, whoever else shares it;
 * the time, by which sessions get old, and the id that the next session gets, where one is granted.
 """
 
@@ -14,10 +15,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.broker.capture_history import SeenPartition
 from kcli.broker.codes import error_code
+from kcli.broker.purgatory import CapturedMoment
 from kcli.broker.session_slots import Place
 from kcli.broker.topics import Partition, Shown
 from kcli.client.replay.plan import Captured
@@ -39,24 +42,20 @@ NOTHING_YET = Shown(-1, -1, -1, -1)
 
 
 class PartitionState(NamedTuple):
-    """A partition as one node saw it. hosted: had it begun to hold a replica?"""
+    """A partition as one node saw it. replicas: the nodes that hold one."""
 
     epoch: int
     leader: int
-    hosted: bool
+    replicas: tuple[int, ...]
     shown: Shown
 
 
 class FetcherState:
-    """What one fetcher said and was told: the leader epochs it named, and the state of each partition it knows of.
-
-    stale: partitions that stand for somebody else's moment now
-    """
+    """What one fetcher said and was told: the leader epochs it named, and the state of each partition it knows of."""
 
     def __init__(self) -> None:
         self.epochs: dict[Key, int] = {}
-        self.known: dict[Key, PartitionState] = {}
-        self.stale: set[Key] = set()
+        self.known: dict[Partition, PartitionState] = {}
 
 
 class CapturedState:
@@ -66,18 +65,16 @@ class CapturedState:
         self.broker, self.history = broker, broker.history
         self.ns = 0
         self.fetchers: dict[str, FetcherState] = {}
-        # By partition, whose moment it stands for: all others that know of it have it in `stale`.
-        self._fresh: dict[Key, set[str]] = {}
-        self._final: dict[Key, PartitionState] = {}
+        self._final: dict[Partition, PartitionState] = {}
         self._begun: Callable[[], None] | None = None
-        self._gate: asyncio.Future[None] | None = None
-        self._gates: dict[str, asyncio.Future[None]] = {}
+        self._gates: dict[str, asyncio.Future[CapturedMoment]] = {}
         self._label = ""
+        self._nodes = tuple(broker.node_ids)
         self._turns = {place: turn for each in self.history.sessions.values() for place, turn in each.turns().items()}
 
     # --- what the broker asks
 
-    def fetch_gate(self) -> Awaitable[None] | None:
+    def fetch_gate(self) -> Awaitable[CapturedMoment] | None:
         """What the fetch that came just now waits for; None for one that nobody announced."""
         begun, self._begun = self._begun, None
         if begun is None:
@@ -89,13 +86,12 @@ class CapturedState:
     # --- what a replay asks
 
     def rewind(self) -> None:
-        for key, state in self._final.items():
-            self._set(key, state)
+        for partition, state in self._final.items():
+            self._set(partition, state)
         for node in self.broker.nodes:
             node.evict_sessions()
         self.ns = 0
         self.fetchers.clear()
-        self._fresh.clear()
 
     def node(self, captured: Captured) -> int | None:
         ids = self.broker.node_ids
@@ -110,8 +106,11 @@ class CapturedState:
             seen = self.history.find(key)
             epoch = fetcher.epochs[key] = min(seen.leaders, default=0)
             leader = seen.leaders.get(epoch, -1) if node is None else node
-            self._know(label, key, PartitionState(epoch, leader, True, NOTHING_YET))
-            self._set(key, fetcher.known[key])
+            partition = self._partition(key)
+            if partition is not None:
+                state = PartitionState(epoch, leader, self._replicas(seen), NOTHING_YET)
+                fetcher.known[partition] = state
+                self._set(partition, state)
             made[key] = Position(self._first_offset(steps, key, seen), leader_epoch=epoch)
         cache = self._cache(first)
         shard = cache.shard_of(first.session_id) if cache is not None else None
@@ -133,40 +132,39 @@ class CapturedState:
         fetcher = self._fetcher(label)
         place = place_of(captured)
         ends = self.history.spans.get(place, {})
+        answered: list[Partition] = []
         for key, told in captured.told:
-            end = ends[key].end if key in ends else -1
-            self._know(label, key, self._state(captured, fetcher, key, told, end))
-            fetcher.stale.add(key)
-        for key in fetcher.stale:
-            self._set(key, fetcher.known[key])
-            for other in self._fresh[key] - {label}:
-                self.fetchers[other].stale.add(key)
-            self._fresh[key] = {label}
-        fetcher.stale.clear()
+            partition = self._partition(key)
+            if partition is not None:
+                end = ends[key].end if key in ends else -1
+                before = fetcher.known.get(partition)
+                fetcher.known[partition] = self._state(captured, fetcher.epochs.get(key, -1), before, key, told, end)
+                answered.append(partition)
         cache = self._cache(captured)
         if cache is not None and place in self._turns:
             cache.foresee(self._turns[place], captured.granted)
         gate = self._gates.pop(label, None)
         if gate is not None and not gate.done():
-            gate.set_result(None)
+            gate.set_result(CapturedMoment(answered, partial(self._restore, fetcher)))
 
     # --- states
 
-    def _state(self, captured: Captured, fetcher: FetcherState, key: Key, told: Told, end: int) -> PartitionState:
-        """A partition as the node stood to it that told this."""
+    def _state(
+        self, captured: Captured, asked: int, before: PartitionState | None, key: Key, told: Told, end: int
+    ) -> PartitionState:
+        """A partition as the node stood to it that told this. asked: the leader epoch that the fetcher named, or -1."""
         error, high, stable, start = told[:4]
         seen, node = self.history.find(key), self.node(captured)
-        before = fetcher.known.get(key)
-        asked = fetcher.epochs.get(key, -1)
         epoch = asked if asked >= 0 else before.epoch if before is not None else seen.epoch
         if error:
             epoch, hosted = epoch_behind(error, epoch, seen, node)
             leader = seen.leaders.get(epoch, -1)
             shown = before.shown if before is not None else NOTHING_YET
-            return PartitionState(epoch, -1 if leader == node else leader, hosted, shown)
+            leader = -1 if leader == node else leader
+            return PartitionState(epoch, leader, self._replicas(seen) if hosted else (leader,), shown)
         leader = node if node is not None else seen.leaders.get(epoch, seen.leader)
         shown = Shown(high, stable if stable >= 0 else high, max(start, 0), max(high, end))
-        return PartitionState(epoch, leader, True, shown)
+        return PartitionState(epoch, leader, self._replicas(seen), shown)
 
     def _first_offset(self, steps: Sequence[Captured], key: Key, seen: SeenPartition) -> int:
         """Where a fetcher stood in a partition before the capture began: where the records begin that it got, before it
@@ -182,27 +180,21 @@ class CapturedState:
     def _fetcher(self, label: str) -> FetcherState:
         return self.fetchers.setdefault(label, FetcherState())
 
-    def _know(self, label: str, key: Key, state: PartitionState) -> None:
-        self.fetchers[label].known[key] = state
-        self._fresh.setdefault(key, set()).add(label)
+    def _restore(self, fetcher: FetcherState, partition: Partition) -> None:
+        """Bring a partition into the state that a fetcher knows."""
+        state = fetcher.known.get(partition)
+        if state is not None:
+            self._set(partition, state)
 
-    def _set(self, key: Key, state: PartitionState) -> None:
-        partition = self._partition(key)
-        if partition is None:
-            return
-        if key not in self._final:
-            held = partition.visible or Shown(
-                *(partition.end_offset,) * 2, partition.start_offset, partition.end_offset
-            )
-            self._final[key] = PartitionState(partition.epoch, partition.leader, True, held)
-        partition.epoch, partition.leader, partition.visible = state.epoch, state.leader, state.shown
-        partition.replicas = self._replicas(key, state)
-        self.broker.changed(partition)
+    def _set(self, partition: Partition, state: PartitionState) -> None:
+        if partition not in self._final:
+            end = partition.end_offset
+            held = partition.visible or Shown(end, end, partition.start_offset, end)
+            self._final[partition] = PartitionState(partition.epoch, partition.leader, partition.replicas, held)
+        partition.epoch, partition.leader, partition.replicas, partition.visible = state
 
-    def _replicas(self, key: Key, state: PartitionState) -> tuple[int, ...]:
-        if not state.hosted:
-            return (state.leader,)
-        return self.history.find(key).replicas or tuple(self.broker.node_ids)
+    def _replicas(self, seen: SeenPartition) -> tuple[int, ...]:
+        return seen.replicas or self._nodes
 
     def _partition(self, key: Key) -> Partition | None:
         topic = self.broker.topics.get(key[0]) or self.broker.topics.get(lawful_name(key[0]))

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from kcli.broker.conversion import convert, newest_magic
 from kcli.broker.partition_reads import Limits, PartitionRead, PartitionReader
-from kcli.broker.purgatory import DelayedFetch
+from kcli.broker.purgatory import CapturedMoment, DelayedFetch
 from kcli.broker.records_slot import INLINE, SLOT
 from kcli.broker.request import Answer, EncodedBody, Lazy, Request
 from kcli.broker.storage.segment import Slice
@@ -30,6 +30,10 @@ class Conversation(Protocol):
 
     def candidates(self) -> Iterable[tuple[Key, Position]]:
         """What to look at, in the order in which to fill the answer."""
+        ...
+
+    def mark(self, key: Key) -> None:
+        """Look at this partition, too, if it is one of a session."""
         ...
 
     def watched(self) -> Sequence[Hashable]:
@@ -103,9 +107,15 @@ class Work:
         self.look()
         return self.wait() if self.remote or not self.is_done() else self.encode(self.reads)
 
-    async def answer_at(self, gate: Awaitable[None]) -> Answer:
-        """Answer when told to, with what there is then."""
-        await gate
+    async def answer_at(self, gate: Awaitable[CapturedMoment]) -> Answer:
+        """Answer when the gate opens, with what the captured fetcher saw then."""
+        moment = await gate
+        for partition in moment.partitions:
+            self.conversation.mark(partition.keys[self.by_id])
+        for key, _ in self.conversation.candidates():
+            found = self.request.broker.topics.find(key, self.by_id)
+            if found is not None:
+                moment.restore(found)
         self.look()
         return self.encode(self.reads)
 

@@ -7,9 +7,20 @@ much as there are fetches that it concerns, whatever else they follow.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import NamedTuple
 
-__all__ = ["DelayedFetch", "Purgatory"]
+from kcli.broker.topics import Partition
+
+__all__ = ["CapturedMoment", "DelayedFetch", "Purgatory"]
+
+
+class CapturedMoment(NamedTuple):
+    """What a fetch that waits for its captured answer goes on with: the partitions that the answer is about, and a
+    function that brings a partition into the state that the fetcher saw then."""
+
+    partitions: Sequence[Partition]
+    restore: Callable[[Partition], None]
 
 
 class DelayedFetch:

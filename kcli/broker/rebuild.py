@@ -14,6 +14,7 @@ from typing import Any
 from kcli.broker.broker import Broker
 from kcli.broker.capture_clock import CapturedState
 from kcli.broker.capture_history import CaptureHistory, SeenPartition, SeenTopic
+from kcli.broker.purgatory import CapturedMoment
 from kcli.broker.storage.incoming import stored
 from kcli.broker.storage.log import Log
 from kcli.broker.topics import Partition, new_topic_id
@@ -81,7 +82,7 @@ class RebuiltBroker(Broker):
     def now(self) -> int:
         return self.captured.ns // 1_000_000 if self.staged and self.captured.ns else super().now()
 
-    def fetch_gate(self) -> Awaitable[None] | None:
+    def fetch_gate(self) -> Awaitable[CapturedMoment] | None:
         return self.captured.fetch_gate() if self.staged else None
 
     def _fill_topic(self, seen: SeenTopic) -> None:

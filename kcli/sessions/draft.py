@@ -158,6 +158,12 @@ class DraftBroker:
             self._fetchers[fetcher].due.add(partition)
         return fetchers
 
+    def mark_for(self, request: DraftRequest, partition: Partition) -> None:
+        """The same for the fetcher of one request alone."""
+        known = self._fetchers.get(request.fetcher)
+        if known is not None and partition in known.positions:
+            known.due.add(partition)
+
     def begin(self, request: DraftRequest) -> int:
         """Take the request in; an error code, 0 when it may be answered."""
         if request.uuid is None:

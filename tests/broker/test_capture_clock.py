@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from kcli.broker.capture_clock import epoch_behind
+from kcli.broker.capture_clock import CapturedState, PartitionState, epoch_behind
 from kcli.broker.capture_history import SeenPartition
+from kcli.broker.topics import Partition
 from kcli.cli.main import main
+from kcli.schemas.apikeys import FETCH
+from tests.capture.messages import request, response
+from tests.capture.wires import CLIENT, Wire, pcap
 
 DATA = Path(__file__).parent / "data"
 NOT_LEADER, FENCED, UNKNOWN_EPOCH = 6, 74, 75
@@ -69,3 +73,44 @@ def test_a_fetch_that_nobody_announced_does_not_wait() -> None:
             assert answer["responses"][0]["partitions"][0]["highWatermark"] > 0
 
     asyncio.run(work())
+
+
+def sharing(fetchers: int, partitions: int, rounds: int) -> bytes:
+    """A capture of fetchers that have all partitions of one topic in a session each. In each round each is told that
+    one of them begins later now."""
+
+    def exchange(turn: int, session: int, told: range) -> tuple[bytes, bytes]:
+        wanted = [{"partition": each, "fetchOffset": 99, "partitionMaxBytes": 100} for each in told]
+        shown = {"highWatermark": 99, "lastStableOffset": 99, "logStartOffset": turn}
+        given = [{"partitionIndex": each, **shown} for each in told]
+        head = {"maxWaitMs": 0, "minBytes": 0, "sessionId": session if turn else 0, "sessionEpoch": turn}
+        topics = [] if turn else [{"topic": "t", "partitions": wanted}]
+        answer = {"sessionId": session, "responses": [{"topic": "t", "partitions": given}]}
+        return request(FETCH, 7, turn, head | {"topics": topics}), response(FETCH, 7, turn, answer)
+
+    wires = [Wire((CLIENT[0], 40_000 + number)).open() for number in range(fetchers)]
+    for turn in range(rounds + 1):
+        for number, wire in enumerate(wires):
+            wire.now = max(each.now for each in wires) + 1
+            asked, answer = exchange(turn, number + 1, range(turn - 1, turn) if turn else range(partitions))
+            wire.client(asked).server(answer)
+    return pcap(sorted(packet for wire in wires for packet in wire.packets))
+
+
+def test_a_fetch_costs_what_it_looks_at_whoever_shares_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetchers, partitions, rounds = 3, 40, 20
+    file = tmp_path / "shared.pcap"
+    file.write_bytes(sharing(fetchers, partitions, rounds))
+    touched: list[Partition] = []
+    real = CapturedState._set
+
+    def counting(self: CapturedState, partition: Partition, state: PartitionState) -> None:
+        touched.append(partition)
+        real(self, partition, state)
+
+    monkeypatch.setattr(CapturedState, "_set", counting)
+    rows = replayed(capsys, file)
+    assert [row["live"]["fetches"] for row in rows] == [rounds + 1] * fetchers
+    assert fetchers * partitions <= len(touched) <= fetchers * (partitions + 3 * rounds)

@@ -198,3 +198,15 @@ def test_what_the_draft_cannot_notice() -> None:
     eaten = answer(broker, request, ends)
     assert set(eaten.partitions) == {A} and client.accept(request, first)
     assert broker.begin(client.build()) == 0, "nothing tells the client that it missed something"
+
+
+def test_one_fetcher_alone_is_told_to_look_again() -> None:
+    broker = DraftBroker()
+    clients = [DraftClient(replica_id=number) for number in (1, 2)]
+    for client in clients:
+        client.want(A, Position(5))
+        exchange(client, broker, {A: 5})
+    requests = [client.build() for client in clients]
+    broker.mark_for(requests[0], A)
+    broker.mark_for(requests[0], B)  # not one of its partitions
+    assert [[key for key, _ in broker.candidates(each)] for each in requests] == [[A], []]

@@ -69,6 +69,11 @@ class InSession:
     def candidates(self) -> Iterable[tuple[Key, Position]]:
         return self.fetch.candidates()
 
+    def mark(self, key: Key) -> None:
+        session = self.fetch.session
+        if session is not None and key in session.partitions:
+            session.due.add(key)
+
     def watched(self) -> Sequence[Hashable]:
         session = self.fetch.session
         if session is not None:

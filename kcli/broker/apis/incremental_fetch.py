@@ -41,6 +41,9 @@ class InDraft:
     def candidates(self) -> Iterable[tuple[Key, Position]]:
         return self.broker.candidates(self.request)
 
+    def mark(self, key: Key) -> None:
+        self.broker.mark_for(self.request, key)
+
     def watched(self) -> Sequence[Hashable]:
         if self.request.uuid is None:
             return tuple(self.request.partitions)
