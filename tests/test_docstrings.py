@@ -22,10 +22,8 @@ MODULES = [
 NOT_YET = (
     "kcli.broker",
     "kcli.capture.connection",
-    "kcli.capture.engine",
     "kcli.capture.frames",
     "kcli.capture.packets",
-    "kcli.capture.tcp",
     "kcli.grammar",
     "kcli.pipeline",
 )

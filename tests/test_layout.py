@@ -65,6 +65,7 @@ TESTED_ELSEWHERE = {
     "kcli/broker/retention.py": "tests/broker/apis/test_admin.py",
     "kcli/broker/storage/segment.py": "tests/broker/storage/test_log.py",
     "kcli/broker/topics.py": "tests/broker/test_broker.py",
+    "kcli/capture/reassembly.py": "tests/capture/test_tcp.py",
     "kcli/cli/__main__.py": "tests/cli/test_main.py",
     "kcli/grammar/selected.py": "tests/grammar/test_selection.py",
     "kcli/grammar/selection_rows.py": "tests/grammar/test_selection.py",

@@ -8,8 +8,11 @@ from typing import Any, Protocol
 
 from kcli.capture.connection import CapturedConnection
 from kcli.capture.events import Kind
+from kcli.capture.flows import End, Flow
+from kcli.capture.held import FlowSegment
 from kcli.capture.packets import DamagedError, Packet, ReferenceReader, ShortError
-from kcli.capture.tcp import CUT, GAP, GIVEN_UP, End, Flow, FlowSegment, Streams
+from kcli.capture.reassembly import CUT, GAP, GIVEN_UP
+from kcli.capture.tcp import Streams
 from kcli.grammar import network
 
 __all__ = ["LOSSES", "ReferenceEngine"]
@@ -24,13 +27,19 @@ JUMP: tuple[Kind, str] = ("gap", "sequence numbers jump: how much is missing can
 
 
 class Owner(Protocol):
-    """Makes connections, which tell it what they find."""
+    """Makes the readers of connections, which hand it what they find."""
 
-    def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> CapturedConnection: ...
+    def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> CapturedConnection:
+        """See `CaptureDecoder.connect`."""
 
 
-class ReferenceEngine(Streams):
-    """Packets in; exchanges and events out, as lines of JSON or to the connections' `emit`."""
+class ReferenceEngine:
+    """Packets in; exchanges and events out, as lines of JSON or to the connections' `emit`.
+
+    packets, wire_bytes: all; others, cuts, fragments, unknown_links: packets without a TCP segment, by why
+    ignored: payload bytes of other ports; connections: how many; first_ns: time of the first packet, None before it
+    next_ns: time of the packet that `run` stopped before
+    """
 
     exchanges = answered = message_bytes = 0  # all are counted by the owner
 
@@ -42,8 +51,9 @@ class ReferenceEngine(Streams):
         chosen: object = None,
         memory: int = 1 << 28,
     ) -> None:
-        """chosen: of no use here, as the owner filters what it is told of. memory: bytes that connections may hold."""
-        super().__init__()
+        """text, chosen: of no use here, as the owner writes and filters. memory: bytes that connections may hold."""
+        self.streams = Streams(self)
+        self.talks_size = 0  # bytes of memory that the readers of connections hold
         self.memory = memory
         self.owner = owner
         self.ports = frozenset(ports)
@@ -53,22 +63,56 @@ class ReferenceEngine(Streams):
         self.first_ns: int | None = None
         self.next_ns = 0
 
+    # What the compiled engine has as attributes of its own
+
     @property
     def last_ns(self) -> int:
-        return self.clock
+        """The capture's clock: ns since 1970."""
+        return self.streams.clock
+
+    @property
+    def segments(self) -> int:
+        """How many TCP segments were read."""
+        return self.streams.segments
+
+    @property
+    def payload(self) -> int:
+        """Bytes of payload in them."""
+        return self.streams.payload
+
+    @property
+    def duplicate(self) -> int:
+        """Bytes of payload that came again."""
+        return self.streams.bytes.duplicate
+
+    @property
+    def stray(self) -> int:
+        """Bytes of payload that belong to no open connection."""
+        return self.streams.stray
+
+    @property
+    def held(self) -> int:
+        """Bytes of memory that connections hold."""
+        return self.streams.held + self.talks_size
 
     def counts(self) -> dict[int, int]:
+        """Exchanges by API key that only the engine counted: none."""
         return {}
 
     def write(self, line: bytes) -> None:
+        """Keep a line of the owner's until `drain_text`."""
         self.lines.append(line)
 
     def drain_text(self, write: Callable[[memoryview], Any]) -> None:
+        """Write the lines that were kept."""
         if self.lines:
             write(memoryview(b"".join(self.lines)))
             self.lines.clear()
 
+    # Packets
+
     def run(self, reader: ReferenceReader, data: memoryview, limit: int) -> tuple[int, str]:
+        """Read packets up to a time (ns): bytes used, and why it stopped: "end", "limit" or "damage"."""
         at = 0
         try:
             while at < len(data):
@@ -86,12 +130,15 @@ class ReferenceEngine(Streams):
         return at, "end"
 
     def push(self, data: bytes, ns: int, link: int, length: int) -> None:
+        """Take in one packet: its captured bytes, time (ns), LINKTYPE_ and length on the wire."""
         self.packet(Packet(ns, data, length, link))
 
     def finish(self) -> None:
-        self.close_all()
+        """There are no more packets."""
+        self.streams.close_all()
 
     def packet(self, packet: Packet) -> None:
+        """Take in one packet."""
         self.packets += 1
         self.wire_bytes += packet.length
         if self.first_ns is None:
@@ -107,7 +154,7 @@ class ReferenceEngine(Streams):
         first, second = sorted(ends, key=lambda end: (end[1], end[2]))
         sender = 0 if ends[0] == first else 1
         segment = FlowSegment(packet.ns, sender, found.seq, found.ack, found.flags, found.data, found.length)
-        self.segment((first, second), segment)
+        self.streams.feed((first, second), segment)
         if self.held > self.memory:
             self.relieve()
 
@@ -116,38 +163,40 @@ class ReferenceEngine(Streams):
     def relieve(self) -> None:
         """Give up what the heaviest connections hold; where that is not enough, close the longest silent."""
         enough = self.memory - self.memory // 4
-        live = [(-self.weight(flow), number, flow) for number, flow in enumerate(self.alive())]
+        live = [(-self.weight(flow), number, flow) for number, flow in enumerate(self.streams.alive())]
         for weight, _, flow in sorted(live, key=lambda each: each[:2]):
             if self.held <= enough or not weight:
                 break
             self.give_up(flow)
-        self.relieving = True
+        self.streams.bytes.relieving = True
         for _, _, flow in sorted(live, key=lambda each: (each[2].last, each[1])):
             if self.held <= enough:
                 break
-            self.end(flow, flow.last)
-        self.relieving = False
-        self.forget_done()
+            self.streams.end(flow, flow.last)
+        self.streams.bytes.relieving = False
+        self.streams.forget_done()
 
     def weight(self, flow: Flow) -> int:
         """Bytes of memory counted for what a connection holds."""
         return sum(side.held.size for side in flow.sides) + flow.weight
 
     def weigh(self, flow: Flow) -> None:
-        known = isinstance(flow.talk, CapturedConnection) and flow.talk.foreign is None
-        weight = flow.talk.weight if known else 0
-        self.held += weight - flow.weight
+        """Count anew what a connection's reader holds."""
+        weight = flow.talk.weight if is_kafka(flow) else 0
+        self.talks_size += weight - flow.weight
         flow.weight = weight
 
     def give_up(self, flow: Flow) -> None:
-        super().give_up(flow)
-        if isinstance(flow.talk, CapturedConnection) and flow.talk.foreign is None:
+        """Give up what a connection holds: segments, parts of frames and requests that wait."""
+        self.streams.give_up(flow)
+        if is_kafka(flow):
             flow.talk.give_up()
         self.weigh(flow)
 
-    # Connections
+    # Connections: what `Streams` hands up
 
     def introduce(self, flow: Flow) -> None:
+        """Have the owner make a reader for a connection that sends its first bytes."""
         client = flow.client
         if self.ports:
             pinned = [d for d in range(2) if flow.ends[d][2] in self.ports]
@@ -161,6 +210,7 @@ class ReferenceEngine(Streams):
         flow.talk = self.owner.connect(ends, client, (flow.sides[0].syn, flow.sides[1].syn))
 
     def deliver(self, flow: Flow, d: int, ns: int, data: bytes) -> None:
+        """See `StreamHandler`."""
         if flow.talk is None:
             self.introduce(flow)
         if flow.talk is IGNORED:
@@ -170,6 +220,7 @@ class ReferenceEngine(Streams):
             self.weigh(flow)
 
     def lost(self, flow: Flow, d: int, ns: int, count: int, why: str) -> None:
+        """See `StreamHandler`."""
         if flow.talk is None:
             self.introduce(flow)
         if flow.talk is not IGNORED:
@@ -178,16 +229,22 @@ class ReferenceEngine(Streams):
             self.weigh(flow)
 
     def ended(self, flow: Flow, ns: int) -> None:
+        """See `StreamHandler`."""
         if flow.talk is None or flow.talk is IGNORED:
             return
         closed = any(side.closed for side in flow.sides)
         why = "the connection was reset" if flow.reset else "the connection ends" if closed else "the capture ends"
-        flow.talk.close(ns, WHY_GIVEN_UP if self.relieving else why)
+        flow.talk.close(ns, WHY_GIVEN_UP if self.streams.bytes.relieving else why)
         flow.talk = IGNORED
         self.weigh(flow)
 
 
 IGNORED = object()
+
+
+def is_kafka(flow: Flow) -> bool:
+    """Whether a connection's bytes are read as Kafka's."""
+    return isinstance(flow.talk, CapturedConnection) and flow.talk.foreign is None
 
 
 def end_text(end: End) -> str:

@@ -22,101 +22,55 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
 
-from kcli.capture.waiting import Held, Timers, ahead
+from kcli.capture.flows import End, Flow, Timers
+from kcli.capture.held import FlowSegment, ahead
+from kcli.capture.reassembly import FARTHEST, JUMP, Reassembly, StreamHandler, acknowledged
 from kcli.grammar.network import ACK, FIN, RST, SYN
 
-__all__ = ["CUT", "GAP", "GIVEN_UP", "JUMP", "Flow", "FlowSegment", "Side", "Streams"]
+__all__ = ["Streams"]
 
 START_PACKETS = 8
 CALM_PACKETS = 64
 LOSS_PACKETS = 32
-FARTHEST = 1 << 28  # bytes between two sequence numbers of one stream
 NEAR = 1 << 16
 HELD_LIMIT = 1 << 26  # bytes that wait in one direction
-BELOW = 8  # packets that acknowledge less than one before them did: that one was damaged
 FLOW_SIZE = 1024  # bytes of memory counted for a connection, besides what it holds
 DONE_LIMIT = 4096  # closed connections that are remembered
 SECOND = 1_000_000_000
 NEVER = (1 << 64) - 1
 
-# Why bytes are missing.
-GAP, CUT, JUMP, GIVEN_UP = "gap", "cut", "jump", "given up"
-
-End = tuple[int, bytes, int]  # version, address, port
-
-
-class FlowSegment(NamedTuple):
-    """ns: when; sender: which end (0 or 1 of the flow); length: payload on the wire, of which `data` is here."""
-
-    ns: int
-    sender: int
-    seq: int
-    ack: int
-    flags: int
-    data: bytes
-    length: int
-
-
-@dataclass(slots=True)
-class Side:
-    seen: bool = False
-    known: bool = False  # `next` is
-    syn: bool = False
-    closed: bool = False
-    first: int = 0
-    next: int = 0
-    acked: int | None = None
-    below: int = 0  # packets in a row that acknowledge less
-    held: Held = field(default_factory=Held)
-
-
-@dataclass(slots=True, eq=False)
-class Flow:
-    """A connection. ends: in a fixed order, that of address, then port."""
-
-    ends: tuple[End, End]
-    sides: tuple[Side, Side] = field(default_factory=lambda: (Side(), Side()))
-    last: int = 0
-    since: int = 0
-    deadline: int = 0
-    mark: int = 0
-    ticket: int = 0
-    packets: int = 0
-    client: int | None = None
-    waiting: bool = False
-    reset: bool = False
-    done: bool = False
-    talk: Any = None
-    weight: int = 0  # bytes of memory that `talk` holds, as counted last
-
 
 class Streams:
-    """What the layer above overrides: deliver, lost, ended."""
+    """Tracks TCP connections, and hands their bytes to a handler in order.
 
-    def __init__(self) -> None:
+    clock: time of the capture (ns); segments: how many were fed; payload, stray: their bytes, and those of no use
+    """
+
+    def __init__(self, handler: StreamHandler) -> None:
+        self.handler = handler
+        self.bytes = Reassembly(handler)
         self.table: dict[tuple[End, End], Flow] = {}
         self.flows: OrderedDict[int, Flow] = OrderedDict()  # every one that is not forgotten, oldest first
         self.timers = Timers()
-        self.held = 0  # bytes of memory that connections hold
-        self.relieving = False
         self.finished: deque[Flow] = deque()
+        self.open_size = 0  # bytes of memory counted for open connections
         self.clock = self.sweep = self.leap = 0
         self.alarm = NEVER
-        self.segments = self.payload = self.duplicate = self.stray = 0
+        self.segments = self.payload = self.stray = 0
 
-    def deliver(self, flow: Flow, d: int, ns: int, data: bytes) -> None: ...
-    def lost(self, flow: Flow, d: int, ns: int, count: int, why: str) -> None: ...
-    def ended(self, flow: Flow, ns: int) -> None: ...
+    @property
+    def held(self) -> int:
+        """Bytes of memory that connections hold here."""
+        return self.open_size + self.bytes.held
 
     # Segments
 
-    def segment(self, ends: tuple[End, End], s: FlowSegment) -> None:
+    def feed(self, ends: tuple[End, End], s: FlowSegment) -> None:
+        """Take in the next segment of the capture. ends: as in `Flow`."""
         self.segments += 1
         self.payload += len(s.data)
-        self.tell_time(s.ns)
+        self.advance_clock(s.ns)
         flow = self.table.get(ends) or self.add(ends)
         if s.flags & SYN or flow.done:
             flow = self.open(flow, s)
@@ -128,27 +82,16 @@ class Streams:
         flow.last = s.ns
         side, other = flow.sides[s.sender], flow.sides[1 - s.sender]
         side.seen = True
-        s = self.acknowledge(other, s)
+        s = acknowledged(other, s)
         if s.length or s.flags & (FIN | RST):
             self.accept(flow, s)
         if flow.waiting:
-            self.patience(flow)
-        elif other.known and is_ahead(other) and not flow.done:
+            self.count_patience(flow)
+        elif other.known and other.is_ahead and not flow.done:
             self.wait(flow, SECOND)
 
-    def acknowledge(self, other: Side, s: FlowSegment) -> FlowSegment:
-        if not s.flags & ACK:
-            return s
-        if other.known and ahead(s.ack, other.next) > FARTHEST:
-            return s._replace(flags=s.flags & ~ACK)  # no window is that wide: a damaged packet
-        if other.acked is not None and ahead(s.ack, other.acked) < 0:
-            other.below += 1
-            if other.below < BELOW:
-                return s
-        other.acked, other.below = s.ack, 0
-        return s
-
-    def tell_time(self, ns: int) -> None:
+    def advance_clock(self, ns: int) -> None:
+        """Let the capture's time go on to that of a packet; see what is due by then."""
         if ns <= self.clock:
             return
         hour = 3600 * SECOND
@@ -162,21 +105,22 @@ class Streams:
             self.sweep_idle()
 
     def accept(self, flow: Flow, s: FlowSegment) -> None:
+        """Pass a segment on, or hold it."""
         side = flow.sides[s.sender]
         if side.known:
             distance = ahead(s.seq, side.next)
             if distance < -FARTHEST and s.length:
-                self.lost(flow, s.sender, s.ns, 0, JUMP)
+                self.handler.lost(flow, s.sender, s.ns, 0, JUMP)
                 side.next = s.seq
             if s.flags & RST and not 0 <= distance < NEAR:
                 side.closed = flow.reset = True  # resets often come without a sequence number that fits
                 self.stray += len(s.data)
                 self.follow_end(flow, s)
                 return
-            if self.ready(flow, s):
-                self.pass_on(flow, s)
+            if self.bytes.is_ready(flow, s):
+                self.bytes.pass_on(flow, s)
                 if flow.waiting:
-                    self.drain(flow)
+                    self.bytes.drain(flow)
                 self.follow_end(flow, s)
                 return
         elif not s.length:
@@ -185,71 +129,29 @@ class Streams:
             return
         self.hold(flow, s)
 
-    def ready(self, flow: Flow, s: FlowSegment) -> bool:
-        """Whether all that comes before this segment, in both directions, has been passed on."""
-        other = flow.sides[1 - s.sender]
-        if ahead(s.seq, flow.sides[s.sender].next) > 0:
-            return False
-        if not s.flags & ACK or not other.known or other.acked is None:
-            return True
-        return ahead(s.ack, other.next) <= 0 or ahead(other.acked, s.ack) < 0
-
-    def pass_on(self, flow: Flow, s: FlowSegment) -> None:
-        """The bytes of a segment that are new, to the layer above."""
+    def hold(self, flow: Flow, s: FlowSegment) -> None:
+        """Hold a segment, and let its connection wait."""
+        if not self.bytes.hold(flow, s):
+            return
         side = flow.sides[s.sender]
-        old = (side.next - s.seq) & 0xFFFFFFFF
-        fresh = max(0, s.length - old)
-        data = s.data[old:] if fresh else b""
-        self.duplicate += len(s.data) - len(data)
-        side.next = (side.next + fresh) & 0xFFFFFFFF
-        if data:
-            self.deliver(flow, s.sender, s.ns, data)
-        if fresh > len(data):
-            self.lost(flow, s.sender, s.ns, fresh - len(data), CUT)
-        if s.flags & FIN and not side.closed and (s.seq + s.length) & 0xFFFFFFFF == side.next:
-            side.next = (side.next + 1) & 0xFFFFFFFF
-            side.closed = True
-        if s.flags & RST:
-            side.closed = flow.reset = True
+        if not flow.waiting:
+            self.wait(flow, SECOND if side.known else SECOND // 4)
+        if side.held.size > HELD_LIMIT:
+            self.bytes.resolve(flow, True)
 
     def follow_end(self, flow: Flow, s: FlowSegment) -> None:
+        """Close a connection that both ends have closed; wait for the rest of one that was reset."""
         if s.flags & RST and not flow.sides[s.sender].known:
             flow.sides[s.sender].closed = flow.reset = True
-        if all(side.closed for side in flow.sides) and not self.blocked(flow):
+        if flow.is_closed and not flow.is_blocked:
             self.close(flow, s.ns)
         elif flow.reset and not flow.waiting:
             self.wait(flow, SECOND)
 
-    def hold(self, flow: Flow, s: FlowSegment) -> None:
-        side = flow.sides[s.sender]
-        if side.held.covers(s):
-            self.duplicate += len(s.data)
-            return
-        self.held += side.held.put(s)
-        if not flow.waiting:
-            self.wait(flow, SECOND if side.known else SECOND // 4)
-        if side.held.size > HELD_LIMIT:
-            self.resolve(flow, True)
-
-    def drain(self, flow: Flow) -> None:
-        """Pass on what waited and now has all before it."""
-        again = True
-        while again:
-            again = False
-            for side in flow.sides:
-                while side.known and side.held and self.ready(flow, side.held.first):
-                    self.held -= side.held.size
-                    s = side.held.take()
-                    self.held += side.held.size
-                    self.pass_on(flow, s)
-                    again = True
-
     # Waiting
 
-    def blocked(self, flow: Flow) -> bool:
-        return any(side.held or (side.known and is_ahead(side)) for side in flow.sides)
-
     def wait(self, flow: Flow, delay: int) -> None:
+        """Let a connection wait for so long (ns)."""
         flow.since, flow.mark, flow.packets = self.clock, self.segments, 0
         flow.deadline = self.clock + delay
         self.alarm = min(self.alarm, flow.deadline)
@@ -257,101 +159,60 @@ class Streams:
         self.timers.push(flow)
 
     def unwait(self, flow: Flow) -> None:
+        """Let a connection wait no more."""
         flow.waiting = False
         self.timers.pull(flow)
 
-    def patience(self, flow: Flow) -> None:
+    def count_patience(self, flow: Flow) -> None:
+        """Another packet of a connection that waits: enough of them mean that what is missing was lost."""
         flow.packets += 1
         if flow.packets == START_PACKETS:
-            self.begin(flow)
+            self.bytes.begin(flow)
         if flow.packets % LOSS_PACKETS == 0:
-            self.resolve(flow, False)
-        if not self.blocked(flow):
-            if all(side.closed for side in flow.sides):
+            self.bytes.resolve(flow, False)
+        if not flow.is_blocked:
+            if flow.is_closed:
                 self.close(flow, flow.last)
             elif not flow.reset:
                 self.unwait(flow)
 
-    def begin(self, flow: Flow) -> None:
-        for side in flow.sides:
-            if not side.known and side.held:
-                side.known = True
-                side.first = side.next = side.held.first.seq
-        self.drain(flow)
-
-    def resolve(self, flow: Flow, force: bool) -> None:
-        """Pass over what was acknowledged and never seen; with `force`, over all that is missing."""
-        if force:
-            self.begin(flow)
-        while self.pass_hole(flow, 0, force) or self.pass_hole(flow, 1, force) or (force and self.pass_first(flow)):
-            self.drain(flow)
-
-    def pass_first(self, flow: Flow) -> bool:
-        """Pass on a segment that waits for the other direction, which waits for it: a damaged header did that."""
-        for side in flow.sides:
-            if side.held and side.known:
-                side.held.forget_ack()
-                return True
-        return False
-
-    def pass_hole(self, flow: Flow, d: int, force: bool) -> bool:
-        side = flow.sides[d]
-        if not side.known:
-            return False
-        acked = side.acked if is_ahead(side) else None
-        if side.held:
-            end = side.held.first.seq
-            if ahead(end, side.next) <= 0:
-                return False  # waits for the other direction
-            if not force and (acked is None or ahead(acked, end) < 0):
-                if acked is None:
-                    return False
-                end = acked
-        elif acked is not None:
-            end = acked
-            if ahead(end, side.next) == 1:  # one alone is a FIN that was not seen
-                side.next, side.closed = end, True
-                return True
-        else:
-            return False
-        self.lost(flow, d, flow.last, ahead(end, side.next), GIVEN_UP if self.relieving else GAP)
-        side.next = end
-        return True
-
     def expire(self) -> None:
+        """Look after the connections that have waited long enough."""
         while (flow := self.timers.due(self.clock, self.segments - CALM_PACKETS)) is not None:
             self.lose_patience(flow, self.clock - flow.since)
         alarm = self.timers.alarm
         self.alarm = NEVER if alarm is None else alarm
 
     def lose_patience(self, flow: Flow, waited: int) -> None:
-        self.begin(flow)
+        """Decide on a connection that has waited for so long (ns)."""
+        self.bytes.begin(flow)
         if waited >= SECOND:
             alone = not all(side.seen for side in flow.sides)
-            self.resolve(flow, waited >= 30 * SECOND or (waited >= 2 * SECOND and alone))
+            self.bytes.resolve(flow, waited >= 30 * SECOND or (waited >= 2 * SECOND and alone))
         flow.deadline = self.clock + SECOND
-        if not flow.reset and self.blocked(flow):
+        if not flow.reset and flow.is_blocked:
             self.timers.push(flow)
-        elif flow.reset or all(side.closed for side in flow.sides):
+        elif flow.reset or flow.is_closed:
             self.close(flow, flow.last)
         else:
             self.unwait(flow)
 
     def give_up(self, flow: Flow) -> None:
         """Pass on what waits, with all that is missing lost: too much is held."""
-        self.relieving = True
-        self.resolve(flow, True)
-        self.relieving = False
-        if flow.waiting and not flow.reset and not self.blocked(flow):
+        self.bytes.relieving = True
+        self.bytes.resolve(flow, True)
+        self.bytes.relieving = False
+        if flow.waiting and not flow.reset and not flow.is_blocked:
             self.unwait(flow)
 
     # Connections
 
     def add(self, ends: tuple[End, End]) -> Flow:
+        """A new connection between these ends."""
         flow = Flow(ends)
         self.table[ends] = flow
         self.flows[id(flow)] = flow
-        self.held += FLOW_SIZE
+        self.open_size += FLOW_SIZE
         return flow
 
     def open(self, flow: Flow, s: FlowSegment) -> Flow:
@@ -372,10 +233,11 @@ class Streams:
             other.known = other.syn = True
             other.first = other.next = s.ack
         if flow.waiting:
-            self.drain(flow)
+            self.bytes.drain(flow)
         return flow
 
     def is_another(self, flow: Flow, s: FlowSegment, start: int) -> bool:
+        """Whether a segment is of another connection between the same ends. start: the byte behind its SYN."""
         side = flow.sides[s.sender]
         if s.flags & SYN:
             distance = ahead(side.first, start)
@@ -385,6 +247,7 @@ class Streams:
         return s.length > 0 and self.clock > flow.last + SECOND and not -NEAR < distance < NEAR
 
     def close(self, flow: Flow, ns: int) -> None:
+        """Close a connection at a time (ns)."""
         self.end(flow, ns)
         self.forget_done()
 
@@ -392,16 +255,15 @@ class Streams:
         """Close a connection, which is still remembered for a while."""
         self.unwait(flow)
         flow.done = True
-        self.resolve(flow, True)
-        self.ended(flow, ns)
-        for side in flow.sides:
-            self.held -= side.held.size
-            side.held.clear()
-        self.held -= FLOW_SIZE
+        self.bytes.resolve(flow, True)
+        self.handler.ended(flow, ns)
+        self.bytes.forget(flow)
+        self.open_size -= FLOW_SIZE
         flow.since = self.clock
         self.finished.append(flow)
 
     def forget_done(self) -> None:
+        """Forget connections that were closed half a minute ago, or that are too many."""
         while self.finished and (len(self.finished) > DONE_LIMIT or self.finished[0].since + 30 * SECOND < self.clock):
             flow = self.finished.popleft()
             self.flows.pop(id(flow), None)
@@ -409,6 +271,7 @@ class Streams:
                 del self.table[flow.ends]
 
     def sweep_idle(self) -> None:
+        """Close connections that were silent for a quarter of an hour."""
         self.sweep = self.clock + 60 * SECOND
         for flow in self.alive():
             if flow.last + 900 * SECOND < self.clock:
@@ -416,18 +279,15 @@ class Streams:
         self.forget_done()
 
     def alive(self) -> Iterator[Flow]:
+        """The connections that are open, oldest first."""
         for flow in list(self.flows.values()):
             if not flow.done:
                 yield flow
 
     def close_all(self) -> None:
+        """The capture ends."""
         for flow in self.alive():
             self.unwait(flow)
             flow.done = True
-            self.resolve(flow, True)
-            self.ended(flow, flow.last if flow.reset else self.clock)
-
-
-def is_ahead(side: Side) -> bool:
-    """Whether bytes were acknowledged that were not passed on."""
-    return side.acked is not None and ahead(side.acked, side.next) > 0
+            self.bytes.resolve(flow, True)
+            self.handler.ended(flow, flow.last if flow.reset else self.clock)

@@ -1,21 +1,30 @@
-"""What TCP streams wait for: segments that came too early, and connections whose time has not come yet.
+"""TCP segments that came before the bytes in front of them, in order of their bytes.
 
-Both cost O(log n) for each of n, in whatever order they come. kcli/core/held.pxi and timers.pxi are the compiled twins.
+Each costs O(log n) among n, in whatever order they come. kcli/core/held.pxi is the compiled twin.
 """
 
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from kcli.grammar.network import ACK, FIN
 
-if TYPE_CHECKING:
-    from kcli.capture.tcp import Flow, FlowSegment
-
-__all__ = ["SEGMENT_SIZE", "Held", "Timers", "ahead"]
+__all__ = ["SEGMENT_SIZE", "FlowSegment", "Held", "ahead"]
 
 SEGMENT_SIZE = 48  # bytes of memory counted for a waiting segment besides its data
+
+
+class FlowSegment(NamedTuple):
+    """A TCP segment. ns: when; sender: which end (0 or 1); length: payload on the wire; data: what is here."""
+
+    ns: int
+    sender: int
+    seq: int
+    ack: int
+    flags: int
+    data: bytes
+    length: int
 
 
 def ahead(a: int, b: int) -> int:
@@ -83,46 +92,3 @@ class Held:
         self.heap.clear()
         self.latest.clear()
         self.size = 0
-
-
-class Timers:
-    """Connections that wait: by the moment at which they have waited long enough, and, once that is over, by the packet
-    of the capture since which they wait. A connection's `ticket` tells its entry from those that count no more."""
-
-    def __init__(self) -> None:
-        self.pending: list[tuple[int, int, Flow]] = []
-        self.ready: list[tuple[int, int, Flow]] = []
-        self.tickets = 0
-
-    def push(self, flow: Flow) -> None:
-        """Let a flow wait until its `deadline` and for packets since its `mark`."""
-        self.tickets += 1
-        flow.ticket = self.tickets
-        heapq.heappush(self.pending, (flow.deadline, flow.ticket, flow))
-
-    def pull(self, flow: Flow) -> None:
-        """Let a flow wait no more."""
-        flow.ticket = 0
-
-    def due(self, clock: int, mark: int) -> Flow | None:
-        """Take out the first to wait of those whose deadline is over and that wait since packet `mark` or before."""
-        while self.pending and (self.pending[0][0] <= clock or is_stale(self.pending[0])):
-            _, ticket, flow = heapq.heappop(self.pending)
-            if flow.ticket == ticket:
-                heapq.heappush(self.ready, (flow.mark, ticket, flow))
-        while self.ready and is_stale(self.ready[0]):
-            heapq.heappop(self.ready)
-        if not self.ready or self.ready[0][0] > mark:
-            return None
-        flow = heapq.heappop(self.ready)[2]
-        flow.ticket = 0
-        return flow
-
-    @property
-    def alarm(self) -> int | None:
-        """When to look again; None: never."""
-        return 0 if self.ready else self.pending[0][0] if self.pending else None
-
-
-def is_stale(entry: tuple[int, int, Flow]) -> bool:
-    return entry[2].ticket != entry[1]

@@ -1,4 +1,4 @@
-"""What TCP streams wait for: segments in any order, and connections whose time has not come."""
+"""Segments that wait come out in the order of their bytes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import random
 
 import pytest
 
-from kcli.capture.tcp import Flow, FlowSegment
-from kcli.capture.waiting import SEGMENT_SIZE, Held, Timers, ahead
+from kcli.capture.held import SEGMENT_SIZE, FlowSegment, Held, ahead
 from kcli.grammar.network import ACK, FIN
-
-ENDS = (4, b"\1\1\1\1", 1), (4, b"\2\2\2\2", 2)
 
 
 def segment(seq: int, data: bytes = b"x", flags: int = ACK, length: int | None = None) -> FlowSegment:
@@ -56,31 +53,3 @@ def test_the_first_may_stop_waiting_for_the_other_direction() -> None:
     made.put(segment(8))
     made.clear()
     assert not made and made.size == 0
-
-
-def flow(deadline: int, mark: int) -> Flow:
-    return Flow(ENDS, deadline=deadline, mark=mark)
-
-
-def test_flows_are_due_by_time_and_then_by_when_they_began_to_wait() -> None:
-    timers = Timers()
-    first, second, third = flow(30, 1), flow(10, 2), flow(20, 3)
-    for each in (third, second, first):
-        timers.push(each)
-    assert timers.alarm == 10 and timers.due(9, 100) is None
-    assert timers.due(20, 1) is None and timers.alarm == 0
-    assert timers.due(20, 100) is second
-    assert [timers.due(40, 100) for _ in range(3)] == [first, third, None]
-    assert timers.alarm is None
-
-
-def test_a_flow_that_was_pulled_or_pushed_again_counts_once() -> None:
-    timers = Timers()
-    gone, again = flow(10, 1), flow(10, 2)
-    timers.push(gone)
-    timers.push(again)
-    timers.pull(gone)
-    again.deadline = 50
-    timers.push(again)
-    assert timers.due(40, 100) is None
-    assert timers.due(50, 100) is again and timers.due(50, 100) is None
