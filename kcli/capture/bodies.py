@@ -11,6 +11,7 @@ from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec, guarded
 from kcli.grammar.topics import annotate
 from kcli.jsontext import dumps
+from kcli.schemas.apikeys import ENVELOPE
 from kcli.schemas.catalog import catalog
 from kcli.schemas.secrets import secret_fields
 
@@ -157,6 +158,16 @@ class Bodies:
         start = header.skip(frame)
         return frames.response_codec(frame, start, api_key, version, self.dialect, strict=True), start
 
+    def answer_codec(self, frame: bytes, api_key: int, version: int, request: bytes) -> tuple[MessageCodec, int]:
+        """As `response_codec`; that of an envelope knows from its request's frame what is inside."""
+        codec, start = self.response_codec(frame, api_key, version)
+        if api_key == ENVELOPE and self.request_decodes(request):
+            from kcli.grammar.envelopes import EnvelopeCodec
+
+            assert isinstance(codec, EnvelopeCodec)
+            codec = codec.answering(self.read_request(request))
+        return codec, start
+
     @property
     def secrets(self) -> bool:
         """Whether text shows them."""
@@ -183,9 +194,12 @@ class Bodies:
         header, body = self.codecs(frame)
         return body.json(frame, header.skip(frame), **self.form)[0]
 
-    def response_text(self, frame: bytes, api_key: int, version: int) -> bytes:
-        """A response body's JSON text, by key and version of its request. DecodeError."""
-        codec, start = self.response_codec(frame, api_key, version)
+    def response_text(self, frame: bytes, api_key: int, version: int, request: bytes = b"") -> bytes:
+        """A response body's JSON text, by key and version of its request. DecodeError.
+
+        request: its frame, which says what an envelope's answer has inside.
+        """
+        codec, start = self.answer_codec(frame, api_key, version, request)
         return codec.json(frame, start, **self.form)[0]
 
     # Judging bytes

@@ -293,7 +293,9 @@ class Exchange:
             head = head or dumps(self.bare_header()).encode()
         if self.response_frame is not None:
             try:
-                response = self.bodies.response_text(self.response_frame, self.api_key, self.api_version)
+                response = self.bodies.response_text(
+                    self.response_frame, self.api_key, self.api_version, self.request_frame
+                )
             except DecodeError as error:
                 self.fail("server", self.response_ns or 0, self.response_frame, error)
         return head, request, response

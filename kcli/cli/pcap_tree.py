@@ -38,7 +38,7 @@ def tree(item: Exchange | Event) -> Iterator[str]:
 def response(item: Exchange, frame: bytes) -> Iterator[str]:
     header = messages.response_header(item.api_key, item.api_version, item.bodies.dialect)
     try:
-        body = item.bodies.response_codec(frame, item.api_key, item.api_version)[0]
+        body = item.bodies.answer_codec(frame, item.api_key, item.api_version, item.request_frame)[0]
     except DecodeError:
         body = header
     yield from message(frame, header, body, item.bodies)

@@ -78,7 +78,7 @@ def meaning(span: Span, dialect: str | None) -> str:
     name = span.path.rpartition(".")[2]
     if name == "errorCode" or name.endswith("ErrorCode"):
         return f"  {catalog(dialect).error_name(span.value)}"
-    if span.path == "requestApiKey":
+    if name == "requestApiKey":
         api = catalog(dialect).api(span.value)
         return f"  {api.log_name}" if api else "  unknown"
     return ""

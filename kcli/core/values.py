@@ -29,9 +29,11 @@ def uuid_bytes(value: object) -> bytes:
 
 
 def bytes_of(value: object) -> bytes | bytearray | memoryview:
-    """A bytes field's value: bytes themselves, or base64 text; ValueError when it is neither."""
+    """A bytes field's value: bytes, base64 text, or `{"base64": ...}`; ValueError when it is none of them."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return value
+    if isinstance(value, dict) and "redacted" not in value:
+        value = value.get("base64", value)
     if isinstance(value, str):
         try:
             return base64.b64decode(value, validate=True)

@@ -18,6 +18,7 @@ from kcli.schemas.secrets import secret_fields
 
 __all__ = ["data", "message", "request", "request_header", "response", "response_header", "unknown"]
 
+ENVELOPES = ("EnvelopeRequest", "EnvelopeResponse")
 SIZED = ("string", "bytes", "records")
 
 
@@ -88,6 +89,10 @@ def data(name: str, version: int, dialect: str | None = None) -> MessageCodec:
         for variant in found.variants
         if version in variant.versions
     ]
+    if name in ENVELOPES:
+        from kcli.grammar.envelopes import EnvelopeCodec
+
+        return EnvelopeCodec(name, version, grammar_of(found, version), dialect)
     return MessageCodec(name, version, grammar_of(found, version), variants)
 
 

@@ -47,7 +47,7 @@ SECRETS: Mapping[str, Mapping[str, str]] = {
     "RenewDelegationTokenRequest": {"hmac": ALWAYS},
     "ExpireDelegationTokenRequest": {"hmac": ALWAYS},
     "DescribeDelegationTokenResponse": {"tokens.hmac": ALWAYS},
-    # Whole messages of others.
+    # Whole messages of others, whose own secrets these are (kcli.grammar.envelopes).
     "EnvelopeRequest": {"requestData": ALWAYS},
     "EnvelopeResponse": {"responseData": ALWAYS},
     "AlterConfigsRequest": {"resources.configs.value": BY_NAME},

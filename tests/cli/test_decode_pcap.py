@@ -141,7 +141,8 @@ def test_a_pipe_is_shown_live() -> None:
 
 
 def test_a_reader_that_goes_away_ends_it_quietly() -> None:
-    command = f"{sys.executable} -m kcli.cli decode pcap {TXN} | head -1"
+    more_than_a_pipe_holds = f"{TXN} --format tree"
+    command = f"{sys.executable} -m kcli.cli decode pcap {more_than_a_pipe_holds} | head -1"
     run = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
     assert run.stdout.count(b"\n") == 1 and run.stderr == b""
 

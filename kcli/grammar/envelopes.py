@@ -1,0 +1,147 @@
+"""Envelopes (KIP-590): a broker forwards a client's request to the controller whole, and its answer comes back so.
+
+JSON and spans show what is inside, header and body, and hide only that message's own secrets. Bytes that do not decode
+to the last one as a message of the tables are hidden whole; so is an envelope inside an envelope, which Kafka refuses.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+from kcli.errors import DecodeError
+from kcli.grammar.codec import MessageCodec
+from kcli.grammar.secrets import Hidden, redacted
+from kcli.grammar.trace import Span
+from kcli.jsontext import dumps, loads
+from kcli.schemas.apikeys import ENVELOPE
+from kcli.schemas.catalog import catalog
+
+if TYPE_CHECKING:
+    from kcli.core.codec import Names, Node
+    from kcli.grammar.codec import Buffer, Hook
+    from kcli.grammar.structs import Struct
+
+__all__ = ["EnvelopeCodec"]
+
+# Message -> its field that holds a frame without the length in front.
+FIELDS = {"EnvelopeRequest": "requestData", "EnvelopeResponse": "responseData"}
+
+
+class EnvelopeCodec(MessageCodec):
+    """The codec of an envelope. A response does not say what it answers: see `answering`."""
+
+    def __init__(
+        self, name: str, version: int, grammar: Struct, dialect: str | None, inner: tuple[int, int] | None = None
+    ) -> None:
+        """inner: API key and version of the request that the message inside answers."""
+        super().__init__(name, version, grammar)
+        self.field, self.dialect, self.inner = FIELDS[name], dialect, inner
+
+    @property
+    def node(self) -> Node | None:
+        """None: the core can't make the JSON alone."""
+        return None
+
+    def answering(self, request: dict[str, Any]) -> EnvelopeCodec:
+        """The codec of the response to the envelope of that value; inside it is an answer to the request inside."""
+        data = request.get("requestData")
+        if not isinstance(data, bytes) or len(data) < 4:
+            return self
+        return EnvelopeCodec(self.name, self.version, self.grammar, self.dialect, key_of(data))
+
+    def json(
+        self,
+        data: Buffer,
+        offset: int = 0,
+        *,
+        records: str = "none",
+        hook: Hook | None = None,
+        names: Names | None = None,
+        whole: bool = False,
+        secrets: bool = False,
+    ) -> tuple[bytes, int]:
+        """As MessageCodec; the field is {"requestHeader": ..., "request": ...} (of a response likewise) with the bytes
+        as "base64", or as "redacted" where they hold a secret."""
+        text, end = super().json(data, offset, records=records, hook=hook, names=names, whole=whole, secrets=secrets)
+        if secrets:
+            return text, end
+        inside = self.read(data, offset)[0][self.field]
+        return dumps(loads(text) | self.shown(inside)).encode(), end
+
+    def json_value(
+        self, value: dict[str, Any], *, records: str = "none", hook: Hook | None = None, secrets: bool = False
+    ) -> dict[str, Any]:
+        """As MessageCodec, with the field as `json` has it."""
+        made = super().json_value(value, records=records, hook=hook, secrets=secrets)
+        return made if secrets else made | self.shown(value.get(self.field))
+
+    def shown(self, inside: Any) -> dict[str, Any]:
+        """The field's JSON by its name; nothing where the bytes are to stay hidden."""
+        if not isinstance(inside, bytes | bytearray | memoryview):
+            return {}
+        frame = bytes(inside)
+        try:
+            header, body, start = self.open(frame)
+            value = body.json(frame, start, whole=True)[0]
+            raw, exact = (body.json(frame, start, whole=True, records="raw", secrets=told)[0] for told in (False, True))
+            said = header.json_value(header.read(frame)[0])
+        except DecodeError:
+            return {}
+        made: dict[str, Any] = {"base64": base64.b64encode(frame).decode()} if raw == exact else redacted(len(frame))
+        if self.inner is None:
+            api = catalog(self.dialect).api(said["requestApiKey"])
+            said["requestApiKeyName"] = api.log_name if api else None
+        side = "response" if self.inner else "request"
+        return {self.field: {**made, f"{side}Header": said, side: loads(value)}}
+
+    def open(self, frame: bytes) -> tuple[MessageCodec, MessageCodec, int]:
+        """(header, body, where that begins) of the frame inside. DecodeError: it is none, or has bytes left over."""
+        from kcli.grammar import frames, messages
+
+        known = self.inner or (key_of(frame) if self.field == "requestData" else None)
+        if known is None or known[0] == ENVELOPE:
+            raise DecodeError(self.field, 0, "nothing that may stand in an envelope")
+        api = catalog(self.dialect).api(known[0])
+        if api is None or known[1] not in api.versions:
+            raise frames.unknown_version(*known, self.dialect)
+        if self.inner is None:
+            header, body = frames.request_codecs(frame, 0, self.dialect)
+            start = header.skip(frame)
+        else:
+            header = messages.response_header(*known, self.dialect)
+            start = header.skip(frame)
+            body = frames.response_codec(frame, start, *known, self.dialect, strict=True)
+        if body.fit(frame, start)[2] != len(frame):
+            raise DecodeError(self.field, start, "bytes are left over")
+        return header, body, start
+
+    def spans(self, data: Buffer, offset: int = 0, into: list[Span] | None = None, secrets: bool = False) -> list[Span]:
+        """As MessageCodec, with a span for each value inside; that of the field itself is its length."""
+        spans = super().spans(data, offset, into, secrets)
+        for at, span in enumerate(spans):
+            if span.path == self.field and span.value is not None:
+                size = span.value.size if isinstance(span.value, Hidden) else len(span.value)
+                start = span.end - size
+                try:
+                    inside = self.spans_inside(bytes(data[start : span.end]), start, secrets)
+                except DecodeError:
+                    break
+                spans[at : at + 1] = [span._replace(end=start, type="length", value=size), *inside]
+                break
+        return spans
+
+    def spans_inside(self, frame: bytes, offset: int, secrets: bool) -> list[Span]:
+        """Those of the frame inside, which begins at `offset`."""
+        header, body, start = self.open(frame)
+        return [
+            span._replace(path=f"{self.field}.{span.path}", start=span.start + offset, end=span.end + offset)
+            for span in (*header.spans(frame), *body.spans(frame, start, secrets=secrets))
+        ]
+
+
+def key_of(frame: bytes) -> tuple[int, int]:
+    """(API key, version) that a request begins with. DecodeError: it is too short."""
+    if len(frame) < 4:
+        raise DecodeError("requestApiKey", 0, f"needs 4 bytes of API key and version, {len(frame)} are here")
+    return int.from_bytes(frame[:2], "big", signed=True), int.from_bytes(frame[2:4], "big", signed=True)
