@@ -26,7 +26,7 @@ from kcli.broker.topics import Partition, Shown
 from kcli.client.replay.plan import Captured
 from kcli.sessions.cache import FetchSessionCache
 from kcli.sessions.rules import FULL_EPOCH
-from kcli.sessions.trace import Key, Told
+from kcli.sessions.trace import Key, Reported
 from kcli.sessions.values import Position
 from kcli.topic_names import lawful_name
 
@@ -133,7 +133,7 @@ class CapturedState:
         place = place_of(captured)
         ends = self.history.spans.get(place, {})
         answered: list[Partition] = []
-        for key, told in captured.told:
+        for key, told in captured.reported:
             partition = self._partition(key)
             if partition is not None:
                 end = ends[key].end if key in ends else -1
@@ -150,7 +150,7 @@ class CapturedState:
     # --- states
 
     def _state(
-        self, captured: Captured, asked: int, before: PartitionState | None, key: Key, told: Told, end: int
+        self, captured: Captured, asked: int, before: PartitionState | None, key: Key, told: Reported, end: int
     ) -> PartitionState:
         """A partition as the node stood to it that told this. asked: the leader epoch that the fetcher named, or -1."""
         error, high, stable, start = told[:4]

@@ -85,7 +85,7 @@ class CapturedConnection(ConnectionState):
             return
         for d, stream in enumerate(self.streams):
             if stream.damaged:
-                self.tell_damaged(d)
+                self.report_damaged(d)
             if stream.buffer:
                 self.leftover(d, stream, why)
         self.end_pending(why, ns)
@@ -242,7 +242,7 @@ class CapturedConnection(ConnectionState):
             if stream.skip:
                 stream.pass_damaged()
                 if not stream.skip:
-                    self.tell_damaged(d)
+                    self.report_damaged(d)
                 continue
             if not stream.synced and not self.synchronise(d):
                 return
@@ -312,10 +312,10 @@ class CapturedConnection(ConnectionState):
         if stream.skip > have and 0 < count <= stream.skip - have:
             stream.skip -= count
             if stream.damaged and not stream.skip:
-                self.tell_damaged(d)
+                self.report_damaged(d)
             return ", in the same frame"
         if stream.damaged:
-            self.tell_damaged(d)
+            self.report_damaged(d)
         size = stream.frame_size() if stream.synced and not stream.skip else None
         if size is None or not self.plausible_size(d, size) or self.client is None:
             self.drop_partial(d)
@@ -330,7 +330,7 @@ class CapturedConnection(ConnectionState):
             stream.skip = missing
         return text
 
-    def tell_damaged(self, d: int) -> None:
+    def report_damaged(self, d: int) -> None:
         """The event for the bytes behind a loss, to the end of their frame or to the next loss that ends it."""
         stream = self.streams[d]
         count, stream.damaged = stream.damaged, 0

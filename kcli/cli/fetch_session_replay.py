@@ -92,7 +92,7 @@ def replay_command(
     names = TopicNames()
     problems: list[InputError] = []
     plan = make_plan(read_fetches(files, names, dialect, problems))
-    tell_plan(plan, quiet, rebuilt=rebuilt)
+    notify_plan(plan, quiet, rebuilt=rebuilt)
     if not plan.fetches:
         raise (
             problems[0]
@@ -114,7 +114,7 @@ def replay_command(
 def run(plan: ReplayPlan, names: TopicNames, config: ClientConfig, options: Options, quiet: bool) -> Replayed:
     """Against the brokers of `config`."""
     with counting(plan.fetches * options.repeat, quiet) as done:
-        return asyncio.run(replay(plan, names, config, options, tell=ignore if quiet else warn, done=done))
+        return asyncio.run(replay(plan, names, config, options, notify=ignore if quiet else warn, done=done))
 
 
 def run_embedded(
@@ -144,8 +144,8 @@ def run_embedded(
     async def work() -> Replayed:
         async with broker:
             there = config.replace(bootstrap_servers=tuple(broker.bootstrap.split(",")))
-            tell = ignore if quiet else warn
-            return await replay(plan, names, there, options, brokers=broker.captured, tell=tell, done=done)
+            notify = ignore if quiet else warn
+            return await replay(plan, names, there, options, brokers=broker.captured, notify=notify, done=done)
 
     with counting(plan.fetches * options.repeat, quiet) as done:
         return asyncio.run(work())
@@ -207,7 +207,7 @@ def raised(row: dict[str, object] | InputError) -> dict[str, object]:
     return row
 
 
-def tell_plan(plan: ReplayPlan, quiet: bool, *, rebuilt: bool) -> None:
+def notify_plan(plan: ReplayPlan, quiet: bool, *, rebuilt: bool) -> None:
     if quiet:
         return
     for reason, count in plan.left_out.items():

@@ -100,10 +100,10 @@ def partitions(session: ObservedSession) -> str:
         return text
     if len(session.changes) > NAMED:
         return f"{text} ({session.added:,} added, {session.dropped:,} forgotten)"
-    return f"{text} ({', '.join(told_change(session, at) for at in range(len(session.changes)))})"
+    return f"{text} ({', '.join(change_text(session, at) for at in range(len(session.changes)))})"
 
 
-def told_change(session: ObservedSession, at: int) -> str:
+def change_text(session: ObservedSession, at: int) -> str:
     change = session.changes[at]
     parts = [f"{change.added:,} added"] * (change.added > 0) + [f"{change.forgotten:,} forgotten"] * (
         change.forgotten > 0

@@ -137,22 +137,22 @@ def batches_text(fields: Iterable[bytes | None]) -> str:
 def produce(request: Message, response: Message) -> tuple[str, str]:
     fields = [each.get("records") for topic in topics_of(request) for each in partitions_of(topic)]
     acks = {0: ", no acks", 1: ", acks 1"}.get(request["acks"], "")
-    told = [each for topic in topics_of(response) for each in partitions_of(topic)]
-    offsets = [each["baseOffset"] for each in told if not each["errorCode"]]
+    results = [each for topic in topics_of(response) for each in partitions_of(topic)]
+    offsets = [each["baseOffset"] for each in results if not each["errorCode"]]
     answer = f"at {listed(map(str, offsets))}" if offsets else ""
-    return f"{places(request)} {batches_text(fields)}{acks}", answer + leaders(told, response)
+    return f"{places(request)} {batches_text(fields)}{acks}", answer + leaders(results, response)
 
 
 def leaders(partitions: list[Message], response: Message) -> str:
     """Who leads instead, where a broker says so (KIP-951)."""
     nodes = {node["nodeId"]: f"{node['host']}:{node['port']}" for node in response.get("nodeEndpoints", ())}
-    told: dict[str, None] = {}
+    results: dict[str, None] = {}
     for each in partitions:
         leader = each.get("currentLeader")
         if leader and leader["leaderId"] >= 0 and each["errorCode"]:
             at = f" at {nodes[leader['leaderId']]}" if leader["leaderId"] in nodes else ""
-            told[f"leader is {leader['leaderId']} (epoch {leader['leaderEpoch']}){at}"] = None
-    return listed(told)
+            results[f"leader is {leader['leaderId']} (epoch {leader['leaderEpoch']}){at}"] = None
+    return listed(results)
 
 
 def session_asked(session: int, epoch: int) -> str:
@@ -169,12 +169,12 @@ def fetch(request: Message, response: Message) -> tuple[str, str]:
     changed = epoch > 0 or asked == 0
     parts = [session_asked(session, epoch), f"{asked:,} changed" if changed else wanted(request, asked)]
     parts += [f"{forgotten:,} forgotten"] if forgotten else []
-    told = [each for topic in topics_of(response) for each in partitions_of(topic)]
-    data = [each["records"] for each in told if each.get("records")]
+    results = [each for topic in topics_of(response) for each in partitions_of(topic)]
+    data = [each["records"] for each in results if each.get("records")]
     answer = [f"session {response['sessionId']}"] if response.get("sessionId") and epoch == 0 else []
-    answer.append(count(len(told), "partition"))
+    answer.append(count(len(results), "partition"))
     answer += [batches_text(data)] if data else []
-    hints = leaders(told, response)
+    hints = leaders(results, response)
     return ", ".join(filter(None, parts)), ", ".join(answer + ([hints] if hints else []))
 
 
@@ -184,16 +184,18 @@ def wanted(request: Message, asked: int) -> str:
 
 @summary("SHARE_FETCH", "SHARE_ACKNOWLEDGE")
 def share_fetch(request: Message, response: Message) -> tuple[str, str]:
-    told = [each for topic in topics_of(response) for each in partitions_of(topic)]
-    data = [each["records"] for each in told if each.get("records")]
-    acquired = sum(r["lastOffset"] - r["firstOffset"] + 1 for each in told for r in each.get("acquiredRecords") or ())
+    results = [each for topic in topics_of(response) for each in partitions_of(topic)]
+    data = [each["records"] for each in results if each.get("records")]
+    acquired = sum(
+        r["lastOffset"] - r["firstOffset"] + 1 for each in results for r in each.get("acquiredRecords") or ()
+    )
     given = [each.get("acknowledgementBatches") or () for topic in topics_of(request) for each in partitions_of(topic)]
     acknowledged = sum(each["lastOffset"] - each["firstOffset"] + 1 for batches in given for each in batches)
     asked = [f"{request.get('groupId')} epoch {request.get('shareSessionEpoch')}", places(request)]
     asked += [f"{acknowledged:,} acknowledged"] if acknowledged else []
     return ", ".join(filter(None, asked)), ", ".join(
         [
-            count(len(told), "partition"),
+            count(len(results), "partition"),
             *([batches_text(data)] if data else []),
             *([f"{acquired:,} acquired"] if acquired else []),
         ]
@@ -210,11 +212,11 @@ def api_versions(request: Message, response: Message) -> tuple[str, str]:
 def metadata(request: Message, response: Message) -> tuple[str, str]:
     topics = request.get("topics")
     asked = "all topics" if topics is None else listed(topic_name(each) for each in topics) or "no topics"
-    told = response.get("topics", ())
-    partitions = sum(len(each.get("partitions", ())) for each in told)
+    results = response.get("topics", ())
+    partitions = sum(len(each.get("partitions", ())) for each in results)
     parts = (
         count(len(response.get("brokers", ())), "broker"),
-        count(len(told), "topic"),
+        count(len(results), "topic"),
         count(partitions, "partition"),
     )
     return asked, ", ".join(parts)
@@ -223,8 +225,8 @@ def metadata(request: Message, response: Message) -> tuple[str, str]:
 @summary("LIST_OFFSETS")
 def list_offsets(request: Message, response: Message) -> tuple[str, str]:
     times = {each["timestamp"] for topic in topics_of(request) for each in partitions_of(topic)}
-    told = [each for topic in topics_of(response) for each in partitions_of(topic)]
-    offsets = [each.get("offset", (each.get("oldStyleOffsets") or [-1])[0]) for each in told]
+    results = [each for topic in topics_of(response) for each in partitions_of(topic)]
+    offsets = [each.get("offset", (each.get("oldStyleOffsets") or [-1])[0]) for each in results]
     return (
         f"{places(request)} {listed(TIMES.get(each, f'from {each}') for each in sorted(times))}",
         f"at {listed(map(str, offsets))}",
@@ -234,8 +236,8 @@ def list_offsets(request: Message, response: Message) -> tuple[str, str]:
 @summary("FIND_COORDINATOR")
 def find_coordinator(request: Message, response: Message) -> tuple[str, str]:
     keys = request.get("coordinatorKeys") or [request.get("key", "")]
-    told = response.get("coordinators") or [response]
-    found = [f"{each['nodeId']} at {each['host']}:{each['port']}" for each in told if each.get("nodeId", -1) >= 0]
+    results = response.get("coordinators") or [response]
+    found = [f"{each['nodeId']} at {each['host']}:{each['port']}" for each in results if each.get("nodeId", -1) >= 0]
     return f"{COORDINATORS.get(request.get('keyType', 0), '?')} {listed(keys)}", listed(dict.fromkeys(found))
 
 
@@ -281,26 +283,26 @@ def group_heartbeat(request: Message, response: Message) -> tuple[str, str]:
 
 @summary("OFFSET_COMMIT", "TXN_OFFSET_COMMIT")
 def offset_commit(request: Message, response: Message) -> tuple[str, str]:
-    told = [
+    offsets = [
         f"{topic_name(topic)}[{each['partitionIndex']}] {each['committedOffset']}"
         for topic in topics_of(request) for each in partitions_of(topic)
     ]  # fmt: skip
-    return f"{request['groupId']}: {listed(told)}", ""
+    return f"{request['groupId']}: {listed(offsets)}", ""
 
 
 @summary("OFFSET_FETCH")
 def offset_fetch(request: Message, response: Message) -> tuple[str, str]:
     groups = request.get("groups", [request])
-    told = [
+    results = [
         each
         for group in response.get("groups", [response])
         for topic in topics_of(group)
         for each in partitions_of(topic)
     ]
-    known = sum(each["committedOffset"] >= 0 for each in told)
+    known = sum(each["committedOffset"] >= 0 for each in results)
     return "; ".join(
         f"{each['groupId']}: {places(each) or 'all'}" for each in groups
-    ), f"{known:,} of {count(len(told), 'partition')} committed"
+    ), f"{known:,} of {count(len(results), 'partition')} committed"
 
 
 @summary("INIT_PRODUCER_ID")
@@ -352,11 +354,11 @@ def fetch_snapshot(request: Message, response: Message) -> tuple[str, str]:
         f"{topic_name(topic)} {each['snapshotId']['endOffset']}-{each['snapshotId']['epoch']} from {each['position']:,}"
         for topic in topics_of(request) for each in partitions_of(topic)
     ]  # fmt: skip
-    told = [
+    results = [
         f"{len(each.get('unalignedRecords') or b''):,} of {each['size']:,} bytes"
         for topic in topics_of(response) for each in partitions_of(topic)
     ]  # fmt: skip
-    return listed(asked), listed(told)
+    return listed(asked), listed(results)
 
 
 @summary("VOTE")
@@ -367,12 +369,12 @@ def vote(request: Message, response: Message) -> tuple[str, str]:
         f"{each.get('replicaId')} {verb} epoch {each.get('replicaEpoch')}"
         for each, verb in zip(stands, verbs, strict=True)
     ]
-    told = [
+    results = [
         "granted" if each["voteGranted"] else "refused"
         for topic in topics_of(response)
         for each in partitions_of(topic)
     ]
-    return listed(asked), listed(told)
+    return listed(asked), listed(results)
 
 
 def anything(request: Message, response: Message) -> tuple[str, str]:

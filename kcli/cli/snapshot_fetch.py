@@ -60,7 +60,7 @@ def fetch(
     config = configure(bootstrap, settings, quiet=quiet)
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
-    sink = PartFile(folder, resume=not no_resume, tell=lambda text: warn(text, quiet))
+    sink = PartFile(folder, resume=not no_resume, notify=lambda text: warn(text, quiet))
     asyncio.run(run(config, sink, wanted, cluster_id, max_bytes, quiet))
     if not quiet:
         print_line(str(sink.final))
@@ -178,8 +178,8 @@ async def ask(client: Client, machine: SnapshotFetch) -> dict[str, Any]:
 class PartFile:
     """The file while it comes, `<id>.checkpoint.part`, and beside it a note of which node it comes from."""
 
-    def __init__(self, folder: Path, *, resume: bool, tell: Callable[[str], None]) -> None:
-        self.folder, self.resume, self.tell = folder, resume, tell
+    def __init__(self, folder: Path, *, resume: bool, notify: Callable[[str], None]) -> None:
+        self.folder, self.resume, self.notify = folder, resume, notify
         self.id: SnapshotId | None = None
         self.stream: IO[bytes] | None = None
         self.resumed = False
@@ -202,7 +202,7 @@ class PartFile:
         self.close()
         self.id = machine.id
         if self.final.exists():
-            self.tell(f"{self.final} is there already")
+            self.notify(f"{self.final} is there already")
             return None
         source = {"leader": machine.leader, "address": list(machine.target)}
         self.resumed = self.resume and self.part.exists() and read_note(self.note) == source
@@ -211,7 +211,7 @@ class PartFile:
         self.stream = self.part.open("r+b" if self.resumed else "wb")
         size = self.stream.seek(0, os.SEEK_END)
         if self.resumed and size:
-            self.tell(f"goes on at byte {size:,} of {self.part}")
+            self.notify(f"goes on at byte {size:,} of {self.part}")
         return size
 
     def write(self, piece: Write, machine: SnapshotFetch) -> None:
@@ -223,7 +223,7 @@ class PartFile:
             self.stream.flush()
 
     def restart(self, restart: Restart) -> None:
-        self.tell(f"{restart.reason}; begins again")
+        self.notify(f"{restart.reason}; begins again")
         self.resumed = False
         if self.stream is not None:
             self.stream.truncate(0)
@@ -236,7 +236,7 @@ class PartFile:
         self.close()
         errors = sound_errors(self.part, self.final.name)
         if errors and self.resumed:
-            self.tell(f"{errors[0]}; begins again")
+            self.notify(f"{errors[0]}; begins again")
             self.part.unlink()
             self.note.unlink(missing_ok=True)
             return False

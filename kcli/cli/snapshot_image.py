@@ -90,7 +90,7 @@ def image(
         require("--format parquet", "parquet")
     loaded = load_image(Wanted(source, log, at_offset), dialect=dialect)
     if stats:
-        tell_stats(loaded)
+        warn_stats(loaded)
     write = writer_for(verb, place, path, ask, form, secrets)
     inputs = [source, *filter(None, [log]), *loaded.sources]
     if form == "parquet":
@@ -107,7 +107,7 @@ def image(
     return 0
 
 
-def tell_stats(loaded: Loaded) -> None:
+def warn_stats(loaded: Loaded) -> None:
     records, seconds = loaded.loader.records, loaded.seconds
     print_note(f"LoadSnapshotLatencyMs {seconds * 1000:.1f}  records {records:,}  files {len(loaded.sources)}")
 

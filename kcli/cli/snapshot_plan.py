@@ -183,8 +183,8 @@ def policy_lines(answer: dict[str, Any]) -> list[str]:
 
 def follower_lines(answer: dict[str, Any]) -> list[str]:
     follows, votes = answer["logBeginFollowsTo"], answer["votesWith"]
-    told = [] if follows is None else [f"following the leader, the log begins at {follows:,}"]
-    return [*told, f"as a voter: offset {votes['offset']:,}, epoch {votes['epoch']}"]
+    lines = [] if follows is None else [f"following the leader, the log begins at {follows:,}"]
+    return [*lines, f"as a voter: offset {votes['offset']:,}, epoch {votes['epoch']}"]
 
 
 def loss_line(row: dict[str, Any]) -> str:

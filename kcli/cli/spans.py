@@ -21,8 +21,8 @@ def tree_lines(data: bytes, spans: list[Span], dialect: str | None = None) -> It
     """A line for each value: offset, its first bytes, path, value, type."""
     width = max((len(span.path) for span in spans), default=0)
     for span in spans:
-        start, told = shown_bytes(data, span), describe(span, dialect)
-        yield f"{span.start:04x}  {start:<28}  {span.path:<{width}}  {told}".rstrip()
+        start, meaning = shown_bytes(data, span), describe(span, dialect)
+        yield f"{span.start:04x}  {start:<28}  {span.path:<{width}}  {meaning}".rstrip()
 
 
 def hexdump_lines(data: bytes, spans: list[Span], dialect: str | None = None) -> Iterator[str]:

@@ -33,9 +33,9 @@ class Client:
     """
 
     def __init__(
-        self, config: ClientConfig, dialect: str | None = None, tell: Callable[[str], None] = lambda _: None
+        self, config: ClientConfig, dialect: str | None = None, notify: Callable[[str], None] = lambda _: None
     ) -> None:
-        self.config, self.dialect, self.tell = config, dialect, tell
+        self.config, self.dialect, self.notify = config, dialect, notify
         self.metadata = MetadataCache()
         self.bootstrap = parse_bootstrap(config["bootstrap.servers"])
         self.retry: Backoff = retry_backoff(config)
@@ -125,7 +125,7 @@ class Client:
             raise
         self._failures.pop(address, None)
         if session.dialect != self.dialect:
-            self._tell_stock(address)
+            self._notify_stock(address)
         former = self._sessions.get(address)
         if former is not None and former.connection.error is None and not former.connection.waiting:
             await former.connection.close()
@@ -135,9 +135,9 @@ class Client:
             self._ends[address] = loop.time() + session.lifetime * LIFETIME_PART
         return session
 
-    def _tell_stock(self, address: Address) -> None:
-        self.tell(f"broker {address} does not speak the dialect {self.dialect}: Apache Kafka's own messages are sent")
-        self.tell = lambda _: None
+    def _notify_stock(self, address: Address) -> None:
+        self.notify(f"broker {address} does not speak the dialect {self.dialect}: Apache Kafka's own messages are sent")
+        self.notify = lambda _: None
 
     # --- calls
 

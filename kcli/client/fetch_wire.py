@@ -84,6 +84,6 @@ def session_response(exchange: FetchExchange) -> FetchResponse:
     """What a Fetch response says to its session."""
     partitions: Mapping[Partition, Result] = {
         key: Result(high, stable, start, size, error, preferred, diverging)
-        for key, (error, high, stable, start, size, preferred, diverging) in exchange.told
+        for key, (error, high, stable, start, size, preferred, diverging) in exchange.reported
     }
     return FetchResponse(exchange.error, exchange.granted, partitions, exchange.throttle_ms)

@@ -168,8 +168,8 @@ class FrameProtocol(asyncio.BufferedProtocol):
         self._lose(error)
 
     def _lose(self, error: Exception | None) -> None:
-        told, self._on_lost = self._on_lost, ignore
-        told(error)
+        notify, self._on_lost = self._on_lost, ignore
+        notify(error)
 
 
 def ignore(_error: Exception | None) -> None:

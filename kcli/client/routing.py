@@ -89,6 +89,6 @@ async def find_leader(client: Client, wanted: list[tuple[str, int]]) -> int:
             raise UsageError(f"--to-leader: topic {name} has no partition {index}")
         leaders.setdefault(leader.node, f"{name}[{index}]")
     if len(leaders) != 1:
-        told = ", ".join(f"{node} of {partition}" for node, partition in sorted(leaders.items()))
-        raise UsageError(f"--to-leader: one leader for all partitions expected, not {told or 'no partition at all'}")
+        named = ", ".join(f"{node} of {partition}" for node, partition in sorted(leaders.items()))
+        raise UsageError(f"--to-leader: one leader for all partitions expected, not {named or 'no partition at all'}")
     return next(iter(leaders))

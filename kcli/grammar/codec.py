@@ -226,11 +226,11 @@ class MessageCodec(Grammar):
             data = (codec.interpreted if odd else codec.compiled or codec.interpreted).write(value)
             return data + bytes_of(value[TRAILING]) if TRAILING in value else data
         except EncodeError as error:
-            raise EncodeError(error.path, self.told(error.reason), what=self.what) from None
+            raise EncodeError(error.path, self.reason_shown(error.reason), what=self.what) from None
         except ValueError as error:
-            raise EncodeError(TRAILING, self.told(str(error)), what=self.what) from None
+            raise EncodeError(TRAILING, self.reason_shown(str(error)), what=self.what) from None
 
-    def told(self, reason: str) -> str:
+    def reason_shown(self, reason: str) -> str:
         """Only what was expected, where what was given may be a secret."""
         return reason.partition(", not ")[0] if self.guarded else reason
 

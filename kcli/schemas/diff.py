@@ -93,8 +93,8 @@ def between_releases(catalog: Catalog, one: str, other: str) -> list[Change]:
         message = catalog.message(name)
         before, after = said_by(message, one), said_by(message, other)
         # A response has the versions of its request, but a layout of its own.
-        told = message.kind == "response" and bare(before) != bare(after)
-        if before != after and not told:
+        differs_alone = message.kind == "response" and bare(before) != bare(after)
+        if before != after and not differs_alone:
             change = "changed" if before and after else "added" if after else "removed"
             found.append(Change(apis.get(name, name), "", change, before, after))
     return found

@@ -1,1 +1,1 @@
-"""Fetch sessions (KIP-227) as pure state machines, and what captures tell of them."""
+"""Fetch sessions (KIP-227) as pure state machines, and the sessions that captures show."""

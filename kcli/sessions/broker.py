@@ -2,8 +2,8 @@
 
     sessions = BrokerSessions(FetchSessionCache(slots=1000))
     fetch = sessions.begin(request, now)               # refuses, opens, continues or closes
-    for partition, position in fetch.candidates(): ... # what may have something to tell, in the order of the turns
-    response = fetch.answer(results, now)              # leaves out what the fetcher knows already
+    for partition, position in fetch.candidates(): ... # what may have news, in the order of the turns
+    response = fetch.answer(results, now)              # leaves out what the fetcher already knows
     sessions.mark(partition)                           # something about this partition changed
 
 Kafka's broker looks at every partition of a session in each fetch. Here the broker's log says which partitions moved
@@ -53,10 +53,10 @@ class Fetch:
         return self.request.partitions.items()
 
     def answer(self, results: Mapping[Partition, Result], now: int, *, throttle_ms: int = 0) -> FetchResponse:
-        """The response to send. A full fetch needs a result for each partition of the request; a session tells those
-        that are given and news, and looks again at the others next time.
+        """The response to send. A full fetch needs a result for each partition of the request; a session's response
+        includes the results that are news, and the other partitions are looked at again next time.
 
-        throttle_ms: other than 0, the quota is used up and nothing is told (KIP-219); the session stays as it is.
+        throttle_ms: other than 0, the quota is used up and the response is empty (KIP-219); the session stays as it is.
         """
         if self.error:
             return FetchResponse(self.error, throttle_ms=throttle_ms)
@@ -79,8 +79,10 @@ class Fetch:
             return FetchResponse(EPOCH_MISMATCH, session.id, throttle_ms=throttle_ms)
         if throttle_ms:
             return FetchResponse(session_id=session.id, throttle_ms=throttle_ms)
-        told = {partition: result for partition, result in results.items() if session.tell(partition, result, rules)}
-        return FetchResponse(session_id=session.id, partitions=told)
+        reported = {
+            partition: result for partition, result in results.items() if session.report(partition, result, rules)
+        }
+        return FetchResponse(session_id=session.id, partitions=reported)
 
 
 class BrokerSessions:
@@ -92,7 +94,7 @@ class BrokerSessions:
         self._interest: dict[Partition, set[CachedSession]] = {}
 
     def begin(self, request: FetchRequest, now: int) -> Fetch:
-        """Take a request in; from here on its epoch is used up, whatever becomes of its response."""
+        """Process a request; from here on its epoch is used up, whatever becomes of its response."""
         session = self.cache.get(request.session_id) if request.session_id else None
         action = self.rules.broker[kind_of(request.epoch), self._find(request, session)]
         if session is None:
@@ -104,7 +106,7 @@ class BrokerSessions:
         return Fetch(self, request, action)
 
     def open(self, request: FetchRequest, results: Mapping[Partition, Result], now: int) -> int:
-        """Make a session of a full fetch, and give its id; 0 when there is no slot for it."""
+        """Open a session for a full fetch; returns its id, 0 when there is no slot for it."""
         shard = self.cache.next_shard()
         privileged = request.replica_id >= 0
         if not shard.make_room(privileged, len(results), now):

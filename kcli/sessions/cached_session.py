@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from kcli.sessions.rules import FIRST_EPOCH, Rules, Told
+from kcli.sessions.rules import FIRST_EPOCH, Reported, Rules
 from kcli.sessions.values import Partition, Position, Result
 
 __all__ = ["CachedPartition", "CachedSession"]
@@ -13,13 +13,13 @@ NEVER_TOLD = -1
 
 
 class CachedPartition:
-    """One partition of a session: the fetcher's position, what it was told, and its turn (lower goes first)."""
+    """One partition of a session: the fetcher's position, what was last reported, and its turn (lower goes first)."""
 
-    __slots__ = ("position", "told", "turn")
+    __slots__ = ("position", "reported", "turn")
 
     def __init__(self, position: Position, turn: int) -> None:
         self.position = position
-        self.told = Told(NEVER_TOLD, NEVER_TOLD)
+        self.reported = Reported(NEVER_TOLD, NEVER_TOLD)
         self.turn = turn
 
 
@@ -27,7 +27,7 @@ class CachedSession:
     """A session in the cache. Times in ms.
 
     privileged: a follower's
-    due: partitions that may have something to tell; what is not in it is as the fetcher was told
+    due: partitions that may have news; all others are as last reported
     """
 
     __slots__ = (
@@ -81,16 +81,16 @@ class CachedSession:
             self._lose_interest(partition)
 
     def release(self) -> None:
-        """The session has left the cache: nobody is to mark it any more."""
+        """The session has left the cache: no log marks it any more."""
         for partition in self.partitions:
             self._lose_interest(partition)
 
-    def tell(self, partition: Partition, result: Result, rules: Rules) -> bool:
-        """Whether this result must be in an incremental response; if so, it counts as told."""
+    def report(self, partition: Partition, result: Result, rules: Rules) -> bool:
+        """Whether this result must be in an incremental response; if so, it counts as reported."""
         cached = self.partitions.get(partition)
         if cached is None:
             return False
-        reasons = rules.reasons(cached.told, result)
+        reasons = rules.reasons(cached.reported, result)
         self._remember(cached, result, rules)
         if result.records_size > 0 and rules.rotate:
             cached.turn = next(self._turns)
@@ -98,7 +98,7 @@ class CachedSession:
         return bool(reasons)
 
     def start(self, partition: Partition, position: Position, result: Result, rules: Rules) -> None:
-        """A partition of the full fetch that made this session, and what its response says."""
+        """Add a partition of the full fetch that opened this session, with the result that its response reports."""
         self.put(partition, position)
         self._remember(self.partitions[partition], result, rules)
         self._settle(partition, result)
@@ -109,17 +109,17 @@ class CachedSession:
         return [(partition, self.partitions[partition].position) for partition in due]
 
     def _settle(self, partition: Partition, result: Result) -> None:
-        """Nothing more to say about this partition until it is marked or the fetcher moves; what repeats stays due."""
+        """Leave this partition alone until it is marked or the fetcher moves; what is reported each time stays due."""
         repeats = result.error or result.preferred_replica >= 0 or result.diverging
         if not (result.records_size or result.more or repeats):
             self.due.discard(partition)
 
     @staticmethod
     def _remember(cached: CachedPartition, result: Result, rules: Rules) -> None:
-        cached.told.log_start_offset = result.log_start_offset
-        cached.told.high_watermark = result.high_watermark
+        cached.reported.log_start_offset = result.log_start_offset
+        cached.reported.high_watermark = result.high_watermark
         if result.error and rules.forgive is not None:
-            cached.told.high_watermark = rules.forgive
+            cached.reported.high_watermark = rules.forgive
 
     def _lose_interest(self, partition: Partition) -> None:
         interested = self._interest.get(partition)

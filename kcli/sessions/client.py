@@ -63,7 +63,7 @@ class ClientSession:
         self._closing_sent = False
 
     def want(self, partition: Partition, position: Position) -> None:
-        """Fetch this partition from here on; a topic that was made anew is another partition (its id is another)."""
+        """Fetch this partition from here on; one of a topic that was deleted and made again has another id."""
         self.partitions[partition] = position
         if self._known.get(partition) == position:
             self._moved.pop(partition, None)
@@ -100,7 +100,7 @@ class ClientSession:
         return accepted
 
     def lose(self, request: FetchRequest) -> None:
-        """The connection broke before the response to `request` was here (or before the request was sent)."""
+        """The connection broke before the response to `request` came (or before the request was sent)."""
         if request is self._pending:
             self._pending = None
             self._follow(Came.LOST, NO_SESSION)
@@ -177,7 +177,7 @@ class ClientSession:
         self._turn(SessionState.CLOSING if session_id else SessionState.CLOSED, session_id)
 
     def _turn(self, state: SessionState, session_id: int) -> None:
-        """Enter a state that is not merely the next epoch."""
+        """Enter a state, and reset the epoch to that state's first."""
         self.state = state
         keeps = state in (SessionState.LIVE, SessionState.REOPENING, SessionState.CLOSING)
         self.session_id = session_id if keeps else NO_SESSION

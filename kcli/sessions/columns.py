@@ -65,7 +65,7 @@ def side(
     whole = [each for each in made if each is not None]
     starts_well = len(whole) == 3 and len(whole[1]) in (2, 3) and whole[1][0][0] in (FIXED, TEXT)
     if flexible and starts_well:
-        # Tags of a partition that was told of say of diverging logs and new leaders: not the steady way.
+        # Tags of a partition in a response report diverging logs and new leaders: not the steady way.
         whole[2][-1] = (TAGS, 0, int(topics == "responses"))
     return whole if starts_well else None
 

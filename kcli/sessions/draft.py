@@ -8,10 +8,9 @@ What differs from the final design, and why it was given up:
   noticed at the next fetch, and a full fetch follows. It must come from a cryptographic source: who could guess it
   could move another's positions.
 * There is no word for dropping or adding a partition: another set of partitions takes a full fetch.
-* Nothing counts the incremental fetches. One that is repeated is taken twice, and its second response is told to
-  nobody. So a client must never send one twice, and whenever it does not know whether a request arrived it has to begin
-  anew with a full fetch. On one connection TCP sees to the rest; what is still under way on an older connection carries
-  an older UUID.
+* Nothing counts the incremental fetches. One that is repeated is processed twice, and nobody reads its second response.
+  So a client must never send one twice, and begins again with a full fetch whenever it does not know whether a request
+  arrived. On one connection TCP sees to the rest; what is still under way on an older connection carries an older UUID.
 * Consumers share replica id -1, so "latest for that replica" would have them shut each other out: kcli's broker keeps
   consumers apart by client id, which the request's header brings.
 """
@@ -23,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kcli.sessions.draft_trace import UUID_MISMATCH
-from kcli.sessions.rules import RULES, Rules, Told
+from kcli.sessions.rules import RULES, Reported, Rules
 from kcli.sessions.values import Partition, Position, Result
 
 __all__ = ["NO_UUID", "UUID_MISMATCH", "DraftBroker", "DraftClient", "DraftRequest", "DraftResponse", "new_uuid"]
@@ -138,7 +137,7 @@ class Registered:
 
     uuid: int
     positions: dict[Partition, Position]
-    told: dict[Partition, Told]
+    reported: dict[Partition, Reported]
     due: set[Partition]
 
 
@@ -204,10 +203,10 @@ class DraftBroker:
         return known.uuid
 
     def _tell(self, known: Registered, partition: Partition, result: Result) -> bool:
-        told = known.told.setdefault(partition, Told(-1, -1))
-        news = bool(self._rules.reasons(told, result))
-        told.high_watermark = -1 if result.error else result.high_watermark
-        told.log_start_offset = result.log_start_offset
+        reported = known.reported.setdefault(partition, Reported(-1, -1))
+        news = bool(self._rules.reasons(reported, result))
+        reported.high_watermark = -1 if result.error else result.high_watermark
+        reported.log_start_offset = result.log_start_offset
         if result.records_size or result.error or result.more:
             known.due.add(partition)
         else:

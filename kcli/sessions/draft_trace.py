@@ -66,8 +66,8 @@ def read_incremental(x: FetchExchange, request: Mapping[str, Any], response: Map
     """Fill in an exchange from an IncrementalFetch of the draft, in the form that a Fetch has."""
     answer = None if response is None else {**plain_response(response), "sessionId": response["uuid"]}
     x.version = FULL_VERSION
-    asks = {"sessionId": request["uuid"], "sessionEpoch": 1, "maxWaitMs": request["maxWaitTime"]}
-    x.read({**request, **asks, "topics": plain_topics(request)}, answer)
+    session = {"sessionId": request["uuid"], "sessionEpoch": 1, "maxWaitMs": request["maxWaitTime"]}
+    x.read({**request, **session, "topics": plain_topics(request)}, answer)
     x.draft = True
     return x
 

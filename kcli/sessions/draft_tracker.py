@@ -92,8 +92,8 @@ class DraftTracker:
             session.end_error = x.error
             self._over(session, "error", x.response_ns or x.ns)
             return
-        incremental_checks.take_in(registry, session, x)
-        incremental_checks.tell(registry, session, x)
+        incremental_checks.check_request(registry, session, x)
+        incremental_checks.check_response(registry, session, x)
         session.charge(x)
         registry.offsets.learn(x)
         session.answered_ns = x.response_ns or x.ns

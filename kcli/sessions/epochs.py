@@ -1,4 +1,4 @@
-"""The numbers of KIP-227: epochs and session ids with a meaning of their own, error codes, the time to eviction."""
+"""The numbers of KIP-227: special epochs and session ids, error codes, the time to eviction."""
 
 from __future__ import annotations
 

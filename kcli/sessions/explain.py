@@ -1,4 +1,4 @@
-"""What there is to say about a session once it is over, as `kcli fetch-session explain --format jsonl` prints it."""
+"""The JSON of a session that is over, as `kcli fetch-session explain --format jsonl` prints it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def when(ns: int) -> str | None:
 
 
 def ending(session: ObservedSession) -> str:
-    """Why it ended, as a person would say it."""
+    """Why it ended, in words."""
     if session.end in ("evicted", "error"):
         by = f" by session {session.evictor}" if session.evictor else ""
         return f"{session.end}{by} ({error_name(session.end_error)})"

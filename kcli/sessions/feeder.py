@@ -1,4 +1,4 @@
-"""From what a capture holds to what the tracker follows: exchanges, events, and the same as lines of JSON."""
+"""Feeds a tracker from a capture: its exchanges and events, as values or as lines of JSON."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Feeder:
         return x
 
     def event(self, item: Event) -> None:
-        """Bytes that are no exchange: what they may have said is not known."""
+        """Bytes that are no exchange: sessions that they may have changed are no longer certain."""
         self._miss(item.kind, item.connection, item.ns)
 
     def row(self, row: Mapping[str, Any]) -> None:
@@ -130,7 +130,7 @@ class Feeder:
 
 
 def understood(body: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """A body; None for one of a version that nobody knows, all of which is "_trailing"."""
+    """A body; None for one in an unknown version, which is all "_trailing"."""
     return None if body is not None and body.keys() == {TRAILING} else body
 
 

@@ -11,7 +11,7 @@ class Latencies(Histogram):
     """A histogram with logarithmic steps, for percentiles within about 3 %. Values in ns."""
 
     def merge(self, other: Latencies) -> None:
-        """Add the figures of another."""
+        """Add the counts of another."""
         steps = dict(self.steps)
         for step, count in other.steps.items():
             steps[step] = steps.get(step, 0) + count

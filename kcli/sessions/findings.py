@@ -1,4 +1,4 @@
-"""What `kcli fetch-session lint` may find: the rules of KIP-227 as a trace can be judged by, on both sides."""
+"""What `kcli fetch-session lint` can find: the rules of KIP-227 that a capture shows to be kept or broken."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["RULES", "SessionFinding", "Verdict", "name_of"]
 
 
 class Verdict(NamedTuple):
-    """A rule: who breaks it, whether that is an error (or only wasteful: a note), and what it says."""
+    """A rule: the side that breaks it, whether that is an error or only wasteful (a note), and its text."""
 
     side: str
     severity: str
@@ -48,20 +48,20 @@ RULES: Mapping[str, Verdict] = {
         BROKER, ERROR, "the session that a full fetch names is closed; the new one has another id"
     ),
     "session-id-taken": Verdict(BROKER, ERROR, "no two sessions have one id"),
-    "session-id-changed": Verdict(BROKER, ERROR, "an answer in a session carries its id"),
+    "session-id-changed": Verdict(BROKER, ERROR, "a response in a session carries its id"),
     "session-dropped": Verdict(BROKER, ERROR, "a session ends with session id 0 only when no partition is left"),
     "full-incomplete": Verdict(BROKER, ERROR, "a full fetch is answered for each of its partitions"),
     "not-asked-answered": Verdict(BROKER, ERROR, "only partitions that were asked for are answered"),
     "forgotten-answered": Verdict(BROKER, ERROR, "forgotten partitions are answered no more"),
     "answered-twice": Verdict(BROKER, ERROR, "a response names a partition once"),
     "unchanged-answered": Verdict(BROKER, ERROR, "an incremental response leaves out what did not change"),
-    "added-unanswered": Verdict(BROKER, ERROR, "a partition added to a session is in the answer"),
+    "added-unanswered": Verdict(BROKER, ERROR, "a partition added to a session is in the response"),
     "records-withheld": Verdict(
-        BROKER, ERROR, "records below the high watermark are delivered; answers are not empty again and again"
+        BROKER, ERROR, "records below the high watermark are delivered; responses are not empty again and again"
     ),
-    "change-untold": Verdict(BROKER, ERROR, "a high watermark that moved is told in the next answer"),
+    "change-untold": Verdict(BROKER, ERROR, "a high watermark that moved is in the next response"),
     "set-accepted": Verdict(BROKER, ERROR, "in the draft a partition that the full fetch did not name is refused"),
-    "error-with-partitions": Verdict(BROKER, ERROR, "an answer that is an error has no partitions"),
+    "error-with-partitions": Verdict(BROKER, ERROR, "an error response has no partitions"),
 }
 
 SHOWN = 5

@@ -44,10 +44,10 @@ def full_request(registry: SessionRegistry, x: FetchExchange, held: int) -> None
 
 
 def full_response(registry: SessionRegistry, x: FetchExchange) -> None:
-    """Rules for the response to a full fetch: complete, no foreign partition, a new session id."""
-    if len(x.told) > 1:
+    """Rules for the response to a full fetch: complete, no other partition, a new session id."""
+    if len(x.reported) > 1:
         answered_twice(registry, x, x.session_id)
-    throttled = x.throttle_ms > 0 and not x.told
+    throttled = x.throttle_ms > 0 and not x.reported
     if not throttled:
         compare_full(registry, x)
     if x.session_epoch == FINAL_EPOCH and x.granted:
@@ -57,16 +57,16 @@ def full_response(registry: SessionRegistry, x: FetchExchange) -> None:
 
 
 def compare_full(registry: SessionRegistry, x: FetchExchange) -> None:
-    if [key for key, _ in x.asked] == [key for key, _ in x.told]:
+    if [key for key, _ in x.asked] == [key for key, _ in x.reported]:
         return
     asked = {key for key, _ in x.asked}
-    told = {key for key, _ in x.told}
+    reported = {key for key, _ in x.reported}
     number = x.granted or x.session_id
-    missing = [key for key, _ in x.asked if key not in told]
+    missing = [key for key, _ in x.asked if key not in reported]
     if missing:
         text = f"a full fetch of {len(asked)} partitions is answered without {len(missing)}"
         registry.find(x, "full-incomplete", number, text, missing)
-    foreign = [key for key, _ in x.told if key not in asked]
+    foreign = [key for key, _ in x.reported if key not in asked]
     if foreign:
         text = f"a full fetch is answered with {len(foreign)} partitions that it did not ask for"
         registry.find(x, "not-asked-answered", number, text, foreign)
@@ -81,8 +81,8 @@ def id_taken(registry: SessionRegistry, x: FetchExchange, former: ObservedSessio
 
 def error_response(registry: SessionRegistry, x: FetchExchange) -> None:
     """Rule: a response with a session error has no partitions."""
-    if x.error and x.told:
-        text = f"{session_error(x.error)} with {len(x.told)} partitions"
+    if x.error and x.reported:
+        text = f"{session_error(x.error)} with {len(x.reported)} partitions"
         registry.find(x, "error-with-partitions", x.session_id, text)
 
 
@@ -95,7 +95,7 @@ def asked_twice(registry: SessionRegistry, x: FetchExchange) -> None:
 
 def answered_twice(registry: SessionRegistry, x: FetchExchange, session_id: int) -> None:
     """Rule: a response answers no partition twice."""
-    keys = [key for key, _ in x.told]
+    keys = [key for key, _ in x.reported]
     if len(set(keys)) < len(keys):
         registry.find(x, "answered-twice", session_id, "answers partitions twice", doubles(keys))
 

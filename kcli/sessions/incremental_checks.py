@@ -14,17 +14,17 @@ from kcli.sessions.state import Seat
 from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange, Key
 
 __all__ = [
+    "check_request",
+    "check_response",
     "closed_used",
     "dropped",
     "epoch",
     "no_session",
     "refused",
     "same_client",
-    "take_in",
-    "tell",
 ]
 
-PATIENCE = 3  # answers without records that are to come, until that is worth a finding
+PATIENCE = 3  # responses without records that there are, before that is a finding
 BIG_BATCH = 1 << 20  # no batch is bigger than this unless a topic is configured so
 
 
@@ -34,7 +34,7 @@ def no_session(registry: SessionRegistry, x: FetchExchange) -> None:
 
 
 def closed_used(registry: SessionRegistry, ended: ObservedSession, x: FetchExchange) -> None:
-    """A session that was seen to end is used again."""
+    """Rule: a session that has ended is not used again, and not answered."""
     if ended.end in ("not used any more", "left behind") or not ended.since_start:
         return
     why = f"was {ended.end}" if ended.end != "error" else f"ended with {session_error(ended.end_error)}"
@@ -69,8 +69,8 @@ def epoch(registry: SessionRegistry, session: ObservedSession, x: FetchExchange)
             registry.find(x, "naming-accepted", x.session_id, f"{text} is answered without an error")
 
 
-def take_in(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
-    """The request's positions and forgotten partitions, as the broker takes them in."""
+def check_request(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
+    """Judge the request's positions and forgotten partitions, and note them as the broker does."""
     added = 0
     if len(x.asked) > 1:
         asked_twice(registry, x)
@@ -99,7 +99,7 @@ def take_in(registry: SessionRegistry, session: ObservedSession, x: FetchExchang
 def moved(
     registry: SessionRegistry, session: ObservedSession, x: FetchExchange, key: Key, seat: Seat, offset: int
 ) -> None:
-    """A position may only move on over records that were delivered, unless the client had word of the offset."""
+    """Rule: a position moves on only over records that were delivered, or to an offset that the client learnt."""
     before = seat.asked[0] if seat.asked is not None else offset
     if offset <= before or seat.delivered or not seat.informed:
         return
@@ -123,49 +123,49 @@ def forget(registry: SessionRegistry, session: ObservedSession, x: FetchExchange
         registry.find(x, "forgotten-unknown", x.session_id, text, unknown)
 
 
-def tell(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
-    """The response's partitions, judged against what the fetcher had been told."""
+def check_response(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
+    """Judge the response's partitions against what was reported to the fetcher before, and note them."""
     number = session.fetches
-    total = told_late = 0
+    total = late_answered = 0
     foreign: list[Key] = []
     unchanged: list[Key] = []
     seats = session.seats
-    tell_whole(registry, x)
-    for key, told in x.told:
+    check_whole(registry, x)
+    for key, reported in x.reported:
         seat = seats.get(key)
-        total += told[4]
+        total += reported[4]
         if seat is None:
             foreign.append(key)
             continue
-        told_late += seat.late
+        late_answered += seat.late
         if seat.informed:
-            if not seat.is_news(told):
+            if not seat.is_news(reported):
                 unchanged.append(key)
-            elif told[1] > seat.high >= 0 and not told[0] and seat.answered != number - 1:
-                untold(registry, session, x, key, seat)
-        seat.tell(told, number)
-    tell_odd(registry, session, x, foreign, unchanged)
+            elif reported[1] > seat.high >= 0 and not reported[0] and seat.answered != number - 1:
+                late_watermark(registry, session, x, key, seat)
+        seat.tell(reported, number)
+    check_odd(registry, session, x, foreign, unchanged)
     if not x.throttle_ms:
         added_unanswered(registry, session, x)
-        if session.late > told_late:
+        if session.late > late_answered:
             withheld(registry, session, x, total)
         session.quiet_since = x.ns
-    for key, _ in x.told:
+    for key, _ in x.reported:
         seat = seats.get(key)
         if seat is not None:
             follow(session, x, seat)
 
 
-def tell_whole(registry: SessionRegistry, x: FetchExchange) -> None:
+def check_whole(registry: SessionRegistry, x: FetchExchange) -> None:
     """The response as a whole."""
     if x.granted not in (NO_SESSION, x.session_id):
         text = f"session {x.granted} in an answer in session {x.session_id}"
         registry.find(x, "session-id-changed", x.session_id, text)
-    if len(x.told) > 1:
+    if len(x.reported) > 1:
         answered_twice(registry, x, x.session_id)
 
 
-def tell_odd(
+def check_odd(
     registry: SessionRegistry, session: ObservedSession, x: FetchExchange, foreign: list[Key], unchanged: list[Key]
 ) -> None:
     if foreign:
@@ -176,14 +176,14 @@ def tell_odd(
 
 
 def follow(session: ObservedSession, x: FetchExchange, seat: Seat) -> None:
-    """Whether a consumer's partition has records to come."""
+    """Note whether a consumer's partition has more records to deliver."""
     late = not session.privileged and seat.is_behind(x.isolation)
     session.late += late - seat.late
     seat.late = late
 
 
 def unasked(registry: SessionRegistry, session: ObservedSession, x: FetchExchange, keys: list[Key]) -> None:
-    """Partitions outside the session: forgotten ones, or, when the whole set is known, ones nobody asked for."""
+    """Rules for partitions outside the session: forgotten ones, or, when the whole set is known, unknown ones."""
     gone = [key for key in keys if key in session.forgotten]
     if gone:
         text = f"answers {len(gone)} partitions that were forgotten"
@@ -195,13 +195,13 @@ def unasked(registry: SessionRegistry, session: ObservedSession, x: FetchExchang
         text = f"answers {len(strange)} partitions that are not in the session"
         registry.find(x, "not-asked-answered", x.session_id, text, strange)
         return
-    for key, told in x.told:
+    for key, reported in x.reported:
         if key in strange and key not in session.seats:
-            session.add(key, None, True).tell(told, session.fetches)
+            session.add(key, None, True).tell(reported, session.fetches)
 
 
 def added_unanswered(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
-    """What was just added has never been told, so the answer must have it."""
+    """Rule: a partition that was just added was never reported, so the response has it."""
     if not x.asked:
         return
     missing = []
@@ -216,7 +216,7 @@ def added_unanswered(registry: SessionRegistry, session: ObservedSession, x: Fet
 
 
 def withheld(registry: SessionRegistry, session: ObservedSession, x: FetchExchange, total: int) -> None:
-    """A consumer's partitions that have records to come are answered while there is room for a batch."""
+    """Rule: a consumer's partitions that have more records are answered while there is room for a batch."""
     if total and total + BIG_BATCH > x.max_bytes:
         return
     number = session.fetches
@@ -236,14 +236,14 @@ def withheld(registry: SessionRegistry, session: ObservedSession, x: FetchExchan
         registry.find(x, "records-withheld", x.session_id, text, sorted(late))
 
 
-def untold(registry: SessionRegistry, session: ObservedSession, x: FetchExchange, key: Key, seat: Seat) -> None:
-    """The answer before this one left the partition out: had its high watermark moved already then?"""
+def late_watermark(registry: SessionRegistry, session: ObservedSession, x: FetchExchange, key: Key, seat: Seat) -> None:
+    """Rule: a high watermark that moved is reported at once. The response before this one left it out."""
     if not session.quiet_since:
         return
     mark = registry.offsets.marks.moved_past(x.server, key, session.topic_ids, seat.high, session.quiet_since)
     if mark is not None:
         name = name_of(key, registry.offsets.names)
-        text = f"the answer before this one left out {name}: it was told {seat.high}, others {mark}"
+        text = f"the response before left out {name}: high watermark {seat.high} here, {mark} already sent to others"
         registry.find(x, "change-untold", x.session_id, text)
 
 
@@ -255,7 +255,7 @@ def dropped(registry: SessionRegistry, session: ObservedSession, x: FetchExchang
 
 
 def refused(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
-    """An error in answer to a session: was there a reason? The positions say what the client believes all the same."""
+    """Rules for an error response: there is a reason. The positions show all the same what the client believes."""
     for key, asked in x.asked:
         seat = session.seats.get(key)
         if seat is not None:

@@ -1,4 +1,4 @@
-"""What a capture tells of partitions' offsets beside a session: other sessions' answers, ListOffsets, OffsetFetch."""
+"""Offsets that a client may know from outside its session: other sessions' responses, ListOffsets, OffsetFetch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange, Key
 
 __all__ = ["HEARD", "Offsets"]
 
-HEARD = (LIST_OFFSETS, METADATA, OFFSET_FETCH)  # they tell of offsets and names
+HEARD = (LIST_OFFSETS, METADATA, OFFSET_FETCH)  # they have offsets and names
 NO_UUID = "A" * 22
 
 
@@ -20,7 +20,7 @@ class Offsets:
 
     elsewhere: the greatest offset of a partition (by name) that a client could have learnt from ListOffsets or
         OffsetFetch
-    missed_ns: when something was last missing from the capture (-1: never), which may have told a client anything
+    missed_ns: when something was last missing from the capture (-1: never): a client may have learnt anything from it
     """
 
     def __init__(self, marks: Marks) -> None:
@@ -30,19 +30,19 @@ class Offsets:
         self.missed_ns = -1
 
     def learn(self, x: FetchExchange) -> None:
-        """High watermarks of an answer."""
+        """Note the high watermarks of a response."""
         if x.response_ns:
             owner = x.granted or x.session_id or SESSIONLESS
-            self.marks.learn_all(x.server, x.told, x.version >= TOPIC_IDS_SINCE, owner, x.response_ns)
+            self.marks.learn_all(x.server, x.reported, x.version >= TOPIC_IDS_SINCE, owner, x.response_ns)
 
     def miss(self, ns: int) -> None:
         """Something of the capture is missing; ns 0: nobody knows when."""
         self.missed_ns = max(self.missed_ns, ns)
 
     def explains(self, key: Key, offset: int, since: int) -> bool:
-        """Whether a client may have learnt of this offset, beyond what its session told it, from something else.
+        """Whether a client may have learnt this offset from outside its session.
 
-        since: when the session's last fetch was sent (ns). What was known before then, the session has told.
+        since: when the session's last fetch was sent (ns). What was known before then, the session has reported.
         """
         if self.missed_ns >= since:
             return True
@@ -50,7 +50,7 @@ class Offsets:
         return self.elsewhere.get((name, key[1]), -1) >= offset
 
     def hear(self, api_key: int, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
-        """Any other exchange: names of topic ids, offsets of partitions."""
+        """Note what another exchange has: names of topic ids, offsets of partitions."""
         if api_key == METADATA:
             for topic in response.get("topics", ()):
                 if topic.get("topicId", NO_UUID) != NO_UUID and isinstance(topic.get("name"), str):

@@ -1,4 +1,4 @@
-"""Sessions as figures that can be laid side by side: what a capture shows, and what a live broker answered.
+"""Sessions as statistics that can be compared: those of a capture, and those of a live broker.
 
 recorder = Recorder("session 118273", client_id="checkout-1")
 recorder.add(exchange, names)              # a kcli.sessions.trace.FetchExchange, captured or live
@@ -185,7 +185,8 @@ def respond(x: FetchExchange, names: Mapping[str, str]) -> ResponseReport:
     kind = kind_of(x.session_epoch)
     closes = kind is Kind.FINAL and x.session_id != NO_SESSION
     parts = tuple(
-        PartitionReport(names.get(topic, topic), index, told[0], told[4], told[1]) for (topic, index), told in x.told
+        PartitionReport(names.get(topic, topic), index, reported[0], reported[4], reported[1])
+        for (topic, index), reported in x.reported
     )
     return ResponseReport(
         "incremental" if kind is Kind.INCREMENTAL else "close" if closes else "full",
@@ -201,7 +202,7 @@ def respond(x: FetchExchange, names: Mapping[str, str]) -> ResponseReport:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where a live session is not as the captured one; fetch: its number from 0, None for the session as a whole."""
+    """A difference between a live session and the captured one; fetch: its number, None for the whole session."""
 
     session: str
     what: str

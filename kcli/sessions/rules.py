@@ -1,10 +1,9 @@
 """The rules of incremental fetch sessions (KIP-227, KIP-516 for topic ids): tables that both machines obey.
 
-Why there are sessions. A fetcher that follows many partitions used to name all of them in each request and was told
-of all of them in each response, though few had moved. A session is what both sides agreed not to repeat: the set of
-partitions, the position of the fetcher in each, and what the broker last told about each. From then on silence means
-"as before", in both directions. So the one thing that must never happen is that the two sides remember different
-things without noticing.
+Why there are sessions. A fetcher that follows many partitions used to name all of them in each request, and each
+response named all of them, though few had moved. A session is what both sides agreed not to repeat: the set of
+partitions, the position of the fetcher in each, and what the broker last reported about each. From then on silence
+means "as before", in both directions. So the two sides must never remember different things without noticing.
 
 What keeps them together is the epoch, a counter in each request. The broker goes on only with exactly the epoch it
 waits for, and counts on as soon as it has taken the request in. A request that is lost, repeated or late has a wrong
@@ -13,17 +12,17 @@ it may not go on: it says everything again in a full fetch, and names the old se
 
 Client. It is in one of these states, and the state alone decides how the next request begins:
 
-    OPENING     epoch 0, session 0      say everything, ask for a session
-    LIVE        epoch n, session s      say what changed
-    REOPENING   epoch 0, session s      say everything, close session s, ask for another
+    OPENING     epoch 0, session 0      name every partition, ask for a session
+    LIVE        epoch n, session s      name what changed
+    REOPENING   epoch 0, session s      name every partition, close session s, ask for another
     CLOSING     epoch -1, session s     close session s
-    CLOSED      epoch -1, session 0     say everything, want no session
+    CLOSED      epoch -1, session 0     name every partition, want no session
 
 * A full response grants a session or, when the broker has no slot to spare, none: then the next fetch is full again.
-* A full response must hold each partition that was asked for, since what it leaves out could never be told from
-  "unchanged" later. One that does not is of no use, and neither is its session. Nothing at all with a throttle time
-  (KIP-219) is a broker asking for patience and no such fault.
-* A response in a session may hold only partitions of that session: others mean that somebody is confused.
+* A full response must hold each requested partition: later, one that it left out would look like one that did not
+  change. A response that does not is of no use, and neither is its session. An empty response with a throttle time
+  (KIP-219) is no such fault: the broker asks for patience.
+* A response in a session may hold only partitions of that session: with others, the two sides no longer agree.
 * Session 0 in answer to an incremental fetch: the broker has closed the session (its last partition was forgotten).
 * 70 FETCH_SESSION_ID_NOT_FOUND: the broker evicted the session, so there is nothing left to close. After any other
   error (71 INVALID_FETCH_SESSION_EPOCH, 106 FETCH_SESSION_TOPIC_ID_ERROR, ...) it may still be there, and is closed.
@@ -34,13 +33,13 @@ Broker. What a request is (by its epoch) and what the cache holds under its sess
   session, -1 does not.
 * The partitions of an incremental fetch are taken in before the forgotten ones are dropped. When none is left, the
   session goes and the answer says so with session 0.
-* A session speaks either of topic names or of topic ids, from its first request on: between the two a partition
-  cannot be told from another with certainty (a topic may have been made anew), hence 106.
-* A fetch may wait for records. If its session went on meanwhile, nobody waits for its answer: 71 instead (recheck).
+* A session uses either topic names or topic ids, from its first request on. A name and an id do not identify the same
+  partition for certain (a topic may have been deleted and made again), hence 106.
+* A fetch may wait for records. If its session went on meanwhile, nobody waits for its response: 71 instead (recheck).
 
-What an incremental response tells (INCLUDE): records; a high watermark or log start offset other than the one last
-told; an error, each time; another replica to fetch from; a divergence. After an error the broker forgets the
-high watermark it told, so that the end of the error is told too.
+What an incremental response includes (INCLUDE): records; a high watermark or log start offset other than the one last
+reported; an error, each time; another replica to fetch from; a divergence. After an error the broker forgets the high
+watermark that it reported, so that the end of the error is reported too.
 
 Order: responses have a size limit, and the first partitions use it up. Partitions that delivered records therefore go
 to the back of the session, and none starves.
@@ -87,9 +86,9 @@ __all__ = [
     "Came",
     "Found",
     "Kind",
+    "Reported",
     "Rules",
     "SessionState",
-    "Told",
     "kind_of",
     "next_epoch",
 ]
@@ -104,7 +103,7 @@ class Kind(Enum):
 
 
 class SessionState(Enum):
-    """Where a client stands."""
+    """The state of a client's session."""
 
     OPENING = auto()
     LIVE = auto()
@@ -157,8 +156,8 @@ def kind_of(epoch: int) -> Kind:
 
 
 @dataclass(slots=True)
-class Told:
-    """What a broker last told a session about one partition."""
+class Reported:
+    """What a broker last reported to a session about one partition."""
 
     high_watermark: int
     log_start_offset: int
@@ -199,13 +198,13 @@ BROKER: Mapping[tuple[Kind, Found], Action] = {
     (Kind.INCREMENTAL, Found.EMPTIED): Action.RELEASE,
 }
 
-INCLUDE: Mapping[str, Callable[[Told, Result], bool]] = {
-    "records": lambda told, result: result.records_size > 0,
-    "error": lambda told, result: result.error != 0,
-    "high watermark": lambda told, result: result.high_watermark != told.high_watermark,
-    "log start offset": lambda told, result: result.log_start_offset != told.log_start_offset,
-    "preferred replica": lambda told, result: result.preferred_replica >= 0,
-    "diverging epoch": lambda told, result: result.diverging,
+INCLUDE: Mapping[str, Callable[[Reported, Result], bool]] = {
+    "records": lambda reported, result: result.records_size > 0,
+    "error": lambda reported, result: result.error != 0,
+    "high watermark": lambda reported, result: result.high_watermark != reported.high_watermark,
+    "log start offset": lambda reported, result: result.log_start_offset != reported.log_start_offset,
+    "preferred replica": lambda reported, result: result.preferred_replica >= 0,
+    "diverging epoch": lambda reported, result: result.diverging,
 }
 
 
@@ -214,7 +213,7 @@ class Rules:
     """All rules as one value, so that a test can bend a single one and see what breaks.
 
     worth: the rank of a session among those that may be displaced, from (privileged, partitions, id)
-    forgive: the high watermark taken as told once an error was told
+    forgive: the high watermark that counts as reported after an error was reported
     rotate: partitions that delivered go to the back
     check_full, check_known: the client looks whether a response holds all, or none but, the session's partitions
     forget_last: a session that has lost its last partition is closed
@@ -224,7 +223,7 @@ class Rules:
 
     client: Mapping[tuple[SessionState, Came], SessionState]
     broker: Mapping[tuple[Kind, Found], Action]
-    include: Mapping[str, Callable[[Told, Result], bool]]
+    include: Mapping[str, Callable[[Reported, Result], bool]]
     next_epoch: Callable[[int], int] = next_epoch
     worth: Callable[[bool, int, int], tuple[int, ...]] = lambda privileged, size, session_id: (
         int(privileged),
@@ -239,9 +238,9 @@ class Rules:
     recheck: bool = True
     keep_young: bool = True
 
-    def reasons(self, told: Told, result: Result) -> list[str]:
-        """Why an incremental response must tell this result; empty when it must not."""
-        return [name for name, applies in self.include.items() if applies(told, result)]
+    def reasons(self, reported: Reported, result: Result) -> list[str]:
+        """Why an incremental response must include this result; empty when it must not."""
+        return [name for name, applies in self.include.items() if applies(reported, result)]
 
 
 RULES = Rules(CLIENT, BROKER, INCLUDE)

@@ -1,4 +1,4 @@
-"""One session as a capture shows it: its partitions on the wire, and what has been counted.
+"""One session as a capture shows it: its partitions, and its statistics.
 
 Its memory is that of its partitions: nothing here grows with the number of fetches.
 """
@@ -32,7 +32,7 @@ class Change:
 
 
 class FetchStatistics(Counts):
-    """What is counted of fetches, in a session or of a client without one."""
+    """Statistics of fetches, in a session or of a client without one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class FetchStatistics(Counts):
         self.strip = Strip()
 
     def count(self, x: FetchExchange, full: bool) -> int:
-        """Take in a fetch; gives the bytes of its records."""
+        """Count a fetch; returns the bytes of its records."""
         if not self.fetches:
             self.first_ns = x.ns
         self.last_ns = x.response_ns or x.ns
@@ -54,10 +54,10 @@ class FetchStatistics(Counts):
             return 0
         self.response_bytes += x.response_bytes
         size = x.seated_records
-        for _, told in x.told:
-            size += told[4]
-            if told[0]:
-                self.errors[told[0]] = self.errors.get(told[0], 0) + 1
+        for _, reported in x.reported:
+            size += reported[4]
+            if reported[0]:
+                self.errors[reported[0]] = self.errors.get(reported[0], 0) + 1
         if x.error:
             self.errors[x.error] = self.errors.get(x.error, 0) + 1
         elif not size:
@@ -135,9 +135,9 @@ class ObservedSession(FetchStatistics):
         return seat
 
     def begin(self, x: FetchExchange) -> None:
-        """The partitions of a full fetch (of one that is named twice the first counts), and what was told of them."""
+        """Begin with the partitions of a full fetch (the first counts of one named twice) and its response."""
         if x.seated is None:
-            self.fill(x.asked, x.told, x.isolation, self.privileged)
+            self.fill(x.asked, x.reported, x.isolation, self.privileged)
         for topic, count in counts(self.seats).items() if x.seated is None else x.seated:
             self._cost(topic, count)
             self.first += count
@@ -180,11 +180,11 @@ class ObservedSession(FetchStatistics):
         if len(self.changes) > CHANGES:
             self.changes = merged(self.changes)
 
-    def finish(self, why: str, ns: int, tell: bool) -> None:
-        """The session is over: keep what there is to say about it (if anybody wants to know), let its partitions go."""
+    def finish(self, why: str, ns: int, report: bool) -> None:
+        """End the session at a time (ns), and free its partitions. report: keep what a report names of them."""
         self.end, self.end_ns = why, ns
         self.last = self.size
-        if tell:
+        if report:
             self.silent_keys, self.silent_count = self.silent(SILENT)
         self.clear()
         self._topics, self.forgotten = {}, set()
@@ -210,8 +210,8 @@ class ObservedSession(FetchStatistics):
     def _missing_response(self, x: FetchExchange) -> int:
         side = self.sizes.response
         missing = self.response_cost + count_bytes(len(self._topics), side.flexible) - count_bytes(0, side.flexible)
-        if x.told:
-            topics = runs(x.told)
+        if x.reported:
+            topics = runs(x.reported)
             missing -= sum(side.topic_bytes(topic, count) for topic, count in topics)
             missing -= count_bytes(len(topics), side.flexible) - count_bytes(0, side.flexible)
         return missing
@@ -244,7 +244,7 @@ def runs(partitions: Sequence[tuple[Key, object]]) -> list[tuple[str, int]]:
 
 
 def merged(changes: list[Change]) -> list[Change]:
-    """Neighbours as one, so that a session that changes all the time is still told in bounded memory."""
+    """Neighbours as one, so that a session that changes all the time still takes bounded memory."""
     made = []
     for first, second in zip(changes[::2], [*changes[1::2], None], strict=False):
         if second is None:

@@ -1,4 +1,4 @@
-"""Captures as a tracker wants them: what is steady goes to its kernel at once, the rest to its feeder, in order."""
+"""Reads captures for a tracker: steady sessions go straight to its kernel, all else to its feeder, in order."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ class SessionDecoder(CaptureDecoder):
             self.feeder.exchange(item)
 
     def run(self, moved: Callable[[int], None] = lambda count: None) -> None:
-        """InputError at the end for damaged files."""
+        """Read the files to their end. InputError, at the end: some were damaged."""
         for _ in self.pieces(moved):
             pass

@@ -1,4 +1,4 @@
-"""What is kept of sessions while a capture is read: compiled, and fed by a kernel, where the core was built."""
+"""The classes that hold sessions while a capture is read: compiled, and filled by a kernel, where the core is built."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def new_kernel(dialect: str | None = None) -> Any:
 
 
 def new_marks(kernel: Any) -> Marks:
-    """High watermarks told; the kernel's own where there is one."""
+    """High watermarks reported by brokers; the kernel's own where there is one."""
     if kernel is not None:
         made: Marks = kernel.marks
         return made

@@ -1,11 +1,11 @@
-"""What is kept of each partition and counted of each fetch: the interpreted twins of `kcli.core.fetches`.
+"""The state of each partition and the statistics of each session: the interpreted twins of `kcli.core.fetches`.
 
-`kcli.sessions.state` chooses between the two; they behave alike, and the compiled ones can be fed by the kernel.
+`kcli.sessions.state` chooses between the two. They behave alike; the kernel can fill the compiled ones.
 """
 
 from __future__ import annotations
 
-from kcli.sessions.trace import Asked, Key, Told
+from kcli.sessions.trace import Asked, Key, Reported
 
 __all__ = ["SESSIONLESS", "Counts", "Histogram", "Marks", "Seat", "Strip"]
 
@@ -18,9 +18,9 @@ class Seat:
     """A partition of a session.
 
     asked: the fetcher's position as last sent; None while the capture has not shown it
-    high, stable, start: what the broker last told (-1: nothing, or an error since); informed: whether that is known
-    delivered: records came since the position was sent; ever: at any time; skipped: answers without its records
-    answered: the number of the session's fetch that last told of it; late: it has records to come, and was told so
+    high, stable, start: what the broker last reported (-1: nothing, or an error since); informed: whether that is known
+    delivered: records came since the position was sent; ever: at any time; skipped: responses without its records
+    answered: the number of the session's last fetch whose response has it; late: by that response it has more records
     """
 
     __slots__ = (
@@ -46,20 +46,20 @@ class Seat:
         self.answered = -1
 
     def is_behind(self, isolation: int) -> bool:
-        """Whether the broker has told of records that a consumer with this position may read."""
+        """Whether the broker has reported records that a consumer with this position may read."""
         if self.asked is None or not self.informed or self.redirected:
             return False
         limit = self.high if isolation == 0 or self.stable > self.high else self.stable
         return self.asked[0] < limit
 
-    def is_news(self, told: Told) -> bool:
-        """Whether an incremental response has to say this, after what was told before."""
-        error, high, _, start, size, preferred, diverging = told
+    def is_news(self, reported: Reported) -> bool:
+        """Whether an incremental response has to include this, after what was reported before."""
+        error, high, _, start, size, preferred, diverging = reported
         return bool(size or error or high != self.high or start != self.start or preferred >= 0 or diverging)
 
-    def tell(self, told: Told, number: int) -> None:
-        """Take in what a response says of the partition. number: the response's, counted in its session."""
-        error, high, stable, start, size, preferred, _ = told
+    def tell(self, reported: Reported, number: int) -> None:
+        """Note what a response reports of the partition. number: of its fetch, counted in the session."""
+        error, high, stable, start, size, preferred, _ = reported
         self.informed = True
         self.high = -1 if error else high
         self.stable = -1 if error else stable
@@ -72,13 +72,13 @@ class Seat:
 
 
 class Counts:
-    """Figures of a session, or of the fetches of a client without one. Times in ns, bytes as on the wire.
+    """Statistics of a session, or of the fetches of a client without one. Times in ns, bytes as on the wire.
 
     next_epoch: the one that the session's next fetch must have; -1 when unknown
     answered_ns, used_ns: when its last good fetch was answered, and sent
     quiet_since: when its last fetch that was not throttled was sent
     late: how many of its partitions have records to come
-    unsure: its last fetch had no answer, so that nobody knows whether it was taken in
+    unsure: its last fetch had no response, so that nobody knows whether the broker processed it
     seats: the session's partitions by key; to be changed by `enter` and `leave` only
     request_cost, response_cost: what it takes to name every partition, and `topics` topics, in a full fetch
     """
@@ -101,13 +101,13 @@ class Counts:
         return len(self.seats)
 
     def fill(
-        self, asked: list[tuple[Key, Asked]], told: list[tuple[Key, Told]], isolation: int, privileged: bool
+        self, asked: list[tuple[Key, Asked]], reported: list[tuple[Key, Reported]], isolation: int, privileged: bool
     ) -> None:
-        """The partitions of a full fetch, and what its response says of them."""
+        """Add the partitions of a full fetch, with what its response reports of them."""
         for key, position in asked:
             if key not in self.seats:
                 self.enter(key, Seat(position, True))
-        for key, news in told:
+        for key, news in reported:
             seat = self.seats.get(key)
             if seat is not None:
                 seat.tell(news, self.fetches)
@@ -116,11 +116,11 @@ class Counts:
                 seat.late = late
 
     def enter(self, key: Key, seat: Seat) -> None:
-        """A partition has joined."""
+        """Add a partition."""
         self.seats[key] = seat
 
     def leave(self, key: Key) -> Seat | None:
-        """A partition has left: its seat, None when it had none."""
+        """Remove a partition: its state, None when it is not in the session."""
         return self.seats.pop(key, None)
 
     def silent(self, limit: int) -> tuple[list[Key], int]:
@@ -129,7 +129,7 @@ class Counts:
         return keys[:limit], len(keys)
 
     def clear(self) -> None:
-        """Let all partitions go."""
+        """Remove all partitions."""
         self.seats = {}
 
 
@@ -188,14 +188,14 @@ def pairs(cells: list[int]) -> list[int]:
 
 
 class Marks:
-    """The last two high watermarks of each partition of each server, with the time (ns) when they were told."""
+    """The last two high watermarks of each partition of each server, with the time (ns) when they were reported."""
 
     def __init__(self) -> None:
         self._marks: dict[tuple[str, Key], list[tuple[int, int]]] = {}
         self._owners: dict[str, int] = {}
 
     def _is_shared(self, topic: str, owner: int) -> bool:
-        """Whether another session than `owner` has named the topic: only then does it matter who was told what."""
+        """Whether another session than `owner` has named the topic: else nobody can know more than `owner`."""
         known = self._owners.setdefault(topic, owner)
         if known not in (owner, SHARED):
             known = self._owners[topic] = SHARED
@@ -213,14 +213,14 @@ class Marks:
             # The log was cut back, or another broker leads it now: begin anew.
             self._marks[server, key] = [(when, high)]
 
-    def learn_all(self, server: str, told: list[tuple[Key, Told]], ids: bool, owner: int, when: int) -> None:
-        """What an answer says of partitions without an error. ids: topics go by id. owner: session or SESSIONLESS."""
-        for key, news in told:
+    def learn_all(self, server: str, reported: list[tuple[Key, Reported]], ids: bool, owner: int, when: int) -> None:
+        """Note what a response reports of partitions without error. ids: topics by id. owner: session id."""
+        for key, news in reported:
             if self._is_shared(key[0], owner) and not news[0]:
                 self._learn(server, key, news[1], when)
 
     def moved_past(self, server: str, key: Key, ids: bool, high: int, before: int) -> int | None:
-        """A high watermark above `high` that this server had told anybody before a time; None when it had not."""
+        """A high watermark above `high` that this server reported to anybody before a time (ns); None: it did not."""
         for when, mark in self._marks.get((server, key), ()):
             if mark > high and when < before:
                 return mark

@@ -16,7 +16,7 @@ __all__ = [
     "Asked",
     "FetchExchange",
     "Key",
-    "Told",
+    "Reported",
     "keys_of",
     "require_types",
     "topic_of",
@@ -30,7 +30,7 @@ Key = tuple[str, int]
 # Fetch offset, log start offset, max bytes, leader epoch, last fetched epoch; -1 where a version has no such field.
 Asked = tuple[int, int, int, int, int]
 # Error code, high watermark, last stable offset, log start offset, bytes of records, preferred replica, diverging.
-Told = tuple[int, int, int, int, int, int, bool]
+Reported = tuple[int, int, int, int, int, int, bool]
 
 NO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 
@@ -40,7 +40,7 @@ class FetchExchange:
 
     server, connection: as in the capture ("address:port", "server-client"). Times in ns since 1970 (0: unknown),
     response_ns None without a response. bytes: on the wire with header and length; 0 where unknown.
-    asked, forgotten: the request's partitions. told: the response's. Topics in the order of the message.
+    asked, forgotten: the request's partitions. reported: the response's. Topics in the order of the message.
     draft: it is of KIP-227's third draft (see `draft_trace`)
     seated: where the kernel has taken the partitions in already, how many of each topic, and their bytes of records
     """
@@ -59,6 +59,7 @@ class FetchExchange:
         "max_bytes",
         "ns",
         "replica_id",
+        "reported",
         "request_bytes",
         "response_bytes",
         "response_ns",
@@ -68,7 +69,6 @@ class FetchExchange:
         "session_epoch",
         "session_id",
         "throttle_ms",
-        "told",
         "version",
     )
 
@@ -86,7 +86,7 @@ class FetchExchange:
         self.response_bytes = 0
         self.asked: list[tuple[Key, Asked]] = []
         self.forgotten: list[Key] = []
-        self.told: list[tuple[Key, Told]] = []
+        self.reported: list[tuple[Key, Reported]] = []
         self.answered = self.draft = False
         self.error = self.granted = self.throttle_ms = 0
         self.seated: list[tuple[str, int]] | None = None
@@ -109,24 +109,24 @@ class FetchExchange:
             self.error = response.get("errorCode", 0)
             self.granted = response.get("sessionId", 0)
             self.throttle_ms = response.get("throttleTimeMs", 0)
-            self.told = read_told(response["responses"])
+            self.reported = read_reported(response["responses"])
         return self
 
-    def take(self, asks: tuple[Any, ...], tells: tuple[Any, ...], answered: bool) -> FetchExchange:
-        """Fill in the columns as the kernel has them (see kcli.core.fetches.Kernel.columns)."""
-        self.session_id, self.session_epoch, self.max_bytes, self.isolation, self.replica_id, self.asked = asks
+    def take(self, request: tuple[Any, ...], response: tuple[Any, ...], answered: bool) -> FetchExchange:
+        """Fill in the fields as the kernel reads them (see kcli.core.fetches.Kernel.columns)."""
+        self.session_id, self.session_epoch, self.max_bytes, self.isolation, self.replica_id, self.asked = request
         self.answered = answered
         if answered:
-            self.throttle_ms, self.error, self.granted, self.told = tells
+            self.throttle_ms, self.error, self.granted, self.reported = response
         return self
 
 
 def require_types(x: FetchExchange) -> None:
-    """TypeError where a line of JSON has something else than the numbers and names that everybody counts on."""
+    """Check a line of JSON. TypeError: it has something else where a number or a name is expected."""
     head = (x.version, x.correlation_id, x.session_id, x.session_epoch, x.max_bytes, x.isolation, x.replica_id)
     tail = (x.error, x.granted, x.throttle_ms, x.request_bytes, x.response_bytes)
-    keys = [*(key for key, _ in x.asked), *x.forgotten, *(key for key, _ in x.told)]
-    values = chain.from_iterable(values for _, values in chain(x.asked, x.told))
+    keys = [*(key for key, _ in x.asked), *x.forgotten, *(key for key, _ in x.reported)]
+    values = chain.from_iterable(values for _, values in chain(x.asked, x.reported))
     for stray in set(map(type, chain(head, tail, values, (index for _, index in keys)))) - {int, bool}:
         raise TypeError(f"a {stray.__name__} where a number is expected")
     for stray in {type(x.client_id), *(type(topic) for topic, _ in keys)} - {str}:
@@ -164,13 +164,13 @@ def read_asked(topics: list[dict[str, Any]]) -> list[tuple[Key, Asked]]:
     return made
 
 
-def read_told(topics: list[dict[str, Any]]) -> list[tuple[Key, Told]]:
-    made: list[tuple[Key, Told]] = []
+def read_reported(topics: list[dict[str, Any]]) -> list[tuple[Key, Reported]]:
+    made: list[tuple[Key, Reported]] = []
     for topic in topics:
         name = topic_of(topic)
         for part in topic["partitions"]:
             get = part.get
-            told = (
+            reported = (
                 part["errorCode"],
                 part["highWatermark"],
                 get("lastStableOffset", -1),
@@ -179,7 +179,7 @@ def read_told(topics: list[dict[str, Any]]) -> list[tuple[Key, Told]]:
                 get("preferredReadReplica", -1),
                 "divergingEpoch" in part and part["divergingEpoch"]["epoch"] >= 0,
             )
-            made.append(((name, part["partitionIndex"]), told))
+            made.append(((name, part["partitionIndex"]), reported))
     return made
 
 

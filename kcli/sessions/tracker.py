@@ -210,8 +210,8 @@ class Tracker:
         if x.error:
             self._refused(session, x)
             return
-        incremental_checks.take_in(registry, session, x)
-        incremental_checks.tell(registry, session, x)
+        incremental_checks.check_request(registry, session, x)
+        incremental_checks.check_response(registry, session, x)
         session.charge(x)
         self.offsets.learn(x)
         session.next_epoch = next_epoch(x.session_epoch)

@@ -288,19 +288,19 @@ class SnapshotFetch:
 
     def learn_leader(self, partition: Mapping[str, Any]) -> None:
         """Take in the leader that an answer names, unless its epoch is older."""
-        told = partition.get("currentLeader") or {}
-        if told.get("leaderEpoch", -1) >= self.epoch:
-            self.epoch = told["leaderEpoch"]
-            self.leader = told["leaderId"] if told["leaderId"] >= 0 else None
+        current = partition.get("currentLeader") or {}
+        if current.get("leaderEpoch", -1) >= self.epoch:
+            self.epoch = current["leaderEpoch"]
+            self.leader = current["leaderId"] if current["leaderId"] >= 0 else None
 
     def learn_epoch(self, partition: Mapping[str, Any]) -> Restart | None:
         """The epoch asked with was too old, or too new for this node."""
-        told = partition.get("currentLeader") or {}
-        if told.get("leaderEpoch", -1) < 0:
+        current = partition.get("currentLeader") or {}
+        if current.get("leaderEpoch", -1) < 0:
             return self.turn_away()
-        changed = self.leader is not None and told["leaderId"] != self.leader
-        self.epoch = told["leaderEpoch"]
-        self.leader = told["leaderId"] if told["leaderId"] >= 0 else None
+        changed = self.leader is not None and current["leaderId"] != self.leader
+        self.epoch = current["leaderEpoch"]
+        self.leader = current["leaderId"] if current["leaderId"] >= 0 else None
         return self.back_to_find(f"node {self.leader} leads now") if changed else None
 
     def gone(self) -> Restart:
@@ -337,10 +337,10 @@ def first_partition(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def offered_id(partition: Mapping[str, Any]) -> SnapshotId | None:
-    told = partition.get("snapshotId") or {}
-    if told.get("endOffset", -1) < 0 or told.get("epoch", -1) < 0:
+    current = partition.get("snapshotId") or {}
+    if current.get("endOffset", -1) < 0 or current.get("epoch", -1) < 0:
         return None
-    return SnapshotId(told["endOffset"], told["epoch"])
+    return SnapshotId(current["endOffset"], current["epoch"])
 
 
 def named(code: int) -> str:

@@ -71,10 +71,10 @@ def follow(items: list[Exchange | Event], kernel: Any) -> tuple[list[Any], list[
         else:
             feeder.exchange(item)
     tracker.close()
-    told = [session_dict(session, {}) for session in ended]
-    for each in told:
+    reported = [session_dict(session, {}) for session in ended]
+    for each in reported:
         each["neverDelivered"] = sorted(each["neverDelivered"])
-    return found, told, [sessionless_dict(each) for each in tracker.sessionless.values()], tracker.fetches
+    return found, reported, [sessionless_dict(each) for each in tracker.sessionless.values()], tracker.fetches
 
 
 def assert_same(rows: list[Row]) -> int:
@@ -171,10 +171,10 @@ def test_a_seat_and_its_twin(news: list[tuple[Any, int]], asked: Any) -> None:
     from kcli.core import fetches
 
     seats = fetches.Seat(asked, True), statistics.Seat(asked, True)
-    for number, (told, isolation) in enumerate(news):
-        assert seats[0].is_news(told) == seats[1].is_news(told)
+    for number, (reported, isolation) in enumerate(news):
+        assert seats[0].is_news(reported) == seats[1].is_news(reported)
         for seat in seats:
-            seat.tell(told, number)
+            seat.tell(reported, number)
         assert view(seats[0]) == view(seats[1])
         assert seats[0].is_behind(isolation) == seats[1].is_behind(isolation)
     for seat in seats:
@@ -213,9 +213,9 @@ def test_a_strip_and_its_twin(values: list[tuple[int, int, bool]]) -> None:
 def test_marks_and_their_twins(events: list[Any]) -> None:
     made = new_kernel().marks, statistics.Marks()
     for when, (key, high, owner, error) in enumerate(events, 1):
-        told = (6 if error else 0, high, high, 0, 0, -1, False)
+        reported = (6 if error else 0, high, high, 0, 0, -1, False)
         for marks in made:
-            marks.learn_all("b:1", [(key, told)], False, owner, when)
+            marks.learn_all("b:1", [(key, reported)], False, owner, when)
         asked = ("b:1", key, False, high - 1, when + 1)
         assert made[0].moved_past(*asked) == made[1].moved_past(*asked)
         assert made[0].moved_past("elsewhere:1", *asked[1:]) is None

@@ -11,7 +11,7 @@ from kcli.sessions.values import FetchRequest, FetchResponse, Partition, Positio
 A, B, C = (("t", index) for index in range(3))
 
 
-def told(*partitions: Partition) -> dict[Partition, Result]:
+def reported(*partitions: Partition) -> dict[Partition, Result]:
     return {partition: Result(0, 0, 0) for partition in partitions}
 
 
@@ -21,7 +21,7 @@ def live(*partitions: Partition) -> ClientSession:
     for partition in partitions:
         session.want(partition, Position(0))
     request = session.build()
-    assert session.accept(request, FetchResponse(0, 7, told(*partitions))).came is Came.GRANTED
+    assert session.accept(request, FetchResponse(0, 7, reported(*partitions))).came is Came.GRANTED
     return session
 
 
@@ -86,7 +86,7 @@ def test_a_full_answer_with_a_partition_missing_is_not_used_and_its_session_clos
     session.want(A, Position(0))
     session.want(B, Position(0))
     request = session.build()
-    accepted = session.accept(request, FetchResponse(0, 9, told(A)))
+    accepted = session.accept(request, FetchResponse(0, 9, reported(A)))
     assert not accepted.usable and "without 1" in accepted.problem
     assert (session.build().session_id, session.state) == (9, SessionState.REOPENING)
 
@@ -97,7 +97,7 @@ def test_a_broker_without_a_slot_is_asked_again() -> None:
     for _ in range(3):
         request = session.build()
         assert (request.session_id, request.epoch) == (0, 0)
-        assert session.accept(request, FetchResponse(0, 0, told(A))).usable
+        assert session.accept(request, FetchResponse(0, 0, reported(A))).usable
 
 
 def test_patience_is_no_fault() -> None:

@@ -11,16 +11,16 @@ def exchange(version: int) -> FetchExchange:
 def test_a_full_fetch() -> None:
     asked = {"partition": 2, "fetchOffset": 7, "logStartOffset": -1, "partitionMaxBytes": 99}
     request = {"replicaId": -1, "maxBytes": 500, "topics": [{"topic": "t", "partitions": [asked]}]}
-    told = {"partitionIndex": 2, "errorCode": 0, "highWatermark": 9, "lastStableOffset": 8, "logStartOffset": 1}
+    reported = {"partitionIndex": 2, "errorCode": 0, "highWatermark": 9, "lastStableOffset": 8, "logStartOffset": 1}
     response = {
         "throttleTimeMs": 0,
         "uuid": -5,
-        "responses": [{"topic": "t", "partitions": [told | {"records": b"xy"}]}],
+        "responses": [{"topic": "t", "partitions": [reported | {"records": b"xy"}]}],
     }
     x = read_full(exchange(7), request, response)
     assert (x.draft, x.session_id, x.session_epoch, x.granted, x.max_bytes) == (True, 0, 0, -5, 500)
     assert x.asked == [(("t", 2), (7, -1, 99, -1, -1))]
-    assert x.told == [(("t", 2), (0, 9, 8, 1, 2, -1, False))]
+    assert x.reported == [(("t", 2), (0, 9, 8, 1, 2, -1, False))]
 
 
 def test_an_incremental_fetch_writes_partitions_as_digits() -> None:
@@ -39,7 +39,7 @@ def test_an_incremental_fetch_writes_partitions_as_digits() -> None:
     assert (x.version, x.session_id, x.session_epoch, x.granted, x.replica_id, x.isolation) == (7, 8, 1, 8, 4, 1)
     assert (x.answered, x.error, x.throttle_ms) == (True, 0, 4)
     assert x.asked == [(("t", 12), (7, 3, 99, -1, -1))]
-    assert x.told == [(("t", 12), (1, 9, 8, 1, 70, -1, False))]
+    assert x.reported == [(("t", 12), (1, 9, 8, 1, 70, -1, False))]
     assert not read_incremental(exchange(0), request, None).answered
 
 

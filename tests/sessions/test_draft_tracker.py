@@ -38,8 +38,8 @@ def header_row(full: Row, **changes: object) -> Row:
     topic = full["response"]["responses"][0]
     part = {**topic["partitions"][0], **changes}
     names = ("errorCode", "highWatermark", "lastStableOffset", "logStartOffset")
-    told = {"partitionId": part["partitionIndex"], "aborted": [], **{name: part[name] for name in names}}
-    return {"topicName": topic["topic"], "partitions": [{"header": told, "records": None}]}
+    reported = {"partitionId": part["partitionIndex"], "aborted": [], **{name: part[name] for name in names}}
+    return {"topicName": topic["topic"], "partitions": [{"header": reported, "records": None}]}
 
 
 def asked_row(full: Row, index: int, offset: int) -> Row:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.sessions.rules import BROKER, CLIENT, INCLUDE, RULES, Action, Came, Found, Kind, SessionState, Told, kind_of
+from kcli.sessions.rules import (
+    BROKER,
+    CLIENT,
+    INCLUDE,
+    RULES,
+    Action,
+    Came,
+    Found,
+    Kind,
+    Reported,
+    SessionState,
+    kind_of,
+)
 from kcli.sessions.values import Result
 
 
@@ -49,5 +61,5 @@ def test_epochs_say_what_a_request_is(epoch: int, kind: Kind) -> None:
 )
 def test_what_a_response_has_to_say(result: Result, reasons: list[str]) -> None:
     """KIP-227: what puts a partition into an incremental response."""
-    assert RULES.reasons(Told(5, 0), result) == reasons
+    assert RULES.reasons(Reported(5, 0), result) == reasons
     assert set(INCLUDE) >= set(reasons)

@@ -116,6 +116,6 @@ def test_a_session_is_let_go_of_at_its_end() -> None:
     session = observed()
     for index in range(1500):
         session.add(("t", index), ASKED, True)
-    session.finish("closed", 5, tell=True)
+    session.finish("closed", 5, report=True)
     assert (session.last, session.silent_count, len(session.silent_keys), session.size) == (1500, 1500, 1000, 0)
     assert fetches([]) == []

@@ -22,11 +22,11 @@ def test_a_seat_is_behind_when_it_was_told_of_records() -> None:
 
 def test_an_error_makes_the_same_offsets_news_again() -> None:
     seat = Seat(ASKED, True)
-    told = (0, 9, 9, 0, 0, -1, False)
-    seat.tell(told, 1)
-    assert not seat.is_news(told)
+    reported = (0, 9, 9, 0, 0, -1, False)
+    seat.tell(reported, 1)
+    assert not seat.is_news(reported)
     seat.tell((6, 9, 9, 0, 0, -1, False), 2)
-    assert seat.is_news(told)
+    assert seat.is_news(reported)
 
 
 def test_a_strip_never_has_more_than_forty_cells() -> None:

@@ -385,8 +385,8 @@ class History:
         if not flight.mangled:
             for partition in client.built if response.session_id else ():
                 require(client.believes.get(partition) == flight.truth[partition], f"{partition} was not told")
-                told = partition in response.partitions or partition not in flight.insist
-                require(told, f"{partition}: an error or a redirection was not told again")
+                reported = partition in response.partitions or partition not in flight.insist
+                require(reported, f"{partition}: an error or a redirection was not told again")
         self.move_on(client, response)
 
     def move_on(self, client: Client, response: FetchResponse) -> None:

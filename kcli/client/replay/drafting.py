@@ -62,9 +62,9 @@ class DraftFetching(Fetching):
             return live, str(error)
         live.response_ns = time.time_ns()
         live.request_bytes, live.response_bytes = len(frame) + 4, len(answer) + 4
-        told = response if request.uuid is None else plain_response(response)
+        reported = response if request.uuid is None else plain_response(response)
         uuid, error_code = response["uuid"], response.get("errorCode", 0)
-        final = {**told, "errorCode": error_code, "sessionId": int(uuid != NO_UUID)}
+        final = {**reported, "errorCode": error_code, "sessionId": int(uuid != NO_UUID)}
         live.read(in_final_terms(request, body), final)
         good = draft.accept(request, DraftResponse(error_code, uuid, session_response(live).partitions))
         self.take_records(final, live)

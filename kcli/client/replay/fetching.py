@@ -72,10 +72,10 @@ class Fetching:
         scale: float | None = 1.0,
         full: bool = False,
         brokers: CapturedBrokers | None = None,
-        tell: Callable[[str], None] = lambda _: None,
+        notify: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.fetcher, self.target, self.positions, self.config = fetcher, target, positions, config
-        self.scale, self.full, self.brokers, self.tell = scale, full, brokers, tell
+        self.scale, self.full, self.brokers, self.notify = scale, full, brokers, notify
         self.nodes: dict[int, Node] = {}
         self.homes: dict[Key, int] = {}
         self.home_nodes: set[int] = set()
@@ -176,7 +176,7 @@ class Fetching:
         theirs = versions.ranges.get(FETCH)
         chosen = theirs.lo if theirs and theirs.lo > captured else versions.best(FETCH, high=captured)
         if chosen != captured:
-            self.tell(f"Fetch v{captured} in the capture, v{chosen} here: {versions.who} takes {theirs}")
+            self.notify(f"Fetch v{captured} in the capture, v{chosen} here: {versions.who} takes {theirs}")
         return chosen
 
     # --- what to fetch
@@ -316,14 +316,14 @@ class Fetching:
         """From live partitions to captured ones."""
         keys = self.captured_keys
         live.asked = [(keys.get(key, key), asked) for key, asked in live.asked]
-        live.told = [(keys.get(key, key), told) for key, told in live.told]
+        live.reported = [(keys.get(key, key), reported) for key, reported in live.reported]
         live.forgotten = [keys.get(key, key) for key in live.forgotten]
 
     async def follow_leaders(self, live: Captured) -> None:
         """Give partitions whose leader moved a new home: by the hint that came along, else by fresh metadata."""
         if self.brokers is not None:
             return
-        moved = [key for key, told in live.told if told[0] in MOVED]
+        moved = [key for key, reported in live.reported if reported[0] in MOVED]
         if not moved:
             return
         if any(self.target.leader(key) == self.homes[key] for key in moved):
@@ -342,7 +342,7 @@ def merged(parts: list[Captured], full: bool) -> Captured:
     first, *others = sorted(parts, key=lambda part: (part.session_epoch <= 0) != full)
     for other in others:
         first.asked += other.asked
-        first.told += other.told
+        first.reported += other.reported
         first.forgotten += other.forgotten
         first.request_bytes += other.request_bytes
         first.response_bytes += other.response_bytes

@@ -143,7 +143,7 @@ def is_replayed(exchange: FetchExchange, left_out: Counter[str]) -> bool:
         return True
     left_out[METADATA_PART] += 1
     exchange.asked = [each for each in exchange.asked if each[0][0] not in RAFT_TOPICS]
-    exchange.told = [each for each in exchange.told if each[0][0] not in RAFT_TOPICS]
+    exchange.reported = [each for each in exchange.reported if each[0][0] not in RAFT_TOPICS]
     exchange.forgotten = [key for key in exchange.forgotten if key[0] not in RAFT_TOPICS]
     return True
 
@@ -160,11 +160,11 @@ def carried_partitions(fetcher: Fetcher) -> set[Key]:
             known.clear()
         asked = {key for key, _ in step.captured.asked}
         if not step.is_full:
-            told = {key for key, _ in step.captured.told}.union(step.captured.forgotten)
-            carried |= told - asked - known
+            reported = {key for key, _ in step.captured.reported}.union(step.captured.forgotten)
+            carried |= reported - asked - known
             if older and not step.captured.error:
-                carried |= asked - told - known
-            known |= told
+                carried |= asked - reported - known
+            known |= reported
         known |= asked
         known.difference_update(step.captured.forgotten)
     return carried

@@ -46,7 +46,7 @@ class Positions:
 
     def asked(self, captured: FetchExchange) -> Iterable[tuple[Key, int, int]]:
         """(partition, live offset, max bytes) of each partition in a captured request."""
-        out_of_range = {key for key, told in captured.told if told[0] == OFFSET_OUT_OF_RANGE}
+        out_of_range = {key for key, reported in captured.reported if reported[0] == OFFSET_OUT_OF_RANGE}
         for key, asked in captured.asked:
             yield key, self._live_offset(key, asked[0], key in out_of_range), asked[2]
 

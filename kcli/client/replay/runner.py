@@ -63,7 +63,7 @@ async def replay(
     options: Options,
     *,
     brokers: CapturedBrokers | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    notify: Callable[[str], None] = lambda _: None,
     done: Callable[[], None] = lambda: None,
 ) -> Replayed:
     """Run the plan `options.repeat` times.
@@ -73,10 +73,10 @@ async def replay(
 
     Raises NetworkError when the brokers can't be reached or lack what the plan needs.
     """
-    say = once(tell)
+    say = once(notify)
     outcome = Replayed([])
     async with Client(config) as client:
-        target = await find_target(client, plan, names, options.topics, create=options.create, tell=say)
+        target = await find_target(client, plan, names, options.topics, create=options.create, notify=say)
         for _ in range(options.repeat):
             positions = Positions(options.offsets, target.bounds)
             kind = DraftFetching if options.mode == "draft" else Fetching
@@ -96,7 +96,7 @@ async def replay(
                     scale=options.scale,
                     full=full,
                     brokers=brokers,
-                    tell=say,
+                    notify=say,
                 )
                 for each in plan.fetchers
             ]
@@ -141,12 +141,12 @@ def named(config: ClientConfig, fetcher: Fetcher, mode: str) -> ClientConfig:
     return config.replace(client_id=fetcher.client_id)
 
 
-def once(tell: Callable[[str], None]) -> Callable[[str], None]:
+def once(notify: Callable[[str], None]) -> Callable[[str], None]:
     said: set[str] = set()
 
     def say(text: str) -> None:
         if text not in said:
             said.add(text)
-            tell(text)
+            notify(text)
 
     return say

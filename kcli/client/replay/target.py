@@ -56,7 +56,7 @@ async def find_target(
     mapping: Mapping[str, str],
     *,
     create: bool = True,
-    tell: Callable[[str], None] = lambda _: None,
+    notify: Callable[[str], None] = lambda _: None,
 ) -> Target:
     """Find the plan's topics on the cluster, make those that are not there, and ask for their offsets.
 
@@ -67,26 +67,26 @@ async def find_target(
     live = {captured: names.live_name(captured, mapping) for captured in wanted}
     refused = [name for each in wanted if (name := names.names.get(each, each)) and name_fault(name)]
     if refused:
-        tell(renaming(refused))
+        notify(renaming(refused))
     sizes: dict[str, int] = {}
     for captured, name in live.items():
         sizes[name] = max(sizes.get(name, 0), wanted[captured])
         if captured not in names.names and name == captured and client.metadata.topic_id(name) is None:
-            tell_unnamed(captured, tell)
-    await find_topics(client, sizes, create, tell)
+            notify_unnamed(captured, notify)
+    await find_topics(client, sizes, create, notify)
     keys = {key for fetcher in plan.fetchers for key in fetcher.partitions()}
     offsets = await list_offsets(client, {(live[topic], index) for topic, index in keys})
     return Target(client, live, {(topic, index): offsets[live[topic], index] for topic, index in keys})
 
 
-def tell_unnamed(captured: str, tell: Callable[[str], None]) -> None:
+def notify_unnamed(captured: str, notify: Callable[[str], None]) -> None:
     if len(captured) == 22:
-        tell(
+        notify(
             f"nothing in the capture names topic id {captured}: taken for a name as it is (--topic-map {captured}=NAME)"
         )
 
 
-async def find_topics(client: Client, sizes: Mapping[str, int], create: bool, tell: Callable[[str], None]) -> None:
+async def find_topics(client: Client, sizes: Mapping[str, int], create: bool, notify: Callable[[str], None]) -> None:
     if not sizes:
         return
     await client.refresh(sizes)
@@ -98,7 +98,7 @@ async def find_topics(client: Client, sizes: Mapping[str, int], create: bool, te
     if missing:
         await create_topics(client, {name: sizes[name] for name in missing})
         for name in missing:
-            tell(f"made topic {name} with {sizes[name]} partitions: the cluster had none of that name")
+            notify(f"made topic {name} with {sizes[name]} partitions: the cluster had none of that name")
     for name in sizes:
         await client.describe_topic(name)
         have = client.metadata.topics[name].partitions

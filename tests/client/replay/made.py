@@ -12,7 +12,7 @@ Parts = dict[tuple[str, int], int]
 def fetch(
     seconds: float = 0,
     asked: Parts | None = None,
-    told: Parts | None = None,
+    reported: Parts | None = None,
     *,
     session: tuple[int, int] = (0, 0),
     granted: int = 0,
@@ -49,7 +49,7 @@ def fetch(
                     {"partitionIndex": index, "errorCode": part_error, "highWatermark": 9, "records": bytes(size)}
                 ],
             }
-            for (topic, index), size in (told or {}).items()
+            for (topic, index), size in (reported or {}).items()
         ],
     }
     ns = 10**18 + round(seconds * 1e9)

@@ -36,13 +36,17 @@ def run(
 ) -> tuple[list[Pair], list[str]]:
     async def work() -> tuple[list[Pair], list[str]]:
         known = TopicNames()
-        told: list[str] = []
+        reported: list[str] = []
         known.names.update(names or {})
         async with running(broker):
             done = await replay(
-                make_plan(captured), known, broker.config(**settings), options or Options(scale=None), tell=told.append
+                make_plan(captured),
+                known,
+                broker.config(**settings),
+                options or Options(scale=None),
+                notify=reported.append,
             )
-        return list(pairs(done, known.names, level)), told
+        return list(pairs(done, known.names, level)), reported
 
     return asyncio.run(work())
 
@@ -61,7 +65,7 @@ def asked_offsets(broker: FetchableBroker) -> list[list[int]]:
 @pytest.mark.parametrize("newest", [7, 12, 13, 17])
 def test_a_session_runs_again_with_live_ids(newest: int) -> None:
     broker = FetchableBroker({"t": 2, "u": 1}, newest)
-    (pair,), told = run(broker, SESSION)
+    (pair,), reported = run(broker, SESSION)
     assert pair.differences == []
     assert pair.problems == []
     assert pair.live.kinds == {"full": 1, "incremental": 3, "close": 1}
@@ -71,22 +75,22 @@ def test_a_session_runs_again_with_live_ids(newest: int) -> None:
     assert live not in (0, 7)
     assert [body["sessionId"] for body in sent] == [0, live, live, live, live]
     assert [len(body["forgottenTopicsData"]) for body in sent] == [0, 0, 0, 1, 0]
-    assert ("takes" in "".join(told)) == (newest < 12)
+    assert ("takes" in "".join(reported)) == (newest < 12)
 
 
 def test_captured_topic_ids_become_live_ones() -> None:
     captured = [fetch(0, {("idOfT", 0): 0}, {("idOfT", 0): 9}, granted=7, version=12)]
     broker = FetchableBroker({"t": 1})
-    (pair,), told = run(broker, captured, names={"idOfT": "t"})
-    assert (pair.differences, told) == ([], [])
+    (pair,), reported = run(broker, captured, names={"idOfT": "t"})
+    assert (pair.differences, reported) == ([], [])
     assert pair.live.delivered.keys() == {"t[0]"}
 
 
 def test_topics_are_made_or_mapped() -> None:
     broker = FetchableBroker({"other": 2})
-    (pair,), told = run(broker, SESSION, Options(scale=None, topics={"t": "other"}))
+    (pair,), reported = run(broker, SESSION, Options(scale=None, topics={"t": "other"}))
     assert pair.differences == []
-    assert told == ["made topic u with 1 partitions: the cluster had none of that name"]
+    assert reported == ["made topic u with 1 partitions: the cluster had none of that name"]
     with pytest.raises(NetworkError, match=r"has no topic t, u \(--topic-map"):
         run(FetchableBroker({}), SESSION, Options(scale=None, create=False))
     with pytest.raises(NetworkError, match="topic t has 1 partitions on the cluster, the capture needs 2"):

@@ -75,7 +75,16 @@ def test_a_capture_and_its_lines_say_the_same() -> None:
     rows = [fetch for item in exchanges if (fetch := fetch_of_row(loads(item.line()), others))]
     assert len(fetches) == len(rows) == 3
     for one, other in zip(fetches, rows, strict=True):
-        for name in ("asked", "told", "forgotten", "granted", "error", "max_wait_ms", "request_bytes", "connection"):
+        for name in (
+            "asked",
+            "reported",
+            "forgotten",
+            "granted",
+            "error",
+            "max_wait_ms",
+            "request_bytes",
+            "connection",
+        ):
             assert getattr(one, name) == getattr(other, name)
         assert abs(one.ns - other.ns) < 1000
     topics = {topic for fetch in fetches for (topic, _), _ in fetch.asked}

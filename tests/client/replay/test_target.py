@@ -17,14 +17,14 @@ PLAN = make_plan([fetch(0, {("t", 1): 0, ("u", 0): 0}, {("t", 1): 0, ("u", 0): 0
 
 
 def found(broker: FetchableBroker, check: Callable[[Target], None] = lambda _: None, **options: Any) -> list[str]:
-    told: list[str] = []
+    reported: list[str] = []
 
     async def work() -> None:
         async with running(broker), Client(broker.config(retry_backoff_ms="1", default_api_timeout_ms="200")) as client:
-            check(await find_target(client, PLAN, TopicNames(), {}, tell=told.append, **options))
+            check(await find_target(client, PLAN, TopicNames(), {}, notify=reported.append, **options))
 
     asyncio.run(work())
-    return told
+    return reported
 
 
 def test_names_ids_leaders_and_bounds() -> None:
@@ -45,16 +45,16 @@ def test_names_ids_leaders_and_bounds() -> None:
 
 def test_an_id_that_nothing_names_is_said() -> None:
     plan = make_plan([fetch(0, {("abcdefghijklmnopqrstuv", 0): 0}, {("abcdefghijklmnopqrstuv", 0): 0})])
-    told: list[str] = []
+    reported: list[str] = []
 
     async def work() -> None:
         broker = FetchableBroker({})
         async with running(broker), Client(broker.config()) as client:
-            await find_target(client, plan, TopicNames(), {}, tell=told.append)
+            await find_target(client, plan, TopicNames(), {}, notify=reported.append)
 
     asyncio.run(work())
-    assert "nothing in the capture names topic id abcdefghijklmnopqrstuv" in told[0]
-    assert "made topic abcdefghijklmnopqrstuv with 1 partitions" in told[1]
+    assert "nothing in the capture names topic id abcdefghijklmnopqrstuv" in reported[0]
+    assert "made topic abcdefghijklmnopqrstuv with 1 partitions" in reported[1]
 
 
 def test_a_topic_that_can_not_be_made() -> None:
