@@ -81,6 +81,7 @@ CASES: dict[str, list[str]] = {
     "snapshot inspect": ["{first} {second}", "{first} --records", "{garbage}", "{name}", "{world}"],
     "snapshot plan": ["{world}", "{name}", "{world} --replica {name}"],
     "snapshot verify": ["{first}", "{garbage}", "{name}", "{world}", "{segment}"],
+    "stats": ["{capture} --by client --by topic --by group", "{garbage}", "{name}", "{capture} --client {name}"],
 }  # fmt: skip
 NEEDED = {"pipeline": "pyspark"}
 

@@ -14,8 +14,8 @@ import click
 from kcli.capture.bodies import RECORDS
 from kcli.capture.events import Exchange
 from kcli.capture.exchanges import CaptureDecoder, Item, with_failures
-from kcli.capture.filters import chosen
 from kcli.cli.console import is_terminal, progress
+from kcli.cli.filter_options import filter_of, filter_options
 from kcli.cli.inputs import dialect_option, memory_option, port_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
@@ -39,12 +39,7 @@ FORMATS = ("table", "jsonl", "tree", "parquet")
     show_default=True,
     help="What to show of records besides their size.",
 )
-@click.option("--api", "apis", multiple=True, metavar="NAME", help="Only this API (by name or key).")
-@click.option("--client-id", metavar="ID", help="Only this client.")
-@click.option("--topic", metavar="T", help="Only what names this topic.")
-@click.option("--errors", is_flag=True, help="Only what was answered with an error.")
-@click.option("--since", metavar="T", help="Only requests at or after this time (ISO 8601 or seconds since 1970).")
-@click.option("--until", metavar="T", help="Only requests at or before this time.")
+@filter_options
 @output_option
 @click.option("--quiet", is_flag=True, help="No progress, no closing summary.")
 @secrets_option()
@@ -67,15 +62,7 @@ def pcap(files: tuple[str, ...], **options: Any) -> None:
         records=options["records"],
         memory=options["memory"],
         text=text,
-        chosen=chosen(
-            options["apis"],
-            options["client_id"],
-            options["topic"],
-            options["errors"],
-            options["since"],
-            options["until"],
-            options["dialect"],
-        ),
+        chosen=filter_of(options),
         secrets=options["secrets"],
     )
     with open_output(output, files) as out, reading(files, options["quiet"]) as moved:

@@ -69,6 +69,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "plan": "snapshot_plan:plan",
         "verify": "snapshot_verify:verify",
     },
+    "stats": "stats:stats",
 }
 
 # What `--help` of a group says of its members, so that it need not import them.
@@ -109,6 +110,7 @@ HELP = {
     "snapshot inspect": "Show what a snapshot or a metadata log segment holds.",
     "snapshot plan": "Say when to snapshot, what may be deleted, and what a lost broker costs.",
     "snapshot verify": "Check snapshots, log segments or a whole directory against Kafka's rules.",
+    "stats": "Count exchanges of captures by API, client, topic and more: sizes, latencies, errors.",
     "decode": "Read the bytes of Kafka: captures, requests, responses, record batches, log segments.",
     "encode": "Write the bytes of Kafka from JSON.",
     "fetch-session": "Fetch sessions (KIP-227) in captures: told and judged.",

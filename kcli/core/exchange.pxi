@@ -188,3 +188,19 @@ cdef class Lines:
         if start < 0:
             return False
         return plan.answer(frame + start, n - start).json_at(frame + start, n - start, out, &self.context, True) >= 0
+
+
+cdef inline int client_id_size(const uint8_t* request, size_t n, int key, int version) noexcept:
+    """Of the client id, which begins at the frame's tenth byte; -1: null, -2: only the slower way can."""
+    cdef int size, i
+    if key == CONTROLLED_SHUTDOWN and version == 0:
+        return -1
+    if n < 10:
+        return -2
+    size = <int16_t>be16(request + 8)
+    if size < -1 or size > <int>n - 10:
+        return -2
+    for i in range(size):
+        if request[10 + i] >= 0x80:
+            return -2
+    return size

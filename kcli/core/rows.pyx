@@ -118,7 +118,7 @@ cdef class ExchangeRows(Sink):
         plan = self.lines.plan(key, version)
         if <object>plan is None or (<Plan>plan).request_header is None or (<Plan>plan).request is None or (<Plan>plan).response is None:
             return False
-        client = self.client_size(request, n, key, version)
+        client = client_id_size(request, n, key, version)
         if client < -1:
             return False
         for i in range(3):
@@ -208,21 +208,6 @@ cdef class ExchangeRows(Sink):
         return self.layouts[key][version]
 
     # Text
-
-    cdef int client_size(self, const uint8_t* request, size_t n, int key, int version) noexcept:
-        """Of the client id, -1: null, -2: only the slower way can."""
-        cdef int size, i
-        if key == 7 and version == 0:
-            return -1
-        if n < 10:
-            return -2
-        size = <int16_t>be16(request + 8)
-        if size < -1 or size > <int>n - 10:
-            return -2
-        for i in range(size):
-            if request[10 + i] >= 0x80:
-                return -2
-        return size
 
     cdef bint put_request(self, Plan plan, const uint8_t* frame, size_t n) except -1:
         cdef Out* header = &self.columns[HEADER].text

@@ -53,6 +53,7 @@ PINNED = """
     snapshot inspect
     snapshot plan
     snapshot verify
+    stats
 """
 
 

@@ -42,6 +42,7 @@ FITS = {
     "snapshot extract": ("capture",),
     "snapshot fetch": ("odd",),
     "snapshot": ("snapshot", "folder"),
+    "stats": ("capture", "folder"),
 }
 
 

@@ -1,0 +1,272 @@
+"""Exchanges of captures, counted by group: what `kcli stats` shows.
+
+Latencies go to a histogram whose buckets grow with them, as HdrHistogram's: a percentile is the middle of the bucket
+that holds the exchange of that rank, and at most 1/128 off. Memory does not grow with the capture: beyond MOST_GROUPS
+groups the rest is counted as one, the others.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from kcli.capture.clock import instant
+from kcli.capture.events import Exchange, error_codes
+from kcli.capture.exchanges import NAMING, CaptureDecoder, Item
+from kcli.capture.files import drive
+from kcli.capture.named_fields import GROUP, INDEX, TOPIC, Named, names_in, scans
+from kcli.core import COMPILED
+from kcli.core.values import uuid_bytes
+from kcli.jsontext import loads
+from kcli.schemas.errors import error_name
+from kcli.schemas.secrets import METADATA_ID
+from kcli.topic_names import CLUSTER_METADATA
+
+__all__ = ["COLUMNS", "MOST_GROUPS", "Figures", "StatisticsDecoder", "StatisticsRow"]
+
+COLUMNS = ("api", "version", "client", "broker", "connection", "topic", "partition", "group", "error", "minute")
+MOST_GROUPS = 10_000
+MOST_COMBINED = 1 << 16  # groups that one exchange is counted in
+MINUTE = 60_000_000_000  # nanoseconds
+STEPS = 64  # buckets of an octave
+OTHERS = "others"  # error codes beyond those that are counted by name
+
+
+def bucket_of(microseconds: int) -> int:
+    """The bucket of a latency."""
+    if microseconds < STEPS:
+        return microseconds
+    exponent = microseconds.bit_length() - 1
+    return (exponent - 5) * STEPS + ((microseconds >> (exponent - 6)) & (STEPS - 1))
+
+
+def middle_of(bucket: int) -> int:
+    """What a bucket's latencies count as, in microseconds."""
+    if bucket < STEPS:
+        return bucket
+    octave, step = divmod(bucket, STEPS)
+    width = 1 << (octave - 1)
+    return (STEPS + step) * width + (width - 1) // 2
+
+
+@dataclass(slots=True)
+class Figures:
+    """Sums over a group's exchanges. least, most: latencies in microseconds; buckets: how many have which."""
+
+    exchanges: int = 0
+    errors: int = 0
+    request_bytes: int = 0
+    response_bytes: int = 0
+    least: int = 0
+    most: int = 0
+    buckets: Counter[int] = field(default_factory=Counter)
+    codes: Counter[int | None] = field(default_factory=Counter)
+
+    def add(self, exchange: Exchange, codes: Sequence[int]) -> None:
+        """Count one exchange."""
+        answered = exchange.response_ns
+        latency = 0 if answered is None else max(0, answered - exchange.request_ns) // 1000
+        size = exchange.response_bytes or 0
+        buckets = Counter() if answered is None else Counter({bucket_of(latency): 1})
+        one = Figures(1, bool(codes), exchange.request_bytes, size, latency, latency, buckets, Counter(codes))
+        self.merge(one)
+
+    def merge(self, other: Figures) -> None:
+        """Count what another has counted, too."""
+        if other.buckets:
+            self.least = min(self.least, other.least) if self.buckets else other.least
+            self.most = max(self.most, other.most)
+        self.exchanges += other.exchanges
+        self.errors += other.errors
+        self.request_bytes += other.request_bytes
+        self.response_bytes += other.response_bytes
+        self.buckets.update(other.buckets)
+        self.codes.update(other.codes)
+
+    def percentiles(self, shares: Sequence[float]) -> list[float | None]:
+        """The latency in ms below which lie those shares (ascending) of the answers; None without an answer."""
+        count = sum(self.buckets.values())
+        if not count:
+            return [None] * len(shares)
+        made: list[float | None] = []
+        ordered = iter(sorted(self.buckets.items()))
+        passed, middle = 0, 0
+        for share in shares:
+            rank = max(1, math.ceil(share * count))
+            while passed < rank:
+                bucket, number = next(ordered)
+                passed, middle = passed + number, middle_of(bucket)
+            made.append(min(max(middle, self.least), self.most) / 1000)
+        return made
+
+    @property
+    def max_ms(self) -> float | None:
+        """The longest latency; None without an answer."""
+        return self.most / 1000 if self.buckets else None
+
+    @property
+    def errors_by_name(self) -> dict[str, int]:
+        """How many exchanges had which error, the most frequent first; one with several counts for each."""
+        named = [(OTHERS if code is None else error_name(code), number) for code, number in self.codes.items()]
+        return dict(sorted(named, key=lambda each: (-each[1], each[0])))
+
+
+class StatisticsRow(NamedTuple):
+    """group: by column; None: what is beyond MOST_GROUPS."""
+
+    group: dict[str, Any] | None
+    figures: Figures
+
+
+class StatisticsDecoder(CaptureDecoder):
+    """A capture whose exchanges are counted. options: as for `CaptureDecoder`."""
+
+    def __init__(self, paths: Sequence[Any], by: Sequence[str], **options: Any) -> None:
+        """by: out of COLUMNS; "partition" has its topic in front of it."""
+        wanted = [name for each in by for name in (("topic", "partition") if each == "partition" else (each,))]
+        self.columns = tuple(dict.fromkeys(wanted))
+        self.by = tuple(name for name in self.columns if name != "topic" or "partition" not in self.columns)
+        roles = {"topic": {TOPIC}, "partition": {TOPIC, INDEX}, "group": {GROUP}}
+        self.roles = frozenset(role for name in self.by for role in roles.get(name, ()))
+        self.groups: dict[tuple[Any, ...] | None, Figures] = {}
+        self.sink: Any = None
+        super().__init__(paths, **options)
+
+    def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
+        """The engine, with a sink that counts where the core is built."""
+        if COMPILED and self.chosen.topic is None:
+            from kcli.core.counts import ExchangeCounts
+
+            self.sink = ExchangeCounts(self.bodies, self.by, self.scans, self.chosen)
+        return super().choose_engine(ports)
+
+    def scans(self, api_key: int, version: int) -> Any:
+        """As `kcli.capture.named_fields.scans`: what the sink looks for."""
+        return scans(api_key, version, self.roles, self.bodies.dialect)
+
+    def read(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[None]:
+        """Read the files piece by piece. InputError at the end for damaged files."""
+        try:
+            for _ in drive(self.paths, self.engine, self.new_reader, self.emit, moved):
+                yield
+        finally:
+            self.tally.add_steady(self.engine)
+
+    def emit(self, item: Item) -> None:
+        """Take an exchange or event that comes as a value."""
+        self.tally.add(item)
+        if not isinstance(item, Exchange):
+            return
+        if item.api_key in NAMING:
+            _ = item.request, item.response  # topic names are learnt also from what is not wanted
+        if self.chosen.wants(item):
+            self.count(item)
+
+    # Exchanges as values
+
+    def count(self, exchange: Exchange) -> None:
+        """Count an exchange in each of its groups."""
+        codes = list(dict.fromkeys(error_codes(exchange.response or {})))
+        named = self.named(exchange)
+        none = {"partition": (None, None)}
+        values = [self.values(name, exchange, codes, named) or [none.get(name, (None,))] for name in self.by]
+        keys = itertools.product(*values)
+        for key in itertools.islice(keys, MOST_COMBINED):
+            self.figures(tuple(itertools.chain.from_iterable(key))).add(exchange, codes)
+        if next(keys, None) is not None:
+            self.figures(None).add(exchange, codes)
+
+    def figures(self, key: tuple[Any, ...] | None) -> Figures:
+        """Those of a group; of the others where there are too many groups."""
+        known = self.groups.get(key)
+        if known is None:
+            key = key if len(self.groups) < MOST_GROUPS else None
+            known = self.groups.setdefault(key, Figures())
+        return known
+
+    def named(self, exchange: Exchange) -> Named:
+        """What both sides of an exchange name, as far as that is counted by."""
+        found = Named({}, {}, {})
+        api = self.bodies.api(exchange.api_key)
+        if self.roles and api is not None:
+            names_in(api.request, self.bodies.dialect, exchange.request or None, found)
+            names_in(api.response, self.bodies.dialect, exchange.response, found)
+        return found
+
+    def values(self, name: str, exchange: Exchange, codes: list[int], named: Named) -> list[tuple[Any, ...]]:
+        """Those of a column that an exchange has, each as a part of a group's key."""
+        match name:
+            case "topic":
+                return [(topic,) for topic in named.topics]
+            case "partition":
+                return [*named.partitions]
+            case "group":
+                return [(group,) for group in named.groups]
+            case "error":
+                return [(code,) for code in codes]
+            case "minute":
+                return [(exchange.request_ns // MINUTE,)]
+            case "api":
+                return [(exchange.api_key,)]
+            case "version":
+                return [(exchange.api_version,)]
+            case "client":
+                return [(exchange.client_id,)]
+            case "broker":
+                return [(exchange.link.server,)]
+            case _:
+                return [(exchange.connection,)]
+
+    # What came of it
+
+    def rows(self) -> list[StatisticsRow]:
+        """A row for each group: by minute where that is asked for, else the biggest first; the others at the end."""
+        made: dict[tuple[Any, ...] | None, Figures] = {}
+        for key, figures in [*self.counted(), *self.groups.items()]:
+            shown = None if key is None else tuple(map(self.shown, self.key_columns, key))
+            made.setdefault(shown, Figures()).merge(figures)
+        minute = self.key_columns.index("minute") if "minute" in self.key_columns else None
+
+        def order(each: tuple[tuple[Any, ...] | None, Figures]) -> tuple[Any, ...]:
+            key = each[0] or ()
+            at = key[minute] if minute is not None and key else ""
+            return each[0] is None, at, -each[1].exchanges, [str(value) for value in key]
+
+        return [StatisticsRow(self.in_columns(key), figures) for key, figures in sorted(made.items(), key=order)]
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """Of a group's key: as `by`, a partition's topic in front of it."""
+        return tuple(name for each in self.by for name in (("topic", each) if each == "partition" else (each,)))
+
+    def in_columns(self, key: tuple[Any, ...] | None) -> dict[str, Any] | None:
+        """A group's key by column, in the order that was asked for."""
+        if key is None:
+            return None
+        values = dict(zip(self.key_columns, key, strict=True))
+        return {name: values[name] for name in self.columns}
+
+    def counted(self) -> Iterator[tuple[tuple[Any, ...] | None, Figures]]:
+        """What the core has counted."""
+        for key, count, errors, asked, answered, least, most, buckets, codes in (
+            [] if self.sink is None else self.sink.take_groups()
+        ):
+            if count:
+                yield key, Figures(count, errors, asked, answered, least, most, Counter(buckets), Counter(codes))
+
+    def shown(self, column: str, value: Any) -> Any:
+        """A key's value as people know it."""
+        if column == "api":
+            return self.bodies.name(value) or str(value)
+        if column == "minute":
+            return f"{instant(value * MINUTE)[:19]}Z"
+        if column == "error":
+            return None if value is None else error_name(value)
+        if isinstance(value, tuple):
+            known = self.bodies.names.get(uuid_bytes(value[0]))
+            return loads(known) if known is not None else CLUSTER_METADATA if value[0] == METADATA_ID else value[0]
+        return value
