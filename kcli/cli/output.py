@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
+import functools
 import io
 import os
 import re
@@ -99,6 +101,9 @@ def is_stream(path: str) -> bool:
 def replacement(target: Path, shown: str, sealed: bool) -> Iterator[io.BufferedWriter[NamedFile]]:
     before = replaceable(target, shown)
     part = target.with_name(f".kcli-{os.urandom(6).hex()}.part")
+    remove = functools.partial(part.unlink, missing_ok=True)
+    # Ctrl-C may come where no block of ours is entered: between two frames of contextlib, which a cycle then keeps.
+    atexit.register(remove)
     out = None
     worth = False
     try:
@@ -119,7 +124,8 @@ def replacement(target: Path, shown: str, sealed: bool) -> Iterator[io.BufferedW
                 if sealed:
                     sync_folder(target.parent)
     finally:
-        part.unlink(missing_ok=True)  # it has its name by now, or is of no use
+        remove()  # it has its name by now, or is of no use
+        atexit.unregister(remove)
         if out is not None:
             with contextlib.suppress(OSError, ValueError):
                 out.raw.close()

@@ -187,6 +187,50 @@ def test_an_interrupt_leaves_the_file(target: Path, samples: Path) -> None:
     assert names(target.parent) == ["out"]
 
 
+INTERRUPTED = """
+import contextlib, gc, os, sys
+from kcli.cli import output
+
+def write(stop):
+    seen = 0
+    def trace(frame, event, _):
+        nonlocal seen
+        if frame.f_code.co_filename not in (output.__file__, contextlib.__file__):
+            return None
+        seen += 1
+        if seen == stop:
+            raise KeyboardInterrupt
+        return trace
+    sys.settrace(trace)
+    try:
+        with output.open_output(sys.argv[1], []) as out:
+            out.write(b"new")
+    finally:
+        sys.settrace(None)
+    return seen
+
+for stop in range(1, write(0) + 1):
+    child = os.fork()
+    if not child:
+        try:
+            write(stop)
+        except KeyboardInterrupt as error:
+            error.kept = error  # a cycle, which nobody looks for any more
+            gc.freeze()
+            sys.exit(0)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0, stop
+    print(stop, *sorted(os.listdir(os.path.dirname(sys.argv[1]))))
+"""
+
+
+def test_an_interrupt_at_any_line_leaves_nothing_behind(target: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED, target], capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert len(lines) > 60
+    assert [line for line in lines if line.split()[1:] != ["out"]] == []
+
+
 @pytest.mark.parametrize("form", ["table", "parquet"])
 def test_a_damaged_capture_gives_what_could_be_read(target: Path, samples: Path, form: str) -> None:
     cut = target.parent / "cut.pcap"
