@@ -18,6 +18,7 @@ from kcli.broker.purgatory import CapturedMoment
 from kcli.broker.storage.incoming import stored
 from kcli.broker.storage.log import Log
 from kcli.broker.topics import Partition, new_topic_id
+from kcli.capture.exchanges import MEMORY
 from kcli.capture.reading import read_capture
 from kcli.errors import InputError
 from kcli.records import kernels
@@ -39,16 +40,18 @@ def rebuild(
     *,
     ports: Sequence[int] = (),
     dialect: str | None = None,
+    memory: int = MEMORY,
     staged: bool = False,
     problem: Callable[[InputError], None] | None = None,
     **options: Any,
 ) -> RebuiltBroker:
     """The broker (not started yet) of the capture in these files; options: as Broker takes them.
 
+    memory: bytes held of captured connections at most, as `read_capture` takes it.
     problem: gets what is wrong with a file that can be read in part. InputError: a file that is no capture, or without
     `problem` one that is damaged.
     """
-    history = CaptureHistory.of(read_capture(paths, ports=ports, dialect=dialect).items(), problem)
+    history = CaptureHistory.of(read_capture(paths, ports=ports, dialect=dialect, memory=memory).items(), problem)
     return RebuiltBroker(history, staged=staged, dialect=dialect, **options)
 
 

@@ -15,7 +15,7 @@ import click
 from kcli.broker import Broker
 from kcli.broker.apis import offered
 from kcli.broker.faults import read_rules
-from kcli.cli.inputs import dialect_option
+from kcli.cli.inputs import dialect_option, memory_option
 from kcli.cli.lines import print_line, print_note
 from kcli.errors import UsageError
 from kcli.topic_names import CLUSTER_METADATA, name_fault
@@ -42,6 +42,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @click.option("--release", metavar="N.N", help="Take only the versions that brokers of that Kafka release took.")
 @click.option("--from", "captures", multiple=True, metavar="CAPTURE", help="Begin with what this capture shows.")
 @dialect_option
+@memory_option
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but the address.")
 def serve(
     port: int,
@@ -56,6 +57,7 @@ def serve(
     release: str | None,
     captures: tuple[str, ...],
     dialect: str | None,
+    memory: int,
     quiet: bool,
 ) -> None:
     """Serve topics to any Kafka client, until Ctrl-C.
@@ -77,18 +79,18 @@ def serve(
         "release": known_release(release),
         "note": ignore if quiet else tell,
     }
-    broker = make_broker(data, nodes, captures, options)
+    broker = make_broker(data, nodes, captures, memory, options)
     asyncio.run(run(broker, [wanted_topic(each) for each in topics], data, quiet))
 
 
-def make_broker(data: Path | None, nodes: int, captures: Sequence[str], options: dict[str, Any]) -> Broker:
+def make_broker(data: Path | None, nodes: int, captures: Sequence[str], memory: int, options: dict[str, Any]) -> Broker:
     if not captures:
         return Broker(data, nodes=nodes, **options)
     if nodes != 1:
         raise UsageError("--nodes: a broker rebuilt from a capture has the capture's nodes")
     from kcli.broker.rebuild import rebuild
 
-    return rebuild(captures, data=data, **options)
+    return rebuild(captures, data=data, memory=memory, **options)
 
 
 def setting(text: str) -> tuple[str, str]:

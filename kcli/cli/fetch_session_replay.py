@@ -6,15 +6,16 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from kcli.capture import exchanges
+from kcli.capture.exchanges import MEMORY, Exchange
 from kcli.capture.reading import read_capture
 from kcli.cli.captured import holds_rows, name_of, rows
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import console, is_terminal, warn
-from kcli.cli.inputs import dialect_option
+from kcli.cli.inputs import dialect_option, memory_option
 from kcli.cli.lines import print_line
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.drafting import DIALECT
@@ -27,6 +28,9 @@ from kcli.client.replay.source import fetch_of_exchange, fetch_of_row
 from kcli.errors import InputError, UsageError
 from kcli.jsontext import dumps
 from kcli.sessions.report import LEVELS, Level, shown
+
+if TYPE_CHECKING:
+    from kcli.broker.rebuild import RebuiltBroker
 
 __all__ = ["replay_command"]
 
@@ -56,6 +60,7 @@ __all__ = ["replay_command"]
 )
 @click.option("--format", "format_", type=click.Choice(["table", "jsonl"]), help="Default: table on a terminal.")
 @dialect_option
+@memory_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no notes.")
 def replay_command(
     files: tuple[str, ...],
@@ -70,6 +75,7 @@ def replay_command(
     level: Level | None,
     format_: str | None,
     dialect: str | None,
+    memory: int,
     quiet: bool,
 ) -> int:
     """Run the fetch sessions in FILE... against a broker, and lay what it answers beside what was captured.
@@ -91,7 +97,7 @@ def replay_command(
     level = level or ("shape" if mode == "incremental" else "none")
     names = TopicNames()
     problems: list[InputError] = []
-    plan = make_plan(read_fetches(files, names, dialect, problems))
+    plan = make_plan(read_fetches(files, names, dialect, problems, memory))
     notify_plan(plan, quiet, rebuilt=rebuilt)
     if not plan.fetches:
         raise (
@@ -100,7 +106,8 @@ def replay_command(
             else InputError(f"{', '.join(map(name_of, files))}: no fetch that could be replayed")
         )
     if rebuilt:
-        replayed = run_embedded(files, plan, names, config, options, DIALECT if mode == "draft" else dialect, quiet)
+        broker = rebuilt_broker(files, DIALECT if mode == "draft" else dialect, memory, quiet)
+        replayed = run_embedded(broker, plan, names, config, options, quiet)
     else:
         replayed = run(plan, names, config, options, quiet)
     if replayed.clamped and not quiet:
@@ -117,26 +124,25 @@ def run(plan: ReplayPlan, names: TopicNames, config: ClientConfig, options: Opti
         return asyncio.run(replay(plan, names, config, options, notify=ignore if quiet else warn, done=done))
 
 
-def run_embedded(
-    files: Sequence[str],
-    plan: ReplayPlan,
-    names: TopicNames,
-    config: ClientConfig,
-    options: Options,
-    dialect: str | None,
-    quiet: bool,
-) -> Replayed:
-    """Against a broker rebuilt from the captures, which stands at each fetch as the captured one stood."""
+def rebuilt_broker(files: Sequence[str], dialect: str | None, memory: int, quiet: bool) -> RebuiltBroker:
+    """The captures' brokers, which stand at each fetch as the captured one stood."""
     if "-" in files or any(holds_rows(file) for file in files):
         raise UsageError("a broker can be rebuilt from capture files only: --bootstrap HOST:PORT for anything else")
     from kcli.broker.rebuild import rebuild
-    from kcli.cli.broker import allow_files
 
     # What is wrong with a file was told when its fetches were read.
-    broker = rebuild(files, dialect=dialect, staged=True, problem=lambda _: None)
+    broker = rebuild(files, dialect=dialect, memory=memory, staged=True, problem=lambda _: None)
     uncertain = broker.history.uncertain()
     if uncertain and not quiet:
         warn(f"{shown(uncertain)}: seen only in the form that old clients got, so sizes may differ")
+    return broker
+
+
+def run_embedded(
+    broker: RebuiltBroker, plan: ReplayPlan, names: TopicNames, config: ClientConfig, options: Options, quiet: bool
+) -> Replayed:
+    """Against a rebuilt broker, in this process."""
+    from kcli.cli.broker import allow_files
 
     # Each captured connection is one here, with both of its ends in this process.
     allow_files()
@@ -170,9 +176,12 @@ def ignore(_text: str) -> None:
 
 
 def read_fetches(
-    files: Sequence[str], names: TopicNames, dialect: str | None, problems: list[InputError]
+    files: Sequence[str], names: TopicNames, dialect: str | None, problems: list[InputError], memory: int = MEMORY
 ) -> Iterator[Captured]:
-    """The fetches of all files; what can't be read of them ends up in `problems`."""
+    """The fetches of all files; what can't be read of them ends up in `problems`.
+
+    memory: bytes held of captured connections at most.
+    """
     captures: list[str] = []
     for file in files:
         if holds_rows(file):
@@ -182,8 +191,8 @@ def read_fetches(
     if not captures:
         return
     try:
-        for item in read_capture(captures, dialect=dialect).items():
-            made = fetch_of_exchange(item, names) if isinstance(item, exchanges.Exchange) else None
+        for item in read_capture(captures, dialect=dialect, memory=memory).items():
+            made = fetch_of_exchange(item, names) if isinstance(item, Exchange) else None
             if made is not None:
                 yield made
     except InputError as error:

@@ -77,7 +77,7 @@ def memory_option(command: Command) -> Command:
         default="256MiB",
         show_default=True,
         metavar="SIZE",
-        help="Most bytes held of connections: packets out of order, parts of frames, requests without an answer.",
+        help="Most bytes held of captured connections: packets out of order, parts of frames, unanswered requests.",
     )(command)
 
 
