@@ -10,24 +10,24 @@ keep.
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 from kcli.broker.configs import LISTENER, Configs
+from kcli.broker.connection import Connection
+from kcli.broker.controller import Controller
 from kcli.broker.datadir import DataDir
 from kcli.broker.faults import Faults, Rule
 from kcli.broker.groups.coordinator import Groups
 from kcli.broker.intake import Intake
 from kcli.broker.listening import Gate, most_connections
-from kcli.broker.metalog import BROKER, TOPIC, MetadataLog
+from kcli.broker.metalog import MetadataLog
 from kcli.broker.node import Node
 from kcli.broker.purgatory import CapturedMoment
-from kcli.broker.request import Request
-from kcli.broker.tiering import tier
-from kcli.broker.topics import Partition, Topic, Topics, new_topic_id
+from kcli.broker.replicas import Replicas
+from kcli.broker.topics import Partition, Topic, Topics
 from kcli.errors import NetworkError, UsageError
 
 __all__ = ["Broker"]
@@ -36,12 +36,6 @@ WILDCARDS = ("0.0.0.0", "::", "")
 SWEEP_SECONDS = 30.0
 # Lines about clients that come within that time.
 MOST_COMPLAINTS = 20
-# Internal topics: the config that says how many partitions they have, and configs of their own.
-INTERNAL_TOPICS: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "__consumer_offsets": ("offsets.topic.num.partitions", {"cleanup.policy": "compact"}),
-    "__transaction_state": ("transaction.state.log.num.partitions", {"cleanup.policy": "compact"}),
-    "__share_group_state": ("share.coordinator.state.topic.num.partitions", {"retention.ms": "-1"}),
-}
 
 
 class Broker:
@@ -78,8 +72,8 @@ class Broker:
         self.faults = Faults(faults, seed)
         self.dialect, self.release = dialect, release
         self.hints = True
-        self.note = note or (lambda text: None)
-        self.intake = Intake()
+        self._note = note
+        self.intake: Intake[Connection] = Intake()
         self._complaints = 0
         self._data = data
         self.nodes: list[Node] = []
@@ -101,15 +95,18 @@ class Broker:
             self.cluster_id = self.directory.cluster_id
             folder, clean, lasting = self.directory.path, self.directory.clean, self.directory.lasting
             self.topics = Topics(folder, self.configs, clean=clean, lasting=lasting, note=self.complain)
-            self.topics.on_delete = self._forget_topic
             self.gate = Gate(most_connections(self.topics.pool.limit), self.complain)
-            self.metadata = MetadataLog(self)
+            self.replicas = Replicas(self.topics, self.now)
+            first, configs = self.node_ids[0], self.configs
+            self.metadata = MetadataLog(first, self.directory, configs, self.replicas, self.complain)
             self.metadata.replay()
             self.topics.tell_strays()
-            self.groups = Groups(self)
+            self.controller = Controller(self.node_ids, configs, self.topics, self.metadata, self.replicas)
+            self.groups = Groups(self.controller, self.complain)
+            self.topics.on_delete = self._forget_topic
             for number, node_id in enumerate(self.node_ids):
                 await self._start_node(node_id, self.port + number if self.port else 0)
-            self.metadata.register()
+            self.metadata.register(self.nodes)
         except BaseException:
             await self.stop()
             raise
@@ -122,6 +119,7 @@ class Broker:
         except OSError as error:
             raise NetworkError(f"cannot listen on {self.host}:{port}: {error.strerror or error}") from None
         self.nodes.append(node)
+        self.replicas.listeners.append(node.changed)
 
     async def stop(self) -> None:
         """An orderly end: connections closed, indexes and checkpoints written."""
@@ -148,7 +146,7 @@ class Broker:
                 node.close_idle(idle / 1000)
             if time.monotonic() - retained >= self.configs.int("log.retention.check.interval.ms") / 1000:
                 retained = time.monotonic()
-                self.retain()
+                self.replicas.retain()
 
     # --- what others ask
 
@@ -159,6 +157,11 @@ class Broker:
             self.note(text)
         if self._complaints == MOST_COMPLAINTS:
             self.note(f"more of this within {SWEEP_SECONDS:.0f} s is counted only")
+
+    def note(self, text: str) -> None:
+        """Write a line to the broker's log."""
+        if self._note is not None:
+            self._note(text)
 
     def _forget_complaints(self) -> None:
         if self._complaints > MOST_COMPLAINTS:
@@ -179,18 +182,13 @@ class Broker:
         shown = (f"[{host}]" if ":" in host else host for host in hosts)
         return ",".join(f"{host}:{node.port}" for host, node in zip(shown, self.nodes, strict=True))
 
-    @property
-    def controller_id(self) -> int:
-        return self.node_ids[0]
-
     def node(self, node_id: int) -> Node | None:
         return next((each for each in self.nodes if each.id == node_id), None)
 
-    def endpoints(self, request: Request) -> list[dict[str, Any]]:
+    def endpoints(self, reached: str) -> list[dict[str, Any]]:
         """The nodes, as clients are told of them: by advertised.listeners (its port is the first node's, the others'
         follow); behind a wildcard, by the address that this client came by."""
         named = LISTENER.fullmatch(self.configs.text("advertised.listeners"))
-        reached = request.connection.local_host
         rows = []
         for number, each in enumerate(self.nodes):
             host, port = reached if each.host in WILDCARDS else each.host, each.port
@@ -199,7 +197,10 @@ class Broker:
             rows.append({"nodeId": each.id, "host": host, "port": port, "rack": None})
         return rows
 
-    # --- topics
+    def _forget_topic(self, topic: Topic) -> None:
+        self.groups.forget_topic(topic.name)
+
+    # --- changes, as users make them
 
     def create_topic(
         self,
@@ -209,97 +210,15 @@ class Broker:
         replication: int | None = None,
         configs: Mapping[str, str] | None = None,
         assignment: list[tuple[int, ...]] | None = None,
-        topic_id: str | None = None,
     ) -> Topic:
-        """A new topic; what is not given comes from the broker's configs."""
-        count = self.configs.int("num.partitions") if partitions is None else partitions
-        replicas = assignment or self.assign(count, replication)
-        made = self.topics.add(name, topic_id or new_topic_id(), configs or {}, replicas)
-        self.metadata.topic_created(made)
-        return made
+        """Create a topic; what is not given comes from the broker's configs. InputError: Kafka takes no such name.
 
-    def create_asked_topic(self, name: str) -> Topic:
-        """A topic that is made because somebody needs it: internal ones as their coordinators want them (Kafka's
-        AutoTopicCreationManager), others by the broker's defaults."""
-        if name not in INTERNAL_TOPICS:
-            return self.create_topic(name)
-        count, configs = INTERNAL_TOPICS[name]
-        return self.create_topic(name, self.configs.int(count), configs=configs)
-
-    def assign(self, partitions: int, replication: int | None = None) -> list[tuple[int, ...]]:
-        """Replicas for so many partitions, leaders going round."""
-        copies = min(replication or self.configs.int("default.replication.factor"), len(self.node_ids))
-        start = secrets.randbelow(len(self.node_ids))
-        ids = self.node_ids
-        return [tuple(ids[(start + index + copy) % len(ids)] for copy in range(copies)) for index in range(partitions)]
-
-    def add_partitions(self, topic: Topic, replicas: Iterable[tuple[int, ...]]) -> None:
-        have = len(topic.partitions)
-        self.topics.add_partitions(topic, replicas)
-        self.metadata.partitions_added(topic.partitions[have:])
-
-    def configure_topic(self, topic: Topic, changes: Mapping[str, str | None]) -> None:
-        """Set configs of a topic's own, or with None take them back."""
-        kept = {name: text for name, text in topic.configs.own.items() if name not in changes}
-        given = {name: text for name, text in changes.items() if text is not None}
-        self.topics.reconfigure(topic, kept | given)
-        self.metadata.configured(TOPIC, topic.name, changes)
-
-    def configure(self, changes: Mapping[str, str | None]) -> None:
-        """The same for the broker itself; topics that have none of their own follow."""
-        for name, text in changes.items():
-            self.configs.set(name, text)
-        for topic in self.topics:
-            self.topics.reconfigure(topic, topic.configs.own)
-        self.metadata.configured(BROKER, "", changes)
-
-    def delete_topic(self, topic: Topic) -> None:
-        self.metadata.topic_removed(topic)
-        self.topics.remove(topic)
-        for partition in topic.partitions:
-            self.changed(partition)
-
-    def _forget_topic(self, topic: Topic) -> None:
-        self.groups.forget_topic(topic.name)
+        assignment: the node ids of each partition's replicas, the leader first.
+        """
+        return self.controller.create_topic(
+            name, partitions, replication=replication, configs=configs, assignment=assignment
+        )
 
     def move_leader(self, partition: Partition, node_id: int) -> None:
         """Another node leads this partition, from a new leader epoch on."""
-        self.move_leaders({partition: node_id})
-
-    def move_leaders(self, moves: Mapping[Partition, int]) -> None:
-        """The same for many, at once."""
-        for partition, node_id in moves.items():
-            partition.leader = node_id
-            partition.epoch += 1
-        self.metadata.leaders_moved(moves)
-        for partition in moves:
-            self.changed(partition)
-
-    def reassign(self, wanted: Mapping[Partition, tuple[int, ...]]) -> None:
-        """Other nodes hold these partitions; a leader stays, unless it is none of them."""
-        for partition, replicas in wanted.items():
-            partition.replicas = replicas
-        self.metadata.reassigned(wanted)
-        self.move_leaders({each: to[0] for each, to in wanted.items() if each.leader not in to})
-
-    def appended(self, partition: Partition, size: int) -> None:
-        """Records were written: fetches that wait for them go on."""
-        if size and partition.topic.configs.tiered and partition.opened is not None:
-            tier(partition.opened, partition.topic.configs, self.now())
-        for node in self.nodes:
-            node.changed(partition, size)
-
-    def changed(self, partition: Partition) -> None:
-        """Something else about a partition is new."""
-        self.appended(partition, 0)
-
-    def retain(self) -> None:
-        """Delete segments that the retention configs let go."""
-        from kcli.broker.retention import retain
-
-        for partition, log in list(self.topics.opened_logs()):
-            if partition.topic.configs.tiered:
-                tier(log, partition.topic.configs, self.now())
-            log.epochs.save()
-            if retain(log, partition.topic.configs, self.now()):
-                self.changed(partition)
+        self.controller.move_leaders({partition: node_id})

@@ -16,9 +16,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from kcli.broker.capture_history import SeenPartition
+from kcli.broker.broker import Broker
+from kcli.broker.capture_history import CaptureHistory, SeenPartition
 from kcli.broker.codes import error_code
 from kcli.broker.purgatory import CapturedMoment
 from kcli.broker.session_slots import Place
@@ -29,9 +30,6 @@ from kcli.sessions.rules import FULL_EPOCH
 from kcli.sessions.trace import Key, Reported
 from kcli.sessions.values import Position
 from kcli.topic_names import lawful_name
-
-if TYPE_CHECKING:
-    from kcli.broker.rebuild import RebuiltBroker
 
 __all__ = ["CapturedState"]
 
@@ -61,8 +59,8 @@ class FetcherState:
 class CapturedState:
     """The brokers of a capture, as a replay asks them (`kcli.client.replay.conducting.CapturedBrokers`)."""
 
-    def __init__(self, broker: RebuiltBroker) -> None:
-        self.broker, self.history = broker, broker.history
+    def __init__(self, broker: Broker, history: CaptureHistory) -> None:
+        self.broker, self.history = broker, history
         self.ns = 0
         self.fetchers: dict[str, FetcherState] = {}
         self._final: dict[Partition, PartitionState] = {}

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kcli.broker.addresses import Addresses
-from kcli.broker.conversion import newest_magic
+from kcli.broker.conversion import NEWEST_MAGIC, newest_magic
 from kcli.broker.session_slots import Place, SessionSlots
 from kcli.broker.storage.incoming import LONGEST_SET, Incoming, RefusedError, numbered, read_incoming, stamped, stored
 from kcli.capture.events import Exchange
@@ -31,7 +31,6 @@ RAFT_TOPICS = frozenset(["__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"])
 LATEST, EARLIEST = -1, -2
 LONGEST = (1 << 31) - 1
 NEWEST = 1 << 15
-NEWEST_MAGIC = 2
 # The furthest that a log can end.
 LAST_END = (1 << 63) - 1
 

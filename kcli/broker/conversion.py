@@ -11,23 +11,40 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kcli.broker.codes import error_code
-from kcli.broker.request import Lazy
+from kcli.broker.partition_reads import PartitionRead
+from kcli.broker.response import Lazy
 from kcli.broker.storage.headers import walk
 from kcli.broker.storage.segment import Slice
 from kcli.errors import InputError
 from kcli.records.conversion import Slice as Source
 from kcli.records.conversion import UnsupportedCompressionError
 from kcli.records.fetching import FetchSend
+from kcli.sessions.values import Result
 
-__all__ = ["convert", "newest_magic"]
+__all__ = ["NEWEST_MAGIC", "convert", "newest_magic", "older_records"]
 
 UNSUPPORTED_VERSION, CORRUPT = error_code("UNSUPPORTED_VERSION"), error_code("CORRUPT_MESSAGE")
+NEWEST_MAGIC = 2
 UNSUPPORTED_COMPRESSION = error_code("UNSUPPORTED_COMPRESSION_TYPE")
 
 
 def newest_magic(version: int) -> int:
     """The newest magic that a Fetch of this version knows."""
     return 0 if version < 2 else 1 if version < 4 else 2
+
+
+def older_records(read: PartitionRead, version: int, offset: int, chunk_bytes: int) -> PartitionRead:
+    """What a Fetch of this version gets of a partition: records in a magic that it knows, or an error.
+
+    offset, chunk_bytes: as for `convert`.
+    """
+    if not isinstance(read.records, Slice):
+        return read
+    allowed = read.partition is None or read.partition.topic.configs.down_converts
+    made = convert(read.records, version, offset, allowed, chunk_bytes)
+    if isinstance(made, int):
+        return PartitionRead(Result(error=made), partition=read.partition)
+    return read._replace(records=made)
 
 
 def convert(found: Slice, version: int, offset: int, allowed: bool, chunk_bytes: int) -> Lazy | int:

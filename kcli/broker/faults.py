@@ -27,19 +27,18 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from kcli.broker.codes import error_code
-from kcli.broker.request import Outcome, Piece, Request
+from kcli.broker.request import Request
+from kcli.broker.response import Outcome, Piece
+from kcli.broker.response_writer import ResponseWriter
 from kcli.errors import UsageError
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import ERRORS
-
-if TYPE_CHECKING:
-    from kcli.broker.connection import Connection
 
 __all__ = ["Faults", "Plan", "Rule", "parse_rule", "read_rules"]
 
@@ -84,9 +83,7 @@ class Rule:
         return bool(self.delay or self.ignore or self.drop or closes or self.split or self.evict or moves)
 
     def matches(self, request: Request) -> bool:
-        return (not self.apis or request.route.api_key in self.apis) and (
-            not self.client or request.client_id == self.client
-        )
+        return (not self.apis or request.api.key in self.apis) and (not self.client or request.client_id == self.client)
 
     def concerns(self, topic: str, partition: int) -> bool:
         """Whether an error rule is about this place; a rule without a topic is about all of a request."""
@@ -103,6 +100,17 @@ class Rule:
         return True
 
 
+class Sink(Protocol):
+    """Where a response goes: a connection."""
+
+    half_closed: asyncio.Event
+    writer: ResponseWriter
+
+    def close(self) -> None:
+        """Close when what was written is sent."""
+        ...
+
+
 class Plan:
     """What happens to one request, from all the rules that it met."""
 
@@ -115,14 +123,14 @@ class Plan:
         self.evict = any(each.evict for each in rules)
         self.moves = [each for each in rules if each.move != NOWHERE]
 
-    def handle(self, request: Request) -> Outcome:
+    def handle(self, request: Request, handler: Callable[[Request], Outcome]) -> Outcome:
         if self.evict:
             request.node.evict_sessions()
         for rule in self.moves:
             move_leaders(rule, request)
-        return None if self.ignore else request.route.handle(request)
+        return None if self.ignore else handler(request)
 
-    async def send(self, connection: Connection, pieces: Sequence[Piece]) -> None:
+    async def send(self, connection: Sink, pieces: Sequence[Piece]) -> None:
         if self.delay:
             await asyncio.sleep(self.delay)
         if self.silent:
@@ -132,13 +140,13 @@ class Plan:
         if not pieces and self.close < 0:
             return
         if self.close < 0 and not self.split:
-            await connection.send_pieces(pieces)
+            await connection.writer.send_pieces(pieces)
             return
         data = b"".join(each if isinstance(each, bytes) else b"".join(each) for each in pieces)
         data = data[: self.close] if self.close >= 0 else data
         size = self.split or len(data) or 1
         for start in range(0, len(data), size):
-            await connection.write(data[start : start + size])
+            await connection.writer.write(data[start : start + size])
             if self.split:
                 await asyncio.sleep(BETWEEN_PIECES)
         if self.close >= 0:
@@ -147,14 +155,14 @@ class Plan:
 
 def move_leaders(rule: Rule, request: Request) -> None:
     """The partitions of a request that a rule is about are led by the node it names, or by the next one."""
-    ids = request.broker.node_ids
+    ids = request.controller.node_ids
     for name, index in request.places():
-        partition = request.broker.topics.find((name, index))
+        partition = request.topics.find((name, index))
         if partition is None or not rule.concerns(name, index):
             continue
         to = ids[(ids.index(partition.leader) + 1) % len(ids)] if rule.move == NEXT_NODE else rule.move
         if to in ids and to != partition.leader:
-            request.broker.move_leader(partition, to)
+            request.controller.move_leaders({partition: to})
 
 
 class Faults:

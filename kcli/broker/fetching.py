@@ -8,19 +8,16 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, M
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from kcli.broker.conversion import convert, newest_magic
 from kcli.broker.partition_reads import Limits, PartitionRead, PartitionReader
 from kcli.broker.purgatory import CapturedMoment, DelayedFetch
-from kcli.broker.records_slot import INLINE, SLOT
-from kcli.broker.request import Answer, EncodedBody, Lazy, Request
-from kcli.broker.storage.segment import Slice
+from kcli.broker.request import Request
+from kcli.broker.response import Answer, EncodedBody
 from kcli.broker.topics import Key
 from kcli.sessions.values import Position, Result
 
-__all__ = ["NO_LIMIT", "Conversation", "Records", "Work", "positions", "replica_of", "undisturbed"]
+__all__ = ["Conversation", "Work", "by_topic", "positions", "replica_of", "undisturbed"]
 
 NO_LIMIT = (1 << 31) - 1
-NEWEST_MAGIC = 2
 SNAPSHOTS_SINCE = 12
 MANY = 1000
 
@@ -52,6 +49,16 @@ def positions(
             index, where = position(each)
             made[name, index] = where
     return made
+
+
+def by_topic(field: str, rows: Iterable[tuple[Key, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The rows of partitions under those of their topics; neighbours of one topic share a row."""
+    topics: list[dict[str, Any]] = []
+    for key, row in rows:
+        if not topics or topics[-1][field] != key[0]:
+            topics.append({field: key[0], "partitions": []})
+        topics[-1]["partitions"].append(row)
+    return topics
 
 
 def replica_of(body: Mapping[str, Any]) -> int:
@@ -90,8 +97,9 @@ class Work:
         whole_first: bool = True,
         max_wait_ms: int,
     ) -> None:
+        self.purgatory = request.node.purgatory
         self.request, self.conversation, self.encode, self.by_id = request, conversation, encode, by_id
-        body, most = request.body, request.broker.configs.int("fetch.max.bytes")
+        body, most = request.body, request.configs.int("fetch.max.bytes")
         wanted = min(body.get("maxBytes", NO_LIMIT), most) if whole_first else NO_LIMIT
         self.limits = Limits(wanted, whole_first, body.get("isolationLevel") == 1, replica_of(body) >= 0)
         self.min_bytes = min(body["minBytes"], most)
@@ -101,7 +109,7 @@ class Work:
         self.remote = False
 
     def begin(self) -> Answer | Awaitable[Answer]:
-        gate = self.request.broker.fetch_gate()
+        gate = self.request.services.fetch_gate()
         if gate is not None:
             return self.answer_at(gate)
         self.look()
@@ -113,7 +121,7 @@ class Work:
         for partition in moment.partitions:
             self.conversation.mark(partition.keys[self.by_id])
         for key, _ in self.conversation.candidates():
-            found = self.request.broker.topics.find(key, self.by_id)
+            found = self.request.topics.find(key, self.by_id)
             if found is not None:
                 moment.restore(found)
         self.look()
@@ -121,23 +129,22 @@ class Work:
 
     def look(self) -> None:
         """Read what may have something to tell."""
-        self.seen = self.request.node.purgatory.events
-        broker = self.request.broker
-        checkpoints = broker.metadata.snapshots if self.request.version >= SNAPSHOTS_SINCE else None
-        reader = PartitionReader(broker.topics, self.request.node.id, self.by_id, self.limits, checkpoints)
+        self.seen = self.purgatory.events
+        snapshots = self.request.metadata.snapshots if self.request.version >= SNAPSHOTS_SINCE else None
+        reader = PartitionReader(self.request.topics, self.request.node.id, self.by_id, self.limits, snapshots)
         self.reads = reader.read_all(self.conversation.candidates())
         self.bytes, self.remote = reader.bytes, reader.remote
-        if self.request.broker.faults.rules:
+        if self.request.services.faults.rules:
             self.add_faults()
 
     def add_faults(self) -> None:
         for key, read in self.reads.items():
-            partition = read.partition or self.request.broker.topics.find(key, self.by_id)
+            partition = read.partition or self.request.topics.find(key, self.by_id)
             if partition is not None and (code := self.request.fault(partition.topic.name, key[1])):
                 self.reads[key] = PartitionRead(Result(error=code), partition=partition)
 
     def is_done(self) -> bool:
-        if self.bytes >= self.min_bytes or self.max_wait <= 0 or self.request.connection.half_closed.is_set():
+        if self.bytes >= self.min_bytes or self.max_wait <= 0 or self.request.client.half_closed.is_set():
             return True
         if any(read.result.error or read.result.diverging for read in self.reads.values()):
             return True
@@ -145,52 +152,24 @@ class Work:
 
     async def wait(self) -> Answer:
         """Look again whenever enough was written, until it is done or its time is up."""
-        node = self.request.node
-        until = node.loop.time() + self.max_wait
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self.max_wait
         keys = self.conversation.watched()
-        while not self.is_done() and node.loop.time() < until:
+        while not self.is_done() and loop.time() < until:
             watch = DelayedFetch(keys, self.min_bytes - self.bytes)
-            node.purgatory.add(watch)
-            self.request.connection.on_half_closed(watch.woken)
+            self.purgatory.add(watch)
+            self.request.client.on_half_closed(watch.woken)
             try:
                 # What was written before this task began to run has woken nobody: look again at once.
-                if node.purgatory.events == self.seen:
+                if self.purgatory.events == self.seen:
                     async with asyncio.timeout_at(until):
                         await watch.woken.wait()
             except TimeoutError:
                 pass
             finally:
-                node.purgatory.remove(watch)
+                self.purgatory.remove(watch)
             self.look()
         if self.remote:
             # What remote storage takes to answer; this fetch alone waits for it.
-            await asyncio.sleep(self.request.broker.configs.int("remote.read.latency.ms") / 1000)
+            await asyncio.sleep(self.request.configs.int("remote.read.latency.ms") / 1000)
         return self.encode(self.reads)
-
-
-class Records:
-    """The records fields of one answer: short ones as they are, long ones as a mark, with what is spliced in there."""
-
-    def __init__(self, request: Request) -> None:
-        self.request = request
-        self.spliced: list[Lazy] = []
-        self.newest = newest_magic(request.version)
-        self.chunk_bytes = request.broker.configs.int("message.downconversion.chunk.bytes")
-
-    def older(self, read: PartitionRead, offset: int) -> PartitionRead:
-        """What a fetch of this version may be told: records in a magic that it knows, or an error."""
-        if read.records is None or self.newest >= NEWEST_MAGIC or not isinstance(read.records, Slice):
-            return read
-        allowed = read.partition is None or read.partition.topic.configs.down_converts
-        made = convert(read.records, self.request.version, offset, allowed, self.chunk_bytes)
-        if isinstance(made, int):
-            return PartitionRead(Result(error=made), partition=read.partition)
-        return read._replace(records=made)
-
-    def field(self, records: Lazy | None) -> bytes:
-        if records is None or records.size == 0:
-            return b""
-        if records.size <= INLINE:
-            return b"".join(records)
-        self.spliced.append(records)
-        return SLOT

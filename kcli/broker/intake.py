@@ -6,28 +6,29 @@ queued.max.request.bytes makes all others wait then; here the connection is clos
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from kcli.broker.connection import Connection
+from collections.abc import Hashable
+from typing import Generic, TypeVar
 
 __all__ = ["SMALL", "Intake"]
 
+C = TypeVar("C", bound=Hashable)
+
+# Bytes.
 LIMIT = 256 << 20
 # Bytes that every connection may hold without being counted.
 SMALL = 64 << 10
 
 
-class Intake:
+class Intake(Generic[C]):
     """limit: bytes that all connections together may hold; one alone may hold more."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self.limit = limit
         self.total = 0
-        self._held: dict[Connection, int] = {}
+        self._held: dict[C, int] = {}
 
-    def note(self, connection: Connection, size: int) -> Connection | None:
-        """A connection holds so many bytes now; the one to close, where all hold too much."""
+    def hold(self, connection: C, size: int) -> C | None:
+        """A connection holds `size` bytes now. Returns the one to close where all together hold too much."""
         self.forget(connection)
         if size:
             self._held[connection] = size
@@ -36,5 +37,6 @@ class Intake:
             return None
         return max(self._held, key=lambda each: self._held[each])
 
-    def forget(self, connection: Connection) -> None:
+    def forget(self, connection: C) -> None:
+        """A connection holds nothing any more."""
         self.total -= self._held.pop(connection, 0)

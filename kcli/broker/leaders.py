@@ -7,12 +7,13 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.request import Request
 from kcli.broker.topics import Partition
+from kcli.schemas.apikeys import FETCH, PRODUCE
 
 __all__ = ["Hints"]
 
 HINTED = frozenset([error_code("NOT_LEADER_OR_FOLLOWER"), error_code("FENCED_LEADER_EPOCH")])
-# api key -> the first version that has them
-SINCE = {0: 10, 1: 16}
+# The first version that has them.
+SINCE = {PRODUCE: 10, FETCH: 16}
 
 
 class Hints:
@@ -20,7 +21,7 @@ class Hints:
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self.wanted = request.version >= SINCE.get(request.route.api_key, 1 << 15) and request.broker.hints
+        self.wanted = request.version >= SINCE.get(request.api.key, 1 << 15) and request.services.hints
         self.leaders: set[int] = set()
 
     def about(self, partition: Partition, code: int) -> dict[str, Any]:
@@ -28,11 +29,11 @@ class Hints:
         if not self.wanted or code not in HINTED or partition.leader < 0:
             return {}
         self.leaders.add(partition.leader)
-        return {"currentLeader": {"leaderId": partition.leader, "leaderEpoch": partition.epoch}}
+        return {"currentLeader": partition.current_leader}
 
     def endpoints(self) -> dict[str, Any]:
         """The members of the response."""
         if not self.leaders:
             return {}
-        rows = self.request.broker.endpoints(self.request)
+        rows = self.request.endpoints()
         return {"nodeEndpoints": [each for each in rows if each["nodeId"] in self.leaders]}

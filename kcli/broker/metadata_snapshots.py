@@ -8,10 +8,12 @@ metadata.log.max.snapshot.interval.ms (Apache's), controller.snapshot.minimum.re
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from kcli.broker.configs import Configs
 from kcli.broker.storage.files import LogFile
+from kcli.broker.storage.log import Log
 from kcli.broker.storage.segment import Slice
 from kcli.errors import KcliError
 from kcli.records.batches import scan
@@ -21,32 +23,34 @@ from kcli.snapshots.names import SnapshotId, parse_snapshot_name
 from kcli.snapshots.policy import Policy, advance, deletable, due
 from kcli.snapshots.write import write_snapshot
 
-if TYPE_CHECKING:
-    from kcli.broker.metalog import MetadataLog
-
 __all__ = ["MetadataSnapshots"]
 
 LAST_OFFSET, LAST_EPOCH = (1 << 63) - 1, (1 << 31) - 1
 
 
 class MetadataSnapshots:
-    """The `.checkpoint` files in the metadata log's folder."""
+    """The `.checkpoint` files in the metadata log's folder.
 
-    def __init__(self, metalog: MetadataLog) -> None:
-        self.metalog = metalog
-        for part in metalog.folder.glob("*.checkpoint.part"):
+    now: the clock, in ms since 1970; note: gets a line for each file that is left out.
+    """
+
+    def __init__(
+        self, folder: Path, log: Log, configs: Configs, *, now: Callable[[], int], note: Callable[[str], None]
+    ) -> None:
+        self.folder, self.log, self.configs, self.now, self.note = folder, log, configs, now, note
+        for part in folder.glob("*.checkpoint.part"):
             part.unlink()
         self.records = self.size = 0
         self.taken = time.monotonic()
         self._unsound: set[SnapshotId] = set()
         while (latest := self.latest) is not None and not is_whole(self.path(latest).read_bytes()):
-            metalog.note(f"{self.path(latest)}: left out: no whole snapshot")
+            note(f"{self.path(latest)}: left out: no whole snapshot")
             self._unsound.add(latest)
 
     @property
     def ids(self) -> list[SnapshotId]:
         """Those that are there and can be read, oldest first."""
-        found = (path.name for path in self.metalog.folder.glob("*.checkpoint") if path.is_file())
+        found = (path.name for path in self.folder.glob("*.checkpoint") if path.is_file())
         names = (parse_snapshot_name(name) for name in found)
         ids = (name.id for name in names if name is not None and name.exact and name.state == "ready")
         lawful = (each for each in ids if each.end_offset < LAST_OFFSET and each.epoch < LAST_EPOCH)
@@ -61,7 +65,7 @@ class MetadataSnapshots:
         return self.ids[0] if self.ids else None
 
     def path(self, wanted: SnapshotId) -> Path:
-        return self.metalog.folder / wanted.file_name
+        return self.folder / wanted.file_name
 
     def slice(self, wanted: SnapshotId, position: int, most: int) -> tuple[Slice, int] | None:
         """Bytes of a snapshot's file and its whole size; None when it is not there."""
@@ -72,11 +76,10 @@ class MetadataSnapshots:
         return Slice(LogFile(path), position, max(0, min(most, size - position))), size
 
     def policy(self) -> Policy:
-        configs = self.metalog.broker.configs
         return Policy(
-            configs.int("controller.snapshot.minimum.records") or None,
-            configs.int("metadata.log.max.record.bytes.between.snapshots"),
-            configs.int("metadata.log.max.snapshot.interval.ms") or None,
+            self.configs.int("controller.snapshot.minimum.records") or None,
+            self.configs.int("metadata.log.max.record.bytes.between.snapshots"),
+            self.configs.int("metadata.log.max.snapshot.interval.ms") or None,
         )
 
     def written(self, records: int, size: int) -> None:
@@ -89,13 +92,13 @@ class MetadataSnapshots:
                 self.take()
             except KcliError as error:
                 # The log holds what is no metadata: it goes on without a snapshot.
-                self.metalog.note(f"{self.metalog.folder}: no snapshot: {error}")
+                self.note(f"{self.folder}: no snapshot: {error}")
                 self.records = self.size = 0
                 self.taken = time.monotonic()
 
     def take(self) -> SnapshotId | None:
         """A snapshot of everything up to the log's end; None where there is nothing new. The log begins there then."""
-        log = self.metalog.log
+        log = self.log
         latest = self.latest
         if log.end_offset <= (latest.end_offset if latest else 0):
             return None
@@ -108,7 +111,7 @@ class MetadataSnapshots:
         made = SnapshotId(loader.image.provenance.end_offset, loader.image.provenance.epoch)
         part = self.path(made).with_suffix(".checkpoint.part")
         with part.open("wb") as file:
-            write_snapshot(loader.image, file.write, now_ms=self.metalog.broker.now())
+            write_snapshot(loader.image, file.write, now_ms=self.now())
         part.replace(self.path(made))
         self.records = self.size = 0
         self.taken = time.monotonic()
@@ -117,11 +120,11 @@ class MetadataSnapshots:
 
     def may_begin_at(self) -> int:
         """The furthest offset that the log may begin at: nothing goes that is in no snapshot."""
-        return advance(self.policy(), log_begin=self.metalog.log.start_offset, snapshots=self.ids, replicas={})
+        return advance(self.policy(), log_begin=self.log.start_offset, snapshots=self.ids, replicas={})
 
     def forget(self) -> None:
         """The log begins at the latest snapshot's end; those that ended before go. Nobody replicates it here."""
-        log, ids = self.metalog.log, self.ids
+        log, ids = self.log, self.ids
         begin = self.may_begin_at()
         log.delete_before(begin)
         for each in deletable(ids, begin):

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from kcli.broker.configs import TOPIC as TOPIC_CONFIGS
-from kcli.broker.configs import parse
+from kcli.broker.configs import Configs, parse
+from kcli.broker.datadir import DataDir
 from kcli.broker.metadata_snapshots import MetadataSnapshots
+from kcli.broker.replicas import Replicas
 from kcli.broker.storage.incoming import read_incoming
 from kcli.broker.storage.log import LogSettings
 from kcli.broker.storage.recovery import open_log
@@ -23,9 +25,6 @@ from kcli.records.batches import Record, scan
 from kcli.records.builder import build_batch
 from kcli.records.damage import Damage
 from kcli.schemas.catalog import catalog
-
-if TYPE_CHECKING:
-    from kcli.broker.broker import Broker
 
 __all__ = ["BROKER", "FOLDER", "TOPIC", "MetadataLog"]
 
@@ -44,24 +43,36 @@ LAST_EPOCH, LAST_PRODUCER_ID = (1 << 31) - 1, 1 << 62
 Row = tuple[str, int, dict[str, Any]]
 
 
+class Registered(Protocol):
+    """A node, and where it listens."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def host(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+
+
 class MetadataLog:
     """next_producer_id: the first id of the next block; brokers take a block at a time (KIP-730)."""
 
-    def __init__(self, broker: Broker) -> None:
-        self.broker = broker
-        self.folder = broker.directory.path / FOLDER
-        self.note = broker.complain
-        pool, clean = broker.topics.pool, broker.directory.clean
-        self.log = open_log(self.folder, pool, LogSettings(), clean=clean, note=self.note)
-        broker.topics.unopened.discard(FOLDER)
-        self.snapshots = MetadataSnapshots(self)
+    def __init__(
+        self, controller_id: int, directory: DataDir, configs: Configs, replicas: Replicas, note: Callable[[str], None]
+    ) -> None:
+        self.controller_id, self.configs, self.replicas, self.note = controller_id, configs, replicas, note
+        self.topics = topics = replicas.topics
+        self.folder = directory.path / FOLDER
+        self.log = open_log(self.folder, topics.pool, LogSettings(), clean=directory.clean, note=note)
+        topics.unopened.discard(FOLDER)
+        self.snapshots = MetadataSnapshots(self.folder, self.log, configs, now=replicas.now, note=note)
         latest = self.snapshots.latest
         self.epoch = min(max(self.log.epochs.latest, latest.epoch if latest is not None else 0, 0) + 1, LAST_EPOCH)
         if latest is not None and self.log.end_offset < latest.end_offset:
             # The log was lost behind its snapshot: it goes on where that one ends (as KafkaRaftLog truncates to it).
             self.log.begin_at(latest.end_offset)
-        topic = Topic(broker.topics, NAME, TOPIC_ID, broker.configs.of_topic({"cleanup.policy": "snapshot"}))
-        self.partition = broker.topics.hide(topic, self.log, broker.controller_id, self.epoch)
+        topic = Topic(topics, NAME, TOPIC_ID, configs.of_topic({"cleanup.policy": "snapshot"}))
+        self.partition = topics.hide(topic, self.log, controller_id, self.epoch)
         self.next_producer_id = 0
         self._ids: Iterator[int] = iter(())
         self._keys = {name: key for key, name in catalog(None).records("metadata").items()}
@@ -72,25 +83,25 @@ class MetadataLog:
     def write(self, records: Iterable[Row]) -> None:
         """Append (name, version, value) records."""
         rows = list(records)
-        now = self.broker.now()
+        now = self.replicas.now()
         for start in range(0, len(rows), RECORDS_IN_BATCH):
             part = [(now, None, self.encode(*each), ()) for each in rows[start : start + RECORDS_IN_BATCH]]
             batch = build_batch(part)
             self.log.append(read_incoming(batch, LONGEST), self.epoch)
             self.snapshots.written(len(part), len(batch))
-            self.broker.changed(self.partition)
+            self.replicas.changed(self.partition)
 
     def encode(self, name: str, version: int, value: dict[str, Any]) -> bytes:
         """A record's value: the frame's version, the record's type and version, the record."""
         head = bytes([FRAME_VERSION]) + write_unsigned(self._keys[name]) + write_unsigned(version)
         return head + messages.data(name, version).write(value)
 
-    def register(self) -> None:
+    def register(self, nodes: Iterable[Registered]) -> None:
         """Every node, with where it listens; the first time also the feature level."""
         records: list[Row] = []
         if self.log.end_offset == 0:
             records.append(("FeatureLevelRecord", 0, {"name": "metadata.version", "featureLevel": METADATA_VERSION}))
-        for node in self.broker.nodes:
+        for node in nodes:
             endpoint = {"name": "PLAINTEXT", "host": node.host, "port": node.port, "securityProtocol": 0}
             value = {"brokerId": node.id, "incarnationId": new_topic_id(), "brokerEpoch": self.log.end_offset}
             records.append(
@@ -152,7 +163,7 @@ class MetadataLog:
             first = self.next_producer_id
             self.next_producer_id = first + PRODUCER_ID_BLOCK
             self._ids = iter(range(first, self.next_producer_id))
-            value = {"brokerId": self.broker.controller_id, "brokerEpoch": 0, "nextProducerId": self.next_producer_id}
+            value = {"brokerId": self.controller_id, "brokerEpoch": 0, "nextProducerId": self.next_producer_id}
             self.write([("ProducerIdsRecord", 0, value)])
             taken = next(self._ids)
         return taken
@@ -169,7 +180,7 @@ class MetadataLog:
         for segment in self.log.segments:
             data = segment.slice(0, segment.size).read()
             self.replay_file(segment.path, data, latest.end_offset if latest is not None else 0, own)
-        topics = self.broker.topics
+        topics = self.topics
         for name, configs in own.items():
             if name in topics.by_name and configs:
                 topics.reconfigure(topics.by_name[name], configs)
@@ -210,7 +221,7 @@ class MetadataLog:
                 parse(TOPIC_CONFIGS, value["name"], value["value"])
             configure(own.setdefault(value["resourceName"], {}), value)
         elif name == "ConfigRecord" and value["resourceType"] == BROKER:
-            self.broker.configs.set(value["name"], value["value"])
+            self.configs.set(value["name"], value["value"])
 
     def decode(self, data: bytes) -> tuple[str, dict[str, Any]]:
         """A record's name and value. InputError: it is none of a metadata log."""
@@ -221,7 +232,7 @@ class MetadataLog:
 
     def add_topic(self, value: Mapping[str, Any]) -> None:
         """A topic. InputError: its name is unlawful, or it is there already."""
-        topics = self.broker.topics
+        topics = self.topics
         if not topics.by_name.keys().isdisjoint([value["name"]]) or topics.get(value["topicId"]) is not None:
             raise InputError(f"topic {value['name']!r} ({value['topicId']}) is there already")
         if value["name"] == NAME or value["topicId"] == TOPIC_ID:
@@ -230,7 +241,7 @@ class MetadataLog:
 
     def remove_topic(self, value: Mapping[str, Any]) -> str:
         """Forget a topic; its name. Its files went when it was deleted, or go when its name is used again."""
-        topics = self.broker.topics
+        topics = self.topics
         topic = topics.by_id.pop(value["topicId"], None)
         if topic is None:
             return ""
@@ -238,18 +249,18 @@ class MetadataLog:
         return topic.name
 
     def add_partition(self, value: Mapping[str, Any]) -> None:
-        topic = self.broker.topics.by_id.get(value["topicId"])
+        topic = self.topics.by_id.get(value["topicId"])
         if topic is not None and value["partitionId"] > len(topic.partitions):
             raise InputError(f"partition {value['partitionId']} of {topic.name}: {len(topic.partitions)} expected")
         if topic is not None and value["partitionId"] == len(topic.partitions):
             if not value["replicas"]:
                 raise InputError(f"{topic.name}-{value['partitionId']} has no replica")
-            self.broker.topics.add_partitions(topic, [tuple(value["replicas"])])
+            self.topics.add_partitions(topic, [tuple(value["replicas"])])
             made = topic.partitions[-1]
             made.leader, made.epoch = value["leader"], value["leaderEpoch"]
 
     def move(self, value: Mapping[str, Any]) -> None:
-        topic = self.broker.topics.by_id.get(value["topicId"])
+        topic = self.topics.by_id.get(value["topicId"])
         partition = topic.partition(value["partitionId"]) if topic is not None else None
         if partition is None:
             return

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
-from kcli.broker.apis.incremental_fetch import watch_key
-from kcli.broker.connection import Connection
+from kcli.broker.connection import Connection, Server
 from kcli.broker.listening import Listener
-from kcli.broker.purgatory import Purgatory
+from kcli.broker.purgatory import Purgatory, draft_key
 from kcli.broker.receiving import SCRATCH
 from kcli.broker.topics import Key, Partition
 from kcli.sessions.broker import BrokerSessions
 from kcli.sessions.cache import FetchSessionCache
 from kcli.sessions.draft import DraftBroker
-
-if TYPE_CHECKING:
-    from kcli.broker.broker import Broker
 
 __all__ = ["Node"]
 
@@ -24,7 +19,7 @@ __all__ = ["Node"]
 class Node:
     """id: its node.id; host, port: where it listens, and what it tells clients unless they reached it otherwise."""
 
-    def __init__(self, broker: Broker, node_id: int, host: str, port: int) -> None:
+    def __init__(self, broker: Server, node_id: int, host: str, port: int) -> None:
         self.broker, self.id, self.host, self.port = broker, node_id, host, port
         self.loop = asyncio.get_running_loop()
         self.connections: set[Connection] = set()
@@ -62,7 +57,7 @@ class Node:
         for session in self.sessions.mark(key):
             self.purgatory.arrive(session.id, size)
         for fetcher in self.drafts.mark(key):
-            self.purgatory.arrive(watch_key(fetcher), size)
+            self.purgatory.arrive(draft_key(fetcher), size)
         self.purgatory.arrive(key, size)
 
     def evict_sessions(self) -> int:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from kcli.broker.codes import error_code
 from kcli.broker.metadata_snapshots import MetadataSnapshots
-from kcli.broker.request import Lazy
+from kcli.broker.response import Lazy
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import Aborted
 from kcli.broker.storage.segment import Slice

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kcli.broker.topics import Partition
 
-__all__ = ["CapturedMoment", "DelayedFetch", "Purgatory"]
+__all__ = ["CapturedMoment", "DelayedFetch", "Purgatory", "draft_key"]
 
 
 class CapturedMoment(NamedTuple):
@@ -21,6 +21,11 @@ class CapturedMoment(NamedTuple):
 
     partitions: Sequence[Partition]
     restore: Callable[[Partition], None]
+
+
+def draft_key(fetcher: int | str) -> Hashable:
+    """The key under which a fetch of KIP-227's draft waits: its fetcher, a replica or client id."""
+    return "draft", fetcher
 
 
 class DelayedFetch:

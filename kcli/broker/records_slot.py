@@ -1,7 +1,7 @@
-"""Responses with records that are not copied: the codec writes everything else, and the records' place is cut open.
+"""Records in a response without copying them: the codec encodes everything else, and leaves a slot for them.
 
-Where records come from a file the codec is given a mark instead, 16 random bytes that nobody else can know. The encoded
-body is cut at the marks, each with its length replaced by that of the records.
+Where records come from a file the codec gets a placeholder instead, 16 random bytes that nobody else can know. The
+encoded body is cut at the placeholders; each with its length is replaced by the records and theirs.
 """
 
 from __future__ import annotations
@@ -9,18 +9,34 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable
 
-from kcli.broker.request import EncodedBody, Lazy, Piece
+from kcli.broker.response import EncodedBody, Lazy, Piece
 from kcli.core.varints import write_unsigned
 
-__all__ = ["INLINE", "SLOT", "fill_slots"]
+__all__ = ["SLOT", "RecordsSlots", "fill_slots"]
 
 SLOT = secrets.token_bytes(16)
-# Shorter slices are read and copied: cheaper than a piece of their own.
+# Bytes. Shorter slices are read and copied: cheaper than a piece of their own.
 INLINE = 16 * 1024
 
 
+class RecordsSlots:
+    """The records fields of one response, in order. filled: what goes into the slots."""
+
+    def __init__(self) -> None:
+        self.filled: list[Lazy] = []
+
+    def field(self, records: Lazy | None) -> bytes:
+        """The value of a records field: short records themselves, a slot for longer ones."""
+        if records is None or records.size == 0:
+            return b""
+        if records.size <= INLINE:
+            return b"".join(records)
+        self.filled.append(records)
+        return SLOT
+
+
 def fill_slots(body: bytes, records: Iterable[Lazy], flexible: bool) -> EncodedBody:
-    """The body with each mark replaced by the next records; flexible: lengths are compact."""
+    """The body with each slot replaced by the next records; flexible: lengths are compact."""
     pieces: list[Piece] = []
     start = 0
     prefix = 1 if flexible else 4

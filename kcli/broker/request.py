@@ -1,73 +1,185 @@
-"""What a handler gets and gives: a decoded request with where it came from, and the answer."""
+"""A decoded request, and what its handler may reach: the protocols here are the whole of it."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from kcli.broker.apis import Route
-    from kcli.broker.broker import Broker
-    from kcli.broker.connection import Connection
-    from kcli.broker.node import Node
+from kcli.broker.api_version import ApiVersion
+from kcli.broker.configs import Configs
+from kcli.broker.controller import Controller
+from kcli.broker.groups.coordinator import Groups
+from kcli.broker.metalog import MetadataLog
+from kcli.broker.purgatory import CapturedMoment, Purgatory
+from kcli.broker.replicas import Replicas
+from kcli.broker.topics import Topics
+from kcli.sessions.broker import BrokerSessions
+from kcli.sessions.draft import DraftBroker
 
-__all__ = ["Answer", "EncodedBody", "HangUpError", "Lazy", "Outcome", "Piece", "Request"]
+__all__ = ["Client", "FaultRules", "Node", "Request", "Services"]
 
 
-class Lazy(Protocol):
-    """Bytes that are made while they are sent: a slice of a file, or what it is converted to. size: how many."""
+class Client(Protocol):
+    """Who sent a request. dialect: the one both sides agreed on; software: what the client called itself."""
+
+    dialect: str | None
+    software: tuple[str, str]
+    half_closed: asyncio.Event
 
     @property
-    def size(self) -> int: ...
+    def host(self) -> str:
+        """The client's address."""
+        ...
 
-    def __iter__(self) -> Iterator[bytes]: ...
+    @property
+    def local_host(self) -> str:
+        """The address by which the client reached this broker."""
+        ...
 
-
-Piece = bytes | Lazy
-
-
-class HangUpError(Exception):
-    """The connection is to be closed without an answer; the text says why."""
-
-
-class EncodedBody:
-    """A response's body that is encoded already, in pieces: bytes, and what is made while it is sent."""
-
-    __slots__ = ("pieces",)
-
-    def __init__(self, pieces: Sequence[Piece]) -> None:
-        self.pieces = pieces
+    def on_half_closed(self, woken: asyncio.Event) -> None:
+        """Set this event, too, when the client ends its side."""
+        ...
 
 
-# The body as a value or in pieces; None: there is no response.
-Answer = dict[str, Any] | EncodedBody | None
-Outcome = Answer | Awaitable[Answer]
+class Node(Protocol):
+    """The broker node that serves a request: its fetch sessions, and the fetches that wait in it."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def sessions(self) -> BrokerSessions: ...
+    @property
+    def drafts(self) -> DraftBroker: ...
+    @property
+    def purgatory(self) -> Purgatory: ...
+
+    def evict_sessions(self) -> int:
+        """Evict every fetch session; returns how many there were."""
+        ...
+
+
+class FaultRules(Protocol):
+    """Rules that make requests fail (`faults`)."""
+
+    @property
+    def rules(self) -> Sequence[object]: ...
+
+    def error(self, request: Request, topic: str, partition: int, among: frozenset[int] | None) -> int:
+        """The error code of the first rule that fires, 0 for none."""
+        ...
+
+
+class Services(Protocol):
+    """What a broker provides to the handlers of all its nodes."""
+
+    @property
+    def configs(self) -> Configs: ...
+    @property
+    def topics(self) -> Topics: ...
+    @property
+    def replicas(self) -> Replicas: ...
+    @property
+    def controller(self) -> Controller: ...
+    @property
+    def groups(self) -> Groups: ...
+    @property
+    def metadata(self) -> MetadataLog: ...
+    @property
+    def faults(self) -> FaultRules: ...
+    @property
+    def cluster_id(self) -> str: ...
+    @property
+    def dialect(self) -> str | None: ...
+    @property
+    def release(self) -> str | None: ...
+    @property
+    def hints(self) -> bool: ...
+
+    def now(self) -> int:
+        """ms since 1970."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Write a line to the broker's log."""
+        ...
+
+    def endpoints(self, reached: str) -> list[dict[str, Any]]:
+        """The nodes' addresses for a client that reached the broker by this host."""
+        ...
+
+    def fetch_gate(self) -> Awaitable[CapturedMoment] | None:
+        """What a fetch has to wait for before it reads anything; None: nothing."""
+        ...
 
 
 class Request:
-    """One request. body: as MessageCodec.read gives it; dialect: the one both sides speak, None for Apache's."""
+    """One request. body: as MessageCodec.read returns it; api: its API in its version, with the codecs."""
 
-    __slots__ = ("body", "broker", "client_id", "connection", "correlation", "node", "route")
+    __slots__ = ("api", "body", "client", "client_id", "correlation_id", "node", "services", "version")
 
     def __init__(
-        self, connection: Connection, route: Route, correlation: int, client_id: str | None, body: dict[str, Any]
+        self,
+        api: ApiVersion,
+        body: dict[str, Any],
+        correlation_id: int,
+        client_id: str | None,
+        client: Client,
+        node: Node,
+        services: Services,
     ) -> None:
-        self.connection, self.route, self.correlation, self.body = connection, route, correlation, body
-        self.node: Node = connection.node
-        self.broker: Broker = connection.node.broker
-        self.client_id = client_id or ""
+        self.api, self.body, self.correlation_id, self.client_id = api, body, correlation_id, client_id or ""
+        self.version = api.version
+        self.client, self.node, self.services = client, node, services
 
     @property
-    def version(self) -> int:
-        return self.route.version
+    def topics(self) -> Topics:
+        """The broker's topics."""
+        return self.services.topics
+
+    @property
+    def configs(self) -> Configs:
+        """The broker's configs."""
+        return self.services.configs
+
+    @property
+    def groups(self) -> Groups:
+        """The broker's consumer groups."""
+        return self.services.groups
+
+    @property
+    def controller(self) -> Controller:
+        """Creates, changes and deletes topics, and moves leaders."""
+        return self.services.controller
+
+    @property
+    def replicas(self) -> Replicas:
+        """Notifies waiting fetches of what was written."""
+        return self.services.replicas
+
+    @property
+    def metadata(self) -> MetadataLog:
+        """The cluster's metadata log."""
+        return self.services.metadata
+
+    def now(self) -> int:
+        """ms since 1970, by the broker's clock."""
+        return self.services.now()
+
+    def endpoints(self) -> list[dict[str, Any]]:
+        """The nodes of the cluster, at addresses that this client can reach."""
+        return self.services.endpoints(self.client.local_host)
 
     def fault(self, topic: str = "", partition: int = -1, among: frozenset[int] | None = None) -> int:
-        """The error code that a fault wants told of the whole request, or of a partition in it; 0: none."""
-        faults = self.broker.faults
+        """The error code that a fault rule wants for the whole request, or for a partition in it; 0: none.
+
+        among: consider only these codes.
+        """
+        faults = self.services.faults
         return faults.error(self, topic, partition, among) if faults.rules else 0
 
     def places(self) -> Iterator[tuple[str, int]]:
-        """The topics and partitions that the request names (-1: the topic as a whole)."""
+        """The (topic, partition) pairs that the request names; partition -1: the topic as a whole."""
         for topic in (*(self.body.get("topics") or ()), *(self.body.get("topicData") or ())):
             if not isinstance(topic, dict):
                 continue
@@ -79,10 +191,11 @@ class Request:
                 yield name, each if isinstance(each, int) else index_of(each)
 
     def topic_name(self, topic_id: str | None) -> str:
-        topic = self.broker.topics.by_id.get(topic_id or "")
+        """The name of the topic with this id; "" for an unknown one."""
+        topic = self.topics.by_id.get(topic_id or "")
         return topic.name if topic is not None else ""
 
 
 def index_of(row: dict[str, Any]) -> int:
-    """A partition's index, whichever way the API calls it."""
+    """A partition's index, under whichever name the API has it."""
     return next((int(row[name]) for name in ("partition", "partitionIndex", "index") if name in row), -1)

@@ -12,14 +12,17 @@ import os
 import socket
 from collections.abc import Sequence
 
+from kcli.broker.response import HangUpError, Piece
 from kcli.broker.storage.segment import Slice
 
-__all__ = ["Outlet"]
+__all__ = ["Outlet", "send_through"]
 
 # Other connections have their turn after so many bytes, even where the client takes more at once.
 SHARE = 8 << 20
 # As many buffers as one system call takes.
 MOST_PARTS = 64
+# Slices from here on go from the file to the socket by the kernel (sendfile).
+DIRECT = 64 * 1024
 MORE = getattr(socket, "MSG_MORE", 0)
 
 
@@ -103,3 +106,38 @@ class Outlet:
             self._room = None
             if self._socket.fileno() >= 0:
                 self.loop.remove_writer(self._socket.fileno())
+
+
+async def send_through(outlet: Outlet, pieces: Sequence[Piece]) -> None:
+    """Bytes that follow one another in one go, long slices by the kernel, other ones a chunk at a time.
+
+    ConnectionError: the client is gone. HangUpError: a file is shorter than it was.
+    """
+    ready: list[bytes] = []
+    for each in pieces:
+        if isinstance(each, bytes):
+            ready.append(each)
+            continue
+        if isinstance(each, Slice) and each.size >= DIRECT:
+            await outlet.send(ready, more=True)
+            ready = []
+            if await send_file(outlet, each):
+                continue
+        for chunk in each:
+            # The last chunk waits for what may follow it: only its own send lets go of what the system holds back.
+            await outlet.send(ready, more=True)
+            ready = [chunk]
+    await outlet.send(ready)
+
+
+async def send_file(outlet: Outlet, piece: Slice) -> bool:
+    """Whether the system can send from such a file; HangUpError where it is shorter than it was."""
+    try:
+        sent = await outlet.send_file(piece)
+    except ConnectionError:
+        raise
+    except OSError:
+        return False
+    if sent < piece.size:
+        raise HangUpError(f"a segment's file is {piece.size - sent} bytes shorter than it was")
+    return True

@@ -72,7 +72,18 @@ class Partition:
         return (self.topic.name, self.index), (self.topic.id, self.index)
 
     @property
+    def current_leader(self) -> dict[str, int]:
+        """The leader as responses name it (CurrentLeader, LeaderIdAndEpoch)."""
+        return {"leaderId": self.leader, "leaderEpoch": self.epoch}
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether it is the metadata log's, which is in no list of topics."""
+        return self.topic.name in self.topic.owner.hidden
+
+    @property
     def folder_name(self) -> str:
+        """The name of its log's folder."""
         return f"{self.topic.folder_prefix}{self.index}"
 
     @property

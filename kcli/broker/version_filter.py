@@ -1,49 +1,71 @@
-"""Response values cut to what their version has, so that a handler says everything and need not ask for versions."""
+"""Leaves out of a response the fields that its version lacks, so that handlers need not ask for the version."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from operator import is_
 from typing import Any
 
 from kcli.grammar import messages
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import Field
 
-__all__ = ["shape"]
+__all__ = ["VersionFilter", "version_filter"]
 
-Shaper = Callable[[dict[str, Any]], dict[str, Any]]
-
-
-def shape(api_key: int, version: int, value: dict[str, Any], dialect: str | None = None) -> dict[str, Any]:
-    """The value without the fields that this version of the response lacks, at any depth."""
-    return shaper(catalog(dialect).known(api_key).response, version, dialect)(value)
+VersionFilter = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 @lru_cache(maxsize=512)
-def shaper(name: str, version: int, dialect: str | None) -> Shaper:
-    messages.data(name, version, dialect)  # SchemaError: no such version
-    return of_fields(catalog(dialect).message(name).fields, version)
+def version_filter(message: str, version: int, dialect: str | None = None) -> VersionFilter:
+    """A function from a value of a message, with the fields of all versions, to one with those of this version.
+
+    A value or row that needs no change is returned as it is. SchemaError: the message has no such version.
+    """
+    messages.data(message, version, dialect)
+    made = struct_filter(catalog(dialect).message(message).fields, version)
+    return made.struct if made is not None else unchanged
 
 
-def of_fields(fields: tuple[Field, ...], version: int) -> Shaper:
+def unchanged(value: dict[str, Any]) -> dict[str, Any]:
+    return value
+
+
+def struct_filter(fields: tuple[Field, ...], version: int) -> StructFilter | None:
+    """The filter of a struct; None where this version has every field of every version, at any depth."""
     here = [field for field in fields if version in field.versions or version in field.tagged]
-    inner: Mapping[str, Shaper | None] = {
-        field.name: of_fields(field.fields, version) if field.is_struct else None for field in here
-    }
+    lacking = frozenset(field.name for field in fields) - {field.name for field in here}
+    inner = {field.name: struct_filter(field.fields, version) for field in here if field.is_struct}
+    structs = {name: each for name, each in inner.items() if each is not None}
+    return StructFilter(lacking, structs) if lacking or structs else None
 
-    def cut(value: dict[str, Any]) -> dict[str, Any]:
-        made = {}
-        for name, each in value.items():
-            if name not in inner:
-                continue
-            into = inner[name]
-            if into is None or each is None:
-                made[name] = each
-            elif isinstance(each, dict):
-                made[name] = into(each)
-            else:
-                made[name] = [into(one) for one in each]
+
+class StructFilter:
+    """lacking: names of fields that the version lacks; structs: the filters of fields that are structs or arrays."""
+
+    __slots__ = ("lacking", "structs")
+
+    def __init__(self, lacking: frozenset[str], structs: Mapping[str, StructFilter]) -> None:
+        self.lacking, self.structs = lacking, structs
+
+    def struct(self, value: dict[str, Any]) -> dict[str, Any]:
+        """The struct with the fields of this version."""
+        made = value
+        if not self.lacking.isdisjoint(value):
+            made = value.copy()
+            for name in self.lacking:
+                made.pop(name, None)
+        for name, inner in self.structs.items():
+            each = made.get(name)
+            if each:
+                kept = inner.struct(each) if isinstance(each, dict) else inner.array(each)
+                if kept is not each:
+                    made = made | {name: kept}
         return made
 
-    return cut
+    def array(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The rows with the fields of this version."""
+        if not self.structs and all(map(self.lacking.isdisjoint, rows)):
+            return rows
+        made = [self.struct(each) for each in rows]
+        return rows if all(map(is_, made, rows)) else made

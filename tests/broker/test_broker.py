@@ -20,7 +20,7 @@ def test_everything_is_there_after_a_restart(tmp_path: Path, orderly: bool) -> N
         async with talking(broker) as talk:
             broker.create_topic("t", 2, configs={"retention.ms": "9"})
             broker.create_topic("gone")
-            broker.delete_topic(broker.topics.by_name["gone"])
+            broker.controller.delete_topic(broker.topics.by_name["gone"])
             for number in range(20):
                 await talk.produce("t", batch(str(number)), number % 2)
         if not orderly:

@@ -11,9 +11,8 @@ from typing import cast
 
 import pytest
 
-from kcli.broker.connection import send_through
-from kcli.broker.request import Piece
-from kcli.broker.sending import Outlet
+from kcli.broker.response import Piece
+from kcli.broker.sending import Outlet, send_through
 from kcli.grammar import frames
 from tests.broker.talk import METADATA, batch, run, talking
 

@@ -80,7 +80,8 @@ def test_it_can_be_disabled(where: str) -> None:
         config = {"log.message.downconversion.enable": "false"} if where == "broker" else {}
         async with talking(topic="t", config=config) as talk:
             if where == "topic":
-                talk.broker.configure_topic(talk.broker.topics.by_name["t"], {"message.downconversion.enable": "false"})
+                topic = talk.broker.topics.by_name["t"]
+                talk.broker.controller.configure_topic(topic, {"message.downconversion.enable": "false"})
             await talk.produce("t", batch("a"))
             row = parts(await talk.fetch(3, ("t", 0, 0)))["t", 0]
             assert (error_name(row["errorCode"]), row["records"]) == ("UNSUPPORTED_VERSION", b"")

@@ -13,14 +13,14 @@ from tests.broker.talk import METADATA, run, talking
 
 def test_whoever_holds_most_goes_where_all_hold_too_much() -> None:
     one, two, three = (cast("Connection", object()) for _ in range(3))
-    intake = Intake(100)
-    assert intake.note(one, 500) is None  # alone it may
-    assert intake.note(one, 60) is None
-    assert intake.note(two, 30) is None
-    assert intake.note(three, 20) is one
+    intake: Intake[Connection] = Intake(100)
+    assert intake.hold(one, 500) is None  # alone it may
+    assert intake.hold(one, 60) is None
+    assert intake.hold(two, 30) is None
+    assert intake.hold(three, 20) is one
     intake.forget(one)
     assert intake.total == 50
-    assert intake.note(three, 0) is None
+    assert intake.hold(three, 0) is None
     assert intake.total == 30
 
 

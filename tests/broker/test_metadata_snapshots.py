@@ -201,8 +201,8 @@ def test_a_restart_begins_with_the_snapshot(tmp_path: Path, orderly: bool) -> No
     async def first() -> None:
         async with Broker(tmp_path, config=OFTEN) as broker:
             fill(broker)
-            broker.delete_topic(broker.topics.by_name["t3"])
-            broker.configure_topic(broker.topics.by_name["t4"], {"retention.ms": "5"})
+            broker.controller.delete_topic(broker.topics.by_name["t3"])
+            broker.controller.configure_topic(broker.topics.by_name["t4"], {"retention.ms": "5"})
         if not orderly:
             (tmp_path / ".kafka_cleanshutdown").unlink()
 

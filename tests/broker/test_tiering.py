@@ -47,7 +47,7 @@ def test_closed_segments_move_to_the_second_folder(tmp_path: Path) -> None:
             names = [path.name for path in (tmp_path / "remote-storage" / "t-0").glob("*.log")]
             assert names
             assert all(int(name[:20]) > 5 for name in names)
-            talk.broker.delete_topic(topic)
+            talk.broker.controller.delete_topic(topic)
             assert not (tmp_path / "remote-storage" / "t-0").exists()
 
     run(work())
@@ -182,8 +182,8 @@ def test_retention_reaches_remote_segments() -> None:
         async with talking() as talk:
             await filled(talk)
             topic = talk.broker.topics.by_name["t"]
-            talk.broker.configure_topic(topic, {"retention.bytes": "1500"})
-            talk.broker.retain()
+            talk.broker.controller.configure_topic(topic, {"retention.bytes": "1500"})
+            talk.broker.replicas.retain()
             log = topic.partitions[0].log
             assert log is not None
             assert log.size <= 2500

@@ -11,9 +11,11 @@ from typing import Any
 from kcli.broker.apis.create_topics import check_config
 from kcli.broker.codes import error_code
 from kcli.broker.configs import BROKER, parse
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.storage.incoming import RefusedError
 from kcli.errors import UsageError
+from kcli.schemas.apikeys import ALTER_CONFIGS
 
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 
@@ -21,6 +23,7 @@ TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 Change = Callable[[Mapping[str, str], Mapping[str, Any]], dict[str, str | None]]
 
 
+@handles(ALTER_CONFIGS, 0, 2)
 def handle(request: Request) -> dict[str, Any]:
     return alter(request, replace_all)
 
@@ -49,15 +52,15 @@ def apply(request: Request, wanted: Mapping[str, Any], change: Change) -> None:
     kind, name = wanted["resourceType"], wanted["resourceName"]
     if kind == TOPIC_RESOURCE:
         alter_topic(request, name, wanted, change)
-    elif kind == BROKER_RESOURCE and name in ("", *map(str, request.broker.node_ids)):
+    elif kind == BROKER_RESOURCE and name in ("", *map(str, request.controller.node_ids)):
         alter_broker(request, wanted, change)
     else:
         raise RefusedError("INVALID_REQUEST", f"resource {name!r} of type {kind}: a topic or this broker expected")
 
 
 def alter_topic(request: Request, name: str, wanted: Mapping[str, Any], change: Change) -> None:
-    topic = request.broker.topics.by_name.get(name)
-    if name in request.broker.topics.hidden:
+    topic = request.topics.by_name.get(name)
+    if name in request.topics.hidden:
         raise RefusedError("INVALID_CONFIG", f"the configs of {name} can't be changed: its cleanup.policy is snapshot")
     if topic is None:
         raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", f"no topic {name}")
@@ -66,11 +69,11 @@ def alter_topic(request: Request, name: str, wanted: Mapping[str, Any], change: 
         if value is not None:
             check_config(key, value)
     if not request.body["validateOnly"]:
-        request.broker.configure_topic(topic, changes)
+        request.controller.configure_topic(topic, changes)
 
 
 def alter_broker(request: Request, wanted: Mapping[str, Any], change: Change) -> None:
-    changes = change(request.broker.configs.given, wanted)
+    changes = change(request.configs.given, wanted)
     for key, value in changes.items():
         try:
             if value is not None:
@@ -78,4 +81,4 @@ def alter_broker(request: Request, wanted: Mapping[str, Any], change: Change) ->
         except UsageError as error:
             raise RefusedError("INVALID_CONFIG", str(error)) from None
     if not request.body["validateOnly"]:
-        request.broker.configure(changes)
+        request.controller.configure_broker(changes)

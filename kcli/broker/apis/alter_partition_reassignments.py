@@ -10,10 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.topics import Partition
+from kcli.schemas.apikeys import ALTER_PARTITION_REASSIGNMENTS
 
 
+@handles(ALTER_PARTITION_REASSIGNMENTS, 0, 1)
 def handle(request: Request) -> dict[str, Any]:
     if code := request.fault():
         return {"errorCode": code, "errorMessage": None, "responses": []}
@@ -32,19 +35,19 @@ def handle(request: Request) -> dict[str, Any]:
         }
         for topic in request.body["topics"]
     ]
-    request.broker.reassign(wanted)
+    request.controller.reassign(wanted)
     return {"errorCode": 0, "errorMessage": None, "responses": rows}
 
 
 def check(request: Request, name: str, row: Mapping[str, Any], wanted: dict[Partition, tuple[int, ...]]) -> int:
     """What is wrong with a row; nothing: it is added to what is wanted."""
-    partition = request.broker.topics.find((name, row["partitionIndex"]))
+    partition = request.topics.find((name, row["partitionIndex"]))
     if partition is None:
         return error_code("UNKNOWN_TOPIC_OR_PARTITION")
     replicas = row["replicas"]
     if replicas is None:
         return error_code("NO_REASSIGNMENT_IN_PROGRESS")
-    if not replicas or len(set(replicas)) < len(replicas) or set(replicas) - set(request.broker.node_ids):
+    if not replicas or len(set(replicas)) < len(replicas) or set(replicas) - set(request.controller.node_ids):
         return error_code("INVALID_REPLICA_ASSIGNMENT")
     wanted[partition] = tuple(replicas)
     return 0

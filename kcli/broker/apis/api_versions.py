@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kcli.broker.apis import offered
 from kcli.broker.codes import error_code
+from kcli.broker.registry import handles, offered
 from kcli.broker.request import Request
 from kcli.client.dialects import feature, spoken
 from kcli.schemas.apikeys import API_VERSIONS
@@ -20,15 +20,16 @@ from kcli.schemas.apikeys import API_VERSIONS
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
+@handles(API_VERSIONS, 0, 5)
 def handle(request: Request) -> dict[str, Any]:
-    if not request.route.known:
-        mine = offered(request.route.dialect, request.broker.release)[API_VERSIONS]
+    if not request.api.known:
+        mine = offered(request.api.dialect, request.services.release)[API_VERSIONS]
         rows = [{"apiKey": API_VERSIONS, "minVersion": mine.lo, "maxVersion": mine.hi}]
         return {"errorCode": error_code("UNSUPPORTED_VERSION"), "apiKeys": rows}
     if code := request.fault() or check_software(request):
         return {"errorCode": code}
-    dialect = request.connection.dialect
-    versions = offered(dialect, request.broker.release)
+    dialect = request.client.dialect
+    versions = offered(dialect, request.services.release)
     rows = [{"apiKey": key, "minVersion": each.lo, "maxVersion": each.hi} for key, each in sorted(versions.items())]
     return {
         "apiKeys": rows,
@@ -43,9 +44,9 @@ def check_software(request: Request) -> int:
     names = request.body["clientSoftwareName"], request.body["clientSoftwareVersion"]
     if not all(SOFTWARE.fullmatch(name) for name in names):
         return error_code("INVALID_REQUEST")
-    request.connection.software = names
-    if request.broker.dialect is not None:
+    request.client.software = names
+    if request.services.dialect is not None:
         # Spoken with those only who say that they do: its versions are other messages than Apache's of that number.
-        mine = names == ("kcli", spoken(request.broker.dialect))
-        request.connection.dialect = request.broker.dialect if mine else None
+        mine = names == ("kcli", spoken(request.services.dialect))
+        request.client.dialect = request.services.dialect if mine else None
     return 0

@@ -8,10 +8,13 @@ from typing import Any
 
 from kcli.broker.apis.create_topics import MOST_PARTITIONS
 from kcli.broker.codes import error_code
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.storage.incoming import RefusedError
+from kcli.schemas.apikeys import CREATE_PARTITIONS
 
 
+@handles(CREATE_PARTITIONS, 0, 3)
 def handle(request: Request) -> dict[str, Any]:
     names = Counter(each["name"] for each in request.body["topics"])
     return {"results": [result(request, each, names) for each in request.body["topics"]]}
@@ -31,19 +34,19 @@ def result(request: Request, wanted: Mapping[str, Any], names: Counter[str]) -> 
 
 
 def extend(request: Request, wanted: Mapping[str, Any]) -> None:
-    topic = request.broker.topics.by_name.get(wanted["name"])
+    topic = request.topics.by_name.get(wanted["name"])
     if topic is None:
         raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", f"no topic {wanted['name']}")
     have, count = len(topic.partitions), wanted["count"]
     if not have < count <= MOST_PARTITIONS:
         raise RefusedError("INVALID_PARTITIONS", f"{count} partitions: there are {have}, more expected")
     given = wanted["assignments"]
-    nodes = set(request.broker.node_ids)
+    nodes = set(request.controller.node_ids)
     if given and (len(given) != count - have or any(set(each["brokerIds"]) - nodes for each in given)):
         raise RefusedError(
             "INVALID_REPLICA_ASSIGNMENT", f"{count - have} of them expected, on the nodes {sorted(nodes)}"
         )
     copies = len(topic.partitions[0].replicas) if topic.partitions else 1
-    made = [tuple(each["brokerIds"]) for each in given] if given else request.broker.assign(count - have, copies)
+    made = [tuple(each["brokerIds"]) for each in given] if given else request.controller.assign(count - have, copies)
     if not request.body["validateOnly"]:
-        request.broker.add_partitions(topic, made)
+        request.controller.add_partitions(topic, made)

@@ -13,16 +13,19 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.configs import TOPIC, Configs, parse
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.storage.incoming import RefusedError
 from kcli.broker.topics import Topic
 from kcli.errors import UsageError
+from kcli.schemas.apikeys import CREATE_TOPICS
 from kcli.topic_names import CLUSTER_METADATA, name_fault
 
 MOST_PARTITIONS = 1_000_000
 OWN, DEFAULT = 1, 5
 
 
+@handles(CREATE_TOPICS, 0, 7)
 def handle(request: Request) -> dict[str, Any]:
     names = Counter(each["name"] for each in request.body["topics"])
     rows: list[dict[str, Any]] = []
@@ -53,10 +56,10 @@ def create(request: Request, wanted: Mapping[str, Any]) -> dict[str, Any]:
     configs = configs_of(wanted)
     copies = len(assignment[0])
     row = {"name": name, "errorCode": 0, "errorMessage": None, "numPartitions": len(assignment)}
-    row |= {"replicationFactor": copies, "configs": config_rows(request.broker.configs, configs)}
+    row |= {"replicationFactor": copies, "configs": config_rows(request.configs, configs)}
     if request.body.get("validateOnly"):
         return row
-    made: Topic = request.broker.create_topic(name, configs=configs, assignment=assignment)
+    made: Topic = request.controller.create_topic(name, configs=configs, assignment=assignment)
     return row | {"topicId": made.id}
 
 
@@ -66,7 +69,7 @@ def check_name(request: Request, name: str) -> None:
         raise RefusedError("INVALID_TOPIC_EXCEPTION", fault)
     if name == CLUSTER_METADATA:
         raise RefusedError("TOPIC_AUTHORIZATION_FAILED", f"nobody may create the internal topic {name}")
-    topics = request.broker.topics
+    topics = request.topics
     if name in topics.by_name:
         raise RefusedError("TOPIC_ALREADY_EXISTS", f"Topic '{name}' already exists.")
     alike = name.replace(".", "_")
@@ -76,7 +79,7 @@ def check_name(request: Request, name: str) -> None:
 
 def assignment_of(request: Request, wanted: Mapping[str, Any]) -> list[tuple[int, ...]]:
     """The replicas of each partition: as given, or by count and replication factor (-1: the broker's default)."""
-    nodes = request.broker.node_ids
+    nodes = request.controller.node_ids
     given = {each["partitionIndex"]: tuple(each["brokerIds"]) for each in wanted["assignments"]}
     if given:
         if sorted(given) != list(range(len(given))) or any(
@@ -84,7 +87,7 @@ def assignment_of(request: Request, wanted: Mapping[str, Any]) -> list[tuple[int
         ):
             raise RefusedError("INVALID_REPLICA_ASSIGNMENT", f"partitions from 0 on, each on some of the nodes {nodes}")
         return [given[index] for index in range(len(given))]
-    configs = request.broker.configs
+    configs = request.configs
     count = wanted["numPartitions"] if wanted["numPartitions"] != -1 else configs.int("num.partitions")
     copies = wanted["replicationFactor"]
     copies = copies if copies != -1 else min(configs.int("default.replication.factor"), len(nodes))
@@ -92,7 +95,7 @@ def assignment_of(request: Request, wanted: Mapping[str, Any]) -> list[tuple[int
         raise RefusedError("INVALID_PARTITIONS", f"{count} partitions: 1 to {MOST_PARTITIONS} expected")
     if not 1 <= copies <= len(nodes):
         raise RefusedError("INVALID_REPLICATION_FACTOR", f"{copies} copies: there are {len(nodes)} nodes")
-    return request.broker.assign(count, copies)
+    return request.controller.assign(count, copies)
 
 
 def configs_of(wanted: Mapping[str, Any]) -> dict[str, str]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
+from kcli.schemas.apikeys import DELETE_GROUPS
 
 
+@handles(DELETE_GROUPS, 0, 3)
 def handle(request: Request) -> dict[str, Any]:
     rows = [{"groupId": each, "errorCode": delete(request, each)} for each in request.body["groupsNames"]]
     return {"results": rows}
@@ -16,7 +19,7 @@ def handle(request: Request) -> dict[str, Any]:
 def delete(request: Request, group_id: str) -> int:
     if code := request.fault():
         return code
-    group = request.broker.groups.get(group_id)
+    group = request.groups.get(group_id)
     if group is None:
         return error_code("GROUP_ID_NOT_FOUND")
-    return 0 if request.broker.groups.delete(group) else error_code("NON_EMPTY_GROUP")
+    return 0 if request.groups.delete(group) else error_code("NON_EMPTY_GROUP")

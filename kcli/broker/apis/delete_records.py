@@ -9,12 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.topics import Partition
+from kcli.schemas.apikeys import DELETE_RECORDS
 
 EVERYTHING = -1
 
 
+@handles(DELETE_RECORDS, 0, 2)
 def handle(request: Request) -> dict[str, Any]:
     return {
         "topics": [
@@ -30,7 +33,7 @@ def handle(request: Request) -> dict[str, Any]:
 def delete(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
     index, offset = wanted["partitionIndex"], wanted["offset"]
     row = {"partitionIndex": index, "lowWatermark": -1}
-    partition = request.broker.topics.find((name, index))
+    partition = request.topics.find((name, index))
     if partition is None:
         return row | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
     if code := request.fault(name, index):
@@ -46,13 +49,13 @@ def delete(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any
         return row | {"errorCode": error_code("OFFSET_OUT_OF_RANGE")}
     if not may_go(request, partition, offset):
         return row | {"errorCode": error_code("POLICY_VIOLATION")}
-    request.broker.topics.delete_records(partition, offset)
-    request.broker.changed(partition)
+    request.topics.delete_records(partition, offset)
+    request.replicas.changed(partition)
     return row | {"lowWatermark": partition.start_offset, "errorCode": 0}
 
 
 def may_go(request: Request, partition: Partition, offset: int) -> bool:
-    metadata = request.broker.metadata
+    metadata = request.metadata
     if partition is metadata.partition:
         return offset <= metadata.snapshots.may_begin_at()
     return partition.topic.configs.deletes

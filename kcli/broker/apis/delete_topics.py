@@ -8,13 +8,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
+from kcli.schemas.apikeys import DELETE_TOPICS
 
 STATES_SINCE = 6
 DISABLED_SINCE = 3
 NO_ID = "A" * 22
 
 
+@handles(DELETE_TOPICS, 0, 6)
 def handle(request: Request) -> dict[str, Any]:
     return {"responses": [delete(request, name, topic_id) for name, topic_id in wanted(request)]}
 
@@ -29,7 +32,7 @@ def wanted(request: Request) -> Iterator[tuple[str | None, str]]:
 
 
 def delete(request: Request, name: str | None, topic_id: str) -> dict[str, Any]:
-    topics = request.broker.topics
+    topics = request.topics
     topic = topics.by_name.get(name) if name is not None else topics.by_id.get(topic_id)
     row = {"name": name, "topicId": topic_id, "errorCode": 0, "errorMessage": None}
     if code := request.fault(topic.name if topic is not None else name or ""):
@@ -37,8 +40,8 @@ def delete(request: Request, name: str | None, topic_id: str) -> dict[str, Any]:
     if topic is None:
         missing = "UNKNOWN_TOPIC_OR_PARTITION" if name is not None else "UNKNOWN_TOPIC_ID"
         return row | {"errorCode": error_code(missing)}
-    if not request.broker.configs.bool("delete.topic.enable"):
+    if not request.configs.bool("delete.topic.enable"):
         refused = "TOPIC_DELETION_DISABLED" if request.version >= DISABLED_SINCE else "INVALID_REQUEST"
         return row | {"errorCode": error_code(refused), "errorMessage": "delete.topic.enable is false"}
-    request.broker.delete_topic(topic)
+    request.controller.delete_topic(topic)
     return row | {"name": topic.name, "topicId": topic.id}

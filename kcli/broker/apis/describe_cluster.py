@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
+from kcli.schemas.apikeys import DESCRIBE_CLUSTER
 
 BROKERS = 1
 
 
+@handles(DESCRIBE_CLUSTER, 0, 2)
 def handle(request: Request) -> dict[str, Any]:
     kind = request.body.get("endpointType", BROKERS)
     code = request.fault()
@@ -17,13 +20,13 @@ def handle(request: Request) -> dict[str, Any]:
         code = error_code("MISMATCHED_ENDPOINT_TYPE")
     rows = [
         {"brokerId": each["nodeId"], "host": each["host"], "port": each["port"], "rack": each["rack"]}
-        for each in request.broker.endpoints(request)
+        for each in request.endpoints()
     ]
     return {
         "errorCode": code,
         "errorMessage": None,
         "endpointType": kind,
-        "clusterId": request.broker.cluster_id,
-        "controllerId": request.broker.controller_id,
+        "clusterId": request.services.cluster_id,
+        "controllerId": request.controller.id,
         "brokers": [] if code else rows,
     }

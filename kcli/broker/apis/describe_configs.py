@@ -11,14 +11,17 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.configs import BROKER, TOPIC, Config, Kind
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.storage.incoming import RefusedError
+from kcli.schemas.apikeys import DESCRIBE_CONFIGS
 
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 OWN_TOPIC, STATIC_BROKER, DEFAULT = 1, 4, 5
 TEXT = Kind(2, "string", str)
 
 
+@handles(DESCRIBE_CONFIGS, 0, 4)
 def handle(request: Request) -> dict[str, Any]:
     return {"results": [result(request, each) for each in request.body["resources"]]}
 
@@ -38,11 +41,11 @@ def result(request: Request, wanted: dict[str, Any]) -> dict[str, Any]:
 def configs(request: Request, wanted: dict[str, Any]) -> Iterator[dict[str, Any]]:
     kind, name = wanted["resourceType"], wanted["resourceName"]
     if kind == TOPIC_RESOURCE:
-        hidden = request.broker.topics.hidden.get(name)
-        topic = request.broker.topics.by_name.get(name) or hidden
+        hidden = request.topics.hidden.get(name)
+        topic = request.topics.by_name.get(name) or hidden
         if topic is None:
             raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", f"no topic {name}")
-        given = request.broker.configs.given
+        given = request.configs.given
         texts = topic.configs.texts | topic.configs.own
         for key, text in texts.items():
             config = TOPIC.get(key, Config(key, "", TEXT))
@@ -51,11 +54,11 @@ def configs(request: Request, wanted: dict[str, Any]) -> Iterator[dict[str, Any]
             )
             yield row(config, text, source, fixed=hidden is not None)
     elif kind == BROKER_RESOURCE:
-        if name not in ("", *map(str, request.broker.node_ids)):
-            raise RefusedError("INVALID_REQUEST", f"no broker {name}; there are {request.broker.node_ids}")
+        if name not in ("", *map(str, request.controller.node_ids)):
+            raise RefusedError("INVALID_REQUEST", f"no broker {name}; there are {request.controller.node_ids}")
         for key, config in BROKER.items():
-            source = STATIC_BROKER if key in request.broker.configs.given else DEFAULT
-            yield row(config, request.broker.configs.text(key), source)
+            source = STATIC_BROKER if key in request.configs.given else DEFAULT
+            yield row(config, request.configs.text(key), source)
     else:
         raise RefusedError("INVALID_REQUEST", f"resource type {kind}: 2 (topic) or 4 (broker) expected")
 

@@ -6,17 +6,20 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.groups.group import Group, State
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
+from kcli.schemas.apikeys import DESCRIBE_GROUPS
 
 NOT_FOUND_SINCE = 6
 
 
+@handles(DESCRIBE_GROUPS, 0, 6)
 def handle(request: Request) -> dict[str, Any]:
     return {"groups": [row(request, each) for each in request.body["groups"]]}
 
 
 def row(request: Request, group_id: str) -> dict[str, Any]:
-    group = request.broker.groups.get(group_id)
+    group = request.groups.get(group_id)
     code = request.fault()
     if group is None or code:
         missing = error_code("GROUP_ID_NOT_FOUND") if request.version >= NOT_FOUND_SINCE and not code else code

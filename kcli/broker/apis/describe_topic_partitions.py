@@ -7,15 +7,18 @@ from typing import Any
 
 from kcli.broker.apis.metadata import partition_row
 from kcli.broker.codes import error_code
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.topics import Topic
+from kcli.schemas.apikeys import DESCRIBE_TOPIC_PARTITIONS
 
 MOST = 2000
 
 
+@handles(DESCRIBE_TOPIC_PARTITIONS, 0, 0)
 def handle(request: Request) -> dict[str, Any]:
     body = request.body
-    names = sorted({each["name"] for each in body["topics"]} or request.broker.topics.by_name)
+    names = sorted({each["name"] for each in body["topics"]} or request.topics.by_name)
     left = max(1, min(body["responsePartitionLimit"], MOST))
     cursor = body["cursor"] or {"topicName": "", "partitionIndex": 0}
     rows: list[dict[str, Any]] = []
@@ -26,7 +29,7 @@ def handle(request: Request) -> dict[str, Any]:
         row = topic_row(request, name, start, left)
         rows.append(row)
         left -= len(row["partitions"])
-        topic = request.broker.topics.by_name.get(name)
+        topic = request.topics.by_name.get(name)
         reached = start + len(row["partitions"])
         if topic is not None and not row["errorCode"] and reached < len(topic.partitions):
             return {"topics": rows, "nextCursor": {"topicName": name, "partitionIndex": reached}}
@@ -34,7 +37,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def topic_row(request: Request, name: str, start: int, most: int) -> dict[str, Any]:
-    topic = request.broker.topics.by_name.get(name)
+    topic = request.topics.by_name.get(name)
     code = request.fault(name) or (error_code("UNKNOWN_TOPIC_OR_PARTITION") if topic is None else 0)
     if code or topic is None:
         return {"errorCode": code, "name": name, "partitions": []}

@@ -9,12 +9,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.topics import Partition
+from kcli.schemas.apikeys import ELECT_LEADERS
 
 NOT_NEEDED = error_code("ELECTION_NOT_NEEDED")
 
 
+@handles(ELECT_LEADERS, 0, 2)
 def handle(request: Request) -> dict[str, Any]:
     if code := request.fault():
         return {"errorCode": code, "replicaElectionResults": []}
@@ -26,14 +29,14 @@ def handle(request: Request) -> dict[str, Any]:
         if not (everything and code == NOT_NEEDED):
             row = {"partitionId": index, "errorCode": code, "errorMessage": None}
             by_topic.setdefault(name, []).append(row)
-    request.broker.move_leaders(moves)
+    request.controller.move_leaders(moves)
     rows = [{"topic": name, "partitionResult": parts} for name, parts in by_topic.items()]
     return {"errorCode": 0, "replicaElectionResults": rows}
 
 
 def wanted(request: Request) -> Iterator[tuple[str, int]]:
     if request.body["topicPartitions"] is None:
-        for topic in request.broker.topics:
+        for topic in request.topics:
             yield from ((topic.name, each.index) for each in topic.partitions)
         return
     for each in request.body["topicPartitions"]:
@@ -42,7 +45,7 @@ def wanted(request: Request) -> Iterator[tuple[str, int]]:
 
 def check(request: Request, name: str, index: int, moves: dict[Partition, int]) -> int:
     """Why a partition's leader stays; nothing: it is added to those that move."""
-    partition = request.broker.topics.find((name, index))
+    partition = request.topics.find((name, index))
     if partition is None:
         return error_code("UNKNOWN_TOPIC_OR_PARTITION")
     if partition.leader == partition.replicas[0] or partition in moves:

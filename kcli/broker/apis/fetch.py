@@ -1,63 +1,68 @@
 """Fetch v0-v18 (KIP-74, KIP-227 sessions, KIP-320 epochs, KIP-516 topic ids, KIP-595 divergence, KIP-951 hints).
 
-* Sessions from v7 on (`kcli.sessions`); topics go by id from v13 on. A fetch in a session looks only at what moved.
+* Sessions from v7 on (`kcli.sessions`); topics go by id from v13 on. A fetch in a session looks only at what changed.
 * The answer waits until there are min_bytes, an error, a divergence, or max_wait_ms are over; a fetch of nothing does
   not wait. While it waits nothing runs: what is written wakes it (`purgatory`).
 * Records are slices of segment files (`records_slot`), in the magic in which they were produced; below v4 in one that
   the version knows (`conversion`, KIP-283).
 * v0-v2: the response ends in the middle of a batch where max_bytes says so, and there is no limit of the whole.
-* The metadata log is fetched by its name or id, in no list; who asks below its begin is told of its latest snapshot
-  (KIP-630). In the dialect kip-630-draft v12 tells it the draft's way (`draft_snapshot`).
+* The metadata log is fetched by its name or id, in no list; a fetch below its first offset is answered with the id of
+  its latest snapshot (KIP-630).
 * In the dialect kip-1018 v18 says how much of a partition may come from remote storage (`tiering`).
-* In the dialect kip-227-draft v7 is the draft's full fetch (`incremental_fetch`).
+* Drafts have handlers of their own: `incremental_fetch`, `snapshot_draft`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from kcli.broker.apis import incremental_fetch
-from kcli.broker.draft_snapshot import draft_partition, is_draft
-from kcli.broker.fetching import Records, Work, positions, replica_of, undisturbed
+from kcli.broker.conversion import NEWEST_MAGIC, newest_magic, older_records
+from kcli.broker.fetching import Work, by_topic, positions, replica_of, undisturbed
 from kcli.broker.leaders import Hints
 from kcli.broker.partition_reads import PartitionRead
-from kcli.broker.records_slot import fill_slots
-from kcli.broker.request import Answer, EncodedBody, Request
+from kcli.broker.records_slot import RecordsSlots
+from kcli.broker.registry import handles
+from kcli.broker.request import Request
+from kcli.broker.response import Answer, EncodedBody
 from kcli.broker.topics import Key, Partition
+from kcli.schemas.apikeys import FETCH
 from kcli.sessions.broker import Fetch
 from kcli.sessions.rules import EPOCH_MISMATCH, FINAL_EPOCH, ID_NOT_FOUND, NO_SESSION, TOPIC_ID_MISMATCH
 from kcli.sessions.values import FetchRequest, FetchResponse, Position
 
-WHOLE_FIRST_SINCE, SESSIONS_SINCE, TOPIC_IDS_SINCE = 3, 7, 13
+WHOLE_FIRST_SINCE, START_OFFSET_SINCE, SESSIONS_SINCE, RAFT_SINCE, TOPIC_IDS_SINCE = 3, 5, 7, 12, 13
 SESSION_ERRORS = frozenset([EPOCH_MISMATCH, ID_NOT_FOUND, TOPIC_ID_MISMATCH])
 
+Reads = Mapping[Key, PartitionRead]
+# Makes the topics of a response, and whatever else depends on them.
+Rows = Callable[[Request, FetchResponse, Reads, RecordsSlots], dict[str, Any]]
 
+
+@handles(FETCH, 0, 18)
 def handle(request: Request) -> Answer | Awaitable[Answer]:
-    if incremental_fetch.is_draft(request):
-        return incremental_fetch.handle_full(request)
+    return fetch_with(request, rows, nothing={"responses": []})
+
+
+def fetch_with(request: Request, rows: Rows, nothing: dict[str, Any]) -> Answer | Awaitable[Answer]:
+    """Fetch in a session or without one. rows: lays the response out; nothing: the topics of a refused one."""
     if code := request.fault(among=SESSION_ERRORS):
-        return refused(request, code)
+        return {"errorCode": code} | nothing
     with undisturbed(sum(len(each["partitions"]) for each in request.body["topics"])):
-        return serve(request, wanted_of(request))
+        wanted = wanted_of(request)
+        fetch = request.node.sessions.begin(wanted, request.now())
+        if fetch.error:
+            return {"errorCode": fetch.error} | nothing
 
+        def encode(reads: dict[Key, PartitionRead]) -> EncodedBody:
+            return answer(request, fetch, reads, rows)
 
-def serve(request: Request, wanted: FetchRequest) -> Answer | Awaitable[Answer]:
-    fetch = request.node.sessions.begin(wanted, request.broker.now())
-    if fetch.error:
-        return refused(request, fetch.error)
-
-    def encode(reads: dict[Key, PartitionRead]) -> EncodedBody:
-        return answer(request, fetch, reads)
-
-    kip74 = request.version >= WHOLE_FIRST_SINCE
-    wait = request.body["maxWaitMs"]
-    work = Work(request, InSession(fetch), encode, by_id=wanted.topic_ids, whole_first=kip74, max_wait_ms=wait)
-    return work.begin()
-
-
-def refused(request: Request, code: int) -> dict[str, Any]:
-    return {"errorCode": code, "topics" if is_draft(request) else "responses": []}
+        whole_first = request.version >= WHOLE_FIRST_SINCE
+        wait = request.body["maxWaitMs"]
+        conversation = InSession(fetch)
+        return Work(
+            request, conversation, encode, by_id=wanted.topic_ids, whole_first=whole_first, max_wait_ms=wait
+        ).begin()
 
 
 class InSession:
@@ -82,7 +87,7 @@ class InSession:
 
 
 def wanted_of(request: Request) -> FetchRequest:
-    """The request as far as sessions go."""
+    """The request as the session machine takes it."""
     body = request.body
     by_id = request.version >= TOPIC_IDS_SINCE
     field = "topicId" if by_id else "topic"
@@ -108,76 +113,67 @@ def position_of(row: Mapping[str, Any]) -> tuple[int, Position]:
     )
 
 
-def answer(request: Request, fetch: Fetch, reads: dict[Key, PartitionRead]) -> EncodedBody:
-    """What the session machine lets through, encoded, with records spliced in."""
-    records = Records(request)
-    if request.version < SESSIONS_SINCE:
+def answer(request: Request, fetch: Fetch, reads: dict[Key, PartitionRead], rows: Rows) -> EncodedBody:
+    """The response with what the session machine lets through."""
+    if newest_magic(request.version) < NEWEST_MAGIC:
         asked = fetch.request.partitions
-        reads = {key: records.older(read, asked[key].fetch_offset) for key, read in reads.items()}
-    body: dict[str, Any]
-    response = fetch.answer({key: read.result for key, read in reads.items()}, request.broker.now())
-    hints = Hints(request)
-    if is_draft(request):
-        body = {"topics": draft_rows(request, response, reads, records)}
-    else:
-        body = {"responses": rows(request, response, reads, records, hints)}
-    if request.version >= SESSIONS_SINCE:
-        body |= {"errorCode": response.error, "sessionId": response.session_id}
-    body |= hints.endpoints() if request.version >= TOPIC_IDS_SINCE else {}
-    return fill_slots(request.route.response.write(body), records.spliced, request.route.flexible)
+        chunk_bytes = request.configs.int("message.downconversion.chunk.bytes")
+        reads = {
+            key: older_records(read, request.version, asked[key].fetch_offset, chunk_bytes)
+            for key, read in reads.items()
+        }
+    slots = RecordsSlots()
+    response = fetch.answer({key: read.result for key, read in reads.items()}, request.now())
+    body = {"errorCode": response.error, "sessionId": response.session_id}
+    body |= rows(request, response, reads, slots)
+    return request.api.encode_with(body, slots.filled)
 
 
-def rows(
-    request: Request, response: FetchResponse, reads: Mapping[Key, PartitionRead], records: Records, hints: Hints
-) -> list[dict[str, Any]]:
-    """Rows by topic, neighbours of one topic together."""
+def rows(request: Request, response: FetchResponse, reads: Reads, slots: RecordsSlots) -> dict[str, Any]:
+    """The rows of partitions by topic, and the endpoints of the leaders named in them."""
     field = "topicId" if request.version >= TOPIC_IDS_SINCE else "topic"
     committed = request.body.get("isolationLevel") == 1
+    hints = Hints(request)
 
     def row(key: Key) -> dict[str, Any]:
         read = reads[key]
-        made = partition_row(request.version, key[1], read, records, committed)
+        made = partition_row(request.version, key[1], read, slots, committed)
         if read.partition is not None:
             made |= leader_row(request.version, read.partition, read.result.error, hints)
         return made
 
-    return incremental_fetch.by_topic(field, ((key, row(key)) for key in response.partitions))
+    return {"responses": by_topic(field, ((key, row(key)) for key in response.partitions)), **hints.endpoints()}
 
 
-def draft_rows(
-    request: Request, response: FetchResponse, reads: Mapping[Key, PartitionRead], records: Records
-) -> list[dict[str, Any]]:
-    committed = request.body["isolationLevel"] == 1
-    told = ((key, draft_partition(key[1], reads[key], records, committed)) for key in response.partitions)
-    return incremental_fetch.by_topic("name", told)
-
-
-def partition_row(version: int, index: int, read: PartitionRead, records: Records, committed: bool) -> dict[str, Any]:
+def partition_row(
+    version: int, index: int, read: PartitionRead, slots: RecordsSlots, committed: bool
+) -> dict[str, Any]:
     result = read.result
     row: dict[str, Any] = {
         "partitionIndex": index,
         "errorCode": result.error,
         "highWatermark": result.high_watermark,
-        "records": records.field(read.records),
+        "lastStableOffset": result.last_stable_offset,
+        "abortedTransactions": aborted_rows(read) if committed else None,
+        "records": slots.field(read.records),
     }
-    if version >= 4:
-        row["lastStableOffset"] = result.last_stable_offset
-        row["abortedTransactions"] = aborted_rows(read) if committed else None
-    if version >= 5:
+    # Not left to the version filter, as it would copy each of many rows.
+    if version >= START_OFFSET_SINCE:
         row["logStartOffset"] = result.log_start_offset
-    if version >= 12 and read.diverging is not None:
+    if read.diverging is not None:
         row["divergingEpoch"] = {"epoch": read.diverging[0], "endOffset": read.diverging[1]}
-    if version >= 12 and read.snapshot is not None:
+    if read.snapshot is not None:
         row["snapshotId"] = {"endOffset": read.snapshot.end_offset, "epoch": read.snapshot.epoch}
     return row
 
 
 def leader_row(version: int, partition: Partition, error: int, hints: Hints) -> dict[str, Any]:
-    """Who leads: told with some errors (KIP-951), and always of the metadata log (KIP-595)."""
-    if version >= 12 and partition.topic.name in partition.topic.owner.hidden:
-        return {"currentLeader": {"leaderId": partition.leader, "leaderEpoch": partition.epoch}}
+    """The current leader: in answers with some errors (KIP-951), and always of the metadata log (KIP-595)."""
+    if version >= RAFT_SINCE and partition.is_hidden:
+        return {"currentLeader": partition.current_leader}
     return hints.about(partition, error) if error else {}
 
 
 def aborted_rows(read: PartitionRead) -> list[dict[str, int]]:
+    """Aborted transactions of a partition, as Fetch responses name them."""
     return [{"producerId": each.producer_id, "firstOffset": each.first_offset} for each in read.aborted]

@@ -8,12 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
+from kcli.schemas.apikeys import FIND_COORDINATOR
 
 BATCHES_SINCE = 4
 GROUP, TRANSACTION = 0, 1
 
 
+@handles(FIND_COORDINATOR, 0, 6)
 def handle(request: Request) -> dict[str, Any]:
     if request.version >= BATCHES_SINCE:
         return {"coordinators": [row(request, key) | {"key": key} for key in request.body["coordinatorKeys"]]}
@@ -24,7 +27,7 @@ def row(request: Request, key: str) -> dict[str, Any]:
     kind = request.body.get("keyType", GROUP)
     if code := request.fault() or check(key, kind):
         return {"errorCode": code, "errorMessage": None, "nodeId": -1, "host": "", "port": -1}
-    node = next(each for each in request.broker.endpoints(request) if each["nodeId"] == request.broker.controller_id)
+    node = next(each for each in request.endpoints() if each["nodeId"] == request.controller.id)
     found = {name: node[name] for name in ("nodeId", "host", "port")}
     return {"errorCode": 0, "errorMessage": None} | found
 

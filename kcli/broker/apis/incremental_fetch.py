@@ -3,92 +3,79 @@ the rest.
 
 * A full fetch registers its partitions under its fetcher (the replica id; consumers by client id), and its response
   has a new random uuid.
-* An incremental fetch names that uuid and what moved; only what changed is answered. Any other uuid than the latest
+* An incremental fetch names that uuid and what changed; only what changed is answered. Any other uuid than the latest
   is refused (INCREMENTAL_FETCH_UUID_MISMATCH): a full fetch has to follow.
 * The request writes partition ids as decimal strings, the response as numbers, as the draft has them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from kcli.broker.fetching import Records, Work, positions, undisturbed
+from kcli.broker.apis.fetch import aborted_rows
+from kcli.broker.fetching import Work, by_topic, positions, undisturbed
 from kcli.broker.partition_reads import PartitionRead
-from kcli.broker.records_slot import fill_slots
-from kcli.broker.request import Answer, EncodedBody, HangUpError, Request
+from kcli.broker.purgatory import draft_key
+from kcli.broker.records_slot import RecordsSlots
+from kcli.broker.registry import handles_draft
+from kcli.broker.request import Request
+from kcli.broker.response import Answer, EncodedBody, HangUpError
 from kcli.broker.topics import Key
-from kcli.sessions.draft import NO_UUID, DraftBroker, DraftRequest
+from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
+from kcli.sessions.draft import NO_UUID, DraftBroker, DraftRequest, DraftResponse
 from kcli.sessions.values import Position
 
-DRAFT_VERSION = 7
-FIELD = "uuid"
+# Makes a response of what the draft's machine lets through and what was read.
+Respond = Callable[[DraftResponse, Mapping[Key, PartitionRead], RecordsSlots], dict[str, Any]]
 
 
-def is_draft(request: Request) -> bool:
-    """Whether a Fetch is the draft's: its response has a uuid."""
-    if request.route.dialect is None or request.version != DRAFT_VERSION:
-        return False
-    return any(each.name == FIELD for each in request.route.response.grammar.fields)
+@handles_draft(FETCH, 7, field="uuid")
+def handle_full(request: Request) -> Answer | Awaitable[Answer]:
+    body = request.body
+    with undisturbed(sum(len(each["partitions"]) for each in body["topics"])):
+        moved = positions(body["topics"], "topic", full_position)
+        wanted = DraftRequest(None, body["replicaId"], moved, request.client_id)
+        return fetch(request, wanted, full_response, body["maxWaitMs"])
+
+
+@handles_draft(INCREMENTAL_FETCH, 0, field="uuid")
+def handle(request: Request) -> Answer | Awaitable[Answer]:
+    body = request.body
+    moved = positions(body["topics"], "topicName", moved_position)
+    wanted = DraftRequest(body["uuid"], body["replicaId"], moved, request.client_id)
+    if code := request.fault() or request.node.drafts.begin(wanted):
+        return {"errorCode": code, "uuid": NO_UUID, "topics": []}
+    return fetch(request, wanted, incremental_response, body["maxWaitTime"])
+
+
+def fetch(request: Request, wanted: DraftRequest, respond: Respond, max_wait_ms: int) -> Answer | Awaitable[Answer]:
+    drafts = request.node.drafts
+
+    def encode(reads: dict[Key, PartitionRead]) -> EncodedBody:
+        slots = RecordsSlots()
+        response = drafts.answer(wanted, {key: read.result for key, read in reads.items()})
+        return request.api.encode_with(respond(response, reads, slots), slots.filled)
+
+    return Work(request, InDraft(drafts, wanted), encode, max_wait_ms=max_wait_ms).begin()
 
 
 class InDraft:
     """A fetch as the draft's machine sees it."""
 
     def __init__(self, broker: DraftBroker, wanted: DraftRequest) -> None:
-        self.broker, self.request = broker, wanted
+        self.broker, self.wanted = broker, wanted
 
     def candidates(self) -> Iterable[tuple[Key, Position]]:
-        return self.broker.candidates(self.request)
+        return self.broker.candidates(self.wanted)
 
     def mark(self, key: Key) -> None:
-        self.broker.mark_for(self.request, key)
+        self.broker.mark_for(self.wanted, key)
 
     def watched(self) -> Sequence[Hashable]:
-        if self.request.uuid is None:
-            return tuple(self.request.partitions)
-        return (watch_key(self.request.fetcher),)
-
-
-def watch_key(fetcher: int | str) -> Hashable:
-    """Under what a fetch of this fetcher waits."""
-    return "draft", fetcher
-
-
-def handle_full(request: Request) -> Answer | Awaitable[Answer]:
-    with undisturbed(sum(len(each["partitions"]) for each in request.body["topics"])):
-        return serve_full(request, request.body)
-
-
-def serve_full(request: Request, body: Mapping[str, Any]) -> Answer | Awaitable[Answer]:
-    wanted = DraftRequest(None, body["replicaId"], positions(body["topics"], "topic", full_position), request.client_id)
-
-    def encode(reads: dict[Key, PartitionRead]) -> EncodedBody:
-        response = request.node.drafts.answer(wanted, {key: read.result for key, read in reads.items()})
-        records = Records(request)
-        topics = by_topic("topic", ((key, full_row(key[1], reads[key], records)) for key in response.partitions))
-        made = request.route.response.write({"throttleTimeMs": 0, "uuid": response.uuid, "responses": topics})
-        return fill_slots(made, records.spliced, request.route.flexible)
-
-    return Work(request, InDraft(request.node.drafts, wanted), encode, max_wait_ms=body["maxWaitMs"]).begin()
-
-
-def handle(request: Request) -> Answer | Awaitable[Answer]:
-    body = request.body
-    moved = positions(body["topics"], "topicName", moved_position)
-    wanted = DraftRequest(body["uuid"], body["replicaId"], moved, request.client_id)
-    drafts = request.node.drafts
-    if code := request.fault() or drafts.begin(wanted):
-        return {"errorCode": code, "uuid": NO_UUID, "topics": []}
-
-    def encode(reads: dict[Key, PartitionRead]) -> EncodedBody:
-        response = drafts.answer(wanted, {key: read.result for key, read in reads.items()})
-        records = Records(request)
-        rows = ((key, incremental_row(key[1], reads[key], records)) for key in response.partitions)
-        value = {"errorCode": response.error, "uuid": response.uuid, "topics": by_topic("topicName", rows)}
-        return fill_slots(request.route.response.write(value), records.spliced, request.route.flexible)
-
-    return Work(request, InDraft(drafts, wanted), encode, max_wait_ms=body["maxWaitTime"]).begin()
+        if self.wanted.uuid is None:
+            return tuple(self.wanted.partitions)
+        return (draft_key(self.wanted.fetcher),)
 
 
 def full_position(row: Mapping[str, Any]) -> tuple[int, Position]:
@@ -102,14 +89,30 @@ def moved_position(row: Mapping[str, Any]) -> tuple[int, Position]:
     return int(text), Position(row["fetchOffset"], row["startOffset"], row["maxBytes"])
 
 
-def by_topic(field: str, rows: Iterable[tuple[Key, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Rows under their topics, neighbours of one topic together."""
-    topics: list[dict[str, Any]] = []
-    for key, row in rows:
-        if not topics or topics[-1][field] != key[0]:
-            topics.append({field: key[0], "partitions": []})
-        topics[-1]["partitions"].append(row)
-    return topics
+def full_response(response: DraftResponse, reads: Mapping[Key, PartitionRead], slots: RecordsSlots) -> dict[str, Any]:
+    rows = (
+        (
+            key,
+            {"partitionIndex": key[1], "abortedTransactions": aborted_rows(reads[key])}
+            | {"records": slots.field(reads[key].records)}
+            | offsets(reads[key]),
+        )
+        for key in response.partitions
+    )
+    return {"throttleTimeMs": 0, "uuid": response.uuid, "responses": by_topic("topic", rows)}
+
+
+def incremental_response(
+    response: DraftResponse, reads: Mapping[Key, PartitionRead], slots: RecordsSlots
+) -> dict[str, Any]:
+    rows = ((key, incremental_row(key[1], reads[key], slots)) for key in response.partitions)
+    return {"errorCode": response.error, "uuid": response.uuid, "topics": by_topic("topicName", rows)}
+
+
+def incremental_row(index: int, read: PartitionRead, slots: RecordsSlots) -> dict[str, Any]:
+    aborted = [{"producerKey": each.producer_id, "firstOffset": each.first_offset} for each in read.aborted]
+    header = {"partitionId": index, "aborted": aborted} | offsets(read)
+    return {"header": header, "records": slots.field(read.records)}
 
 
 def offsets(read: PartitionRead) -> dict[str, int]:
@@ -119,15 +122,3 @@ def offsets(read: PartitionRead) -> dict[str, int]:
         "lastStableOffset": read.result.last_stable_offset,
         "logStartOffset": read.result.log_start_offset,
     }
-
-
-def full_row(index: int, read: PartitionRead, records: Records) -> dict[str, Any]:
-    aborted = [{"producerId": each.producer_id, "firstOffset": each.first_offset} for each in read.aborted]
-    row = {"partitionIndex": index, "abortedTransactions": aborted, "records": records.field(read.records)}
-    return row | offsets(read)
-
-
-def incremental_row(index: int, read: PartitionRead, records: Records) -> dict[str, Any]:
-    aborted = [{"producerKey": each.producer_id, "firstOffset": each.first_offset} for each in read.aborted]
-    header = {"partitionId": index, "aborted": aborted} | offsets(read)
-    return {"header": header, "records": records.field(read.records)}

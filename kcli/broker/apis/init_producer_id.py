@@ -11,11 +11,14 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
+from kcli.schemas.apikeys import INIT_PRODUCER_ID
 
 LAST_EPOCH = (1 << 15) - 2
 
 
+@handles(INIT_PRODUCER_ID, 0, 6)
 def handle(request: Request) -> dict[str, Any]:
     code = request.fault()
     if not code and request.body["transactionalId"] is not None:
@@ -27,4 +30,4 @@ def handle(request: Request) -> dict[str, Any]:
     producer_id, epoch = request.body.get("producerId", -1), request.body.get("producerEpoch", -1)
     if 0 <= epoch < LAST_EPOCH and producer_id >= 0:
         return {"errorCode": 0, "producerId": producer_id, "producerEpoch": epoch + 1}
-    return {"errorCode": 0, "producerId": request.broker.metadata.new_producer_id(), "producerEpoch": 0}
+    return {"errorCode": 0, "producerId": request.metadata.new_producer_id(), "producerEpoch": 0}

@@ -13,21 +13,25 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.groups.group import INCONSISTENT, UNKNOWN_MEMBER, Group, Member
-from kcli.broker.request import Answer, Request
+from kcli.broker.registry import handles
+from kcli.broker.request import Request
+from kcli.broker.response import Answer
+from kcli.schemas.apikeys import JOIN_GROUP
 
 ID_REQUIRED_SINCE = 4
 
 
+@handles(JOIN_GROUP, 0, 9)
 def handle(request: Request) -> Answer | Awaitable[Answer]:
     if code := request.fault() or check(request):
         return refused(request, code)
     body = request.body
-    group = request.broker.groups.get(body["groupId"])
+    group = request.groups.get(body["groupId"])
     member_id, instance_id = body["memberId"], body.get("groupInstanceId")
     if group is None:
         if member_id:
             return refused(request, UNKNOWN_MEMBER)
-        group = request.broker.groups.get_or_make(body["groupId"])
+        group = request.groups.get_or_make(body["groupId"])
     if not group.accepts(
         body["protocolType"], protocols_of(body), member_id or group.static.get(instance_id or "", "")
     ):
@@ -41,7 +45,7 @@ async def answered(waited: asyncio.Future[dict[str, Any]] | dict[str, Any]) -> d
 
 
 def check(request: Request) -> int:
-    body, configs = request.body, request.broker.configs
+    body, configs = request.body, request.configs
     if not body["groupId"]:
         return error_code("INVALID_GROUP_ID")
     least, most = (configs.int(f"group.{name}.session.timeout.ms") for name in ("min", "max"))
@@ -85,9 +89,7 @@ def known(request: Request, group: Group, member_id: str) -> asyncio.Future[dict
 
 
 def make_member(request: Request, member_id: str) -> Member:
-    member = Member(
-        member_id, request.body.get("groupInstanceId"), (request.client_id, f"/{request.connection.peer[0]}")
-    )
+    member = Member(member_id, request.body.get("groupInstanceId"), (request.client_id, f"/{request.client.host}"))
     member.version = request.version
     member.protocols = protocols_of(request.body)
     set_timeouts(member, request.body)

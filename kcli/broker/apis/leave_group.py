@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.groups.group import UNKNOWN_MEMBER, Group
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
+from kcli.schemas.apikeys import LEAVE_GROUP
 
 BATCHES_SINCE = 3
 
 
+@handles(LEAVE_GROUP, 0, 5)
 def handle(request: Request) -> dict[str, Any]:
     body = request.body
     if code := request.fault():
         return {"errorCode": code, "members": []}
-    group = request.broker.groups.get(body["groupId"])
+    group = request.groups.get(body["groupId"])
     if request.version < BATCHES_SINCE:
         return {"errorCode": leave(group, body["memberId"], None)}
     rows = []

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
+from kcli.schemas.apikeys import LIST_GROUPS
 
 CLASSIC = "classic"
 
 
+@handles(LIST_GROUPS, 0, 5)
 def handle(request: Request) -> dict[str, Any]:
     if code := request.fault():
         return {"errorCode": code, "groups": []}
@@ -21,7 +24,7 @@ def handle(request: Request) -> dict[str, Any]:
             "groupState": each.state.value,
             "groupType": CLASSIC,
         }
-        for each in request.broker.groups
+        for each in request.groups
         if (not states or each.state.value.lower() in states) and (not types or CLASSIC in types)
     ]
     return {"errorCode": 0, "groups": rows}

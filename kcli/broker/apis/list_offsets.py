@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.storage.headers import Place
 from kcli.broker.storage.log import Log
@@ -17,11 +18,13 @@ from kcli.broker.storage.segment import Segment
 from kcli.broker.topics import Partition
 from kcli.errors import InputError
 from kcli.records.batches import scan
+from kcli.schemas.apikeys import LIST_OFFSETS
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
 NONE = (-1, -1)
 
 
+@handles(LIST_OFFSETS, 0, 11)
 def handle(request: Request) -> dict[str, Any]:
     return {
         "topics": [
@@ -32,7 +35,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def row(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    partition = request.broker.topics.find((name, wanted["partitionIndex"]))
+    partition = request.topics.find((name, wanted["partitionIndex"]))
     made: dict[str, Any] = {"partitionIndex": wanted["partitionIndex"], "timestamp": -1, "offset": -1}
     if partition is None:
         return made | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}

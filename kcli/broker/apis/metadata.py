@@ -10,21 +10,24 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.topics import Partition, Topic
+from kcli.schemas.apikeys import METADATA
 from kcli.topic_names import CLUSTER_METADATA, name_fault
 
 NO_ID = "A" * 22
 
 
+@handles(METADATA, 0, 13)
 def handle(request: Request) -> dict[str, Any]:
     wanted = request.body["topics"]
     everything = wanted is None or (not wanted and request.version == 0)
-    topics = list(request.broker.topics) if everything else [find(request, each) for each in wanted]
+    topics = list(request.topics) if everything else [find(request, each) for each in wanted]
     return {
-        "brokers": request.broker.endpoints(request),
-        "clusterId": request.broker.cluster_id,
-        "controllerId": request.broker.controller_id,
+        "brokers": request.endpoints(),
+        "clusterId": request.services.cluster_id,
+        "controllerId": request.controller.id,
         "topics": [row(request, each) if isinstance(each, Topic) else each for each in topics],
     }
 
@@ -32,7 +35,7 @@ def handle(request: Request) -> dict[str, Any]:
 def find(request: Request, wanted: dict[str, Any]) -> Topic | dict[str, Any]:
     """The topic, or the row that says why there is none."""
     name, topic_id = wanted.get("name"), wanted.get("topicId", NO_ID)
-    topics = request.broker.topics
+    topics = request.topics
     if name is None:
         topic = topics.by_id.get(topic_id)
         return topic or {"errorCode": error_code("UNKNOWN_TOPIC_ID"), "name": None, "topicId": topic_id}
@@ -42,9 +45,9 @@ def find(request: Request, wanted: dict[str, Any]) -> Topic | dict[str, Any]:
     if name_fault(name):
         return {"errorCode": error_code("INVALID_TOPIC_EXCEPTION"), "name": name}
     allowed = request.body.get("allowAutoTopicCreation", True)
-    if name == CLUSTER_METADATA or not allowed or not request.broker.configs.bool("auto.create.topics.enable"):
+    if name == CLUSTER_METADATA or not allowed or not request.configs.bool("auto.create.topics.enable"):
         return {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION"), "name": name}
-    return request.broker.create_asked_topic(name)
+    return request.controller.auto_create_topic(name)
 
 
 def row(request: Request, topic: Topic) -> dict[str, Any]:

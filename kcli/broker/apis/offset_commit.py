@@ -12,11 +12,14 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.groups.group import ILLEGAL_GENERATION, REBALANCING, UNKNOWN_MEMBER, Committed, Group, State
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
+from kcli.schemas.apikeys import OFFSET_COMMIT
 
 TOPIC_IDS_SINCE = 10
 
 
+@handles(OFFSET_COMMIT, 0, 10)
 def handle(request: Request) -> dict[str, Any]:
     body = request.body
     code = request.fault() or check(request)
@@ -24,9 +27,9 @@ def handle(request: Request) -> dict[str, Any]:
     rows = [topic_row(request, each, code, wanted) for each in body["topics"]]
     if wanted:
         try:
-            request.broker.groups.commit(request.broker.groups.get_or_make(body["groupId"]), wanted)
+            request.groups.commit(request.groups.get_or_make(body["groupId"]), wanted)
         except OSError as error:
-            request.broker.note(f"group {body['groupId']}: {error.strerror}")
+            request.services.note(f"group {body['groupId']}: {error.strerror}")
             rows = [topic_row(request, each, error_code("KAFKA_STORAGE_ERROR"), {}) for each in body["topics"]]
     return {"topics": rows}
 
@@ -35,7 +38,7 @@ def check(request: Request) -> int:
     """The error for all of the request, 0 when offsets may be committed."""
     body = request.body
     generation, member_id = body.get("generationIdOrMemberEpoch", -1), body.get("memberId", "")
-    group = request.broker.groups.get(body["groupId"])
+    group = request.groups.get(body["groupId"])
     if generation < 0 and not member_id:
         return 0 if group is None or group.state is State.EMPTY else UNKNOWN_MEMBER
     if group is None:
@@ -55,9 +58,7 @@ def topic_row(
     request: Request, topic: Mapping[str, Any], code: int, wanted: dict[tuple[str, int], Committed]
 ) -> dict[str, Any]:
     by_id = request.version >= TOPIC_IDS_SINCE
-    found = (
-        request.broker.topics.by_id.get(topic["topicId"]) if by_id else request.broker.topics.by_name.get(topic["name"])
-    )
+    found = request.topics.by_id.get(topic["topicId"]) if by_id else request.topics.by_name.get(topic["name"])
     missing = error_code("UNKNOWN_TOPIC_ID" if by_id else "UNKNOWN_TOPIC_OR_PARTITION")
     rows = []
     for each in topic["partitions"]:
@@ -66,10 +67,10 @@ def topic_row(
             missing if found is None or found.partition(index) is None else request.fault(found.name, index)
         )
         metadata = each["committedMetadata"] or ""
-        if not fault and len(metadata.encode()) > request.broker.configs.int("offset.metadata.max.bytes"):
+        if not fault and len(metadata.encode()) > request.configs.int("offset.metadata.max.bytes"):
             fault = error_code("OFFSET_METADATA_TOO_LARGE")
         if not fault and found is not None:
             epoch = each.get("committedLeaderEpoch", -1)
-            wanted[found.name, index] = Committed(each["committedOffset"], epoch, metadata, request.broker.now())
+            wanted[found.name, index] = Committed(each["committedOffset"], epoch, metadata, request.now())
         rows.append({"partitionIndex": index, "errorCode": fault})
     return {name: topic[name] for name in ("name", "topicId") if name in topic} | {"partitions": rows}

@@ -8,11 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
+from kcli.schemas.apikeys import OFFSET_DELETE
 
 
+@handles(OFFSET_DELETE, 0, 0)
 def handle(request: Request) -> dict[str, Any]:
-    group = request.broker.groups.get(request.body["groupId"])
+    group = request.groups.get(request.body["groupId"])
     code = request.fault() or (error_code("GROUP_ID_NOT_FOUND") if group is None else 0)
     if code or group is None:
         return {"errorCode": code, "topics": []}
@@ -24,5 +27,5 @@ def handle(request: Request) -> dict[str, Any]:
         parts = [{"partitionIndex": index, "errorCode": busy} for index in indexes]
         rows.append({"name": topic["name"], "partitions": parts})
     if not busy:
-        request.broker.groups.forget_offsets(group, [each for each in places if each in group.offsets])
+        request.groups.forget_offsets(group, [each for each in places if each in group.offsets])
     return {"errorCode": 0, "topics": rows}

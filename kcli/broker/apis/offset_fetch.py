@@ -10,12 +10,15 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.groups.group import Committed
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
+from kcli.schemas.apikeys import OFFSET_FETCH
 
 GROUPS_SINCE, TOPIC_IDS_SINCE = 8, 10
 NOTHING = Committed(-1, -1, "", -1)
 
 
+@handles(OFFSET_FETCH, 0, 10)
 def handle(request: Request) -> dict[str, Any]:
     if request.version >= GROUPS_SINCE:
         return {"groups": [group_row(request, each) for each in request.body["groups"]]}
@@ -23,7 +26,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def group_row(request: Request, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    group = request.broker.groups.get(wanted["groupId"])
+    group = request.groups.get(wanted["groupId"])
     offsets = group.offsets if group is not None else {}
     if code := request.fault():
         return {"groupId": wanted["groupId"], "topics": [], "errorCode": code}
@@ -45,7 +48,7 @@ def everything(request: Request, offsets: Mapping[tuple[str, int], Committed]) -
 def naming(request: Request, name: str) -> dict[str, Any]:
     if request.version < TOPIC_IDS_SINCE:
         return {"name": name}
-    return {"topicId": request.broker.topics.by_name[name].id}
+    return {"topicId": request.topics.by_name[name].id}
 
 
 def topic_row(

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.registry import handles
 from kcli.broker.request import Request
+from kcli.schemas.apikeys import OFFSET_FOR_LEADER_EPOCH
 
 
+@handles(OFFSET_FOR_LEADER_EPOCH, 0, 4)
 def handle(request: Request) -> dict[str, Any]:
     return {
         "topics": [
@@ -21,7 +24,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def row(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    partition = request.broker.topics.find((name, wanted["partition"]))
+    partition = request.topics.find((name, wanted["partition"]))
     made = {"partition": wanted["partition"], "leaderEpoch": -1, "endOffset": -1}
     if partition is None:
         return made | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}

@@ -15,11 +15,14 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.leaders import Hints
-from kcli.broker.request import Answer, HangUpError, Request
+from kcli.broker.registry import handles
+from kcli.broker.request import Request
+from kcli.broker.response import Answer, HangUpError
 from kcli.broker.storage.incoming import Incoming, RefusedError, read_incoming
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import DUPLICATE, FENCED
 from kcli.broker.topics import Partition, Topic
+from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.errors import error_name
 
 ZSTD = 4
@@ -29,6 +32,7 @@ MAGIC_2_SINCE, ZSTD_SINCE, TOPIC_IDS_SINCE = 3, 7, 13
 ADMIN = "__admin_client"
 
 
+@handles(PRODUCE, 0, 13)
 def handle(request: Request) -> Answer:
     acks = request.body["acks"]
     if acks not in (-1, 0, 1):
@@ -56,7 +60,7 @@ def naming(each: dict[str, Any]) -> dict[str, Any]:
 
 
 def topic_row(request: Request, data: dict[str, Any], hints: Hints) -> dict[str, Any]:
-    topics = request.broker.topics
+    topics = request.topics
     by_id = request.version >= TOPIC_IDS_SINCE
     topic = topics.by_id.get(data["topicId"]) if by_id else topics.by_name.get(data["name"])
     missing = error_code("UNKNOWN_TOPIC_ID" if by_id else "UNKNOWN_TOPIC_OR_PARTITION")
@@ -68,7 +72,7 @@ def topic_row(request: Request, data: dict[str, Any], hints: Hints) -> dict[str,
         except RefusedError as refused:
             row.update(errorCode=error_code(refused.error), errorMessage=str(refused))
         except OSError as error:
-            request.broker.note(f"{data.get('name') or data.get('topicId')}-{part['index']}: {error.strerror}")
+            request.services.note(f"{data.get('name') or data.get('topicId')}-{part['index']}: {error.strerror}")
             row.update(errorCode=error_code("KAFKA_STORAGE_ERROR"), errorMessage=error.strerror)
         parts.append(row)
     return {"partitionResponses": parts, **naming(data)}
@@ -87,7 +91,7 @@ def partition_row(
     if partition.leader != request.node.id:
         code = error_code("NOT_LEADER_OR_FOLLOWER")
         return {"errorCode": code, **hints.about(partition, code)}
-    now = request.broker.now() if topic.configs.append_time else None
+    now = request.now() if topic.configs.append_time else None
     batches = read_incoming(part["records"] or b"", topic.configs.max_message_bytes, now)
     check_version(request.version, batches)
     base = append(request, partition, batches)
@@ -120,7 +124,7 @@ def append(request: Request, partition: Partition, batches: list[Incoming]) -> i
     if known is not None:
         return known
     base = log.append(batches, partition.epoch)
-    request.broker.appended(partition, sum(len(each.data) for each in batches))
+    request.replicas.appended(partition, sum(len(each.data) for each in batches))
     return base
 
 

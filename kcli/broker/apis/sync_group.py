@@ -10,12 +10,16 @@ from collections.abc import Awaitable
 from typing import Any
 
 from kcli.broker.groups.group import INCONSISTENT, UNKNOWN_MEMBER, Group
-from kcli.broker.request import Answer, Request
+from kcli.broker.registry import handles
+from kcli.broker.request import Request
+from kcli.broker.response import Answer
+from kcli.schemas.apikeys import SYNC_GROUP
 
 
+@handles(SYNC_GROUP, 0, 5)
 def handle(request: Request) -> Answer | Awaitable[Answer]:
     body = request.body
-    group = request.broker.groups.get(body["groupId"])
+    group = request.groups.get(body["groupId"])
     if group is None:
         return refused(request.fault() or UNKNOWN_MEMBER)
     code = request.fault() or group.check(body["memberId"], body.get("groupInstanceId"), body["generationId"])

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
 
+from kcli.broker.controller import Controller
 from kcli.broker.groups.group import Committed, Group, State
 from kcli.broker.groups.offsets import OffsetStore
-
-if TYPE_CHECKING:
-    from kcli.broker.broker import Broker
 
 __all__ = ["Groups"]
 
 
 class Groups:
-    def __init__(self, broker: Broker) -> None:
-        self.broker = broker
-        self.store = OffsetStore(broker)
+    """The groups by id. note: gets a line for offsets on disk that can't be read."""
+
+    def __init__(self, controller: Controller, note: Callable[[str], None]) -> None:
+        self.configs = controller.configs
+        self.store = OffsetStore(controller, note)
         self.by_id: dict[str, Group] = {}
         for group_id, place, committed in self.store.load():
             offsets = self.get_or_make(group_id).offsets
@@ -37,7 +36,7 @@ class Groups:
     def get_or_make(self, group_id: str) -> Group:
         group = self.by_id.get(group_id)
         if group is None:
-            delay = self.broker.configs.int("group.initial.rebalance.delay.ms") / 1000
+            delay = self.configs.int("group.initial.rebalance.delay.ms") / 1000
             group = self.by_id[group_id] = Group(group_id, delay)
         return group
 

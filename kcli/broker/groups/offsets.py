@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from kcli.broker.controller import Controller
 from kcli.broker.groups.group import Committed
 from kcli.broker.storage.incoming import read_incoming
 from kcli.broker.topics import Partition
@@ -13,9 +13,6 @@ from kcli.errors import InputError
 from kcli.grammar import messages
 from kcli.records.batches import scan
 from kcli.records.builder import build_batch
-
-if TYPE_CHECKING:
-    from kcli.broker.broker import Broker
 
 __all__ = ["TOPIC", "OffsetStore", "partition_for"]
 
@@ -37,15 +34,18 @@ def partition_for(group: str, partitions: int) -> int:
 
 
 class OffsetStore:
-    def __init__(self, broker: Broker) -> None:
-        self.broker = broker
+    """The topic that keeps committed offsets, made with the first commit. note: gets a line for what can't be read."""
+
+    def __init__(self, controller: Controller, note: Callable[[str], None]) -> None:
+        self.controller, self.topics, self.replicas = controller, controller.topics, controller.replicas
+        self.note = note
         self.key = messages.data("OffsetCommitKey", 0)
         self.value = messages.data("OffsetCommitValue", VALUE_VERSION)
 
     def partition(self, group: str) -> Partition:
-        topic = self.broker.topics.by_name.get(TOPIC)
+        topic = self.topics.by_name.get(TOPIC)
         if topic is None:
-            topic = self.broker.create_asked_topic(TOPIC)
+            topic = self.controller.auto_create_topic(TOPIC)
         return topic.partitions[partition_for(group, len(topic.partitions))]
 
     def write(self, group: str, offsets: Mapping[Place, Committed | None]) -> None:
@@ -53,11 +53,11 @@ class OffsetStore:
         if not offsets:
             return
         partition = self.partition(group)
-        now = self.broker.now()
+        now = self.replicas.now()
         rows = [(now, self.encode_key(group, place), self.encode_value(each), ()) for place, each in offsets.items()]
         batch = build_batch(rows)
         partition.made_log().append(read_incoming(batch, LONGEST), partition.epoch)
-        self.broker.appended(partition, len(batch))
+        self.replicas.appended(partition, len(batch))
 
     def encode_key(self, group: str, place: Place) -> bytes:
         value = {"group": group, "topic": place[0], "partition": place[1]}
@@ -76,7 +76,7 @@ class OffsetStore:
 
     def load(self) -> Iterator[tuple[str, Place, Committed | None]]:
         """What was committed, in the order in which it was: group, (topic, partition), offset (None: forgotten)."""
-        topic = self.broker.topics.by_name.get(TOPIC)
+        topic = self.topics.by_name.get(TOPIC)
         for partition in topic.partitions if topic is not None else ():
             log = None if partition.is_offline else partition.log
             for segment in log.segments if log is not None else ():
@@ -101,7 +101,7 @@ class OffsetStore:
                 except InputError as error:
                     left_out.append(f"record {record.offset}: {error}")
         if left_out:
-            self.broker.complain(f"{path}: left out: {len(left_out)} commits, the first: {left_out[0]}")
+            self.note(f"{path}: left out: {len(left_out)} commits, the first: {left_out[0]}")
 
     @staticmethod
     def decode_value(data: bytes | None) -> Committed | None:

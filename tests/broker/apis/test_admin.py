@@ -240,19 +240,19 @@ def test_what_configs_do() -> None:
     async def work() -> None:
         async with talking(topic="t") as talk:
             topic = talk.broker.topics.by_name["t"]
-            talk.broker.configure_topic(topic, {"max.message.bytes": "100", "segment.bytes": "300"})
+            talk.broker.controller.configure_topic(topic, {"max.message.bytes": "100", "segment.bytes": "300"})
             assert error_name((await talk.produce("t", batch("x" * 200)))["errorCode"]) == "MESSAGE_TOO_LARGE"
             for _ in range(9):
                 await talk.produce("t", batch("x" * 20))
             log = topic.partitions[0].log
             assert log is not None
             assert len(log.segments) >= 3
-            talk.broker.configure_topic(topic, {"retention.bytes": "200"})
-            talk.broker.retain()
+            talk.broker.controller.configure_topic(topic, {"retention.bytes": "200"})
+            talk.broker.replicas.retain()
             assert log.size <= 500
             assert log.start_offset > 0
-            talk.broker.configure_topic(topic, {"retention.ms": "1"})
-            talk.broker.retain()
+            talk.broker.controller.configure_topic(topic, {"retention.ms": "1"})
+            talk.broker.replicas.retain()
             assert len(log.segments) == 1
 
     run(work())

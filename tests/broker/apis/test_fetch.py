@@ -304,7 +304,7 @@ def test_a_deleted_topic_is_told_in_its_session() -> None:
             session = (await talk.fetch(15, (topic.id, 0, 0), session=(0, 0)))["sessionId"]
             waiting = talk.fetch(15, session=(session, 1), wait=20_000)
             await asyncio.sleep(0.02)
-            talk.broker.delete_topic(topic)
+            talk.broker.controller.delete_topic(topic)
             got = parts(await asyncio.wait_for(waiting, 2))
             assert error_name(got[topic.id, 0]["errorCode"]) == "UNKNOWN_TOPIC_ID"
 

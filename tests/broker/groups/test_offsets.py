@@ -107,7 +107,7 @@ def test_offsets_are_deleted() -> None:
             assert (await talk(OFFSET_DELETE, 0, body))["errorCode"] == 0
             assert await fetched(talk) == (-1, "")
             await commit(talk, 2)
-            talk.broker.delete_topic(talk.broker.topics.by_name["t"])
+            talk.broker.controller.delete_topic(talk.broker.topics.by_name["t"])
             talk.broker.create_topic("t")
             assert await fetched(talk) == (-1, "")
 

@@ -1,0 +1,47 @@
+"""An API in one version: the codecs of its request and response."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kcli.broker.records_slot import fill_slots
+from kcli.broker.response import EncodedBody, Lazy
+from kcli.broker.version_filter import version_filter
+from kcli.grammar import messages
+from kcli.grammar.codec import MessageCodec
+from kcli.schemas.catalog import catalog
+
+__all__ = ["ApiVersion"]
+
+
+class ApiVersion:
+    """key, name, version: of the request; dialect: whose message definitions both sides use, None for Apache's.
+
+    known: False for ApiVersions in a version that the broker lacks. It is answered in version 0 all the same (KIP-511).
+
+    SchemaError: there is no such API or version.
+    """
+
+    def __init__(self, key: int, version: int, dialect: str | None, known: bool = True) -> None:
+        api = catalog(dialect).known(key)
+        self.key, self.name, self.version, self.dialect, self.known = key, api.name, version, dialect, known
+        answered = version if known else 0
+        self.request_header: MessageCodec = messages.request_header(key, version, dialect)
+        self.request: MessageCodec = messages.request(key, answered, dialect)
+        self.response: MessageCodec = messages.response(key, answered, dialect)
+        self.flexible = answered in api.flexible
+        self._filter = version_filter(api.response, answered, dialect)
+        self._header_tail = b"\0" if api.response_header_version(answered) else b""
+
+    def header(self, correlation_id: int) -> bytes:
+        """The bytes of a response header."""
+        return correlation_id.to_bytes(4, "big", signed=True) + self._header_tail
+
+    def encode(self, value: dict[str, Any]) -> bytes:
+        """The bytes of a response body. Fields that this version lacks are left out."""
+        return self.response.write(self._filter(value))
+
+    def encode_with(self, value: dict[str, Any], records: Iterable[Lazy]) -> EncodedBody:
+        """The same for a body with records from files: each fills the next slot of the value (`records_slot`)."""
+        return fill_slots(self.encode(value), records, self.flexible)

@@ -1,0 +1,83 @@
+"""The draft of KIP-630 (dialect kip-630-draft): Fetch v12 and FetchSnapshot v0 as it had them.
+
+* Fetch: where Apache's v12 names a snapshot's end offset, the draft names the last offset in it
+  (SnapshotOffsetAndEpoch), and where to go on fetching once it is there (NextOffsetAndEpoch).
+* FetchSnapshot: it says whether to go on (`continue`) where Apache's gives the whole size; OFFSET_OUT_OF_RANGE stands
+  for a position beyond the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from typing import Any
+
+from kcli.broker.apis import fetch, fetch_snapshot
+from kcli.broker.codes import error_code
+from kcli.broker.fetching import by_topic
+from kcli.broker.partition_reads import PartitionRead
+from kcli.broker.records_slot import RecordsSlots
+from kcli.broker.registry import handles_draft
+from kcli.broker.request import Request
+from kcli.broker.response import Answer
+from kcli.broker.topics import Partition
+from kcli.schemas.apikeys import FETCH, FETCH_SNAPSHOT
+from kcli.sessions.values import FetchResponse
+from kcli.snapshots.names import SnapshotId
+
+
+@handles_draft(FETCH, 12, field="logBeginOffset")
+def handle_fetch(request: Request) -> Answer | Awaitable[Answer]:
+    return fetch.fetch_with(request, fetch_rows, nothing={"topics": []})
+
+
+def fetch_rows(request: Request, response: FetchResponse, reads: fetch.Reads, slots: RecordsSlots) -> dict[str, Any]:
+    committed = request.body["isolationLevel"] == 1
+    rows = ((key, fetch_row(key[1], reads[key], slots, committed)) for key in response.partitions)
+    return {"topics": by_topic("name", rows)}
+
+
+def fetch_row(index: int, read: PartitionRead, slots: RecordsSlots, committed: bool) -> dict[str, Any]:
+    result = read.result
+    row: dict[str, Any] = {
+        "partitionIndex": index,
+        "errorCode": result.error,
+        "highWatermark": result.high_watermark,
+        "lastStableOffset": result.last_stable_offset,
+        "logBeginOffset": result.log_start_offset,
+        "aborted": fetch.aborted_rows(read) if committed else None,
+        "preferredReadReplica": -1,
+        "records": slots.field(read.records),
+    }
+    if read.partition is not None and read.partition.is_hidden:
+        row["currentLeader"] = read.partition.current_leader
+    if read.snapshot is not None:
+        end, epoch = read.snapshot
+        row["snapshotOffsetAndEpoch"] = {"fetchOffset": end - 1, "fetchOffsetEpoch": epoch}
+        row["nextOffsetAndEpoch"] = {"nextFetchOffset": end, "nextFetchOffsetEpoch": epoch}
+    elif read.diverging is not None:
+        epoch, end = read.diverging
+        row["nextOffsetAndEpoch"] = {"nextFetchOffset": end, "nextFetchOffsetEpoch": epoch}
+    return row
+
+
+@handles_draft(FETCH_SNAPSHOT, 0, field="continue")
+def handle_fetch_snapshot(request: Request) -> Answer:
+    return fetch_snapshot.answer(request, "partitionIndex", snapshot_row)
+
+
+def snapshot_row(
+    request: Request, partition: Partition | None, asked: Mapping[str, Any], slots: RecordsSlots
+) -> dict[str, Any]:
+    index, position = asked["partitionIndex"], asked["position"]
+    row = {"partitionIndex": index, "continue": False, "position": position, "bytes": b""}
+    if partition is None:
+        return row | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
+    if partition.leader != request.node.id:
+        return row | {"errorCode": error_code("NOT_LEADER_OR_FOLLOWER")}
+    # The draft's offset is the last one in the snapshot, Apache's (and the file's) the first one that is not.
+    named = asked["snapshotOffsetAndEpoch"]
+    wanted = SnapshotId(named["offset"] + 1, named["offsetEpoch"])
+    size, piece, fault = fetch_snapshot.piece_of(request, wanted, position, asked["maxBytes"])
+    if piece is None:
+        return row | {"errorCode": error_code("OFFSET_OUT_OF_RANGE" if fault == "POSITION_OUT_OF_RANGE" else fault)}
+    return row | {"errorCode": 0, "continue": position + piece.size < size, "bytes": slots.field(piece)}

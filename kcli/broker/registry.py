@@ -1,0 +1,120 @@
+"""The APIs that this broker has: each handler registers itself with its API key and versions.
+
+    @handles(METADATA, 0, 13)
+    def handle(request: Request) -> Answer: ...
+
+A draft's handler serves a version that only a dialect defines, or that a dialect defines otherwise. It is chosen where
+the dialect's response has the field that it names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import NamedTuple, TypeVar
+
+from kcli.broker.api_version import ApiVersion
+from kcli.broker.request import Request
+from kcli.broker.response import HangUpError, Outcome
+from kcli.errors import SchemaError
+from kcli.schemas.apikeys import API_VERSIONS
+from kcli.schemas.catalog import catalog
+from kcli.schemas.model import Field
+from kcli.schemas.ranges import Range
+
+__all__ = ["Handler", "Route", "handles", "handles_draft", "offered", "route"]
+
+Handler = Callable[[Request], Outcome]
+H = TypeVar("H", bound=Handler)
+
+
+class Implemented(NamedTuple):
+    """A handler and the versions that it serves; field: of a draft's response, "" for Apache's."""
+
+    handle: Handler
+    versions: Range
+    field: str = ""
+
+
+class Route(NamedTuple):
+    """Where a request goes: its API in that version, and the handler of it."""
+
+    api: ApiVersion
+    handle: Handler
+
+
+_APIS: dict[int, Implemented] = {}
+_DRAFTS: dict[int, list[Implemented]] = {}
+
+
+def handles(api_key: int, first: int, last: int) -> Callable[[H], H]:
+    """Register the handler of an API, for the versions from `first` to `last`."""
+
+    def register(handle: H) -> H:
+        _APIS[api_key] = Implemented(handle, Range(first, last))
+        return handle
+
+    return register
+
+
+def handles_draft(api_key: int, version: int, *, field: str) -> Callable[[H], H]:
+    """Register the handler of one version in dialects whose response has this field, at any depth."""
+
+    def register(handle: H) -> H:
+        _DRAFTS.setdefault(api_key, []).append(Implemented(handle, Range(version, version), field))
+        return handle
+
+    return register
+
+
+@lru_cache(maxsize=1024)
+def route(api_key: int, version: int, dialect: str | None, release: str | None) -> Route:
+    """The route of a request. HangUpError: the broker lacks the API or version, and Kafka closes the connection then.
+
+    release: serve only the versions that brokers of that Kafka release had.
+    """
+    versions = offered(dialect, release).get(api_key)
+    if versions is not None and version in versions:
+        made = draft_of(api_key, version, dialect) or _APIS[api_key]
+        try:
+            return Route(ApiVersion(api_key, version, dialect), made.handle)
+        except SchemaError as error:
+            raise HangUpError(str(error)) from None
+    if api_key == API_VERSIONS:
+        return Route(ApiVersion(api_key, version, dialect, known=False), _APIS[api_key].handle)
+    if versions is None:
+        raise HangUpError(f"unsupported API key {api_key}")
+    raise HangUpError(f"{catalog(dialect).known(api_key).name} v{version}: this broker has v{versions}")
+
+
+@lru_cache(maxsize=32)
+def offered(dialect: str | None, release: str | None) -> Mapping[int, Range]:
+    """Versions by API key: all that are implemented, or of those what brokers of a release had."""
+    made = {key: each.versions for key, each in _APIS.items()}
+    if release is not None:
+        theirs = catalog(None).release_versions(release)
+        common = {key: overlap(ours, theirs[key]) for key, ours in made.items() if key in theirs}
+        made = {key: each for key, each in common.items() if each}
+    # APIs that only a dialect has.
+    drafts = [(key, each) for key, some in _DRAFTS.items() if key not in _APIS for each in some]
+    return made | {key: each.versions for key, each in drafts if draft_of(key, each.versions.lo, dialect) is each}
+
+
+def draft_of(api_key: int, version: int, dialect: str | None) -> Implemented | None:
+    """The draft's handler that serves this version in this dialect, if any."""
+    api = catalog(dialect).api(api_key) if dialect is not None and api_key in _DRAFTS else None
+    if api is None:
+        return None
+    fields = catalog(dialect).message(api.response).fields
+    found = (each for each in _DRAFTS[api_key] if version in each.versions and has_field(fields, each.field, version))
+    return next(found, None)
+
+
+def has_field(fields: Iterable[Field], name: str, version: int) -> bool:
+    """Whether a message has a field of this name in this version, at any depth."""
+    here = (each for each in fields if version in each.versions or version in each.tagged)
+    return any(each.name == name or has_field(each.fields, name, version) for each in here)
+
+
+def overlap(one: Range, other: Range) -> Range:
+    return Range(max(one.lo, other.lo), min(one.hi, other.hi))

@@ -1,0 +1,40 @@
+"""What a handler returns: a value for the codec, or a body that is encoded already and has records from files in it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterator, Sequence
+from typing import Any, Protocol
+
+__all__ = ["Answer", "EncodedBody", "HangUpError", "Lazy", "Outcome", "Piece"]
+
+
+class Lazy(Protocol):
+    """Bytes made while they are sent: a slice of a file, or its converted form."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes it yields in all."""
+        ...
+
+    def __iter__(self) -> Iterator[bytes]: ...
+
+
+Piece = bytes | Lazy
+
+
+class HangUpError(Exception):
+    """The broker closes the connection and sends no response; the text says why."""
+
+
+class EncodedBody:
+    """The body of a response in pieces, to be sent one after the other."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self.pieces = pieces
+
+
+# The body as a value or in pieces; None: there is no response (Produce with acks=0).
+Answer = dict[str, Any] | EncodedBody | None
+Outcome = Answer | Awaitable[Answer]

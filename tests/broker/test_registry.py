@@ -1,0 +1,74 @@
+"""Handlers are found by API key, version and dialect."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcli.broker import apis
+from kcli.broker.apis import offered, route
+from kcli.broker.response import HangUpError
+from kcli.schemas.apikeys import API_VERSIONS, FETCH, FETCH_SNAPSHOT, INCREMENTAL_FETCH, METADATA, PRODUCE
+from kcli.schemas.catalog import catalog
+from kcli.schemas.ranges import Range
+
+
+def test_every_module_of_handlers_registers_one() -> None:
+    names = {route(key, versions.hi, None, None).handle.__module__ for key, versions in offered(None, None).items()}
+    drafts = {f"{apis.__name__}.{name}" for name in ("incremental_fetch", "snapshot_draft")}
+    assert names | drafts == {f"{apis.__name__}.{name}" for name in set(apis.__all__) - {"offered", "route"}}
+
+
+def test_what_is_offered_lies_within_kafkas_versions() -> None:
+    for key, versions in offered(None, None).items():
+        theirs = catalog(None).known(key).versions
+        assert theirs.lo <= versions.lo <= versions.hi <= theirs.hi
+
+
+@pytest.mark.parametrize(
+    ("dialect", "key", "version", "module"),
+    [
+        (None, FETCH, 7, "fetch"),
+        ("kip-227-draft", FETCH, 7, "incremental_fetch"),
+        ("kip-227-draft", FETCH, 8, "fetch"),
+        ("kip-227-draft", INCREMENTAL_FETCH, 0, "incremental_fetch"),
+        ("kip-630-draft", FETCH, 12, "snapshot_draft"),
+        ("kip-630-draft", FETCH, 13, "fetch"),
+        ("kip-630-draft", FETCH_SNAPSHOT, 0, "snapshot_draft"),
+        ("kip-1018", FETCH, 18, "fetch"),
+        ("kip-1018", FETCH_SNAPSHOT, 0, "fetch_snapshot"),
+    ],
+)
+def test_a_draft_has_a_handler_of_its_own(dialect: str | None, key: int, version: int, module: str) -> None:
+    found = route(key, version, dialect, None)
+    assert found.handle.__module__ == f"{apis.__name__}.{module}"
+    assert (found.api.key, found.api.version, found.api.dialect) == (key, version, dialect)
+
+
+def test_an_api_of_a_dialect_is_offered_in_it_alone() -> None:
+    assert INCREMENTAL_FETCH not in offered(None, None)
+    assert INCREMENTAL_FETCH not in offered("kip-630-draft", None)
+    assert offered("kip-227-draft", None)[INCREMENTAL_FETCH] == Range(0, 0)
+
+
+def test_a_releases_versions() -> None:
+    assert offered(None, "2.8")[PRODUCE] == Range(0, 9)
+    with pytest.raises(HangUpError, match=r"^Produce v10: this broker has v0-9$"):
+        route(PRODUCE, 10, None, "2.8")
+
+
+@pytest.mark.parametrize("key", [99, -1, INCREMENTAL_FETCH])
+def test_an_unsupported_key(key: int) -> None:
+    with pytest.raises(HangUpError, match=rf"^unsupported API key {key}$"):
+        route(key, 0, None, None)
+
+
+def test_an_unsupported_version() -> None:
+    with pytest.raises(HangUpError, match=r"^Metadata v99: this broker has v0-13$"):
+        route(METADATA, 99, None, None)
+
+
+def test_api_versions_is_answered_in_any_version() -> None:
+    api = route(API_VERSIONS, 77, None, None).api
+    assert (api.known, api.version) == (False, 77)
+    # In version 0, whose response header has no tagged fields.
+    assert api.encode({"errorCode": 35, "apiKeys": [], "throttleTimeMs": 0}) == b"\0\x23\0\0\0\0"
