@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -17,6 +18,7 @@ TESTS = ROOT / "tests"
 MOST_LINES = 500
 PACKAGES = sorted({path.parent for path in (ROOT / "kcli").rglob("__init__.py")})
 MODULES = sorted(path for path in (ROOT / "kcli").rglob("*.py*") if path.suffix in (".py", ".pyx"))
+CORE = sorted(path for path in (ROOT / "kcli/core").iterdir() if path.suffix in (".py", ".pyx", ".pxi", ".pxd", ".pyi"))
 
 # Found by a registry and used by its names alone: what they offer is their table's business.
 REGISTERED = ("kcli/broker/apis/", "kcli/records/codecs/")
@@ -107,6 +109,13 @@ def test_a_module_says_what_it_is_and_what_it_offers(module: str) -> None:
     loaded = importlib.import_module(name)
     assert hasattr(loaded, "__all__") or module.endswith("__init__.py") or module.startswith(REGISTERED), "no __all__"
     assert not [each for each in names_of(loaded) if not hasattr(loaded, each)]
+
+
+@pytest.mark.parametrize("source", [str(path.relative_to(ROOT)) for path in CORE])
+def test_the_core_imports_nothing_from_above(source: str) -> None:
+    """import-linter does not read Cython."""
+    found = re.findall(r"^\s*(?:from|c?import)\s+(kcli[\w.]*)", (ROOT / source).read_text(), re.MULTILINE)
+    assert not [name for name in found if not re.match(r"kcli(\.core|\.errors|\.jsontext)?(\.|$)", name)]
 
 
 def test_public_names_are_pinned() -> None:

@@ -16,6 +16,7 @@ from kcli.schemas.catalog import catalog
 from kcli.schemas.secrets import secret_fields
 
 if TYPE_CHECKING:
+    from kcli.core.codec import Node
     from kcli.schemas.model import Api, Field
 
 __all__ = ["RECORDS", "Bodies", "PlainNames"]
@@ -110,6 +111,19 @@ class Bodies:
         except DecodeError:
             header = messages.data("RequestHeader", 1, self.dialect)
         return header, body if key_of(frame)[0] in self.apis else guarded(body)
+
+    def exchange_nodes(self, api_key: int, version: int) -> tuple[Node | None, Node | None, Node | None, Node | None]:
+        """The core's nodes of request header, request, response header and response; None: the core has none.
+
+        SchemaError: the tables lack the key or version.
+        """
+        found = (
+            messages.request_header(api_key, version, self.dialect),
+            messages.request(api_key, version, self.dialect),
+            messages.response_header(api_key, version, self.dialect),
+            messages.response(api_key, version, self.dialect),
+        )
+        return found[0].node, found[1].node, found[2].node, found[3].node
 
     # Values
 

@@ -6,7 +6,7 @@ def carry(Engine engine not None):
 
     ends: bytes that tell a connection from others. waits: for packets that are missing, as (since, deadline, packets of
     the capture and of the connection since then), or None. talk: None where no bytes were passed on yet; else (ignored, foreign,
-    passed, client, connection), connection a kcli.capture.connection.Connection or None. The engine can go on, slower.
+    passed, client, connection), connection a kcli.capture.connection.CapturedConnection or None. The engine can go on, slower.
     """
     cdef Flow* flow = engine.first
     made = []

@@ -88,14 +88,9 @@ cdef class Plan:
     cdef bytes name       # `,"requestApiKeyName":"FETCH"},"request":`
 
     def __init__(self, bodies, int key, int version):
-        from kcli.grammar import messages
-
-        dialect = bodies.dialect
-        self.request_header = messages.request_header(key, version, dialect).node
-        self.response_header = messages.response_header(key, version, dialect).node
-        self.request = messages.request(key, version, dialect).node
-        self.response = messages.response(key, version, dialect).node
-        self.oldest = messages.response(key, 0, dialect).node if key == API_VERSIONS and version else None
+        nodes = bodies.exchange_nodes(key, version)
+        self.request_header, self.request, self.response_header, self.response = nodes
+        self.oldest = bodies.exchange_nodes(key, 0)[3] if key == API_VERSIONS and version else None
         self.name = f',"requestApiKeyName":"{bodies.name(key)}"}},"request":'.encode()
 
     cdef Node answer(self, const uint8_t* body, size_t n):

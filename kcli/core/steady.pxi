@@ -29,7 +29,7 @@ cdef struct Half:
 
 
 cdef struct Talk:
-    PyObject* connection          # a kcli.capture.connection.Connection; NULL: the steady way was enough so far
+    PyObject* connection          # a kcli.capture.connection.CapturedConnection; NULL: the steady way was enough so far
     bint steady
     bint ignored                  # not on a port that was asked for, or over
     bint foreign                  # not Kafka

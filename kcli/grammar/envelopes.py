@@ -7,6 +7,7 @@ to the last one as a message of the tables are hidden whole; so is an envelope i
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kcli.errors import DecodeError
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EnvelopeCodec"]
 
+CodecOf = Callable[[str, int, str | None], MessageCodec]
+
 # Message -> its field that holds a frame without the length in front.
 FIELDS = {"EnvelopeRequest": "requestData", "EnvelopeResponse": "responseData"}
 
@@ -32,11 +35,18 @@ class EnvelopeCodec(MessageCodec):
     """The codec of an envelope. A response does not say what it answers: see `answering`."""
 
     def __init__(
-        self, name: str, version: int, grammar: Struct, dialect: str | None, inner: tuple[int, int] | None = None
+        self,
+        name: str,
+        version: int,
+        grammar: Struct,
+        dialect: str | None,
+        codec_of: CodecOf,
+        inner: tuple[int, int] | None = None,
     ) -> None:
-        """inner: API key and version of the request that the message inside answers."""
+        """codec_of: gives the codec of any message, by name, version and dialect (`messages.data`).
+        inner: API key and version of the request that the message inside answers."""
         super().__init__(name, version, grammar)
-        self.field, self.dialect, self.inner = FIELDS[name], dialect, inner
+        self.field, self.dialect, self.codec_of, self.inner = FIELDS[name], dialect, codec_of, inner
 
     @property
     def node(self) -> Node | None:
@@ -48,7 +58,7 @@ class EnvelopeCodec(MessageCodec):
         data = request.get("requestData")
         if not isinstance(data, bytes) or len(data) < 4:
             return self
-        return EnvelopeCodec(self.name, self.version, self.grammar, self.dialect, key_of(data))
+        return EnvelopeCodec(self.name, self.version, self.grammar, self.dialect, self.codec_of, key_of(data))
 
     def json(
         self,
@@ -84,7 +94,9 @@ class EnvelopeCodec(MessageCodec):
         try:
             header, body, start = self.open(frame)
             value = body.json(frame, start, whole=True)[0]
-            raw, exact = (body.json(frame, start, whole=True, records="raw", secrets=told)[0] for told in (False, True))
+            raw, exact = (
+                body.json(frame, start, whole=True, records="raw", secrets=shown)[0] for shown in (False, True)
+            )
             said = header.json_value(header.read(frame)[0])
         except DecodeError:
             return {}
@@ -97,21 +109,17 @@ class EnvelopeCodec(MessageCodec):
 
     def open(self, frame: bytes) -> tuple[MessageCodec, MessageCodec, int]:
         """(header, body, where that begins) of the frame inside. DecodeError: it is none, or has bytes left over."""
-        from kcli.grammar import frames, messages
-
         known = self.inner or (key_of(frame) if self.field == "requestData" else None)
-        if known is None or known[0] == ENVELOPE:
+        api = None if known is None else catalog(self.dialect).api(known[0])
+        if known is None or api is None or known[0] == ENVELOPE or known[1] not in api.versions:
             raise DecodeError(self.field, 0, "nothing that may stand in an envelope")
-        api = catalog(self.dialect).api(known[0])
-        if api is None or known[1] not in api.versions:
-            raise frames.unknown_version(*known, self.dialect)
+        version = known[1]
         if self.inner is None:
-            header, body = frames.request_codecs(frame, 0, self.dialect)
-            start = header.skip(frame)
+            header = self.codec_of("RequestHeader", api.request_header_version(version), self.dialect)
         else:
-            header = messages.response_header(*known, self.dialect)
-            start = header.skip(frame)
-            body = frames.response_codec(frame, start, *known, self.dialect, strict=True)
+            header = self.codec_of("ResponseHeader", api.response_header_version(version), self.dialect)
+        start = header.skip(frame)
+        body = self.codec_of(api.request if self.inner is None else api.response, version, self.dialect)
         if body.fit(frame, start)[2] != len(frame):
             raise DecodeError(self.field, start, "bytes are left over")
         return header, body, start

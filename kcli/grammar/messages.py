@@ -92,7 +92,7 @@ def data(name: str, version: int, dialect: str | None = None) -> MessageCodec:
     if name in ENVELOPES:
         from kcli.grammar.envelopes import EnvelopeCodec
 
-        return EnvelopeCodec(name, version, grammar_of(found, version), dialect)
+        return EnvelopeCodec(name, version, grammar_of(found, version), dialect, data)
     return MessageCodec(name, version, grammar_of(found, version), variants)
 
 
