@@ -57,6 +57,9 @@ cdef struct JsonContext:
     bint metadata         # the topic at hand is Kafka's own metadata log
     int resource          # the type of the resource at hand (ConfigResource.Type)
     size_t name_at, name_size     # where in the text the name of the config at hand is, in quotes
+    size_t redactions     # how many values were hidden so far
+    bint inner_known      # whether an envelope's request was met, whose API key and version are these
+    int inner_key, inner_version
 
 
 # Where a reader stands, and what stopped it.

@@ -44,6 +44,16 @@ class Secret(Scalar):
         judge: Callable[[str, int], bool] | None = None,
     ) -> None: ...
 
+class Envelope(Secret):
+    def __init__(
+        self,
+        kind: str,
+        nullable: bool,
+        compact: bool,
+        inside: Callable[[int, int], tuple[Node, Node, bytes] | None],
+        answers: bool,
+    ) -> None: ...
+
 class Array(Node):
     element: Node
     def __init__(self, element: Node, nullable: bool = False, compact: bool = False) -> None: ...

@@ -9,5 +9,6 @@ the bytes it speaks of are known to be there.
 include "cursor.pxi"
 include "scalars.pxi"
 include "nodes.pxi"
+include "envelope.pxi"
 include "message.pxi"
 include "select.pxi"

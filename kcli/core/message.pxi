@@ -612,7 +612,10 @@ cdef int json_unknown(uint32_t tag, uint32_t size, Cursor* cursor, Out* unknown,
     p = put_int(p + 8, tag)
     memcpy(p, b',"data":', 8)
     unknown.size = p + 8 - unknown.data
-    failed = out_redacted(unknown, size) if guarded and hides(cursor) else out_base64(unknown, cursor.at, size)
+    if guarded and hides(cursor):
+        failed = json_redacted(size, cursor, unknown)
+    else:
+        failed = out_base64(unknown, cursor.at, size)
     if failed or out_put(unknown, b"}", 1):
         return no_memory(cursor)
     cursor.at += size

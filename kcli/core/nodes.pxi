@@ -231,13 +231,21 @@ cdef int json_context(JsonContext* context, str records, object hook, Names name
     context.secrets = secrets
     context.metadata = False
     context.resource = 0
-    context.name_at = context.name_size = 0
+    context.name_at = context.name_size = context.redactions = 0
+    context.inner_known = False
     return 0
 
 
 cdef inline bint hides(Cursor* cursor) noexcept:
     """Whether secrets are hidden: unless the context says otherwise."""
     return cursor.context == NULL or not cursor.context.secrets
+
+
+cdef int json_redacted(Py_ssize_t size, Cursor* cursor, Out* out) noexcept:
+    """In a secret's place."""
+    if cursor.context != NULL:
+        cursor.context.redactions += 1
+    return no_memory(cursor) if out_redacted(out, size) else 0
 
 
 cdef object trail_text(Trail* trail):
@@ -356,7 +364,7 @@ cdef class Secret(Scalar):
         if length < 0:
             return no_memory(cursor) if out_put(out, b"null", 4) else 0
         cursor.at += length
-        return no_memory(cursor) if out_redacted(out, length) else 0
+        return json_redacted(length, cursor, out)
 
     cdef int judged(self, Cursor* cursor, Out* out) noexcept:
         """Whether the config of the name that was written last is a secret; -1 with an exception kept."""

@@ -190,6 +190,8 @@ cdef int json_records(const uint8_t* at, Py_ssize_t size, Cursor* cursor, Out* o
     memcpy(p, b'{"sizeInBytes":', 15)
     p = put_int(p + 15, size)
     out.size = p - out.data
+    if context.metadata and not context.secrets:
+        context.redactions += 1               # also where only the size is shown
     if context.records == RECORDS_RAW:
         if out_put(out, b',"base64":', 10):
             return no_memory(cursor)

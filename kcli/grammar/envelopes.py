@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from kcli.core import COMPILED
 from kcli.errors import DecodeError
 from kcli.grammar.codec import MessageCodec
 from kcli.grammar.secrets import Hidden, redacted
@@ -48,10 +50,40 @@ class EnvelopeCodec(MessageCodec):
         super().__init__(name, version, grammar)
         self.field, self.dialect, self.codec_of, self.inner = FIELDS[name], dialect, codec_of, inner
 
-    @property
-    def node(self) -> Node | None:
-        """None: the core can't make the JSON alone."""
-        return None
+    @cached_property
+    def compiled(self) -> Node | None:
+        """The core's node, whose JSON has what is inside; in a response to the request that it met last."""
+        if not COMPILED:
+            return None
+        from kcli.grammar.native import to_native
+
+        node = to_native(self.grammar, {self.field: self.nodes_inside}, True)
+        node.fallback = self.interpreted
+        return node
+
+    def nodes_inside(self, key: int, version: int) -> tuple[Node, Node, bytes] | None:
+        """For the core: the nodes of a message that may stand inside, and the text between theirs."""
+        found = self.codecs_inside(key, version)
+        nodes = () if found is None else (found[0].node, found[1].node)
+        if found is None or None in nodes:
+            return None
+        between = '},"response":'
+        if self.field == "requestData":
+            name = catalog(self.dialect).apis[key].log_name
+            between = f',"requestApiKeyName":{dumps(name)}}},"request":'
+        return *nodes, between.encode()  # type: ignore[return-value]
+
+    def codecs_inside(self, key: int, version: int) -> tuple[MessageCodec, MessageCodec] | None:
+        """Of header and body, None where no such message may stand inside. One of several layouts can't be told there."""
+        api = catalog(self.dialect).api(key)
+        if api is None or key == ENVELOPE or version not in api.versions:
+            return None
+        if self.field == "requestData":
+            header, body = ("RequestHeader", api.request_header_version(version)), api.request
+        else:
+            header, body = ("ResponseHeader", api.response_header_version(version)), api.response
+        found = self.codec_of(*header, self.dialect), self.codec_of(body, version, self.dialect)
+        return None if found[1].variants else found
 
     def answering(self, request: dict[str, Any]) -> EnvelopeCodec:
         """The codec of the response to the envelope of that value; inside it is an answer to the request inside."""
@@ -73,7 +105,11 @@ class EnvelopeCodec(MessageCodec):
     ) -> tuple[bytes, int]:
         """As MessageCodec; the field is {"requestHeader": ..., "request": ...} (of a response likewise) with the bytes
         as "base64", or as "redacted" where they hold a secret."""
-        text, end = super().json(data, offset, records=records, hook=hook, names=names, whole=whole, secrets=secrets)
+        try:
+            how = {"records": records, "hook": hook, "names": names, "whole": whole, "secrets": secrets}
+            text, end = self.interpreted.json(data, offset, **how)  # type: ignore[arg-type]
+        except DecodeError as error:
+            raise self.named(error) from None
         if secrets:
             return text, end
         inside = self.read(data, offset)[0][self.field]
@@ -105,23 +141,18 @@ class EnvelopeCodec(MessageCodec):
             api = catalog(self.dialect).api(said["requestApiKey"])
             said["requestApiKeyName"] = api.log_name if api else None
         side = "response" if self.inner else "request"
-        return {self.field: {**made, f"{side}Header": said, side: loads(value)}}
+        return {self.field: {f"{side}Header": said, side: loads(value), **made}}
 
     def open(self, frame: bytes) -> tuple[MessageCodec, MessageCodec, int]:
         """(header, body, where that begins) of the frame inside. DecodeError: it is none, or has bytes left over."""
         known = self.inner or (key_of(frame) if self.field == "requestData" else None)
-        api = None if known is None else catalog(self.dialect).api(known[0])
-        if known is None or api is None or known[0] == ENVELOPE or known[1] not in api.versions:
+        found = None if known is None else self.codecs_inside(*known)
+        if found is None:
             raise DecodeError(self.field, 0, "nothing that may stand in an envelope")
-        version = known[1]
-        if self.inner is None:
-            header = self.codec_of("RequestHeader", api.request_header_version(version), self.dialect)
-        else:
-            header = self.codec_of("ResponseHeader", api.response_header_version(version), self.dialect)
+        header, body = found
         start = header.skip(frame)
-        body = self.codec_of(api.request if self.inner is None else api.response, version, self.dialect)
-        if body.fit(frame, start)[2] != len(frame):
-            raise DecodeError(self.field, start, "bytes are left over")
+        if body.skip(frame, start) != len(frame):
+            raise DecodeError(self.field, start, "not one message to its last byte")
         return header, body, start
 
     def spans(self, data: Buffer, offset: int = 0, into: list[Span] | None = None, secrets: bool = False) -> list[Span]:

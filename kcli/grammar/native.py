@@ -5,7 +5,7 @@ Imported only where the core is built.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kcli.core import codec
@@ -20,26 +20,32 @@ from kcli.schemas.secrets import BY_NAME, is_secret_config
 if TYPE_CHECKING:
     from kcli.grammar.selection import Branch
 
-__all__ = ["DEEPEST", "program", "to_native"]
+__all__ = ["DEEPEST", "Inside", "program", "to_native"]
+
+# (API key, version) -> nodes of header and body, and what stands between their texts; None: nothing for an envelope
+Inside = Callable[[int, int], tuple[codec.Node, codec.Node, bytes] | None]
 
 DEEPEST = 16  # levels of structs; Kafka's own messages have at most six
 
 
 def to_native(
-    word: Word, secrets: Mapping[str, str] | None = None, guarded: bool = False, path: str = "", depth: int = 0
+    word: Word, hidden: Mapping[str, str | Inside] | None = None, guarded: bool = False, path: str = "", depth: int = 0
 ) -> codec.Node:
     """The node of a word and all below it. SchemaError: nested deeper than the core goes.
 
-    secrets, guarded: as MessageCodec has them: what JSON hides. path: of the word, without indices.
+    hidden, guarded: as MessageCodec has `secrets`: what JSON hides; of an envelope's field, by what is inside. path: of
+    the word, without indices.
     """
-    below = secrets, guarded, path, depth
+    below = hidden, guarded, path, depth
     match word:
         case Primitive():
             return codec.Scalar(word.type)
         case LengthPrefixed():
-            how = (secrets or {}).get(path)
+            how = (hidden or {}).get(path)
             if how is None:
                 return codec.Scalar(word.kind, word.nullable, word.compact)
+            if callable(how):
+                return codec.Envelope(word.kind, word.nullable, word.compact, how, path == "responseData")
             judge = is_secret_config if how == BY_NAME else None
             return codec.Secret(word.kind, word.nullable, word.compact, judge)
         case Array():
@@ -47,17 +53,19 @@ def to_native(
         case Optional():
             return codec.Optional(to_native(word.subcon, *below))
         case Struct():
-            return message(word, secrets, guarded, path, depth + 1)
+            return message(word, hidden, guarded, path, depth + 1)
         case _:
             raise TypeError(f"the core has no node for {type(word).__name__}")
 
 
-def message(struct: Struct, secrets: Mapping[str, str] | None, guarded: bool, path: str, depth: int) -> codec.Message:
+def message(
+    struct: Struct, hidden: Mapping[str, str | Inside] | None, guarded: bool, path: str, depth: int
+) -> codec.Message:
     if depth > DEEPEST:
         raise SchemaError(f"structs nested deeper than {DEEPEST} levels")
 
     def node(field: Field) -> codec.Node:
-        return to_native(field.subcon, secrets, guarded, f"{path}.{field.name}" if path else field.name, depth)
+        return to_native(field.subcon, hidden, guarded, f"{path}.{field.name}" if path else field.name, depth)
 
     fields = [(field.name, node(field), field.default) for field in struct.fields]
     tagged = [(field.name, field.tag or 0, node(field)) for field in struct.tagged]

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
+import json
+import random
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kcli.capture.exchanges import CaptureDecoder
+from kcli.capture.exchanges import CaptureDecoder, Exchange
 from kcli.core import COMPILED
+from kcli.grammar import frames, messages
 from tests.capture.messages import metadata, produce
-from tests.capture.wires import MILLISECOND, START, Wire, pcap
+from tests.capture.wires import MILLISECOND, START, Wire, frame, pcap
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="the core is not built")
 
@@ -176,3 +180,57 @@ def test_a_connection_is_in_step_between_its_packets() -> None:
         source.engine.run(reader, pcap([packet])[24:], (1 << 64) - 1)
         steps.append(source.engine.in_step)
     assert steps == [False] * 3 + [True] * 4 + [False] + [True] + [False] * 3
+
+
+SECRET = "S3CRET-" * 5
+
+
+def enveloped(number: int, rng: random.Random) -> tuple[bytes, bytes]:
+    """An envelope around DescribeConfigs or AlterConfigs, now and then with flipped bytes inside; and its answer."""
+    configs = [{"name": name, "value": SECRET} for name in ("ssl.key.password", "retention.ms")]
+    choices: list[tuple[int, int, dict[str, Any], dict[str, Any]]] = [
+        (32, 4, {"resources": [{"resourceType": 4, "resourceName": "1"}]}, {"results": [{"configs": configs}]}),
+        (33, 2, {"resources": [{"resourceName": "clicks", "configs": configs}]}, {"responses": []}),
+    ]
+    key, version, body, answer = rng.choice(choices)
+    header = {"requestApiKey": key, "requestApiVersion": version, "correlationId": 5, "clientId": "é"}
+    inside = [frames.encode_request(header, body), frames.encode_response({"correlationId": 5}, key, version, answer)]
+    for side in rng.sample((0, 1), rng.randrange(3)) if number % 3 else ():
+        flipped = bytearray(inside[side])
+        flipped[rng.randrange(4 * side, len(flipped))] = rng.choice((0, 1, 0x80, 0xFF, rng.randrange(256)))
+        inside[side] = bytes(flipped)
+    asked = {"requestApiKey": 58, "requestApiVersion": 0, "correlationId": number, "clientId": "b"}
+    given = {"requestData": inside[0], "clientHostAddress": b"\1\2\3\4"}
+    request = frames.encode_request(asked, given)
+    response = frames.encode_response({"correlationId": number}, 58, 0, {"responseData": inside[1]})
+    return frame(request), frame(response)
+
+
+def test_envelopes_become_the_lines_that_objects_write(tmp_path: Path) -> None:
+    rng, wire = random.Random(8), chat(1)
+    for number in range(1, 400):
+        asked, answer = enveloped(number, rng)
+        wire.client(asked).server(answer)
+    lines, source = run(tmp_path, wire.close())
+    values = CaptureDecoder([str(tmp_path / "made.pcap")])
+    items = [item for items in values.pieces() for item in items if isinstance(item, Exchange)]
+    assert lines == [item.line().rstrip(b"\n") for item in items] and len(lines) == 400
+    assert source.engine.exchanges > 300  # the rest is odd: text that is no UTF-8, longer varints
+    whole = [json.loads(line) for line in lines if b"responseHeader" in line]
+    hidden = [each["response"]["responseData"] for each in whole]
+    assert sum("redacted" in each for each in hidden) > 50 and sum("base64" in each for each in hidden) > 50
+    assert all(each["requestHeader"]["requestApiKeyName"] == "ENVELOPE" for each in whole)
+
+
+def test_an_answer_is_not_read_by_the_envelope_before_its_own(tmp_path: Path) -> None:
+    """The request inside the second envelope is too short to say what it is."""
+    rng = random.Random(1)
+    asked, answer = enveloped(3, rng)
+    short = {"requestApiKey": 58, "requestApiVersion": 0, "correlationId": 4, "clientId": "b"}
+    second = frames.encode_request(short, {"requestData": b"\0\x20", "clientHostAddress": b""})
+    inside = messages.response("Envelope", 0).read(answer[9:])[0]["responseData"]
+    wire = chat(1).client(asked).server(answer).client(frame(second))
+    wire.server(frame(frames.encode_response({"correlationId": 4}, 58, 0, {"responseData": inside})))
+    lines, _ = run(tmp_path, wire.close())
+    first, last = (json.loads(line)["response"]["responseData"] for line in lines[1:])
+    assert "response" in first and last == {"redacted": len(inside)}

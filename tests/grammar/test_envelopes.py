@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kcli.core import COMPILED
 from kcli.errors import EncodeError
 from kcli.grammar import frames, messages
 from kcli.grammar.envelopes import EnvelopeCodec
@@ -17,10 +18,14 @@ MARK = "S3CRET-" * 5
 ALTER_CONFIGS, SASL_AUTHENTICATE, METADATA, PRODUCE, DESCRIBE_CONFIGS, ENVELOPE = 33, 36, 3, 0, 32, 58
 CONFIGS = [{"name": "ssl.keystore.password", "value": MARK}, {"name": "retention.ms", "value": "12345678"}]
 ALTER = {"resources": [{"resourceType": 2, "resourceName": "clicks", "configs": CONFIGS}]}
-SECRETS = [(ALTER_CONFIGS, 2, ALTER), (SASL_AUTHENTICATE, 2, {"authBytes": MARK.encode()})]
+Inside = tuple[int, int, dict[str, Any]]
+SECRETS: list[Inside] = [
+    (ALTER_CONFIGS, 2, ALTER),
+    (SASL_AUTHENTICATE, 2, {"authBytes": MARK.encode()}),
+]
 # Records of the metadata log, in a message that nobody forwards.
 LOG = [{"name": "__cluster_metadata", "partitionData": [{"index": 0, "records": MARK.encode()}]}]
-WITHOUT = [(METADATA, 12, {"topics": [{"name": "clicks"}]})]
+WITHOUT: list[Inside] = [(METADATA, 12, {"topics": [{"name": "clicks"}]})]
 ENVELOPES = messages.request("Envelope", 0)
 
 
@@ -54,7 +59,7 @@ def test_what_is_inside_a_request_is_shown_without_its_secrets(key: int, version
     text, end = ENVELOPES.json(data)
     assert end == len(data) and nothing_of_it(text)
     inside = json.loads(text)["requestData"]
-    assert list(inside) == ["redacted", "requestHeader", "request"] and inside["redacted"] == len(frame)
+    assert list(inside) == ["requestHeader", "request", "redacted"] and inside["redacted"] == len(frame)
     assert inside["requestHeader"]["clientId"] == "forwarded"
     codec = messages.request(key, version)
     assert inside["request"] == json.loads(codec.json(frame, len(frame) - len(codec.write(body)))[0])
@@ -155,3 +160,16 @@ def test_spans_of_what_is_inside_lie_where_its_bytes_are(key: int, version: int,
     shown = ENVELOPES.spans(data, secrets=True)
     assert [span[:3] for span in shown] == [span[:3] for span in spans]
     assert not any(isinstance(span.value, Hidden) for span in shown)
+
+
+@pytest.mark.skipif(not COMPILED, reason="the core is not built")
+def test_the_core_writes_the_same() -> None:
+    made = [frames.encode_request(header(key, version), body) for key, version, body in [*SECRETS, *WITHOUT]]
+    made.append(frames.encode_request(header(PRODUCE, 9), {"acks": -1, "timeoutMs": 1, "topicData": LOG}))
+    made += broken().values()
+    node = ENVELOPES.compiled
+    assert node is not None
+    for frame in made:
+        data = enveloped(frame)
+        for secrets in (False, True):
+            assert node.json(data, secrets=secrets) == ENVELOPES.json(data, secrets=secrets)
