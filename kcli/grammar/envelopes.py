@@ -71,10 +71,10 @@ class EnvelopeCodec(MessageCodec):
         if self.field == "requestData":
             name = catalog(self.dialect).apis[key].log_name
             between = f',"requestApiKeyName":{dumps(name)}}},"request":'
-        return *nodes, between.encode()  # type: ignore[return-value]
+        return *nodes, between.encode()
 
     def codecs_inside(self, key: int, version: int) -> tuple[MessageCodec, MessageCodec] | None:
-        """Of header and body, None where no such message may stand inside. One of several layouts can't be told there."""
+        """Of header and body; None where no such message may stand inside, or nobody can tell its layout there."""
         api = catalog(self.dialect).api(key)
         if api is None or key == ENVELOPE or version not in api.versions:
             return None
