@@ -23,7 +23,13 @@ class ExchangeRows(Sink):
     engine: Any
     count: int
     def __init__(
-        self, owner: Owner, told: Iterable[int] = (), rows: int = 20000, size: int = ..., parted: bool = True
+        self,
+        owner: Owner,
+        told: Iterable[int] = (),
+        rows: int = 20000,
+        size: int = ...,
+        parted: bool = True,
+        framed: Iterable[int] = (),
     ) -> None: ...
     def set_voice(self, link: bytes, voice: int) -> None: ...
     def voice(self, link: bytes) -> int | None: ...

@@ -5,7 +5,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.object cimport PyObject
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport calloc, free, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from kcli.core.codec cimport (
@@ -26,6 +26,7 @@ include "places.pxi"
 include "columns.pxi"
 include "connections.pxi"
 include "partitions.pxi"
+include "frame_columns.pxi"
 
 cdef enum:
     NUMBERS = 10       # ts, completed, key, version, correlation id, request bytes, response bytes, latency in us, link, client
@@ -55,12 +56,13 @@ cdef class ExchangeRows(Sink):
       that number after an ApiVersions;
     - `learn` and `more`, each (link, *exchange): told of those that taught a topic's name, and those of an API in `told`;
     - `flush()`, which calls `take_columns`: called when there is enough to write.
-    told: API keys. parted: whether rows of partitions and batches are made, too.
+    told: API keys. parted: whether rows of partitions and batches are made, too. framed: API keys whose frames are kept.
     An exchange: (key, version, ts, request, answered, response).
     """
 
     cdef Lines lines
     cdef Partitions partitions
+    cdef FrameColumns frames
     cdef Column[3] columns
     cdef Out numbers, errors, error_ends, words, uses, nameless
     cdef Connections connections
@@ -70,7 +72,7 @@ cdef class ExchangeRows(Sink):
     cdef Map use_map
     cdef object owner
     cdef public Streams engine             # whose clock tells when an exchange came out
-    cdef bint[KEYS] told
+    cdef bint[KEYS] told, framed
     cdef bint parted
     cdef PyObject* layouts[2][VERSIONS]    # of Produce and Fetch
     cdef list kept, topic_texts
@@ -79,14 +81,17 @@ cdef class ExchangeRows(Sink):
     cdef readonly Py_ssize_t count
     cdef Py_ssize_t rows_limit, bytes_limit
 
-    def __init__(self, owner, told=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True):
+    def __init__(self, owner, told=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True, framed=()):
         self.owner, self.parted = owner, parted
         self.lines = Lines(owner.bodies)
         self.partitions = Partitions()
+        self.frames = FrameColumns()
         self.connections = Connections()
         self.partitions.names = &self.lines.names.table
         for key in told:
             self.told[key] = True
+        for key in framed:
+            self.framed[key] = True
         self.rows_limit, self.bytes_limit = rows, size
         self.kept, self.after, self.topic_texts = [], [], []
 
@@ -132,6 +137,8 @@ cdef class ExchangeRows(Sink):
         if response != NULL and not (parted and key == FETCH and self.partitions.is_fine()):
             self.note_errors(self.columns[RESPONSE].text.data + before[RESPONSE], end_of(&self.columns[RESPONSE].text))
         self.put(link, link_size, key, version, ts, request, n, client, answered, response, m, parted)
+        if self.framed[key] and (parted or key != FETCH):
+            self.frames.put(self.count - 1, request, n, answered, response, m, self.partitions if key == FETCH else None)
         if self.lines.names.table.missed != missed:
             self.note_nameless()
         if self.told[key] or (self.parted and key <= FETCH and not parted):
@@ -143,7 +150,7 @@ cdef class ExchangeRows(Sink):
         return True
 
     cdef bint is_full(self) noexcept:
-        cdef size_t texts = self.columns[REQUEST].text.size + self.columns[RESPONSE].text.size
+        cdef size_t texts = self.columns[REQUEST].text.size + self.columns[RESPONSE].text.size + self.frames.size()
         cdef size_t rows = self.partitions.rows.size + self.partitions.batches.size
         return self.count >= self.rows_limit or <Py_ssize_t>(texts + rows) > self.bytes_limit
 
@@ -333,7 +340,7 @@ cdef class ExchangeRows(Sink):
         errors: the same with int64 codes; links, ends (clients' ends), servers, clients: such texts, that the rows' numbers
         for link and client are places in, client -1: null; server_of: int32, a link's place in servers; topics: (kind,
         bytes) by number from 1 on; nameless: int32, rows with a topic id that had no name; partitions, batches: int64 rows of PartRow and
-        BatchRow, whose `row` is one of `numbers`; ended: see `end`, None: goes on.
+        BatchRow, whose `row` is one of `numbers`; frames: see FrameColumns; ended: see `end`, None: goes on.
         """
         cdef Partitions parts = self.partitions
         cdef size_t most = max(
@@ -345,6 +352,7 @@ cdef class ExchangeRows(Sink):
             "clients": strings(&self.clients, &self.used_clients, False), "nameless": text(&self.nameless),
             "partitions": text(&parts.rows), "batches": text(&parts.batches), "topics": topics,
         }
+        made["frames"] = self.frames.take()
         made |= self.connections.take()
         made["ended"] = self.end() if last or most > REMEMBERED else None
         for name, column in ("header", HEADER), ("request", REQUEST), ("response", RESPONSE):

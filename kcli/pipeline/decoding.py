@@ -13,9 +13,10 @@ from typing import Any, Protocol
 from kcli.capture.events import Event, Exchange, Link
 from kcli.capture.exchanges import CaptureDecoder, Item
 from kcli.core.values import uuid_bytes, uuid_text
-from kcli.pipeline.exchange_columns import Columns
+from kcli.pipeline.exchange_columns import ExchangeColumns
 from kcli.pipeline.fact_columns import FactColumns
 from kcli.pipeline.fact_tables import FACTS
+from kcli.pipeline.fetch_frames import FRAMED, frame_batch
 from kcli.pipeline.open_connections import Carried, dump, restore
 from kcli.pipeline.partition_columns import PartitionColumns
 from kcli.pipeline.projections import layout
@@ -99,7 +100,7 @@ class RowSource(CaptureDecoder):
 
         self.sink = None
         if self.put_batch is not None:
-            self.sink = ExchangeRows(self, told=MAKERS.keys() - {FETCH, PRODUCE})
+            self.sink = ExchangeRows(self, told=MAKERS.keys() - {FETCH, PRODUCE}, framed=FRAMED)
         return super().choose_engine(ports)
 
     # What the core asks and tells, of exchanges that it makes columns of
@@ -124,7 +125,7 @@ class RowSource(CaptureDecoder):
         self.rows.learn(item, item.response_ns or item.request_ns)
 
     def more(self, link: bytes, *exchange: Any) -> None:
-        self.rows.more(self.exchange(link, *exchange))
+        self.rows.more(self.exchange(link, *exchange), self.engine.last_ns)
 
     def exchange(
         self,
@@ -145,12 +146,15 @@ class RowSource(CaptureDecoder):
             return
         self.tally.exchange_bytes += self.engine.message_bytes - self.counted
         self.counted = self.engine.message_bytes
-        columns = Columns(self.sink.take_columns(last), self.bodies.name)
+        columns = ExchangeColumns(self.sink.take_columns(last), self.bodies.name)
         partitions = PartitionColumns(columns)
         if len(columns.numbers):
             self.rows.exchanges += len(columns.numbers)
             for each in (*columns.batches(), *partitions.batches()):
                 self.put_batch(*each)
+            frames = frame_batch(columns)
+            if frames is not None:
+                self.put_batch("fetch_frames", -1, frames, False)
         ended = columns.taken["ended"]
         if ended is not None:
             self.rows.uses.remember_all(ended["voices"])

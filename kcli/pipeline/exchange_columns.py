@@ -11,7 +11,7 @@ import numpy
 from kcli.capture.arrays import error_names, integers, strings
 from kcli.pipeline.writing import stored_schema
 
-__all__ = ["KEYS", "Columns", "Dated", "by_day", "places", "texts_by_number"]
+__all__ = ["KEYS", "Dated", "ExchangeColumns", "by_day", "places", "texts_by_number"]
 
 DAY_NS = 86_400_000_000_000
 NUMBERS = 10  # of the core: ts, completed, key, version, correlation id, sizes, latency, link, client
@@ -20,7 +20,7 @@ KEYS = 128
 Dated = tuple[str, int, Any, bool]  # table, day since 1970, record batch, whether its topics lack names
 
 
-class Columns:
+class ExchangeColumns:
     """What `kcli.core.rows.ExchangeRows.take_columns` gives, as Arrow arrays. name_of: an API's name by its number."""
 
     def __init__(self, taken: dict[str, Any], name_of: Callable[[int], str | None]) -> None:

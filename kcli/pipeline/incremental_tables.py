@@ -34,6 +34,7 @@ class Gathered:
 
     fresh: files that this run has made, and those of the run before that it takes back; None: all is made anew. before:
     a derived table's files, as the run before left them. renamed: topics have other names than for the run before.
+    dialect: that this run decodes with.
     """
 
     spark: SparkSession
@@ -43,6 +44,7 @@ class Gathered:
     fresh: Files | None = None
     before: Files = field(default=lambda _: [])
     renamed: bool = False
+    dialect: str | None = None
 
     def frame(self, table: str) -> DataFrame | None:
         return self.read(self.files(table))

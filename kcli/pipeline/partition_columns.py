@@ -11,7 +11,7 @@ import numpy
 from kcli.capture.arrays import integers
 from kcli.core.values import uuid_text
 from kcli.jsontext import loads
-from kcli.pipeline.exchange_columns import Columns, Dated, by_day, texts_by_number
+from kcli.pipeline.exchange_columns import Dated, ExchangeColumns, by_day, texts_by_number
 from kcli.pipeline.facts import APIS
 from kcli.pipeline.partitions import LAZY_CHUNK, MAGIC_1_SINCE, MAGIC_2_SINCE, MIB
 from kcli.pipeline.writing import stored_schema
@@ -40,7 +40,7 @@ TIMES = ("NoTimestampType", "CreateTime", "LogAppendTime")
 class PartitionColumns:
     """Of the exchanges in `columns`."""
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: ExchangeColumns) -> None:
         self.columns = columns
         self.names: list[str | None] = [None, *map(text_of, columns.taken["topics"])]
 

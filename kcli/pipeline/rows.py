@@ -10,6 +10,7 @@ from kcli.capture.events import Event, Exchange
 from kcli.grammar.topics import NAME_FIELDS
 from kcli.pipeline import facts, partitions
 from kcli.pipeline.facts import ClientUses, Outcomes
+from kcli.pipeline.fetch_frames import FRAMED, frame_row
 from kcli.schemas.apikeys import FETCH, FETCH_SNAPSHOT, PRODUCE, SHARE_FETCH
 from kcli.schemas.errors import error_name
 
@@ -52,18 +53,22 @@ class Rows:
             self.put("exchanges", who + exchange_columns(item, header, request, response, completed))
         self.learn(item, item.response_ns or item.request_ns)
         self.uses.add(item, who[4])
-        self.tell(item, who)
+        self.put_parts(item, who, completed)
 
-    def more(self, item: Exchange) -> None:
-        """The rest of an exchange whose row was made as columns."""
-        self.tell(item, who_of(item))
+    def more(self, item: Exchange, clock: int) -> None:
+        """The rest of an exchange whose row was made as columns. clock: as for `exchange`."""
+        self.put_parts(item, who_of(item), max(clock, item.response_ns or 0))
 
-    def tell(self, item: Exchange, who: tuple[Any, ...]) -> None:
+    def put_parts(self, item: Exchange, who: tuple[Any, ...], completed: int) -> None:
         """The rows of what this API is about; none where a body can't be decoded."""
         maker = MAKERS.get(item.api_key)
-        if maker is None or item.request is None or (item.response is None and item.response_frame is not None):
+        framed = item.api_key in FRAMED and "fetch_frames" in self.wanted
+        if not (maker or framed) or item.request is None or (item.response is None and item.response_frame is not None):
             return
-        maker(self, item, who)
+        if maker is not None:
+            maker(self, item, who)
+        if framed:
+            self.put("fetch_frames", frame_row(item, completed))
 
     def learn(self, item: Exchange, since: int) -> None:
         """Topic names that this exchange has taught."""
@@ -124,30 +129,30 @@ def named(value: Any) -> Iterator[tuple[str, str]]:
                 yield from named(each)
 
 
-def tell_fetch(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
+def put_fetch(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
     answers = partitions.of_fetch(item)
     partitions.put_fetch(rows.put, rows.wanted, item, who, answers)
     rows.outcomes.add(item, who, answers)
 
 
-def tell_produce(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
+def put_produce(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
     answers = partitions.of_produce(item)
     partitions.put_batches(rows.put, rows.wanted, "PRODUCE", who, answers)
     rows.outcomes.add(item, who, answers)
 
 
-def tell_share_fetch(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
+def put_share_fetch(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
     partitions.put_batches(rows.put, rows.wanted, "SHARE_FETCH", who, partitions.of_share_fetch(item))
 
 
-def tell_snapshot(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
+def put_snapshot(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
     for row in facts.snapshot_parts(item):
         rows.put("snapshot_parts", who + row)
 
 
 MAKERS: dict[int, Callable[[Rows, Exchange, tuple[Any, ...]], None]] = {
-    FETCH: tell_fetch,
-    PRODUCE: tell_produce,
-    SHARE_FETCH: tell_share_fetch,
-    FETCH_SNAPSHOT: tell_snapshot,
+    FETCH: put_fetch,
+    PRODUCE: put_produce,
+    SHARE_FETCH: put_share_fetch,
+    FETCH_SNAPSHOT: put_snapshot,
 }

@@ -105,7 +105,9 @@ def derive_tables(context: RunContext, names: TopicNames) -> None:
     """The tables that look across connections. Only what this run has changed is made anew."""
     context.progress("sessions, leader changes, clients", 0, 1)
     journal = context.journal
-    gathered = Gathered(context.spark, context.files, context.folder, texts_of(names.known))
+    gathered = Gathered(
+        context.spark, context.files, context.folder, texts_of(names.known), dialect=context.options.dialect
+    )
     if journal.entries:
         before = names.named_in(journal.permanent("topic_names") + journal.passed("topic_names"))
         gathered = replace(

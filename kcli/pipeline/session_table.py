@@ -2,78 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
+from kcli.pipeline.fetch_frames import filled
 from kcli.pipeline.incremental_tables import Gathered, Row, fold
 from kcli.pipeline.writing import Written
 from kcli.schemas.apikeys import FETCH
 from kcli.sessions.offsets import HEARD
 
-__all__ = ["make_sessions", "sessions"]
+__all__ = ["ORDER", "make_sessions", "sessions"]
 
 NS_US = 1000
-FETCH_APIS = (FETCH, *HEARD)
+# Exchanges that come out together, once their connection is known to be Kafka's, are in the order of their answers.
+ORDER = ("completed_ns", "response_ns", "request_ns")
+NEEDED = {"event": "string", "request_ns": "bigint", "response_ns": "bigint"}
+LINES = ("timestamp", "latency_ms", "request_bytes", "response_bytes", "request_header")
+PUBLISHED = re.compile(r"(\d{8})-[^/]*$")  # a file of a table or of facts, with its run's number
 
 
 def make_sessions(gathered: Gathered, table: str) -> list[Written]:
-    return fold(gathered, fetches, ["server"], ["completed_ns"], sessions, table)
+    """Write `fetch_sessions`: the sessions of the servers that this run has anything of are followed anew."""
+    make = partial(sessions, names=gathered.names, dialect=gathered.dialect)
+    return fold(gathered, fetches, ["server"], list(ORDER), make, table)
 
 
 def fetches(gathered: Gathered) -> Any:
-    """Exchanges that tell of sessions, and the events among them."""
+    """What says anything of sessions, as one frame: `fetch_frames`, and the events of connections; None: nothing."""
+    from functools import reduce
+
     from pyspark.sql import functions
 
-    frame = gathered.frame("exchanges")
-    if frame is None:
-        return None
-    wanted = ["server", "connection", "timestamp", "completed_ns", "latency_ms", "request_bytes", "response_bytes"]
-    wanted += ["request_header", "request", "response"]
-    made = frame.where(functions.col("api_key").isin(*FETCH_APIS)).select(
-        *wanted, functions.lit(None).cast("string").alias("event")
-    )
-    events = gathered.frame("undecodable")
-    if events is not None:
-        lost = events.where("event != 'unanswered-at-end' and connection is not null")
+    frames, lost, lines = gathered.frame("fetch_frames"), gathered.frame("undecodable"), unframed(gathered)
+    parts = [] if frames is None else [frames]
+    if lost is not None:
         server = functions.expr("regexp_extract(connection, '^(.+?:[0-9]+)-', 1)").alias("server")
-        nothing = [functions.lit(None).cast(dict(made.dtypes)[name]).alias(name) for name in wanted[4:]]
         when = (functions.unix_micros("timestamp") * NS_US).alias("completed_ns")
-        made = made.unionByName(lost.select(server, "connection", "timestamp", when, *nothing, "event"))
-    return made
+        known = lost.where("event != 'unanswered-at-end' and connection is not null")
+        parts.append(known.select(server, "connection", when, "event"))
+    if lines is not None:
+        texts = [functions.col(name).cast("binary").alias(name) for name in ("request", "response")]
+        wanted = lines.where(functions.col("api_key").isin(FETCH, *HEARD))
+        parts.append(wanted.select("server", "connection", "completed_ns", *LINES, *texts))
+    if not parts:
+        return None
+    whole = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
+    for name, kind in NEEDED.items():
+        if name not in whole.columns:
+            whole = whole.withColumn(name, functions.lit(None).cast(kind))
+    return whole
 
 
-def sessions(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
-    """Rows of `fetch_sessions` out of one server's exchanges, in the order in which they completed."""
-    from kcli.jsontext import loads
+def unframed(gathered: Gathered) -> Any:
+    """The rows of `exchanges` of runs by older kcli, which left no frames; None where there is no such run."""
+    numbers = {found[1] for uri in gathered.files("fetch_frames") if (found := PUBLISHED.search(uri))}
+    older = [uri for uri in gathered.files("exchanges") if (found := PUBLISHED.search(uri)) and found[1] not in numbers]
+    return gathered.read(older)
+
+
+def sessions(rows: Iterator[Row], names: Mapping[str, str], dialect: str | None = None) -> Iterable[tuple[Any, ...]]:
+    """Rows of `fetch_sessions` out of one server's rows of `fetches`, sorted by ORDER.
+
+    names: of topic ids. dialect: that the frames are decoded with.
+    """
+    from kcli.capture.bodies import Bodies
     from kcli.sessions.explain import session_dict
     from kcli.sessions.feeder import Feeder
+    from kcli.sessions.state import new_kernel
     from kcli.sessions.tracker import Tracker
 
     made: list[tuple[Any, ...]] = []
-    findings: dict[tuple[str, int], int] = {}
-    names: dict[str, str] = {}
-    tracker = Tracker(on_end=lambda session: made.append(session_row(session_dict(session, names), session)))
-    feeder = Feeder(tracker)
-    names = tracker.offsets.names
+    tracker = Tracker(
+        on_end=lambda session: made.append(session_row(session_dict(session, names), session)),
+        kernel=new_kernel(dialect),
+    )
+    tracker.offsets.names |= names
+    feeder, bodies = Feeder(tracker), Bodies(dialect)
     for row in rows:
-        if row["event"] is not None:
-            feeder.row(
-                {"event": row["event"], "connection": row["connection"], "timestamp": row["timestamp"].isoformat()}
-            )
-            continue
-        feeder.row({
-            "timestamp": row["timestamp"].isoformat(), "connection": row["connection"], "latencyMs": row["latency_ms"],
-            "requestBytes": row["request_bytes"], "responseBytes": row["response_bytes"],
-            "requestHeader": loads(row["request_header"]), "request": loads(row["request"] or "null"),
-            "response": loads(row["response"] or "null"),
-        })  # fmt: skip
-        while made:
-            yield made.pop(0)
+        feed(feeder, row, bodies)
+        yield from made
+        made.clear()
     tracker.close()
     yield from made
-    for loose in tracker.sessionless.values():
-        yield loose_row(loose)
-    findings.clear()
+    for each in tracker.sessionless.values():
+        yield sessionless_row(each)
+
+
+def feed(feeder: Any, row: Row, bodies: Any) -> None:
+    """Hand one row on: frames, an event, or an exchange as older kcli has left it."""
+    from kcli.capture.events import Event, Exchange, Link
+
+    server, connection = row["server"], row["connection"]
+    if row["event"] is not None:
+        feeder.event(Event(row["event"], connection, row["completed_ns"], 0, 0, ""))
+    elif row.get("request_header") is not None:
+        feeder.row(line_of(row))
+    else:
+        response = None if row["response"] is None else filled(row["response"], row["cuts"])
+        link = Link(server, connection[len(server) + 1 :])
+        feeder.exchange(Exchange(link, row["request_ns"], row["request"], row["response_ns"], response, bodies))
+
+
+def line_of(row: Row) -> Row:
+    """A row of `exchanges` as a line of `kcli decode pcap`."""
+    from kcli.jsontext import loads
+
+    return {
+        "timestamp": row["timestamp"].isoformat(), "connection": row["connection"], "latencyMs": row["latency_ms"],
+        "requestBytes": row["request_bytes"], "responseBytes": row["response_bytes"],
+        "requestHeader": loads(row["request_header"]), "request": loads(row["request"] or "null"),
+        "response": loads(row["response"] or "null"),
+    }  # fmt: skip
 
 
 def session_row(told: dict[str, Any], session: Any) -> tuple[Any, ...]:
@@ -91,7 +132,7 @@ def counted(findings: Any) -> int:
     return findings if isinstance(findings, int) else len(findings)
 
 
-def loose_row(loose: Any) -> tuple[Any, ...]:
+def sessionless_row(loose: Any) -> tuple[Any, ...]:
     """Fetches outside any session."""
     from kcli.sessions.explain import sessionless_dict
 

@@ -64,11 +64,11 @@ print(whole(path, folder + "/rows"), resource.getrusage(resource.RUSAGE_SELF).ru
 
 ONE = """
 import sys, time
-from kcli.capture.exchanges import Source
+from kcli.capture.exchanges import CaptureDecoder
 def lines(path):
     start = time.process_time()
     with open("/dev/null", "wb") as out:
-        Source([path], text=True).lines(out.write)
+        CaptureDecoder([path], text=True).lines(out.write)
     return time.process_time() - start
 lines(sys.argv[2])
 print(lines(sys.argv[1]))

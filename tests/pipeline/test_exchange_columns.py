@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from kcli.capture.arrays import strings
-from kcli.pipeline.exchange_columns import DAY_NS, Columns, texts_by_number
+from kcli.pipeline.exchange_columns import DAY_NS, ExchangeColumns, texts_by_number
 from kcli.pipeline.writing import stored_schema
 
 NAMES = {3: "METADATA", 0: "PRODUCE"}
@@ -23,7 +23,7 @@ def column(*texts: str) -> tuple[bytes, bytes]:
     return struct.pack(f"{len(ends)}i", *ends), "".join(texts).encode()
 
 
-def made(numbers: bytes, rows: int, *nameless: int) -> Columns:
+def made(numbers: bytes, rows: int, *nameless: int) -> ExchangeColumns:
     texts = dict.fromkeys(("header", "request", "response"), column(*["{}"] * rows))
     taken: dict[str, Any] = {
         "numbers": numbers, "links": column("a:1-b:2", "[::1]:1-[::2]:3"), "ends": column("b:2", "[::2]:3"),
@@ -31,7 +31,7 @@ def made(numbers: bytes, rows: int, *nameless: int) -> Columns:
         "errors": (struct.pack(f"{rows + 1}i", 0, 2, 2, *[3] * (rows - 2)), struct.pack("3q", 6, 5, 6)), **texts,
         "nameless": struct.pack(f"{len(nameless)}i", *nameless),
     }  # fmt: skip
-    return Columns(taken, NAMES.get)
+    return ExchangeColumns(taken, NAMES.get)
 
 
 def test_a_batch_for_each_day() -> None:
