@@ -147,7 +147,8 @@ LOGS: list[list[Any]] = [
     for form, records, more in itertools.product(("table", "jsonl"), ("none", "batches", "full"), ([], ["--exact"]))
 ]
 LOGS += [["decode", "batch", "LOG", "--format", form] for form in ("json", "jsonl", "table", "tree", "hexdump")]
-LOGS += [["decode", "segment", "LOG", "--verify"], ["snapshot", "inspect", "LOG", "--records"]]
+LOGS += [["records", "LOG", "--format", form] for form in ("table", "jsonl", "csv")]
+LOGS += [["records", "LOG", "--values"], ["decode", "segment", "LOG", "--verify"], ["snapshot", "inspect", "LOG", "--records"]]
 SNAPSHOTS: list[list[Any]] = [
     *(["inspect", "A", *more] for more in ([], ["--records"], ["--format", "jsonl"], ["--format", "table"])),
     *(["image", "A", "--format", form] for form in ("text", "json", "jsonl")),

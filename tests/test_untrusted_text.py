@@ -64,6 +64,10 @@ CASES: dict[str, list[str]] = {
         "topic --num-records 1 " + LOGIN, "{name} {name} --bootstrap {name}",
         "topic {lines} --key-separator {name} " + LOGIN,
     ],
+    "records": [
+        "{capture}", "{segment}", "{capture} --values", "{garbage}", "{name}", "{capture} --topic {name}",
+        "{segment} --values",
+    ],
     "schema diff": ["Metadata 0 1", "{name} 1 2", "--schema {dialect} Metadata 0 0", "--release {name} 4.0"],
     "schema import": ["{garbage} --to {out}/{name}", "{name} --to {out}"],
     "schema list": ["", "{name}", "--kind {name}", "--release {name}", "--errors", "--schema {dialect}"],

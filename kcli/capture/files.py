@@ -266,10 +266,12 @@ def drive(
     new_reader: Callable[[], PacketReader],
     emit: Callable[[Event], None],
     moved: Callable[[int], None] = lambda count: None,
+    entered: Callable[[int], None] = lambda number: None,
 ) -> Iterator[None]:
     """Run captures through the engine as one, in order of time; yields after each piece.
 
-    moved: called with the number of bytes read.
+    moved: called with the number of bytes read. entered: called with a file's number, from 0 on (a file that is named
+    again counts once), before its packets go through.
 
     Raises InputError at the end, when all that could be read was, for files that were no captures or damaged.
     """
@@ -287,6 +289,7 @@ def drive(
     sources = [entry[2] for entry in queue]
     try:
         for number, source, limit in by_time(queue):
+            entered(number)
             for after in run_source(source, engine, limit, emit, failures, moved):
                 if after is not None:
                     heapq.heappush(queue, (after, number, source))

@@ -10,7 +10,7 @@ from typing import Literal
 
 from kcli.errors import InputError
 
-__all__ = ["captures_in"]
+__all__ = ["captures_in", "is_capture", "starts_capture"]
 
 ORDERS: tuple[Literal["big", "little"], ...] = ("big", "little")
 # What captures begin with: pcap with either clock, in the modified form, and pcapng.
@@ -35,6 +35,7 @@ def captures_in(files: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_capture(path: Path) -> bool:
+    """Whether a file begins as a capture does, inside gzip or zstd, too. OSError."""
     with path.open("rb") as file:
         start = file.read(4)
         file.seek(0)
@@ -47,3 +48,8 @@ def is_capture(path: Path) -> bool:
             with contextlib.suppress(zstandard.ZstdError):
                 start = zstandard.ZstdDecompressor().stream_reader(file).read(4)
     return start in STARTS
+
+
+def starts_capture(start: bytes) -> bool:
+    """Whether these bytes are the start of a capture, or of what may hold one: a file in gzip or zstd."""
+    return start[:4] in STARTS or start[:4] == ZSTD or start[:2] == GZIP

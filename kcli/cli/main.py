@@ -52,6 +52,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "tables": "pipeline:tables",
     },
     "produce": "produce:produce",
+    "records": "records:records",
     "schema": {
         "diff": "schema:diff",
         "import": "schema_import:import_",
@@ -96,6 +97,7 @@ HELP = {
     "pipeline run": "Read captures into tables.",
     "pipeline tables": "Say what the tables hold.",
     "produce": "Write records to a topic; rates and latency percentiles at the end.",
+    "records": "Show the records in captures and log segments, one a line.",
     "schema diff": "Show what changed between two versions of a message, or two releases.",
     "schema import": "Import message tables from Kafka's jars.",
     "schema list": "List the messages that the tables have.",

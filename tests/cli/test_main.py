@@ -40,6 +40,7 @@ PINNED = """
     pipeline run
     pipeline tables
     produce
+    records
     schema diff
     schema import
     schema list

@@ -36,6 +36,7 @@ FITS = {
     "fetch-session": ("capture", "lines"),
     "pipeline": ("folder",),
     "produce": ("lines", "log"),
+    "records": ("capture", "log", "folder"),
     "schema": ("odd",),
     "send": ("request", "lines", "hex"),
     "snapshot create": ("folder",),

@@ -1,0 +1,177 @@
+"""Where `kcli records` finds records: captures, log segments, standard input; each with where it was seen."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kcli.capture.events import Exchange
+from kcli.capture.exchanges import NAMING, CaptureDecoder, Item
+from kcli.capture.files import drive
+from kcli.capture.filters import Filter
+from kcli.capture.record_fields import WITH_RECORDS, RecordField, record_fields
+from kcli.cli.capture_files import is_capture, starts_capture
+from kcli.cli.streams import standard_input
+from kcli.errors import InputError
+from kcli.filelike import name_of
+from kcli.records.batches import Batch
+from kcli.records.damage import stretches
+from kcli.records.kernels import records as core
+from kcli.records.rows import batch_rows, field_rows
+from kcli.schemas.apikeys import PRODUCE
+
+__all__ = ["Problems", "record_rows"]
+
+FOLDER = re.compile(r"(.+)-(\d{1,9})")  # a partition's, in a broker's data directory
+MOST_PROBLEMS = 20
+Row = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Problems:
+    """What could not be read: the first of it, and how much there is."""
+
+    failures: list[InputError] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, error: InputError) -> None:
+        """Take one more."""
+        self.count += 1
+        if len(self.failures) < MOST_PROBLEMS:
+            self.failures.append(error)
+
+
+def record_rows(
+    files: Sequence[str],
+    problems: Problems,
+    secrets: bool,
+    moved: Callable[[int], None],
+    **options: Any,
+) -> Iterator[Row]:
+    """The records of all files, captures first: they are read as one, in order of time. options: of CaptureDecoder."""
+    captures, segments = list[str](), list[str]()
+    for file in files:
+        try:
+            kinds = [(name, holds_capture(name)) for name in members(file)]
+        except OSError as error:
+            problems.add(InputError(error.strerror or str(error), file=name_of(file)))
+            continue
+        except InputError as error:
+            problems.add(error)
+            continue
+        for name, capture in kinds:
+            (captures if capture else segments).append(name)
+    if captures:
+        yield from RecordDecoder(captures, secrets=secrets, **options).rows(problems, moved)
+    for name in segments:
+        yield from segment_rows(name, problems, secrets, moved)
+
+
+def members(file: str) -> list[str]:
+    """The file itself; of a directory its captures and log segments, and those below."""
+    if file == "-" or not Path(file).is_dir():
+        return [file]
+    inside = [path for path in sorted(Path(file).rglob("*")) if path.is_file()]
+    found = [str(path) for path in inside if path.suffix == ".log" or is_capture(path)]
+    if not found:
+        raise InputError("no capture and no log segment (*.log) in this directory", file=file)
+    return found
+
+
+def holds_capture(file: str) -> bool:
+    return starts_capture(standard_input().peek(4)[:4]) if file == "-" else is_capture(Path(file))
+
+
+class RecordDecoder(CaptureDecoder):
+    """A capture whose records are wanted."""
+
+    def __init__(self, paths: Sequence[str], *, chosen: Filter, **options: Any) -> None:
+        """chosen: which exchanges; errors among it: of those that were answered with one."""
+        super().__init__(paths, chosen=chosen, **options)
+        self.names = [*dict.fromkeys(self.file_names)]
+        self.number = 0
+        self.found: list[tuple[Exchange, str]] = []
+
+    def enter(self, number: int) -> None:
+        """The next packets are those of another file."""
+        self.number = number
+
+    def emit(self, item: Item) -> None:
+        """Keep an exchange that may have records."""
+        self.tally.add(item)
+        if not isinstance(item, Exchange):
+            return
+        if item.api_key in NAMING:
+            _ = item.request, item.response  # topic names are learnt also from what is not wanted
+        if item.api_key in WITH_RECORDS and self.chosen.wants(item):
+            self.found.append((item, self.names[self.number]))
+
+    def rows(self, problems: Problems, moved: Callable[[int], None]) -> Iterator[Row]:
+        """The records of all exchanges, in order."""
+        try:
+            for _ in drive(self.paths, self.engine, self.new_reader, self.emit, moved, self.enter):
+                found, self.found = self.found, []
+                for exchange, name in found:
+                    yield from self.exchange_rows(exchange, name, problems)
+        except InputError as error:
+            problems.add(error)
+
+    def exchange_rows(self, exchange: Exchange, name: str, problems: Problems) -> Iterator[Row]:
+        """The records of an exchange."""
+        seen = {
+            "api": exchange.api_name,
+            "client_id": exchange.client_id,
+            "connection": exchange.connection,
+            "file": name,
+        }
+        for each in record_fields(exchange):
+            place: Row = {"topic": each.topic, "partition": each.partition}
+            wrong: list[str] = []
+            for row in self.field_rows(exchange, each, wrong):
+                yield place | row | seen
+            for text in wrong:
+                where = f"{exchange.api_name} {exchange.correlation_id} of {exchange.connection}"
+                problems.add(InputError(f"{where}: {each.topic}[{each.partition}]: {text}", file=name))
+
+    def field_rows(self, exchange: Exchange, each: RecordField, wrong: list[str]) -> Iterator[Row]:
+        return field_rows(
+            each.data,
+            wrong,
+            base_offset=each.base_offset,
+            append_time=each.append_time,
+            produced=exchange.api_key == PRODUCE,
+            aborted=each.aborted,
+            secrets=self.bodies.secrets,
+        )
+
+
+def segment_rows(file: str, problems: Problems, secrets: bool, moved: Callable[[int], None]) -> Iterator[Row]:
+    """The records of a log segment, or of batches alone; the segment's directory names its topic and partition."""
+    folder = None if file == "-" else FOLDER.fullmatch(Path(file).absolute().parent.name)
+    place: Row = {"topic": folder[1], "partition": int(folder[2])} if folder else {"topic": None, "partition": None}
+    seen = {"api": None, "client_id": None, "connection": None, "file": name_of(file)}
+    try:
+        with io.FileIO(0, closefd=False) if file == "-" else io.FileIO(file) as raw:
+            read = standard_input().readinto1 if file == "-" else raw.readinto
+            for chunk, start, stop, damage in stretches(lambda into, _at: read(into) or 0, kept=True):
+                data = memoryview(chunk.data)
+                for frame in core.frames(data[:stop], start)[0]:
+                    wrong: list[str] = []
+                    batch = Batch(data, frame, chunk.base)
+                    for row in batch_rows(batch, wrong, secrets):
+                        yield place | row | seen
+                    for text in wrong:
+                        problems.add(
+                            InputError(f"in the batch at {batch.file_position:#x}: {text}", file=name_of(file))
+                        )
+                if damage is not None and not damage.lawful:
+                    size = damage.end - damage.start
+                    where = f"(at {chunk.base + damage.start:#x}; {size:,} bytes passed over)"
+                    problems.add(InputError(f"{damage.reason} {where}", file=name_of(file)))
+                moved(stop - start)
+    except OSError as error:
+        problems.add(InputError(error.strerror or str(error), file=name_of(file)))

@@ -1,0 +1,139 @@
+"""`kcli records`: every record that captures and log segments hold, one a line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from kcli.cli.console import is_terminal, warn
+from kcli.cli.decode_pcap import reading
+from kcli.cli.filter_options import filter_of, filter_options
+from kcli.cli.inputs import dialect_option, memory_option, port_option, secrets_option
+from kcli.cli.output import open_output, output_option
+from kcli.cli.record_formats import FORMATS, write_values
+from kcli.cli.record_sources import Problems, record_rows
+from kcli.errors import UsageError
+from kcli.records.rows import SeenOffsets
+
+__all__ = ["records"]
+
+MOST_TOPICS = 1000  # that are remembered, to name some where none matches
+NAMED = 5
+
+Row = dict[str, Any]
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...")
+@click.option("--partition", type=click.IntRange(0, 2**31 - 1), metavar="P", help="Only this partition.")
+@click.option("--key", metavar="K", help="Only records with this key.")
+@click.option("--distinct", is_flag=True, help="An offset of a partition once, however often it was seen.")
+@click.option("--control", is_flag=True, help="Control records, too: the markers of transactions.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(list(FORMATS)),
+    default="table",
+    show_default=True,
+    help="How to show them.",
+)
+@click.option("--values", is_flag=True, help="The values alone, a line each.")
+@port_option
+@filter_options
+@output_option
+@click.option("-q", "--quiet", is_flag=True, help="No progress, no warnings.")
+@secrets_option()
+@dialect_option
+@memory_option
+def records(files: tuple[str, ...], **options: Any) -> int:
+    """Show the records that captures and log segments hold, one a line: from Produce, Fetch and ShareFetch alike.
+
+    FILE is a capture, as `kcli decode pcap` reads them, a log segment, or "-" for either on standard input; DIR a
+    directory with captures or segments. A record that was sent and fetched stands once for each, unless --distinct. Its
+    offset is the one that the answer gave; none where it gave none. `"aborted": true` stands where the Fetch said so.
+    Exit code 1: no record matches.
+    """
+    if options["values"] and options["format_"] == "parquet":
+        raise UsageError("--values are lines of text: no --format parquet with them")
+    if options["format_"] == "parquet" and options["output"] is None and is_terminal(sys.stdout):
+        raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
+    chosen = replace(filter_of(options), topic=None)
+    problems, choice = Problems(), RecordChoice(options)
+    with open_output(options["output"], files) as out, reading(files, options["quiet"]) as moved:
+        found = record_rows(
+            files,
+            problems,
+            options["secrets"],
+            moved,
+            ports=options["ports"],
+            dialect=options["dialect"],
+            memory=options["memory"],
+            chosen=chosen,
+        )
+        terminal = options["output"] is None and is_terminal(sys.stdout)
+        rows = choice.wanted(found)
+        if options["values"]:
+            write_values(rows, out)
+        else:
+            FORMATS[options["format_"]](rows, out, terminal)
+        out.flush()
+        conclude(problems, options["quiet"])
+    if choice.asks and not choice.count:
+        warn(f"no record matches; {choice.there()}", options["quiet"])
+        return 1
+    return 0
+
+
+class RecordChoice:
+    """Which records are wanted, how many of them there were, and which topics there are."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.topic, self.partition, self.key = options["topic"], options["partition"], options["key"]
+        self.control, self.seen = options["control"], SeenOffsets() if options["distinct"] else None
+        names = ("topic", "partition", "key", "apis", "client_id", "errors", "since", "until")
+        self.asks = any(options[name] not in (None, (), False) for name in names)
+        self.count = 0
+        self.topics: dict[str, None] = {}
+
+    def wanted(self, rows: Iterator[Row]) -> Iterator[Row]:
+        """Those that pass."""
+        for row in rows:
+            if row["topic"] is not None and len(self.topics) < MOST_TOPICS:
+                self.topics[row["topic"]] = None
+            if self.wants(row):
+                self.count += 1
+                yield row
+
+    def wants(self, row: Row) -> bool:
+        """Whether a record passes."""
+        if (self.topic is not None and row["topic"] != self.topic) or ("_control" in row and not self.control):
+            return False
+        if self.partition is not None and row["partition"] != self.partition:
+            return False
+        if self.key is not None and row["key"] != self.key:
+            return False
+        if self.seen is None or row["offset"] is None or row["topic"] is None:
+            return True
+        return self.seen.add((row["topic"], row["partition"]), row["offset"])
+
+    def there(self) -> str:
+        """What there is instead."""
+        if not self.topics:
+            return "no records were read"
+        names = [*self.topics]
+        more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+        return f"topics here: {', '.join(names[:NAMED])}{more}"
+
+
+def conclude(problems: Problems, quiet: bool) -> None:
+    """Say what could not be read, a line each; the last as the error that ends the command (exit 3)."""
+    for error in problems.failures[:-1]:
+        warn(str(error), quiet)
+    if problems.count > len(problems.failures):
+        warn(f"{problems.count - len(problems.failures):,} more problems are not shown", quiet)
+    if problems.failures:
+        raise problems.failures[-1]

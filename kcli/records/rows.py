@@ -1,0 +1,115 @@
+"""Records as rows of JSON: batches unfolded, one at a time, with their place in a partition."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kcli.jsontext import loads
+from kcli.records.batches import Batch, scan
+from kcli.records.damage import Damage
+from kcli.records.entries import HEAD, entry_size
+from kcli.records.text import Findings, batches_json
+
+__all__ = ["SeenOffsets", "batch_rows", "field_rows"]
+
+ABORT = "ABORT"
+Row = dict[str, Any]
+
+
+def batch_rows(batch: Batch, problems: list[str], secrets: bool = False) -> Iterator[Row]:
+    """A batch's records: offset, timestamp, key, value, headers; of a control record what it says as `_control`.
+
+    problems: takes what is wrong with the batch. secrets: show them.
+    """
+    findings = Findings()
+    for made in loads(batches_json(batch.bytes, "full", findings, secrets)):
+        for record in made.get("records") or ():
+            row = {name: record.get(name) for name in ("offset", "timestamp", "key", "value", "headers")}
+            row["headers"] = row["headers"] or []
+            if batch.is_control:
+                row["_control"] = record.get("_control") or {}
+            yield row
+    problems += [f"{path}: {reason}" if path else reason for _, path, reason in findings.problems]
+    if findings.wrong_checksums:
+        problems.append("a batch has a wrong checksum")
+
+
+def field_rows(
+    data: memoryview,
+    problems: list[str],
+    *,
+    base_offset: int | None = None,
+    append_time: int | None = None,
+    produced: bool = False,
+    aborted: Iterable[tuple[int, int]] = (),
+    secrets: bool = False,
+) -> Iterator[Row]:
+    """The records of a records field.
+
+    produced: it is a producer's, who counts from 0: offsets are those that `base_offset` gives, None without it.
+    append_time: the time of all of them. aborted: (first offset, producer id) of aborted transactions, ascending: their
+    records have `"aborted": true`, as Kafka's consumer (CompletedFetch) tells them from others.
+    """
+    damages: list[Damage] = []
+    begun, ended = list(aborted), set[int]()
+    count = 0
+    for batch in scan(data, damages=damages):
+        if not produced and damages and is_cut(data, damages[-1]):
+            break  # what looks like a batch in the one that is cut was wrapped in it
+        while begun and begun[0][0] <= batch.last_offset:
+            ended.add(begun.pop(0)[1])
+        for row in batch_rows(batch, problems, secrets):
+            if produced:
+                row["offset"] = None if base_offset is None else base_offset + count
+                count += 1
+            if append_time is not None:
+                row["timestamp"] = append_time
+            if batch.is_control and row["_control"].get("type") == ABORT:
+                ended.discard(batch.producer_id)
+            elif batch.is_transactional and batch.producer_id in ended:
+                row["aborted"] = True
+            yield row
+    for damage in damages:
+        if not produced and is_cut(data, damage):
+            return
+        if not damage.lawful:
+            problems.append(f"at {damage.start:#x}: {damage.reason}")
+
+
+def is_cut(data: memoryview, damage: Damage) -> bool:
+    """Whether a batch begins there that ends behind the field: a broker cuts the last one at the size asked for."""
+    left = len(data) - damage.start
+    return left < HEAD or entry_size(data, damage.start) > left
+
+
+class SeenOffsets:
+    """Which offsets of a partition were seen, as ranges: those of a log need one. Beyond `most` ranges no more are
+    remembered."""
+
+    def __init__(self, most: int = 100_000) -> None:
+        self.starts: dict[object, list[int]] = {}
+        self.ends: dict[object, list[int]] = {}
+        self.left = most
+
+    def add(self, partition: object, offset: int) -> bool:
+        """Whether it is new there."""
+        starts, ends = self.starts.setdefault(partition, []), self.ends.setdefault(partition, [])
+        at = bisect_right(starts, offset)
+        if at and offset < ends[at - 1]:
+            return False
+        before, behind = at > 0 and ends[at - 1] == offset, at < len(starts) and starts[at] == offset + 1
+        if before and behind:
+            ends[at - 1] = ends.pop(at)
+            del starts[at]
+            self.left += 1
+        elif before:
+            ends[at - 1] += 1
+        elif behind:
+            starts[at] = offset
+        elif self.left:
+            starts.insert(at, offset)
+            ends.insert(at, offset + 1)
+            self.left -= 1
+        return True
