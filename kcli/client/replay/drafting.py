@@ -20,7 +20,6 @@ from kcli.errors import NetworkError
 from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
 from kcli.sessions.draft import NO_UUID, DraftClient, DraftRequest, DraftResponse
 from kcli.sessions.draft_trace import DIALECT, FULL_VERSION, plain_response
-from kcli.sessions.trace import Key
 from kcli.sessions.values import Position
 
 __all__ = ["DIALECT", "DraftFetching"]
@@ -73,16 +72,7 @@ class DraftFetching(Fetching):
 
     def next_request(self, number: int, draft: DraftClient) -> DraftRequest:
         """The next IncrementalFetch of a node, for the partitions that are wanted there."""
-        positions: dict[Key, Position] = {}
-        for key, position in self.wanted.items():
-            if self.homes[key] == number:
-                live = self.target.live_key(key, FULL_VERSION)
-                self.captured_keys[live] = key
-                positions[live] = position
-        for live in [live for live in draft.partitions if live not in positions]:
-            draft.forget(live)
-        for live, position in positions.items():
-            draft.want(live, position)
+        self.update_machine(number, draft, FULL_VERSION)
         return draft.build()
 
     def body(self, request: DraftRequest, captured: Captured) -> tuple[Call, dict[str, Any]]:

@@ -23,6 +23,7 @@ from kcli.client.replay.conducting import CapturedBrokers, Rhythm
 from kcli.client.replay.plan import Captured, Fetcher, ReplayStep
 from kcli.client.replay.positions import Positions
 from kcli.client.replay.target import Target
+from kcli.client.replay.wants import SessionMachine, Wants
 from kcli.errors import NetworkError
 from kcli.schemas.apikeys import FETCH
 from kcli.sessions.client import ClientSession
@@ -46,11 +47,13 @@ class LiveFetch:
 
 
 class Node:
-    """A fetcher's dealings with one broker."""
+    """A fetcher's dealings with one broker. current: the session machine that wants what the fetcher does, but for what
+    changed since, and whether it names topics by id."""
 
     def __init__(self, replica_id: int = -1) -> None:
         self.session = ClientSession(replica_id=replica_id)
         self.link: Session | None = None
+        self.current: tuple[SessionMachine, bool] | None = None
 
 
 class Fetching:
@@ -77,10 +80,8 @@ class Fetching:
         self.fetcher, self.target, self.positions, self.config = fetcher, target, positions, config
         self.scale, self.full, self.brokers, self.notify = scale, full, brokers, notify
         self.nodes: dict[int, Node] = {}
-        self.homes: dict[Key, int] = {}
-        self.home_nodes: set[int] = set()
         self.captured_keys: dict[Key, Key] = {}
-        self.wanted: dict[Key, Position] = {}
+        self.wants = Wants()
         self.started = False
 
     async def close(self) -> None:
@@ -119,11 +120,12 @@ class Fetching:
     async def open_sessions(self, step: ReplayStep) -> None:
         """The captured session was there before the capture: make one that holds what it must have held."""
         for key in self.fetcher.carried:
-            self.wanted[key] = Position(self.positions.carried(key), -1, CARRIED_BYTES)
+            self.wants.want(key, Position(self.positions.carried(key), -1, CARRIED_BYTES))
         if self.brokers is not None and not self.positions.follows_live:
             steps = [each.captured for each in self.fetcher.steps]
             carried = self.brokers.carry(self.fetcher.label, steps, self.fetcher.carried)
-            self.wanted.update((key, where._replace(max_bytes=CARRIED_BYTES)) for key, where in carried.items())
+            for key, where in carried.items():
+                self.wants.want(key, where._replace(max_bytes=CARRIED_BYTES))
         await asyncio.gather(*(self.fetch(number, step) for number in self.nodes))
 
     # --- connections and versions
@@ -134,11 +136,11 @@ class Fetching:
         if not self.started:
             self.started = True
             for key in self.fetcher.carried:
-                self.settle(key, self.home(key, first))
+                self.wants.settle(key, self.home(key, first))
         for key, _ in step.captured.asked:
-            if key not in self.homes:
-                self.settle(key, self.home(key, first))
-        needed = self.home_nodes or set(self.nodes) or {await self.any_node() if first is None else first}
+            if key not in self.wants.homes:
+                self.wants.settle(key, self.home(key, first))
+        needed = self.wants.home_nodes or set(self.nodes) or {await self.any_node() if first is None else first}
         for number in needed:
             node = self.nodes.setdefault(number, Node(step.captured.replica_id if self.brokers is not None else -1))
             if node.link is None or node.link.connection.error is not None:
@@ -156,11 +158,6 @@ class Fetching:
     def home(self, key: Key, captured: int | None) -> int:
         """The broker to fetch a partition from."""
         return self.target.leader(key) if captured is None else captured
-
-    def settle(self, key: Key, node: int) -> None:
-        """Fetch a partition from this broker from now on."""
-        self.homes[key] = node
-        self.home_nodes.add(node)
 
     async def any_node(self) -> int:
         """The id of some broker of the cluster."""
@@ -187,66 +184,79 @@ class Fetching:
         if step.is_close:
             return
         if step.is_full and captured.asked:
-            asked = {key for key, _ in captured.asked}
-            for key in [key for key in self.wanted if key not in asked]:
-                del self.wanted[key]
+            self.wants.keep({key for key, _ in captured.asked})
         for key in captured.forgotten:
-            self.wanted.pop(key, None)
+            self.wants.drop(key)
         epochs = {key: asked[3:] for key, asked in captured.asked} if self.brokers is not None else {}
         for key, offset, max_bytes in self.positions.asked(captured):
-            self.wanted[key] = Position(offset, -1, max_bytes, *epochs.get(key, ()))
+            self.wants.want(key, Position(offset, -1, max_bytes, *epochs.get(key, ())))
         if self.positions.follows_live:
-            for key, position in self.wanted.items():
-                self.wanted[key] = position._replace(fetch_offset=self.positions.current(key))
+            for key in self.wants.partitions():
+                position = self.wants.of(self.wants.homes[key])[key]
+                self.wants.want(key, position._replace(fetch_offset=self.positions.current(key)))
 
     def involved(self) -> list[int]:
         """Brokers to ask: those of the partitions wanted, and those that hold a session to go on with or to close; one
         at least."""
-        homes = {self.homes[key] for key in self.wanted}
         live = [
             number
             for number, node in self.nodes.items()
             if node.session.state in (SessionState.LIVE, SessionState.REOPENING)
         ]
-        return sorted(homes.union(live)) or [min(self.nodes)]
+        return sorted(self.wants.nodes.union(live)) or [min(self.nodes)]
 
     def request(self, number: int, step: ReplayStep, version: int) -> tuple[FetchRequest, ClientSession | None]:
         """What to say to a broker now; without a session machine, where the request is outside of any session."""
         node = self.nodes[number]
         by_ids = version >= TOPIC_IDS_SINCE
-        wanted = {
-            self.target.live_key(key, version): (key, position)
-            for key, position in self.wanted.items()
-            if self.homes[key] == number
-        }
-        self.captured_keys.update((live, key) for live, (key, _) in wanted.items())
-        positions = {live: position for live, (_, position) in wanted.items()}
-        captured = step.captured
+        wanted, captured = self.wants.of(number), step.captured
         if self.full or version < SESSIONS_SINCE or captured.version < SESSIONS_SINCE:
+            positions = {self.live_key(key, version): position for key, position in wanted.items()}
             return FetchRequest(NO_SESSION, FINAL_EPOCH, positions, (), by_ids, node.session.replica_id), None
         if step.is_close:
             node.session.close()
         elif captured.session_epoch == FINAL_EPOCH:
             # A client that never had a session closes none, and asks for nothing.
-            asked = {key for key, _ in captured.asked}
-            named = {live: position for live, (key, position) in wanted.items() if key in asked}
-            return FetchRequest(NO_SESSION, FINAL_EPOCH, named, (), by_ids, node.session.replica_id), None
+            asked = [key for key, _ in captured.asked if key in wanted]
+            positions = {self.live_key(key, version): wanted[key] for key in asked}
+            return FetchRequest(NO_SESSION, FINAL_EPOCH, positions, (), by_ids, node.session.replica_id), None
         else:
-            self.prepare_session(node, step, positions)
+            self.prepare_session(number, step, version)
         return node.session.build(topic_ids=by_ids), node.session
 
-    def prepare_session(self, node: Node, step: ReplayStep, positions: Mapping[Key, Position]) -> None:
+    def prepare_session(self, number: int, step: ReplayStep, version: int) -> None:
         """Bring the node's fetch session to what the step fetches: partitions wanted and forgotten."""
+        node = self.nodes[number]
         session = node.session
         if session.state in (SessionState.CLOSING, SessionState.CLOSED):
             session = node.session = ClientSession(replica_id=session.replica_id)
-        for live in [live for live in session.partitions if live not in positions]:
-            session.forget(live)
-        for live, position in positions.items():
-            session.want(live, position)
+        self.update_machine(number, session, version)
         if step.is_full and session.state is SessionState.LIVE:
             # The captured client began anew: so does this one, as if its last request had been lost.
             session.lose(session.build(topic_ids=session.topic_ids))
+
+    def update_machine(self, number: int, machine: SessionMachine, version: int) -> None:
+        """Have a session machine want what is wanted of a node now; one that is current gets what changed."""
+        node, wanted = self.nodes[number], self.wants.of(number)
+        changed, by_ids = self.wants.changed(number), version >= TOPIC_IDS_SINCE
+        if node.current != (machine, by_ids):
+            node.current = machine, by_ids
+            kept = {self.live_key(key, version) for key in wanted}
+            for live in [live for live in machine.partitions if live not in kept]:
+                machine.forget(live)
+            changed = list(wanted)
+        for key in changed:
+            live, position = self.live_key(key, version), wanted.get(key)
+            if position is None:
+                machine.forget(live)
+            else:
+                machine.want(live, position)
+
+    def live_key(self, key: Key, version: int) -> Key:
+        """The live partition of a captured one, which is remembered for the way back."""
+        live = self.target.live_key(key, version)
+        self.captured_keys[live] = key
+        return live
 
     # --- sending and taking in
 
@@ -326,11 +336,12 @@ class Fetching:
         moved = [key for key, reported in live.reported if reported[0] in MOVED]
         if not moved:
             return
-        if any(self.target.leader(key) == self.homes[key] for key in moved):
+        if any(self.target.leader(key) == self.wants.homes[key] for key in moved):
             await self.target.client.refresh({self.target.names[key[0]] for key in moved})
+            for node in self.nodes.values():
+                node.current = None  # a topic may have another id now
         for key in moved:
-            self.settle(key, self.target.leader(key))
-        self.home_nodes = set(self.homes.values())
+            self.wants.settle(key, self.target.leader(key))
 
 
 def merged(parts: list[Captured], full: bool) -> Captured:

@@ -1,10 +1,15 @@
 import asyncio
 
+import pytest
+
 from kcli.client.replay.fetching import merged
 from kcli.client.replay.names import TopicNames
 from kcli.client.replay.outcome import pairs
 from kcli.client.replay.plan import make_plan
 from kcli.client.replay.runner import Options, replay
+from kcli.sessions.client import ClientSession
+from kcli.sessions.trace import Key
+from kcli.sessions.values import Position
 from tests.client.broker import Body, running
 from tests.client.fetchable import FetchableBroker
 from tests.client.replay.made import fetch
@@ -56,3 +61,31 @@ def test_partitions_with_several_leaders_are_fetched_from_each() -> None:
             }
 
     asyncio.run(work())
+
+
+def test_a_step_costs_what_it_moves_however_much_is_in_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    partitions, steps = 30, 20
+    keys = [("t", index) for index in range(partitions)]
+    captured = [fetch(0, dict.fromkeys(keys, 9), dict.fromkeys(keys, 0), granted=7)]
+    captured += [fetch(turn, {keys[turn]: 8}, session=(7, turn), granted=7) for turn in range(1, steps)]
+    wanted: list[Key] = []
+    real = ClientSession.want
+
+    def counting(self: ClientSession, partition: Key, position: Position) -> None:
+        wanted.append(partition)
+        real(self, partition, position)
+
+    monkeypatch.setattr(ClientSession, "want", counting)
+    broker = FetchableBroker({"t": partitions})
+
+    async def work() -> None:
+        async with running(broker):
+            await replay(make_plan(captured), TopicNames(), broker.config(), Options(scale=None))
+
+    asyncio.run(work())
+    sent = [body for key, _, body in broker.requests if key == 1]
+    assert [len(body["topics"][0]["partitions"]) if body["topics"] else 0 for body in sent[:steps]] == [
+        partitions,
+        *[1] * (steps - 1),
+    ]
+    assert len(wanted) == partitions + steps - 1

@@ -1,0 +1,99 @@
+"""What a fetcher of a replay wants now: positions by partition, each at the node that it is fetched from.
+
+A session has thousands of partitions and a step moves a few, so what changed since a node's session was last brought up
+to date is kept beside the whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Mapping
+from typing import Protocol
+
+from kcli.sessions.trace import Key
+from kcli.sessions.values import Position
+
+__all__ = ["SessionMachine", "Wants"]
+
+
+class SessionMachine(Protocol):
+    """The client's side of a session, of either design."""
+
+    partitions: dict[Key, Position]
+
+    def want(self, partition: Key, position: Position) -> None:
+        """Fetch this partition from here on."""
+        ...
+
+    def forget(self, partition: Key) -> None:
+        """Fetch this partition no longer."""
+        ...
+
+
+class Wants:
+    """homes: the node that each partition is fetched from, wanted now or not."""
+
+    def __init__(self) -> None:
+        self.homes: dict[Key, int] = {}
+        self._settled: Counter[int] = Counter()
+        self._wanted: dict[int, dict[Key, Position]] = {}
+        self._changed: dict[int, dict[Key, None]] = {}
+
+    @property
+    def home_nodes(self) -> set[int]:
+        """The nodes of all partitions, wanted now or not."""
+        return {node for node, count in self._settled.items() if count}
+
+    @property
+    def nodes(self) -> set[int]:
+        """The nodes of which a partition is wanted."""
+        return {node for node, wanted in self._wanted.items() if wanted}
+
+    def of(self, node: int) -> Mapping[Key, Position]:
+        """What is wanted of a node."""
+        return self._wanted.get(node, {})
+
+    def partitions(self) -> list[Key]:
+        """All partitions that are wanted."""
+        return [key for wanted in self._wanted.values() for key in wanted]
+
+    def settle(self, key: Key, node: int) -> None:
+        """Fetch a partition from this node from now on."""
+        before = self.homes.get(key)
+        if before == node:
+            return
+        position = self.drop(key) if before is not None else None
+        if before is not None:
+            self._settled[before] -= 1
+        self._settled[node] += 1
+        self.homes[key] = node
+        if position is not None:
+            self.want(key, position)
+
+    def want(self, key: Key, position: Position) -> None:
+        """Fetch a partition that has its home from this position on."""
+        node = self.homes[key]
+        wanted = self._wanted.setdefault(node, {})
+        if wanted.get(key) != position:
+            wanted[key] = position
+            self._note(node, key)
+
+    def drop(self, key: Key) -> Position | None:
+        """Fetch a partition no longer; where it was to be fetched from, None where it was not."""
+        node = self.homes.get(key)
+        position = self._wanted[node].pop(key, None) if node in self._wanted else None
+        if position is not None and node is not None:
+            self._note(node, key)
+        return position
+
+    def keep(self, keys: Container[Key]) -> None:
+        """Drop all partitions but these."""
+        for key in [key for key in self.partitions() if key not in keys]:
+            self.drop(key)
+
+    def changed(self, node: int) -> list[Key]:
+        """What was wanted of a node, or moved, or dropped, since this was called last."""
+        return list(self._changed.pop(node, {}))
+
+    def _note(self, node: int, key: Key) -> None:
+        self._changed.setdefault(node, {})[key] = None
