@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kcli.records.reading import read_segment
     from kcli.snapshots.image import Image
     from kcli.snapshots.reading import read_snapshot
+    from kcli.version import __version__
 
 __all__ = [
     "Batch",
@@ -65,8 +66,6 @@ __all__ = [
     "read_snapshot",
 ]
 
-__version__ = "0.1.0"
-
 _HOMES = {
     "broker.embedded": ("EmbeddedBroker", "embedded_broker"),
     "capture.events": ("Event", "Exchange"),
@@ -87,6 +86,7 @@ _HOMES = {
     "records.reading": ("read_segment",),
     "snapshots.image": ("Image",),
     "snapshots.reading": ("read_snapshot",),
+    "version": ("__version__",),
 }
 
 if not TYPE_CHECKING:  # a type checker knows the names above, and no others

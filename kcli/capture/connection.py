@@ -103,6 +103,7 @@ class CapturedConnection(ConnectionState):
         self.pending = PendingRequests([request for request in self.pending if request.frame is None])
 
     def give_up_buffer(self, d: int, stream: FrameStream) -> None:
+        """Let go of the part of a frame that end `d` has sent."""
         if not stream.buffer or stream.skip:
             return
         have = len(stream.buffer)
@@ -150,6 +151,7 @@ class CapturedConnection(ConnectionState):
         self.decide()
 
     def decide(self) -> None:
+        """Act on the trial's verdict, if there is one."""
         if self.trial is None or self.foreign is not None:
             return
         if self.trial.proved:
@@ -193,6 +195,7 @@ class CapturedConnection(ConnectionState):
     # Bytes
 
     def advance(self, d: int) -> None:
+        """Read what the new bytes of end `d` make whole."""
         if not self.spoke and not self.greet(d):
             return
         self.read(d)
@@ -225,6 +228,7 @@ class CapturedConnection(ConnectionState):
         return True
 
     def refuse(self, why: str) -> bool:
+        """It is not Kafka's: drop what was read, and only count from now on. Returns False."""
         self.foreign = why
         if self.trial is not None:
             self.trial.release()
@@ -270,6 +274,7 @@ class CapturedConnection(ConnectionState):
             self.decide()
 
     def plausible_size(self, d: int, size: int) -> bool:
+        """Whether a frame of end `d` may have this length."""
         return (0 if self.tokens else 8 if d == self.client else 4) <= size < LARGEST
 
     def synchronise(self, d: int) -> bool:
@@ -290,6 +295,7 @@ class CapturedConnection(ConnectionState):
         return True
 
     def bound(self, d: int) -> None:
+        """Give up the oldest bytes of a search that has become long."""
         stream = self.streams[d]
         count = stream.give_up()
         if count:
@@ -298,6 +304,7 @@ class CapturedConnection(ConnectionState):
             stream.dropped(count)
 
     def unread(self, d: int, count: int, why: str) -> None:
+        """Pass over bytes of end `d`, with an event."""
         stream = self.streams[d]
         offset = stream.offset
         stream.take(count)
@@ -337,6 +344,7 @@ class CapturedConnection(ConnectionState):
         self.event("undecodable", d, stream.offset - count, count, "in a frame that is not whole")
 
     def drop_partial(self, d: int) -> None:
+        """Pass over the part of a frame that has come."""
         stream = self.streams[d]
         if stream.buffer:
             self.unread(d, len(stream.buffer), "the rest of the frame is missing")
@@ -361,12 +369,14 @@ class CapturedConnection(ConnectionState):
         return f", in {self.describe(request)}, {size} bytes"
 
     def describe(self, request: Pending) -> str:
+        """A request's API, version and correlation id, for a reason."""
         api = self.bodies.api(request.api_key)
         return f"{api.name if api else request.api_key} v{request.api_version} request {request.correlation_id}"
 
     # Frames
 
     def request(self, frame: bytes, offset: int) -> None:
+        """Take in a frame of the client. offset: of its length, in the client's bytes."""
         assert self.client is not None
         ns = self.streams[self.client].ns
         if self.tokens:
@@ -394,10 +404,12 @@ class CapturedConnection(ConnectionState):
                 self.exchange(oldest, None, None)
 
     def is_request(self, frame: bytes) -> bool:
+        """Whether a frame is a request to its last byte, and no SASL token."""
         whole = len(frame).to_bytes(4, "big") + frame
         return bool(plausible_request(whole, 0, self.bodies)) and self.bodies.request_fits(frame)
 
     def response(self, frame: bytes, offset: int) -> None:
+        """Take in a frame of the server. offset: of its length, in the server's bytes."""
         assert self.client is not None
         server = 1 - self.client
         ns = self.streams[server].ns
@@ -434,6 +446,7 @@ class CapturedConnection(ConnectionState):
     # What comes out
 
     def exchange(self, request: Pending, ns: int | None, frame: bytes | None) -> None:
+        """Put out a request with its response, or without one (None). ns: the response's time."""
         assert request.frame is not None
         self.put(Exchange(self.link, request.ns, request.frame, ns, frame, self.bodies))
 
@@ -468,5 +481,6 @@ class CapturedConnection(ConnectionState):
         stream.buffer.clear()
 
     def close_foreign(self, ns: int, extra: tuple[int, int]) -> None:
+        """Report the end of a connection that is not Kafka's, with its bytes."""
         count = sum(stream.foreign for stream in self.streams) + sum(extra)
         self.emit(Event("not-kafka", str(self.link), self.began or ns, 0, count, self.foreign or ""))

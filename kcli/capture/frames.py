@@ -64,6 +64,7 @@ class FrameStream:
         self.ns = 0
 
     def receive(self, data: bytes) -> None:
+        """Add the next bytes of the direction."""
         self.buffer += data
         self.received += len(data)
 
@@ -82,16 +83,19 @@ class FrameStream:
         return taken
 
     def pass_damaged(self) -> None:
+        """Pass over what has come of a damaged frame."""
         count = len(self.take(min(self.skip, len(self.buffer))))
         self.skip -= count
         self.damaged += count
 
     def unsync(self) -> None:
+        """Where frames begin is no longer known."""
         self.synced = False
         self.skip = self.seen = 0
         self.end_search()
 
     def end_search(self) -> None:
+        """Forget what a search for a frame has found so far."""
         self.searched = 0
         self.candidates = []
         self.ends = []

@@ -59,6 +59,7 @@ class ReferenceReader:
         return self.take_block(data) if self.blocks else self.take_record(data)
 
     def take_header(self, data: memoryview) -> int:
+        """Read the file's header at the start of `data`: bytes used. DamagedError: it is no capture."""
         start = bytes(data[:24])
         if len(start) >= 4 and start[:4] == b"\x0a\x0d\x0d\x0a":
             self.started = self.blocks = True
@@ -76,13 +77,16 @@ class ReferenceReader:
         return 24
 
     def turn(self, big: bool) -> None:
+        """Read on in this byte order."""
         self.big, self.order = big, network.order(big)
 
     def damage(self, text: str) -> DamagedError:
+        """The error for what is wrong here; the reason stays in `problem`."""
         self.problem = text
         return DamagedError(text)
 
     def take_record(self, data: memoryview) -> tuple[int, Packet]:
+        """(bytes used, packet) of the pcap record at the start of `data`. ShortError, DamagedError."""
         interface = self.interfaces[0]
         if len(data) < self.head:
             raise ShortError
@@ -99,6 +103,7 @@ class ReferenceReader:
         return end, Packet(self.last, bytes(data[self.head : end]), header.length, interface.link)
 
     def take_block(self, data: memoryview) -> tuple[int, Packet | None]:
+        """(bytes used, packet or OTHER) of the pcapng block at the start of `data`. ShortError, DamagedError."""
         if len(data) < 12:
             raise ShortError
         if bytes(data[:4]) == b"\x0a\x0d\x0d\x0a":
@@ -114,11 +119,13 @@ class ReferenceReader:
         return size, self.read_block(block.kind, block.body)
 
     def start_section(self, magic: int) -> None:
+        """Turn to the byte order of a pcapng section. magic: read as big-endian. DamagedError."""
         if magic not in (network.BYTE_ORDER, 0x4D3C2B1A):
             raise self.damage("a section header without its byte-order magic")
         self.turn(magic == network.BYTE_ORDER)
 
     def read_block(self, kind: int, body: bytes) -> Packet | None:
+        """The packet in a pcapng block, or OTHER. DamagedError."""
         if kind == network.SECTION:
             self.interfaces = []
         elif kind == 1 and len(body) >= 8:
@@ -134,6 +141,7 @@ class ReferenceReader:
         return OTHER
 
     def read_interface(self, body: bytes) -> Interface:
+        """Add the interface that an Interface Description Block describes."""
         block = self.order.interface.parse(body)
         made = Interface(block.link, block.snaplen)
         rest = block.options
@@ -151,6 +159,7 @@ class ReferenceReader:
         return made
 
     def stamped(self, block: Any) -> Packet:
+        """A packet with its time in ns, bounded to what 64 bits hold."""
         if block.interface >= len(self.interfaces):
             raise self.damage(f"a packet of interface {block.interface}, which no block describes")
         if block.captured > len(block.rest):
@@ -208,6 +217,7 @@ class ReferenceReader:
         )
 
     def plausible(self, start: bytes, data: memoryview) -> bool:
+        """Whether a packet or block may begin at `data`; start: its first 16 bytes."""
         u32 = self.order.u32.parse
         if self.blocks:
             if len(data) < 12:

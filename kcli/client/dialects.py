@@ -12,9 +12,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from kcli import __version__
 from kcli.schemas.catalog import catalog
 from kcli.schemas.ranges import Range
+from kcli.version import __version__
 
 __all__ = ["feature", "is_shown", "spoken"]
 

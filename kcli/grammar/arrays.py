@@ -48,6 +48,7 @@ class Array(Word):
         return None if count < 0 else [self.parse_element(source, trace, path, i, count) for i in range(count)]
 
     def parse_element(self, source: ByteSource, trace: DecodeTrace, path: str, index: int, count: int) -> Any:
+        """The value of one entry. DecodeError names its index."""
         if self.embeds and trace.context is not None:
             trace.context["_index"] = index
         try:
@@ -71,6 +72,7 @@ class Array(Word):
             self.subcon.build_word(item, out, trace, element(path, index))
 
     def count_bytes(self, count: int, trace: DecodeTrace, path: str) -> bytes:
+        """The bytes of the entries' number (-1: null): the odd ones that were read, if they still mean it."""
         raw = trace.encodings.get(f"{path}#count")
         if raw is not None:
             source = ByteSource(raw)

@@ -60,6 +60,7 @@ class Decimal(Word):
         return value
 
     def bytes_for(self, value: int) -> bytes:
+        """The number as Kafka writes it."""
         return str(value).encode() + self.end
 
     def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:

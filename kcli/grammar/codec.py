@@ -39,6 +39,7 @@ class Interpreted:
         self.grammar, self.secrets, self.guarded = grammar, secrets or {}, guarded
 
     def parse(self, data: Buffer, offset: int, trace: DecodeTrace) -> tuple[Any, int]:
+        """(value, where it ends) at `offset`, with spans and odd encodings in `trace`. DecodeError."""
         source = ByteSource(data, offset)
         value = self.grammar.parse_word(source, trace, "")
         if trace.encodings:
@@ -46,9 +47,11 @@ class Interpreted:
         return value, source.tell()
 
     def read(self, data: Buffer, offset: int = 0) -> tuple[Any, int]:
+        """(value, where it ends) at `offset`. DecodeError."""
         return self.parse(data, offset, DecodeTrace())
 
     def skip(self, data: Buffer, offset: int = 0) -> int:
+        """Where the message at `offset` ends. DecodeError."""
         return self.read(data, offset)[1]
 
     def json(
@@ -62,6 +65,7 @@ class Interpreted:
         whole: bool = False,
         secrets: bool = False,
     ) -> tuple[bytes, int]:
+        """(JSON text, where the message ends): see `MessageCodec.json`."""
         value, end = self.read(data, offset)
         if whole and end < len(data):
             value[TRAILING] = bytes(data[end:])
@@ -90,6 +94,7 @@ class Interpreted:
         return made
 
     def write(self, value: dict[str, Any]) -> bytes:
+        """The value's bytes. EncodeError."""
         trace = DecodeTrace.of_value(value)
         out = bytearray()
         self.grammar.build_word(value, out, trace, "")
@@ -211,6 +216,7 @@ class MessageCodec(Grammar):
         return self.interpreted_for(value).json_value(value, JsonForm(records, hook), secrets)
 
     def interpreted_for(self, value: dict[str, Any]) -> Interpreted:
+        """The interpreted verbs for a value of this or another variant."""
         return self.layout(value).interpreted
 
     def layout(self, value: dict[str, Any]) -> MessageCodec:
@@ -276,6 +282,7 @@ class MessageCodec(Grammar):
         return self.grammar._sizeof(context, path)
 
     def named(self, error: DecodeError) -> DecodeError:
+        """The error with this message's name and version."""
         return DecodeError(error.path, error.offset, error.reason, what=self.what)
 
 

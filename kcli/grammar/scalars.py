@@ -43,6 +43,7 @@ class Primitive(Word):
         return value
 
     def value_of(self, data: bytes) -> tuple[Any, bool]:
+        """(value, whether it gives the same bytes when written)."""
         if self.type == "bool":
             return data != b"\0", data in (b"\0", b"\1")
         if self.type == "uuid":
@@ -57,6 +58,7 @@ class Primitive(Word):
             raise EncodeError(path, str(error)) from None
 
     def bytes_for(self, value: Any) -> bytes:
+        """The value's canonical bytes. ValueError."""
         if self.type == "uuid":
             return uuid_bytes(value)
         if self.type == "bool":
@@ -124,6 +126,7 @@ class LengthPrefixed(Word):
         return value
 
     def size_of(self, source: ByteSource, path: str) -> int:
+        """Bytes of the length and what it counts; the source stays where it is."""
         start = source.tell()
         length, _ = read_length(source, self.width, path)
         size = source.tell() - start + max(length, 0)
@@ -131,6 +134,7 @@ class LengthPrefixed(Word):
         return size
 
     def value_of(self, data: bytes) -> tuple[Any, bool]:
+        """(value, whether it gives the same bytes when written)."""
         if self.kind != "string":
             return data, True
         try:
@@ -146,6 +150,7 @@ class LengthPrefixed(Word):
             raise EncodeError(path, str(error)) from None
 
     def bytes_for(self, value: Any) -> bytes:
+        """The value's canonical bytes. ValueError."""
         if value is None:
             if not self.nullable:
                 raise ValueError("null, where this version allows none")
@@ -156,6 +161,7 @@ class LengthPrefixed(Word):
         return length_bytes(len(data), self.width) + bytes(data)
 
     def content_of(self, value: Any) -> bytes | bytearray | memoryview:
+        """The bytes behind the length. ValueError."""
         if self.kind == "bytes":
             return bytes_of(value)
         if self.kind == "records":

@@ -123,6 +123,7 @@ def hide_spans(spans: list[Span], fields: Mapping[str, str]) -> list[Span]:
 
 
 def hide_span(span: Span) -> Span:
+    """The span with a Hidden of the same size for its value."""
     size = len(span.value.encode()) if isinstance(span.value, str) else len(span.value)
     return span._replace(value=Hidden(size))
 

@@ -16,9 +16,14 @@ ENDLESS = 1 << 62
 class ReadableStream(Protocol):
     """What construct asks of a stream that it parses."""
 
-    def read(self, size: int = -1, /) -> bytes: ...
-    def tell(self) -> int: ...
-    def seek(self, offset: int, whence: int = 0, /) -> int: ...
+    def read(self, size: int = -1, /) -> bytes:
+        """Up to `size` bytes; without one, all that are left."""
+
+    def tell(self) -> int:
+        """The offset of the next byte."""
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Go to an offset; the new one."""
 
 
 class ByteSource(io.BytesIO):
@@ -33,6 +38,7 @@ class ByteSource(io.BytesIO):
         self.seek(offset)
 
     def left(self) -> int:
+        """Bytes up to the limit."""
         return self.limit - self.tell()
 
     def take(self, size: int, path: str) -> bytes:
@@ -42,6 +48,7 @@ class ByteSource(io.BytesIO):
         return self.read(size)
 
     def short(self, size: int, path: str) -> DecodeError:
+        """The error for a value of `size` bytes where fewer are left."""
         at, unit = self.tell(), "byte" if size == 1 else "bytes"
         return DecodeError(path, at, f"needs {size} {unit} at {at:#x}, {self.left()} left")
 
@@ -91,13 +98,16 @@ class Window:
         self.source = source
 
     def read(self, size: int = -1, /) -> bytes:
+        """Up to `size` bytes, none beyond the limit."""
         left = self.source.left()
         return self.source.read(left if size < 0 else min(size, left))
 
     def tell(self) -> int:
+        """The offset of the next byte."""
         return self.source.tell()
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """Go to an offset; the new one."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self.source.tell(), io.SEEK_END: self.source.limit}[whence]
         return self.source.seek(base + offset)
 

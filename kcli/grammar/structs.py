@@ -40,6 +40,7 @@ class Struct(Word):
 
     @property
     def flexible(self) -> bool:
+        """Whether tagged fields follow the plain ones."""
         return self.tags is not None
 
     def _sizeof(self, context: Any, path: str) -> int:
@@ -87,6 +88,7 @@ class Struct(Word):
             self.tags.build_word(value, out, trace, path)
 
     def build_in_context(self, value: dict[str, Any], out: bytearray, trace: DecodeTrace, path: str) -> None:
+        """The plain fields, for words of construct's own that refer to others of them (`this.name`)."""
         outer, context = trace.context, context_below(trace, parsing=False)
         context.update(value)
         trace.context = context
@@ -104,6 +106,7 @@ class Struct(Word):
             trace.context = outer
 
     def check_names(self, value: dict[str, Any], path: str) -> None:
+        """EncodeError: the value has a field that this struct lacks."""
         for name in value:
             if name not in self.words and not (isinstance(name, str) and name.startswith("_")):
                 there = ", ".join(sorted(self.words)) or "none"

@@ -105,6 +105,7 @@ class TaggedFields(Word):
         return tag, clean and clean_size
 
     def parse_sized(self, field: Field, size: int, source: ByteSource, trace: DecodeTrace, path: str) -> Any:
+        """The value of a known tag. DecodeError: it takes other than `size` bytes."""
         start, limit, place = source.tell(), source.limit, child(path, field.name)
         source.limit = start + size
         value = field.subcon.parse_word(source, trace, place)
@@ -137,6 +138,7 @@ class TaggedFields(Word):
         return raw if same else None
 
     def tag_bytes(self, value: dict[str, Any], trace: DecodeTrace, path: str) -> bytes:
+        """The canonical bytes of all tags. EncodeError."""
         sent = unknown_of(value, path)
         for field in self.fields:
             if field.name in value:

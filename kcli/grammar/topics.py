@@ -17,8 +17,11 @@ NAME_FIELDS = ("name", "topicName", "topic")
 class Names(Protocol):
     """kcli.core.codec.Names, or anything like it."""
 
-    def learn(self, uuid: bytes, name: str) -> None: ...
-    def get(self, uuid: bytes) -> str | None: ...
+    def learn(self, uuid: bytes, name: str) -> None:
+        """Remember the name of a topic's id (16 bytes)."""
+
+    def get(self, uuid: bytes) -> str | None:
+        """The name as JSON text; None: unknown."""
 
 
 def annotate(value: Any, names: Names) -> None:

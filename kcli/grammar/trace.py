@@ -55,6 +55,7 @@ class DecodeTrace:
             raise EncodeError(ENCODINGS, str(error)) from None
 
     def note(self, path: str, start: int, end: int, type_: str, value: Any) -> None:
+        """Add a span, where spans are wanted."""
         if self.spans is not None:
             self.spans.append(Span(path, start, end, type_, value))
 

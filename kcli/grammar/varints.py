@@ -80,6 +80,7 @@ class Zigzag(Word):
         return value
 
     def keep(self, value: int, start: int, source: ByteSource, trace: DecodeTrace, path: str) -> None:
+        """Keep the bytes that were read from `start`, if they are not the value's canonical ones."""
         end = source.tell()
         source.seek(start)
         data = source.read(end - start)
@@ -96,6 +97,7 @@ class Zigzag(Word):
         out += self.kept(value, path, trace) or self.bytes_for(value)
 
     def bytes_for(self, value: int) -> bytes:
+        """The value's canonical bytes."""
         return write_unsigned((value << 1 ^ value >> 63) & (1 << 64) - 1)
 
 

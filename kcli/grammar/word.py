@@ -52,6 +52,7 @@ class Grammar(Construct):  # type: ignore[type-arg]
         return containers(value)
 
     def parse_alone(self, source: ByteSource, context: Any, place: str) -> Any:
+        """The value at the source, with a trace of its own. place: its path in construct's outer words."""
         trace = DecodeTrace(context=context)
         try:
             value = self.parse_word(source, trace, "")
@@ -71,6 +72,7 @@ class Grammar(Construct):  # type: ignore[type-arg]
         return obj
 
     def build_alone(self, value: Any, out: bytearray, context: Any, place: str) -> None:
+        """Append the value's bytes, with a trace of its own. place: its path in construct's outer words."""
         try:
             self.build_word(value, out, DecodeTrace.of_value(value, context), "")
         except EncodeError as error:
@@ -122,6 +124,7 @@ class Word(Grammar):
         return self.size
 
     def json_value(self, value: Any, form: JsonForm) -> Any:
+        """The value as JSON has it."""
         return value
 
     def kept(self, value: Any, key: str, trace: DecodeTrace) -> bytes | None:
