@@ -7,46 +7,57 @@ place among the others.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from typing import Any
 
-from kcli.capture.columns import COLUMNS, batch_of, event_row, exchange_row, rows_batch, wanted_rows
+from kcli.capture.columns import EVERY, batch_of, event_row, exchange_row, rows_batch, wanted_rows
 from kcli.capture.events import Event, Exchange
 from kcli.capture.exchanges import NAMING, CaptureDecoder, Item, with_failures
 from kcli.capture.files import drive
 from kcli.core import COMPILED
 from kcli.errors import InputError
 from kcli.extras import require
-from kcli.filelike import Stream
+from kcli.filelike import Stream, name_of
+from kcli.tables.captured import PARQUET_COLUMNS
+from kcli.tables.definition import Column, schema_of
 
 __all__ = ["TableDecoder"]
 
 ROWS = 20_000  # in a record batch, at most
+ROW_BYTES = 80  # of the core's numbers
 TEXT_BYTES = 1 << 25  # of JSON in a record batch; one row may have more
 
 
 class TableDecoder(CaptureDecoder):
-    """A capture whose exchanges and events become record batches (`batches`). options: as for `CaptureDecoder`."""
+    """A capture whose exchanges and events become record batches (`batches`), of the columns in `schema`."""
 
-    def __init__(self, paths: Sequence[str | Stream], **options: Any) -> None:
-        """UsageError: pyarrow or numpy is missing."""
+    def __init__(
+        self,
+        paths: Sequence[str | Stream],
+        columns: Sequence[Column] = PARQUET_COLUMNS,
+        wanted: Container[str] = EVERY,
+        **options: Any,
+    ) -> None:
+        """wanted: names of columns, those that are not stay null. options: as for `CaptureDecoder`.
+
+        UsageError: pyarrow or numpy is missing.
+        """
         require("a table of exchanges", "parquet")
         import numpy
         import pyarrow
 
         self.numpy, self.arrow = numpy, pyarrow
+        self.schema = schema_of(columns)
+        self.columns_wanted = wanted
+        self.names = [*dict.fromkeys(map(name_of, paths))]
+        self.number = 0  # of the file whose packets go through
+        self.marks: list[tuple[int, int]] = [(0, 0)]  # (the sink's row, the file's number from there on)
         self.sink: Any = None
         self.rows: list[dict[str, Any]] = []
         self.places: list[int] = []  # of each of these, how many of the sink's rows stand before it
         self.row_bytes = 0
         self.ready: list[Any] = []
         super().__init__(paths, **options)
-
-    @cached_property
-    def schema(self) -> Any:
-        """Of the batches: a pyarrow.Schema."""
-        return self.arrow.schema([(name, make(self.arrow)) for name, make in COLUMNS.items()])
 
     def batches(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[Any]:
         """The record batches, of ROWS rows at most. InputError at the end for damaged files."""
@@ -57,7 +68,7 @@ class TableDecoder(CaptureDecoder):
     def steps(self, moved: Callable[[int], None]) -> Generator[None, None, None]:
         """Read the files piece by piece; what has been made of each is in `ready`."""
         try:
-            for _ in drive(self.paths, self.engine, self.new_reader, self.emit, moved):
+            for _ in drive(self.paths, self.engine, self.new_reader, self.emit, moved, self.enter):
                 yield
             self.flush()
             yield
@@ -67,6 +78,18 @@ class TableDecoder(CaptureDecoder):
             raise
         finally:
             self.tally.add_steady(self.engine)
+
+    def enter(self, number: int) -> None:
+        """The next packets are those of another file."""
+        if number != self.number:
+            self.number = number
+            self.marks.append((0 if self.sink is None else self.sink.count, number))
+
+    def file_column(self, count: int) -> Any:
+        """The file of each of the sink's rows."""
+        starts, numbers = (self.numpy.array(each) for each in zip(*self.marks, strict=True))
+        which = numbers[self.numpy.searchsorted(starts, self.numpy.arange(count), side="right") - 1]
+        return self.arrow.array(self.names, self.arrow.string()).take(self.arrow.array(which))
 
     def taken_batches(self) -> list[Any]:
         """The record batches that are ready, once."""
@@ -83,10 +106,11 @@ class TableDecoder(CaptureDecoder):
         if not self.chosen.wants(item):
             return
         for each in with_failures(item):
-            self.put(event_row(each) if isinstance(each, Event) else exchange_row(each))
+            self.put(event_row(each) if isinstance(each, Event) else exchange_row(each, self.engine.last_ns))
 
     def put(self, row: dict[str, Any]) -> None:
         """Keep a row, with its place among those of the core."""
+        row["file"] = self.names[self.number]
         self.rows.append(row)
         self.places.append(0 if self.sink is None else self.sink.count)
         self.row_bytes += len(row.get("request") or "") + len(row.get("response") or "")
@@ -129,11 +153,13 @@ class TableDecoder(CaptureDecoder):
         batch = None
         if self.sink is not None and self.sink.count:
             taken = self.sink.take_columns()
-            batch = batch_of(taken, self.bodies.name, self.schema)
+            files = self.file_column(len(taken["numbers"]) // ROW_BYTES) if "file" in self.columns_wanted else None
+            batch = batch_of(taken, self.bodies.name, self.schema, self.columns_wanted, files)
             if not self.chosen.takes_all:
                 kept = wanted_rows(self.chosen, taken, batch)
                 batch = batch.filter(self.arrow.array(kept))
                 places = self.numpy.concatenate(([0], self.numpy.cumsum(kept)))[places]
+        self.marks = [(0, self.number)]
         if rows:
             batch = self.merged(batch, rows_batch(rows, self.schema), places)
         if batch is not None and batch.num_rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 from kcli.capture.arrays import error_names, integers, strings
@@ -10,52 +10,51 @@ from kcli.capture.events import Event, Exchange, error_codes
 from kcli.capture.filters import Filter, mentions
 from kcli.jsontext import dumps, loads
 from kcli.schemas.errors import error_name
+from kcli.tables.captured import EVENT_COLUMNS, EXCHANGE_COLUMNS
 
-__all__ = ["COLUMNS", "batch_of", "event_row", "exchange_row", "rows_batch", "wanted_rows"]
+__all__ = ["EVERY", "batch_of", "event_row", "exchange_row", "rows_batch", "wanted_rows"]
 
 NUMBERS = 10  # of the core: ts, completed, key, version, correlation id, sizes, latency, link, client
-TIME, KEY, VERSION, CORRELATION, ASKED, ANSWERED, LATENCY, LINK, CLIENT = 0, 2, 3, 4, 5, 6, 7, 8, 9
-
-
-def kind(name: str) -> Callable[[Any], Any]:
-    return lambda arrow: getattr(arrow, name)()
-
-
-TEXT, INT64 = kind("string"), kind("int64")
-
-# Name -> its type, of the pyarrow that is given. Times are microseconds, UTC; request and response are JSON text in
-# kcli's form. An exchange has none of the last four columns, an event most of the others.
-COLUMNS: dict[str, Callable[[Any], Any]] = {
-    "timestamp": lambda arrow: arrow.timestamp("us", "UTC"),
-    "connection": TEXT, "server": TEXT, "client": TEXT, "client_id": TEXT,
-    "api_key": kind("int16"), "api_version": kind("int16"), "api": TEXT, "correlation_id": kind("int32"),
-    "request": TEXT, "response": TEXT, "request_bytes": INT64, "response_bytes": INT64, "latency_ms": kind("float64"),
-    "errors": lambda arrow: arrow.list_(arrow.string()),
-    "event": TEXT, "offset": INT64, "bytes": INT64, "reason": TEXT,
+TIME, COMPLETED, KEY, VERSION, CORRELATION, ASKED, ANSWERED, LATENCY, LINK, CLIENT = range(NUMBERS)
+PLAIN = {
+    "api_key": KEY, "api_version": VERSION, "correlation_id": CORRELATION, "request_bytes": ASKED,
+    "completed_ns": COMPLETED,
 }  # fmt: skip
-OF_EVENTS = ("event", "offset", "bytes", "reason")
+OF_EVENTS = {each.name for each in EVENT_COLUMNS} - {each.name for each in EXCHANGE_COLUMNS}
+EVERY = frozenset(each.name for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS))
 
 
-def exchange_row(exchange: Exchange) -> dict[str, Any]:
-    """By column; what is missing is null."""
+def exchange_row(exchange: Exchange, clock: int = 0) -> dict[str, Any]:
+    """By column; what is missing is null. clock: ns, of the packet with which it came out."""
     header, request, response = exchange.texts()
+    errors = list(dict.fromkeys(error_name(code) for code in error_codes(exchange.response or {})))
     return {
         "timestamp": exchange.request_ns // 1000,
         "connection": exchange.connection,
         "server": exchange.link.server,
         "client": exchange.link.client,
+        "broker_address": address_of(exchange.link.server),
+        "client_address": address_of(exchange.link.client),
         "client_id": loads(header)["clientId"],
         "api_key": exchange.api_key,
         "api_version": exchange.api_version,
         "api": exchange.bodies.name(exchange.api_key),
         "correlation_id": exchange.correlation_id,
-        "request": request.decode(),
-        "response": response.decode() if exchange.response_frame is not None else None,
+        "request_header": header.decode(),
+        "request": None if request == b"null" else request.decode(),
+        "response": None if response == b"null" else response.decode(),
         "request_bytes": exchange.request_bytes,
         "response_bytes": exchange.response_bytes,
         "latency_ms": exchange.latency_ms,
-        "errors": list(dict.fromkeys(error_name(code) for code in error_codes(exchange.response or {}))),
+        "error": errors[0] if errors else None,
+        "errors": errors,
+        "completed_ns": max(clock, exchange.response_ns or exchange.request_ns),
     }
+
+
+def address_of(end: str) -> str:
+    """An end of a connection without the port and an IPv6 address's brackets."""
+    return end.rpartition(":")[0].strip("[]")
 
 
 def event_row(event: Event) -> dict[str, Any]:
@@ -64,8 +63,10 @@ def event_row(event: Event) -> dict[str, Any]:
         "timestamp": event.ns // 1000,
         "connection": event.connection,
         "event": event.kind,
+        "sender": event.sender,
         "offset": event.offset,
         "bytes": event.size,
+        "captured": event.captured and event.connection is not None,
         "reason": event.reason,
     }
 
@@ -77,35 +78,111 @@ def rows_batch(rows: list[dict[str, Any]], schema: Any) -> Any:
     return pyarrow.RecordBatch.from_pylist(rows, schema=schema)
 
 
-def batch_of(taken: dict[str, Any], name_of: Callable[[int], str | None], schema: Any) -> Any:
-    """A record batch of what `kcli.core.rows.ExchangeRows.take_columns` gives. name_of: an API's name by its key."""
-    import numpy
+def batch_of(
+    taken: dict[str, Any],
+    name_of: Callable[[int], str | None],
+    schema: Any,
+    wanted: Container[str] = EVERY,
+    files: Any = None,
+) -> Any:
+    """A record batch of what `kcli.core.rows.ExchangeRows.take_columns` gives; columns that are not wanted are null.
+
+    name_of: an API's name by its key. files: a column of each row's file.
+    """
     import pyarrow
 
-    rows = numbers_of(taken)
-    keys, which = numpy.unique(rows[:, KEY], return_inverse=True)
-    links, clients = rows[:, LINK], rows[:, CLIENT]
-    servers = numpy.frombuffer(taken["server_of"], numpy.int32)[links]
-    missing = rows[:, ANSWERED] < 0
-    made = {
-        "timestamp": pyarrow.array(rows[:, TIME] // 1000).cast(schema.field("timestamp").type),
-        "connection": chosen_texts(taken["links"], links),
-        "server": chosen_texts(taken["servers"], servers),
-        "client": chosen_texts(taken["ends"], links),
-        "client_id": chosen_texts(taken["clients"], clients, clients < 0),
-        "api_key": integers(rows[:, KEY], "int16"),
-        "api_version": integers(rows[:, VERSION], "int16"),
-        "api": pyarrow.array(map(name_of, keys.tolist()), pyarrow.string()).take(pyarrow.array(which)),
-        "correlation_id": integers(rows[:, CORRELATION], "int32"),
-        "request": strings(copied(taken["request"])),
-        "response": strings(copied(taken["response"]), missing),
-        "request_bytes": pyarrow.array(rows[:, ASKED]),
-        "response_bytes": pyarrow.array(rows[:, ANSWERED], mask=missing),
-        "latency_ms": pyarrow.array(rows[:, LATENCY] / 1000, mask=missing),
-        "errors": error_names(*taken["errors"]),
-    }
-    made |= {name: pyarrow.nulls(len(rows), schema.field(name).type) for name in OF_EVENTS}
-    return pyarrow.record_batch([made[name] for name in schema.names], schema=schema)
+    made = ExchangeArrays(taken, name_of, files)
+    arrays = [
+        made.array(field) if field.name in wanted and field.name not in OF_EVENTS
+        else pyarrow.nulls(len(made.rows), field.type)
+        for field in schema
+    ]  # fmt: skip
+    return pyarrow.record_batch(arrays, schema=schema)
+
+
+class ExchangeArrays:
+    """The columns of the exchanges that the core made, one by one."""
+
+    def __init__(self, taken: dict[str, Any], name_of: Callable[[int], str | None], files: Any) -> None:
+        self.taken, self.name_of, self.files = taken, name_of, files
+        self.rows = numbers_of(taken)
+        self.links, self.clients = self.rows[:, LINK], self.rows[:, CLIENT]
+        self.missing = self.rows[:, ANSWERED] < 0
+
+    def array(self, field: Any) -> Any:
+        """A column by its name: a method of that name, or one of NUMBERS' as it is."""
+        name = field.name
+        if name in ("server", "broker_address"):
+            return self.texts_at("servers", self.servers, name == "broker_address")
+        if name in ("client", "client_address"):
+            return self.texts_at("ends", self.links, name == "client_address")
+        if name in PLAIN:
+            return integers(self.rows[:, PLAIN[name]], str(field.type))
+        return getattr(self, f"make_{name}")(field)
+
+    @property
+    def servers(self) -> Any:
+        import numpy
+
+        return numpy.frombuffer(self.taken["server_of"], numpy.int32)[self.links]
+
+    def texts_at(self, name: str, places: Any, address: bool) -> Any:
+        import pyarrow
+
+        if not address:
+            return chosen_texts(self.taken[name], places)
+        made = [address_of(end) for end in strings(self.taken[name]).to_pylist()]
+        return pyarrow.array(made, pyarrow.string()).take(pyarrow.array(places))
+
+    def make_timestamp(self, field: Any) -> Any:
+        import pyarrow
+
+        return pyarrow.array(self.rows[:, TIME] // 1000).cast(field.type)
+
+    def make_connection(self, _field: Any) -> Any:
+        return chosen_texts(self.taken["links"], self.links)
+
+    def make_client_id(self, _field: Any) -> Any:
+        return chosen_texts(self.taken["clients"], self.clients, self.clients < 0)
+
+    def make_api(self, _field: Any) -> Any:
+        import numpy
+        import pyarrow
+
+        keys, which = numpy.unique(self.rows[:, KEY], return_inverse=True)
+        return pyarrow.array(map(self.name_of, keys.tolist()), pyarrow.string()).take(pyarrow.array(which))
+
+    def make_request_header(self, _field: Any) -> Any:
+        return strings(copied(self.taken["header"]))
+
+    def make_request(self, _field: Any) -> Any:
+        return strings(copied(self.taken["request"]))
+
+    def make_response(self, _field: Any) -> Any:
+        return strings(copied(self.taken["response"]), self.missing)
+
+    def make_response_bytes(self, _field: Any) -> Any:
+        return integers(self.rows[:, ANSWERED], "int64", self.missing)
+
+    def make_latency_ms(self, _field: Any) -> Any:
+        import pyarrow
+
+        return pyarrow.array(self.rows[:, LATENCY] / 1000, mask=self.missing)
+
+    def make_error(self, _field: Any) -> Any:
+        import pyarrow.compute
+
+        errors = error_names(*self.taken["errors"])
+        first, ends = errors.offsets[:-1], errors.offsets[1:]
+        return errors.values.take(pyarrow.compute.if_else(pyarrow.compute.less(first, ends), first, None))
+
+    def make_errors(self, _field: Any) -> Any:
+        return error_names(*self.taken["errors"])
+
+    def make_file(self, field: Any) -> Any:
+        import pyarrow
+
+        return pyarrow.nulls(len(self.rows), field.type) if self.files is None else self.files
 
 
 def numbers_of(taken: dict[str, Any]) -> Any:

@@ -13,13 +13,15 @@ import pytest
 import kcli
 from kcli.capture import arrow, exchanges
 from kcli.capture.arrow import TableDecoder
-from kcli.capture.columns import COLUMNS, event_row, exchange_row
+from kcli.capture.columns import event_row, exchange_row
 from kcli.capture.filters import chosen
 from kcli.core import COMPILED
+from kcli.tables.captured import EXCHANGE_COLUMNS, PARQUET_COLUMNS
 from tests.capture.wires import DATA, SAMPLES
 
 pyarrow = pytest.importorskip("pyarrow")
 
+NAMES = [column.name for column in PARQUET_COLUMNS]
 CAPTURES = [
     SAMPLES / "java44-txn.pcap",
     SAMPLES / "kcat-codecs.pcap",
@@ -37,7 +39,7 @@ def expected(path: Path, **options: Any) -> list[dict[str, Any]]:
     made = []
     for item in kcli.read_capture(path, **options).items():
         row = event_row(item) if isinstance(item, kcli.Event) else exchange_row(item)
-        made.append(dict.fromkeys(COLUMNS) | row)
+        made.append({name: row.get(name) for name in NAMES} | {"file": str(path)})
     return made
 
 
@@ -88,9 +90,9 @@ def test_batches_are_small_and_streamed(rows: int, monkeypatch: pytest.MonkeyPat
 def test_the_core_makes_most_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     slow: list[Any] = []
 
-    def noted(item: kcli.Exchange) -> dict[str, Any]:
+    def noted(item: kcli.Exchange, clock: int) -> dict[str, Any]:
         slow.append(item)
-        return exchange_row(item)
+        return exchange_row(item, clock)
 
     monkeypatch.setattr(arrow, "exchange_row", noted)
     assert kcli.read_capture(SAMPLES / "kcat-codecs.pcap").to_arrow().read_all().num_rows == 77
@@ -111,7 +113,7 @@ def test_rows_of_both_kinds_are_merged_by_their_places(monkeypatch: pytest.Monke
 
 def test_the_form_of_a_row() -> None:
     first, _, third, *_ = rows_of(SAMPLES / "java44-txn.pcap")
-    assert list(first) == list(COLUMNS)
+    assert list(first) == NAMES
     assert (first["api"], first["api_version"], first["client_id"]) == ("API_VERSIONS", 5, "lab-java")
     assert (first["latency_ms"], first["errors"], first["event"]) == (0.91, [], None)
     assert json.loads(first["request"])["clientSoftwareName"] == "apache-kafka-java"
@@ -139,7 +141,7 @@ def test_a_data_frame() -> None:
     pytest.importorskip("pandas")
     capture = kcli.read_capture(SAMPLES / "java44-txn.pcap")
     frame = capture.to_pandas()
-    assert len(frame) == 78 and list(frame.columns) == list(COLUMNS)
+    assert len(frame) == 78 and list(frame.columns) == NAMES
     assert str(frame["timestamp"].dtype) == "datetime64[us, UTC]" and capture.counts.exchanges == 78
     with pytest.raises(kcli.UsageError, match="has been read"):
         capture.to_arrow()
@@ -165,3 +167,28 @@ def io_copy(name: str) -> Any:
     from kcli.filelike import Stream
 
     return Stream(io.BytesIO((SAMPLES / name).read_bytes()))
+
+
+def test_each_row_knows_its_file(tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files one after another, and files whose packets alternate: the file whose packet completed the exchange."""
+    monkeypatch.setattr(arrow, "COMPILED", engine == "compiled")
+    data = (SAMPLES / "java44-txn.pcap").read_bytes()
+    packets, at = [], 24
+    while at < len(data):
+        end = at + 16 + int.from_bytes(data[at + 8 : at + 12], "little")
+        packets.append(data[at:end])
+        at = end
+    halves = [packets[: len(packets) // 2], packets[len(packets) // 2 :]], [packets[::2], packets[1::2]]
+    for number, (first, second) in enumerate(halves):
+        names = [str(tmp_path / f"{number}{each}.pcap") for each in "ab"]
+        for name, kept in zip(names, (first, second), strict=True):
+            Path(name).write_bytes(data[:24] + b"".join(kept))
+        batches = TableDecoder(names, EXCHANGE_COLUMNS).batches()
+        rows = pyarrow.Table.from_batches(batches).sort_by("completed_ns").to_pylist()
+        assert len(rows) == 78 and {row["file"] for row in rows} == set(names)
+        where = {
+            (1_000_000_000 * int.from_bytes(packet[:4], "little") + 1000 * int.from_bytes(packet[4:8], "little")): name
+            for name, kept in zip(names, (first, second), strict=True)
+            for packet in kept
+        }
+        assert [row["file"] for row in rows] == [where[row["completed_ns"]] for row in rows]

@@ -8,20 +8,22 @@ from typing import Any
 import pytest
 
 from kcli.capture.bodies import Bodies
-from kcli.capture.columns import COLUMNS, batch_of, event_row, exchange_row, rows_batch, wanted_rows
+from kcli.capture.columns import EVERY, batch_of, event_row, exchange_row, rows_batch, wanted_rows
 from kcli.capture.events import Event, Exchange, Link
 from kcli.capture.filters import Filter
+from kcli.tables.captured import EXCHANGE_COLUMNS, PARQUET_COLUMNS
+from kcli.tables.definition import schema_of
 from tests.capture.messages import metadata
 
 pyarrow = pytest.importorskip("pyarrow")
-SCHEMA = pyarrow.schema([(name, make(pyarrow)) for name, make in COLUMNS.items()])
+SCHEMA = schema_of(PARQUET_COLUMNS)
 
 
 def test_rows_of_values_have_columns_of_the_table() -> None:
     asked, _ = metadata(7)
     row = exchange_row(Exchange(Link("a:1", "b:2"), 5_000, asked[4:], None, None, Bodies()))
     event = event_row(Event("gap", "a:1-b:2", 7_000, 3, 4, "why"))
-    assert row.keys() | event.keys() == COLUMNS.keys()
+    assert row.keys() | event.keys() | {"file"} == EVERY
     first, second = rows_batch([row, event], SCHEMA).to_pylist()
     assert (first["connection"], first["response"], first["latency_ms"], first["reason"]) == (
         "a:1-b:2",
@@ -61,6 +63,22 @@ def test_what_the_core_made() -> None:
         *[None] * 3,
     )
     assert (first["errors"], third["errors"], third["event"]) == ([], ["NOT_LEADER_OR_FOLLOWER"], None)
+
+
+def test_columns_that_nobody_wants_are_null() -> None:
+    whole = schema_of(EXCHANGE_COLUMNS)
+    for name in ("client_id", "error", "broker_address", "latency_ms"):
+        made = batch_of(taken() | {"header": texts("{}", "{}", "{}")}, str, whole, {name})
+        assert made.schema == whole and made.num_rows == 3
+        assert [column for column in whole.names if made.column(column).null_count < 3] == [name]
+
+
+def test_ends_and_errors_have_a_plain_form_too() -> None:
+    made = batch_of(taken() | {"header": texts("{}", "[]", "{}")}, str, schema_of(EXCHANGE_COLUMNS)).to_pylist()
+    assert [row["broker_address"] for row in made] == ["a", "c", "a"]
+    assert [row["client_address"] for row in made] == ["b", "d", "b"]
+    assert [row["error"] for row in made] == [None, None, "NOT_LEADER_OR_FOLLOWER"]
+    assert (made[1]["request_header"], made[1]["completed_ns"], made[1]["file"]) == ("[]", 0, None)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""SQL over captures, log segments, snapshots and written tables, in this process (DuckDB)."""

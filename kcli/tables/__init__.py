@@ -1,0 +1,1 @@
+"""What the tables hold: one definition for Parquet files, `kcli sql` and the pipeline."""

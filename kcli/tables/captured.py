@@ -1,0 +1,117 @@
+"""The tables of captures, log segments and snapshots that one process makes (`kcli sql`, Parquet files)."""
+
+from __future__ import annotations
+
+from kcli.tables.definition import Column, Table, columns
+
+__all__ = ["CAPTURED", "EVENT_COLUMNS", "EXCHANGE_COLUMNS", "PARQUET_COLUMNS"]
+
+EXCHANGE_COLUMNS = columns("""
+timestamp      instant  when the request's last packet was captured
+connection     string   "server-client", each as address:port
+server         string   the broker's end, address:port
+client         string   the client's end, address:port
+broker_address string   the broker's address, without the port
+client_address string   the client's address, without the port
+client_id      string?  from the request's header
+api_key        int16    number of the API
+api_version    int16    of request and response
+api            string?  the API's name, as in a broker's log: PRODUCE; null for an unknown number
+correlation_id int32    of request and response
+request_header string   JSON: the request's header
+request        string?  JSON: the request, null where it could not be decoded
+response       string?  JSON: the response, null where there is none
+request_bytes  int64    with header and length
+response_bytes int64?   with header and length; null without a response
+latency_ms     float64? from the request's last packet to the response's
+error          string?  name of the first error code in the response, null without one
+errors         strings  names of the error codes in the response, each once
+completed_ns   int64    ns since 1970: the packet with which it was whole; the order of `kcli decode pcap`
+file           string   the capture whose packet completed it
+""")
+EVENT_COLUMNS = columns("""
+timestamp      instant  when; 1970 where damage in a file hides it
+connection     string?  "server-client"; null: of a file
+event          string   gap, truncated, undecodable, not-kafka or unanswered-at-end
+sender         string?  client or server
+offset         int64    bytes from the start of that direction, or of the file
+bytes          int64    how many
+captured       bool     the bytes are in the capture, and in no exchange
+reason         string   what is wrong
+file           string   the capture that was read when it was noticed
+""")
+# A file of `kcli decode pcap --format parquet` has both, so that their order is kept: an exchange has none of the
+# columns of events alone, an event few of the others. What other columns say, too, is left out.
+LEFT_OUT = ("request_header", "completed_ns", "sender", "captured")
+PARQUET_COLUMNS: tuple[Column, ...] = tuple(
+    {
+        each.name: each for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS) if each.name not in LEFT_OUT
+    }.values()
+)
+CAPTURED: dict[str, Table] = {
+    each.name: each
+    for each in (
+        Table("exchanges", "Every request with its response.", EXCHANGE_COLUMNS),
+        Table("events", "What is in no exchange: bytes that could not be read, answers that are missing.", EVENT_COLUMNS),
+        Table(
+            "connections",
+            "Each connection that carried a request.",
+            columns("""
+connection     string   "server-client", each as address:port
+server         string   the broker's end, address:port
+client         string   the client's end, address:port
+broker_address string   the broker's address, without the port
+client_address string   the client's address, without the port
+client_id      string?  of its first request that had one
+first_request  instant  time of its first request
+last_request   instant  time of its last request
+requests       int64    how many
+unanswered     int64    of them without a response
+with_errors    int64    of them answered with an error
+request_bytes  int64    of all requests, with headers and lengths
+response_bytes int64    of all responses
+apis           int64    how many APIs were asked
+file           string   the capture that completed its first request
+"""),
+        ),
+        Table(
+            "records",
+            "Every record of log segments, and of Produce, Fetch and ShareFetch in captures.",
+            columns("""
+topic          string?  the topic's name, null where only its id is known
+topic_id       string?  the topic's id, in versions that have one
+partition      int32?   the partition's index
+offset         int64    in the partition; of a Produce: as the client counts, from 0
+timestamp      instant? the record's own time (to the millisecond), null without one
+key            string?  text, or {"base64": ...} where it is none
+value          string?  text, or {"base64": ...} where it is none
+headers        headers  its headers: [{"key": ..., "value": ...}]
+api            string?  PRODUCE, FETCH or SHARE_FETCH; null: of a segment
+client_id      string?  from the request's header; null: of a segment
+connection     string?  "server-client"; null: of a segment
+base_offset    int64    offset of the batch's first record
+magic          int8     format of the batch: 0, 1 or 2
+compression    string   none, gzip, snappy, lz4 or zstd
+timestamp_type string   CreateTime, LogAppendTime or NoTimestampType
+is_transactional bool   written in a transaction
+partition_leader_epoch int32 as the broker set it
+producer_id    int64    -1: no idempotent producer
+producer_epoch int16    -1: no idempotent producer
+base_sequence  int32    -1: no idempotent producer
+file           string   the segment, or the capture that completed the exchange
+"""),
+        ),
+        Table(
+            "metadata",
+            "Every record of snapshots and of segments of the metadata log, in Kafka's form.",
+            columns("""
+offset         int64    in the log; of a snapshot: the place in it
+type           string?  PARTITION_RECORD and others; null: could not be decoded
+version        int16?   of the record
+data           string   JSON: the record
+reason         string?  why it could not be decoded
+file           string   the snapshot or segment
+"""),
+        ),
+    )
+}  # fmt: skip

@@ -1,0 +1,70 @@
+"""A table as a definition: its columns, each with a type and what it says.
+
+A kind is the name of an Arrow type; "instant" is a timestamp in microseconds, UTC (Spark reads no nanoseconds),
+"strings" a list of strings, "headers" a list of records' headers. A `?` behind it: the column may be null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["Column", "Table", "arrow_type", "columns", "schema_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """kind: an Arrow type by name, "instant", "strings" or "headers". nullable: some rows have no value."""
+
+    name: str
+    kind: str
+    text: str
+    nullable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """dated: the pipeline partitions it by the UTC date of `timestamp`, as a folder `date=2026-11-21`."""
+
+    name: str
+    text: str
+    columns: tuple[Column, ...]
+    dated: bool = True
+
+    @property
+    def names(self) -> list[str]:
+        """The columns' names, in order."""
+        return [column.name for column in self.columns]
+
+
+def columns(text: str) -> tuple[Column, ...]:
+    """Columns of lines "name kind what it says"."""
+    rows = [line.split(None, 2) for line in text.splitlines() if line]
+    return tuple(Column(name, kind.rstrip("?"), says, kind.endswith("?")) for name, kind, says in rows)
+
+
+def arrow_type(kind: str) -> Any:
+    """The pyarrow.DataType of a column's kind."""
+    import pyarrow
+
+    if kind == "instant":
+        return pyarrow.timestamp("us", "UTC")
+    if kind == "strings":
+        return pyarrow.list_(pyarrow.string())
+    if kind == "headers":
+        text = pyarrow.string()
+        return pyarrow.list_(pyarrow.struct([pyarrow.field("key", text), pyarrow.field("value", text)]))
+    return getattr(pyarrow, kind.replace("bool", "bool_"))()
+
+
+def schema_of(given: Iterable[Column]) -> pyarrow.Schema:
+    """The pyarrow.Schema of columns, each with its comment as metadata."""
+    import pyarrow
+
+    return pyarrow.schema(
+        [pyarrow.field(each.name, arrow_type(each.kind), metadata={"comment": each.text}) for each in given]
+    )
