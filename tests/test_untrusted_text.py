@@ -73,6 +73,11 @@ CASES: dict[str, list[str]] = {
     "schema list": ["", "{name}", "--kind {name}", "--release {name}", "--errors", "--schema {dialect}"],
     "schema show": ["Metadata", "{name}", "MetadataRequest 0 --schema {dialect}", "MetadataRequest --schema {dialect}"],
     "send": ["{lines} " + LOGIN, "{garbage} " + LOGIN, "{lines} --bootstrap {name}", "{lines} --api {name} " + LOGIN],
+    "sql": [
+        "FROM/**/exchanges {capture}", "FROM/**/records {segment}", "FROM/**/metadata {first}",
+        "FROM/**/events {garbage}",
+        "{name} {capture}", "FROM/**/events {name}", "FROM/**/records {world}", "SELECT/**/error('{name}') {capture}",
+    ],
     "snapshot create": ["--log {world} -o {out}/{name} --at-offset 5", "--log {name}"],
     "snapshot diff": ["{first} {second}", "{first} {garbage}", "{first} {name}", "{first} {second} --secrets"],
     "snapshot extract": ["{capture} -o {out}", "{garbage} -o {out}", "{name} -o {out}/{name}"],

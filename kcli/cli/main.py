@@ -60,6 +60,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "show": "schema:show",
     },
     "send": "send:send",
+    "sql": "sql:sql",
     "snapshot": {
         "create": "snapshot_create:create",
         "diff": "snapshot_diff:diff",
@@ -103,6 +104,7 @@ HELP = {
     "schema list": "List the messages that the tables have.",
     "schema show": "Show a message's fields.",
     "send": "Send one request to a broker and decode its response.",
+    "sql": "Answer questions about captures, segments, snapshots and tables in SQL.",
     "snapshot": "KRaft snapshots: inspect, verify, query, compare, write and fetch them.",
     "snapshot create": "Write a snapshot from a metadata log.",
     "snapshot diff": "Show what changed between two snapshots or offsets.",

@@ -5,7 +5,7 @@ They are no tables for readers; their columns may change with any release of kcl
 
 from __future__ import annotations
 
-from kcli.pipeline.table import WHO, Table, define
+from kcli.tables.definition import WHO, Table, define
 
 __all__ = ["FACTS"]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcli.pipeline.fact_tables import FACTS
-from kcli.pipeline.table import Table
 from kcli.pipeline.tables import TABLES
+from kcli.tables.definition import Table, schema_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -23,14 +23,7 @@ SPARK_TYPES = {
 @cache
 def arrow_schema(name: str) -> pyarrow.Schema:
     """The table's columns as they are written, the partition's date left out."""
-    import pyarrow
-
-    made = {"instant": pyarrow.timestamp("us", "UTC"), "strings": pyarrow.list_(pyarrow.string())}
-    fields: list[Any] = []
-    for column in (TABLES.get(name) or FACTS[name]).columns:
-        kind = made.get(column.kind) or getattr(pyarrow, column.kind.replace("bool", "bool_"))()
-        fields.append(pyarrow.field(column.name, kind, metadata={"comment": column.text}))
-    return pyarrow.schema(fields)
+    return schema_of((TABLES.get(name) or FACTS[name]).columns)
 
 
 def spark_columns(table: Table) -> tuple[tuple[str, str], ...]:

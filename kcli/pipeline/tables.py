@@ -7,7 +7,8 @@ where it has them.
 
 from __future__ import annotations
 
-from kcli.pipeline.table import WHO, Table, define
+from kcli.tables.captured import PIPELINE_EXCHANGE_COLUMNS
+from kcli.tables.definition import WHO, Table, define
 
 __all__ = ["TABLES"]
 
@@ -38,23 +39,10 @@ crc            int64    the checksum it carries
 crc_valid      bool     whether its bytes give that checksum
 """
 
-define(
-    TABLES,
+TABLES["exchanges"] = Table(
     "exchanges",
     "Every request with its response, as `kcli decode pcap --format jsonl` prints them.",
-    WHO,
-    """
-api_key        int16    number of the API
-api            string   the API's name, as in a broker's log
-request_header string   JSON: the request's header
-request        string   JSON: the request, null where it could not be decoded
-response       string   JSON: the response, null where there is none
-request_bytes  int64    with header and length
-response_bytes int64    with header and length; null without a response
-latency_ms     float64  from the request's last packet to the response's
-errors         strings  names of the error codes in the response, each once
-completed_ns   int64    ns since 1970: the packet with which it was whole, and is told; the order of `kcli decode pcap`
-""",
+    PIPELINE_EXCHANGE_COLUMNS,
 )
 define(
     TABLES,

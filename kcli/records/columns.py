@@ -16,7 +16,7 @@ from kcli.records.codecs import decompress
 from kcli.records.damage import stretches
 from kcli.records.secrets import is_secret_value, secret_types
 
-__all__ = ["SCHEMA_FIELDS", "arrow_batch", "parquet_file", "write_parquet"]
+__all__ = ["SCHEMA_FIELDS", "arrow_batch", "parquet_file", "record_arrays", "write_parquet"]
 
 # A row group holds no more records than this, nor the records of more than so many bytes of log.
 GROUP_ROWS = 1 << 17
@@ -74,6 +74,16 @@ def arrow_batch(
     Control batches are left out; a timestamp of -1 (none) is null. problems: takes (position, record, reason) for what
     can't be read. secrets: show them; else a value's JSON form `{"redacted": bytes}` stands for it.
     """
+    pa = pyarrow()
+    arrays, _of_batch = record_arrays(data, file, problems, secrets)
+    made = schema(pa)
+    return pa.record_batch([arrays[name].cast(made.field(name).type) for name, _ in SCHEMA_FIELDS], schema=made)
+
+
+def record_arrays(
+    data: memoryview, file: str = "", problems: list[tuple[int, int, str]] | None = None, secrets: bool = False
+) -> tuple[dict[str, Any], Any]:
+    """The same columns as Arrow arrays by name, and for each record the number of its batch in `data` (numpy int32)."""
     import numpy as np
 
     pa = pyarrow()
@@ -94,9 +104,7 @@ def arrow_batch(
         "headers": headers(pa, data, extra, columns),
     }
     of_batch = np.frombuffer(columns.column("batch"), np.int32)
-    arrays |= batch_arrays(pa, np, list(scan(data, check=False)), of_batch, file)
-    made = schema(pa)
-    return pa.record_batch([arrays[name].cast(made.field(name).type) for name, _ in SCHEMA_FIELDS], schema=made)
+    return arrays | batch_arrays(pa, np, list(scan(data, check=False)), of_batch, file), of_batch
 
 
 def values(pa: Any, data: Any, extra: bytes, places: Any, sizes: Any, secrets: bool) -> Any:

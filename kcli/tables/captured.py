@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from kcli.tables.definition import Column, Table, columns
+from kcli.tables.definition import WHO, Column, Table, columns
 
-__all__ = ["CAPTURED", "EVENT_COLUMNS", "EXCHANGE_COLUMNS", "PARQUET_COLUMNS"]
+__all__ = ["CAPTURED", "EVENT_COLUMNS", "EXCHANGE_COLUMNS", "PARQUET_COLUMNS", "PIPELINE_EXCHANGE_COLUMNS"]
 
-EXCHANGE_COLUMNS = columns("""
-timestamp      instant  when the request's last packet was captured
-connection     string   "server-client", each as address:port
-server         string   the broker's end, address:port
-client         string   the client's end, address:port
-broker_address string   the broker's address, without the port
-client_address string   the client's address, without the port
-client_id      string?  from the request's header
+EXCHANGE_COLUMNS = columns(
+    WHO
+    + """
 api_key        int16    number of the API
-api_version    int16    of request and response
 api            string?  the API's name, as in a broker's log: PRODUCE; null for an unknown number
-correlation_id int32    of request and response
 request_header string   JSON: the request's header
 request        string?  JSON: the request, null where it could not be decoded
 response       string?  JSON: the response, null where there is none
 request_bytes  int64    with header and length
 response_bytes int64?   with header and length; null without a response
 latency_ms     float64? from the request's last packet to the response's
-error          string?  name of the first error code in the response, null without one
 errors         strings  names of the error codes in the response, each once
 completed_ns   int64    ns since 1970: the packet with which it was whole; the order of `kcli decode pcap`
+error          string?  the first of `errors`, null without one
+broker_address string   the broker's address, without the port
+client_address string   the client's address, without the port
 file           string   the capture whose packet completed it
-""")
+"""
+)
+# The pipeline knows no file of an exchange: its packets come from many. What else it lacks is in other columns.
+PIPELINE_LACKS = ("error", "broker_address", "client_address", "file")
 EVENT_COLUMNS = columns("""
 timestamp      instant  when; 1970 where damage in a file hides it
 connection     string?  "server-client"; null: of a file
@@ -44,15 +42,14 @@ file           string   the capture that was read when it was noticed
 # columns of events alone, an event few of the others. What other columns say, too, is left out.
 LEFT_OUT = ("request_header", "completed_ns", "sender", "captured")
 PARQUET_COLUMNS: tuple[Column, ...] = tuple(
-    {
-        each.name: each for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS) if each.name not in LEFT_OUT
-    }.values()
+    {each.name: each for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS) if each.name not in LEFT_OUT}.values()
 )
+PIPELINE_EXCHANGE_COLUMNS = tuple(each for each in EXCHANGE_COLUMNS if each.name not in PIPELINE_LACKS)
 CAPTURED: dict[str, Table] = {
     each.name: each
     for each in (
         Table("exchanges", "Every request with its response.", EXCHANGE_COLUMNS),
-        Table("events", "What is in no exchange: bytes that could not be read, answers that are missing.", EVENT_COLUMNS),
+        Table("events", "What is in no exchange: bytes that could not be read, missing answers.", EVENT_COLUMNS),
         Table(
             "connections",
             "Each connection that carried a request.",

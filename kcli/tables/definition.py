@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Column", "Table", "arrow_type", "columns", "schema_of"]
+__all__ = ["WHO", "Column", "Table", "arrow_type", "columns", "define", "schema_of"]
+
+# The columns that all tables of exchanges begin with.
+WHO = """
+timestamp      instant  when the request's last packet was captured
+connection     string   "server-client", each as address:port
+server         string   the broker's end
+client         string   the client's end
+client_id      string?  from the request's header
+correlation_id int32    of request and response
+api_version    int16    of request and response
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +56,11 @@ def columns(text: str) -> tuple[Column, ...]:
     """Columns of lines "name kind what it says"."""
     rows = [line.split(None, 2) for line in text.splitlines() if line]
     return tuple(Column(name, kind.rstrip("?"), says, kind.endswith("?")) for name, kind, says in rows)
+
+
+def define(tables: dict[str, Table], name: str, text: str, *parts: str, dated: bool = True) -> None:
+    """Add a table to `tables`. parts: its columns, one a line."""
+    tables[name] = Table(name, text, columns("".join(parts)), dated)
 
 
 def arrow_type(kind: str) -> Any:

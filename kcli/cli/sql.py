@@ -1,0 +1,85 @@
+"""`kcli sql`: questions about captures, log segments, snapshots and written tables, in SQL."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kcli.cli.console import is_terminal
+from kcli.cli.inputs import dialect_option, memory_option, port_option, secrets_option
+from kcli.cli.lines import print_line
+from kcli.cli.output import open_output, output_option, refuse_inputs
+from kcli.errors import UsageError
+
+__all__ = ["sql"]
+
+FORMATS = ("table", "json", "jsonl", "csv", "parquet")
+
+
+@click.command()
+@click.argument("query", required=False, metavar="[QUERY]")
+@click.argument("files", nargs=-1, metavar="FILE|DIR...")
+@click.option(
+    "--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True, help="How to show the rows."
+)
+@click.option("--list", "list_", is_flag=True, help="Print the tables with their columns, and example questions.")
+@port_option
+@output_option
+@click.option("-q", "--quiet", is_flag=True, help="Do not print the number of rows.")
+@secrets_option()
+@dialect_option
+@memory_option
+def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
+    """Answer a question in SQL (DuckDB's) about captures, log segments, snapshots and Parquet tables.
+
+    Several captures are read as one. A DIR stands for all it holds: a topic's folder, a folder of captures, the tables
+    of `kcli pipeline run`. Without QUERY, kcli asks for queries, one after another. `kcli sql --list` shows the tables.
+
+    \b
+    kcli sql "SELECT client_id, count(*) FROM exchanges GROUP BY ALL" night.pcap
+    """
+    if options["list_"]:
+        print_list()
+        return
+    if query is not None and (query == "-" or Path(query[:4000]).exists()):
+        files, query = (query, *files), None
+    if not files:
+        raise UsageError("FILE|DIR...: nothing to ask about (captures, log segments, snapshots or tables expected)")
+    parquet = options["format_"] == "parquet"
+    if parquet and options["output"] is None and is_terminal(sys.stdout):
+        raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
+    if query is None and (options["output"] is not None or parquet):
+        raise UsageError("QUERY: missing (kcli sql QUERY FILE...); only its answer can go to a file")
+    refuse_inputs(options["output"], files)
+    ask(query, files, options)
+
+
+def ask(query: str | None, files: tuple[str, ...], options: dict[str, Any]) -> None:
+    """Answer one query, or all that are typed."""
+    from kcli.cli.sql_prompt import prompt
+    from kcli.cli.sql_results import write_answer
+    from kcli.extras import require
+    from kcli.sql.inputs import sort_inputs
+
+    require("kcli sql", "sql")
+    from kcli.sql.tables import open_engine
+
+    captured = {name: options[name] for name in ("ports", "dialect", "memory", "secrets")}
+    with open_engine(sort_inputs(files), captured) as engine:
+        if query is None:
+            if "-" in files:
+                raise UsageError("QUERY: missing; it can't be asked for where standard input is read")
+            prompt(engine, options["format_"], quiet=options["quiet"])
+            return
+        with open_output(options["output"], files) as out:
+            write_answer(engine, query, out, options["format_"], quiet=options["quiet"])
+
+
+def print_list() -> None:
+    from kcli.cli.sql_results import list_lines
+
+    for line in list_lines():
+        print_line(line)

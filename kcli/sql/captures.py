@@ -1,0 +1,42 @@
+"""Tables of captures: exchanges, events and records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kcli.capture.arrow import TableDecoder
+from kcli.capture.columns import OF_EVENTS
+from kcli.sql.scans import Source
+from kcli.tables.captured import EVENT_COLUMNS, EXCHANGE_COLUMNS
+
+__all__ = ["event_source", "exchange_source"]
+
+BOTH = tuple({each.name: each for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS)}.values())
+KIND = "event"  # the column that says which of both a row is
+
+
+def exchange_source(paths: Sequence[str], options: dict[str, Any]) -> Source:
+    """Exchanges of captures that are read as one. options: as for `CaptureDecoder`."""
+    return rows_of(paths, options, events=False)
+
+
+def event_source(paths: Sequence[str], options: dict[str, Any]) -> Source:
+    """Events of the same."""
+    return rows_of(paths, options, events=True)
+
+
+def rows_of(paths: Sequence[str], options: dict[str, Any], *, events: bool) -> Source:
+    def batches(wanted: frozenset[str]) -> Iterator[Any]:
+        import pyarrow.compute
+
+        own = wanted - OF_EVENTS if not events else wanted & {"timestamp", "connection", "file"}
+        for batch in TableDecoder(paths, BOTH, own, **options).batches():
+            kinds = batch.column(KIND)
+            if kinds.null_count == (0 if events else len(kinds)):
+                yield batch
+            else:
+                picked = pyarrow.compute.is_valid(kinds) if events else pyarrow.compute.is_null(kinds)
+                yield batch.filter(picked)
+
+    return batches

@@ -1,0 +1,207 @@
+"""DuckDB, shut in: one query at a time over `Scan`s, with no way to other files, the network or its own settings."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, Self
+
+from kcli.errors import InputError, UsageError
+from kcli.extras import require
+from kcli.sql.scans import Scan
+
+__all__ = ["Answer", "Engine"]
+
+MEMORY = "1GiB"  # for a query's own sums, sorts and joins; what is more goes to a temporary folder
+SPILL = "16GiB"  # in that folder
+ROWS = 10_000  # in a batch of the answer
+SAFE: dict[str, Any] = {
+    "enable_external_access": "false", "autoinstall_known_extensions": "false", "autoload_known_extensions": "false",
+    "python_enable_replacements": "false", "python_scan_all_frames": "false", "allow_community_extensions": "false",
+    "memory_limit": MEMORY, "max_temp_directory_size": SPILL,
+}  # fmt: skip
+TABLE = '"{}"'
+READS = ("SELECT", "EXPLAIN")  # kinds of statements that change nothing
+
+
+class Answer:
+    """Rows as record batches, one after another. schema: a pyarrow.Schema."""
+
+    def __init__(self, schema: Any, batches: Iterator[Any]) -> None:
+        self.schema, self.rest = schema, batches
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.rest
+
+    def read_all(self) -> Any:
+        """All of them as a pyarrow.Table."""
+        import pyarrow
+
+        return pyarrow.Table.from_batches(list(self.rest), self.schema)
+
+
+class Engine:
+    """Answers queries over tables by name; close it when done.
+
+    views: name -> SQL of a table that is made from others.
+    """
+
+    def __init__(self, scans: Iterable[Scan], views: Mapping[str, str] | None = None) -> None:
+        """UsageError: DuckDB is missing."""
+        require("kcli sql", "sql")
+        import duckdb
+
+        # Its library counts its objects when the process ends, and complains on stderr about those that were never
+        # looked at: let the collector see them then.
+        atexit.register(gc.unfreeze)
+        self.duckdb = duckdb
+        self.scans = {scan.name: scan for scan in scans}
+        self.views = dict(views or {})
+        self.folder = tempfile.TemporaryDirectory(prefix="kcli-sql-")
+        self.connection = duckdb.connect(":memory:", config=SAFE | {"temp_directory": self.folder.name})
+        run = self.connection.execute
+        run("SET TimeZone = 'UTC'")
+        run("SET enable_progress_bar = false")
+        for name, scan in self.scans.items():
+            self.connection.register(f"_{name}", scan)
+            columns = ", ".join(f"{quoted(f'{name}.{each}')} AS {quoted(each)}" for each in scan.schema.names)
+            run(f"CREATE VIEW {quoted(name)} AS SELECT {columns} FROM {quoted(f'_{name}')}")
+        for name, sql in self.views.items():
+            run(f"CREATE VIEW {quoted(name)} AS {sql}")
+        run("SET lock_configuration = true")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of all that DuckDB holds."""
+        self.connection.close()
+        del self.connection
+        self.folder.cleanup()
+
+    @contextmanager
+    def answer(self, query: str) -> Iterator[Answer]:
+        """The answer, which reads the inputs while it is read.
+
+        UsageError: the query is wrong. InputError: it needs too much memory; at the end: what is wrong with the inputs.
+        """
+        for scan in self.scans.values():
+            scan.failures.clear()
+            scan.reads = 0
+        with self.clear_errors():
+            self.choose_columns(self.checked(query))
+            with ThreadPoolExecutor(1, "kcli-sql") as pool:
+                reader = self.waited(pool.submit(self.reader_of, query))
+                yield Answer(reader.schema, self.batches(pool, reader))
+        self.raise_failures(InputError)
+
+    def reader_of(self, query: str) -> Any:
+        relation = self.connection.sql(query)
+        if relation is None:
+            raise UsageError("query: no rows come out of it (a SELECT expected)")
+        return relation.to_arrow_reader(ROWS)
+
+    def batches(self, pool: ThreadPoolExecutor, reader: Any) -> Iterator[Any]:
+        while (batch := self.waited(pool.submit(next_batch, reader))) is not None:
+            yield batch
+
+    def waited(self, future: Future[Any]) -> Any:
+        """What comes of work in another thread, so that Ctrl-C is heard in this one while DuckDB is busy."""
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            self.connection.interrupt()
+            future.exception()
+            raise
+
+    def raise_failures(self, kind: type[BaseException]) -> None:
+        """What kept inputs from being read."""
+        failures = [each for scan in self.scans.values() for each in scan.failures if isinstance(each, kind)]
+        if failures:
+            raise failures[0]
+
+    @contextmanager
+    def clear_errors(self) -> Iterator[None]:
+        """What DuckDB says in one line, as an error of kcli's; what a scan raised goes through as it was."""
+        try:
+            yield
+        except (self.duckdb.Error, OSError, ValueError, RuntimeError) as error:
+            for scan in self.scans.values():
+                for each in scan.failures:
+                    if not isinstance(each, InputError):
+                        raise each from None
+            if isinstance(error, self.duckdb.InterruptException) or str(error) == "Query interrupted":
+                raise KeyboardInterrupt from None
+            raise self.plain(error) from None
+
+    def plain(self, error: Exception) -> Exception:
+        text = first_part(str(error))
+        if isinstance(error, (self.duckdb.OutOfMemoryException, self.duckdb.IOException)):
+            return InputError(f"the query needs more than {MEMORY} of memory and {SPILL} on disk: {text}")
+        if isinstance(error, self.duckdb.Error):
+            return UsageError(f"query: {text}")
+        # Arrow wraps what DuckDB says while rows are made.
+        return UsageError(f"query: {text}") if "Error" in text else error
+
+    def checked(self, query: str) -> str:
+        """The one statement of a query that only reads, and its kind."""
+        statements = self.connection.extract_statements(query)
+        if len(statements) != 1:
+            raise UsageError(f"query: {len(statements)} statements (one SELECT expected)")
+        kind = str(statements[0].type).rpartition(".")[2]
+        if kind not in READS:
+            raise UsageError(f"query: {kind} changes things or settings (a SELECT expected)")
+        return str(statements[0].query).strip().rstrip(";") if kind == "SELECT" else ""
+
+    def choose_columns(self, query: str) -> None:
+        """Have each scan make the columns that the plan of this query reads; all of them where there is no plan."""
+        for scan in self.scans.values():
+            scan.wanted = frozenset(scan.schema.names)
+        if not query:
+            return
+        try:
+            rows = self.connection.execute(f"EXPLAIN (FORMAT JSON) {query}").fetchall()
+        except self.duckdb.ParserException:
+            return  # DESCRIBE and SHOW, which have no plan; or a query that says itself what is wrong with it
+        read: dict[str, set[str]] = {}
+        for name in scanned_columns(json.loads(rows[0][1])):
+            table, _, column = name.partition(".")
+            read.setdefault(table, set()).add(column)
+        for name, scan in self.scans.items():
+            scan.wanted = frozenset(read.get(name, ()))
+
+
+def next_batch(reader: Any) -> Any:
+    """None at the end: a future would not let StopIteration through."""
+    try:
+        return reader.read_next_batch()
+    except StopIteration:
+        return None
+
+
+def scanned_columns(nodes: list[dict[str, Any]]) -> Iterator[str]:
+    """The columns that a plan's scans read."""
+    for node in nodes:
+        if "ARROW_SCAN" in node["name"]:
+            found = node.get("extra_info", {}).get("Projections", [])
+            yield from [found] if isinstance(found, str) else found
+        yield from scanned_columns(node.get("children", []))
+
+
+def quoted(name: str) -> str:
+    """As an identifier in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def first_part(text: str) -> str:
+    """What is wrong, with what is suggested: the lines before those that point into the query."""
+    text = text.partition("\n\nLINE ")[0]
+    return " ".join(text.split())

@@ -1,0 +1,94 @@
+"""What is given to `kcli sql`, sorted: captures, log segments, snapshots and written tables."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kcli.errors import InputError
+from kcli.filelike import STDIN
+from kcli.records.internal import topic_of
+from kcli.topic_names import CLUSTER_METADATA
+
+__all__ = ["Inputs", "sort_inputs"]
+
+CAPTURES = (".pcap", ".pcapng", ".cap", ".dmp")
+PACKED = (".gz", ".zst", ".zstd")
+SEGMENT, SNAPSHOT, PARQUET = ".log", ".checkpoint", ".parquet"
+MAGIC = b"PAR1"
+JOURNAL = "_kcli"  # the pipeline's own folder among its tables
+
+
+@dataclass(slots=True)
+class Inputs:
+    """Paths by what they hold. written: (table, file); table None: the file's columns say which."""
+
+    captures: list[str] = field(default_factory=list)
+    segments: list[str] = field(default_factory=list)
+    metadata: list[str] = field(default_factory=list)
+    written: list[tuple[str | None, str]] = field(default_factory=list)
+
+    def add(self, path: str) -> None:
+        """Sort in one file; what is nothing else is taken for a capture, whose reader says what is wrong with it."""
+        name = Path(path).name
+        if path == STDIN:
+            self.captures.append(path)
+        elif name.endswith(SNAPSHOT):
+            self.metadata.append(path)
+        elif name.endswith(SEGMENT):
+            topic = topic_of(Path(path).absolute().parent.name)
+            (self.metadata if topic == CLUSTER_METADATA else self.segments).append(path)
+        elif name.endswith(PARQUET) or starts_with(path, MAGIC):
+            self.written.append((None, path))
+        else:
+            self.captures.append(path)
+
+
+def sort_inputs(paths: Sequence[str]) -> Inputs:
+    """Files and folders, sorted. OSError: one is missing. InputError: a folder holds nothing that can be read."""
+    for path in paths:
+        if path != STDIN and not Path(path).exists():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    made = Inputs()
+    for path in dict.fromkeys(paths):
+        if path == STDIN or not Path(path).is_dir():
+            made.add(path)
+        elif not add_folder(made, Path(path)):
+            raise InputError("holds no capture, log segment, snapshot or Parquet table", file=path)
+    return made
+
+
+def add_folder(made: Inputs, folder: Path) -> bool:
+    """Whatever can be read below a folder, by name; of the pipeline's output its tables."""
+    if (folder / JOURNAL).is_dir():
+        for table in sorted(each for each in folder.iterdir() if each.is_dir() and each.name != JOURNAL):
+            made.written += [(table.name, str(file)) for file in sorted(table.rglob(f"*{PARQUET}"))]
+        return True
+    found = False
+    for path in files_below(folder):
+        if is_readable(path.name):
+            made.add(str(path))
+            found = True
+    return found
+
+
+def files_below(folder: Path) -> Iterable[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def is_readable(name: str) -> bool:
+    """Whether a file of a folder is read: by its name's end, also behind those of gzip and zstd."""
+    for end in PACKED:
+        name = name.removesuffix(end)
+    return name.endswith((*CAPTURES, SEGMENT, SNAPSHOT, PARQUET))
+
+
+def starts_with(path: str, magic: bytes) -> bool:
+    """Whether a regular file begins with these bytes; a pipe is not looked at."""
+    if not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as file:
+        return file.read(len(magic)) == magic

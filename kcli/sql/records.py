@@ -1,0 +1,228 @@
+"""Records as a table: those of log segments, and those that captures show in Produce, Fetch and ShareFetch."""
+
+from __future__ import annotations
+
+import io
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from kcli.capture.events import Exchange
+from kcli.capture.exchanges import NAMING, CaptureDecoder
+from kcli.capture.files import drive
+from kcli.errors import InputError, all_of
+from kcli.filelike import name_of
+from kcli.jsontext import dumps
+from kcli.pipeline import partitions
+from kcli.records.columns import record_arrays
+from kcli.records.damage import stretches
+from kcli.schemas.apikeys import FETCH, PRODUCE, SHARE_FETCH
+from kcli.sql.scans import Source
+from kcli.tables.captured import CAPTURED
+from kcli.tables.definition import schema_of
+
+__all__ = ["as_text", "captured_records", "segment_records"]
+
+CHUNK = 4 << 20  # bytes of batches in a record batch
+# Characters that make a value no text, as in kcli's JSON: controls other than tab, line feed and carriage return.
+STEERS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}]"  # for Arrow (RE2)
+STEERING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999  # the years 1 to 9999
+FOLDER = re.compile(r"(.+)-(\d{1,9})")  # topic-partition
+APIS = {PRODUCE: "PRODUCE", FETCH: "FETCH", SHARE_FETCH: "SHARE_FETCH"}
+ANSWERS = {PRODUCE: partitions.of_produce, FETCH: partitions.of_fetch, SHARE_FETCH: partitions.of_share_fetch}
+SNAKE = {
+    "baseOffset": "base_offset", "timestampType": "timestamp_type", "isTransactional": "is_transactional",
+    "partitionLeaderEpoch": "partition_leader_epoch", "producerId": "producer_id", "producerEpoch": "producer_epoch",
+    "baseSequence": "base_sequence",
+}  # fmt: skip
+
+
+class Place:
+    """Where batches were seen: values of the columns that a record has from there."""
+
+    __slots__ = ("count", "values")
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.values, self.count = values, 0
+
+
+def record_batch(data: bytes | bytearray | memoryview, places: Sequence[Place], secrets: bool, found: list[Any]) -> Any:
+    """Records of whole batches. places: of the batches in order, each for `count` of them. found: takes what is
+    wrong."""
+    import numpy
+    import pyarrow
+
+    schema = schema_of(CAPTURED["records"].columns)
+    arrays, of_batch = record_arrays(memoryview(data), "", found, secrets)
+    made = {SNAKE.get(name, name): array for name, array in arrays.items()}
+    made["timestamp"] = within_calendar(made["timestamp"])
+    which = numpy.repeat(numpy.arange(len(places)), [place.count for place in places])[of_batch]
+    for name in ("topic", "topic_id", "partition", "api", "client_id", "connection", "file"):
+        values = pyarrow.array([place.values.get(name) for place in places], schema.field(name).type)
+        made[name] = values.take(pyarrow.array(which))
+    fitted = [as_text(made[field.name]).cast(field.type) for field in schema]
+    return pyarrow.record_batch(fitted, schema=schema)
+
+
+def within_calendar(times: Any) -> Any:
+    """Times (ms) that no calendar has are null."""
+    import pyarrow.compute
+
+    numbers = times.cast("int64")
+    known = pyarrow.compute.and_(
+        pyarrow.compute.greater_equal(numbers, FIRST_MS), pyarrow.compute.less_equal(numbers, LAST_MS)
+    )
+    return pyarrow.compute.if_else(known, times, None)
+
+
+def as_text(array: Any) -> Any:
+    """Bytes as in kcli's JSON: text where it is UTF-8 without control characters, else {"base64": ...}. Other columns
+    as they are; bytes inside lists and structs likewise."""
+    import pyarrow
+
+    kind = array.type
+    if pyarrow.types.is_binary(kind):
+        return texts(array)
+    if pyarrow.types.is_list(kind):
+        inner = as_text(array.values)
+        return array if inner is array.values else pyarrow.ListArray.from_arrays(array.offsets, inner)
+    if pyarrow.types.is_struct(kind):
+        return pyarrow.StructArray.from_arrays(
+            [as_text(array.field(at)) for at in range(kind.num_fields)], [field.name for field in kind]
+        )
+    return array
+
+
+def texts(array: Any) -> Any:
+    import pyarrow.compute
+
+    try:
+        made = array.cast(pyarrow.string())
+        if not pyarrow.compute.any(pyarrow.compute.match_substring_regex(made, STEERS)).as_py():
+            return made
+    except pyarrow.ArrowInvalid:
+        pass
+    return pyarrow.array(map(text_of, array.to_pylist()), pyarrow.string())
+
+
+def text_of(value: bytes | None) -> str | None:
+    if value is None:
+        return None
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        text = None
+    if text is None or STEERING.search(text):
+        return dumps({"base64": b64encode(value).decode()})
+    return text
+
+
+def segment_records(paths: Sequence[str], secrets: bool) -> Source:
+    """The records of log segments; the folder of a log names its topic and partition.
+
+    InputError behind the rows for what could not be read.
+    """
+
+    def batches(_wanted: frozenset[str]) -> Iterator[Any]:
+        failures: list[InputError] = []
+        for path in paths:
+            folder = FOLDER.fullmatch(Path(path).absolute().parent.name)
+            values = {"topic": folder[1], "partition": int(folder[2])} if folder else {}
+            yield from log_batches(path, values | {"file": path}, secrets, failures)
+        if failures:
+            raise all_of(failures)
+
+    return batches
+
+
+def log_batches(path: str, values: dict[str, Any], secrets: bool, failures: list[InputError]) -> Iterator[Any]:
+    """The records of one log."""
+    with io.FileIO(path) as raw:
+        for chunk, start, stop, damage in stretches(lambda into, _at: raw.readinto(into) or 0, CHUNK):
+            found: list[tuple[int, int, str]] = []
+            data = memoryview(chunk.data)[start:stop]
+            place = Place(values)
+            place.count = count_batches(data)
+            yield record_batch(data, [place], secrets, found)
+            for position, record, reason in found:
+                where = chunk.base + start + position
+                failures.append(InputError(f"records[{record}] of the batch at {where:#x}: {reason}", file=path))
+            if damage is not None and not damage.lawful:
+                failures.append(InputError(f"{damage.reason} (at {chunk.base + damage.start:#x})", file=path))
+
+
+def count_batches(data: memoryview) -> int:
+    from kcli.records.batches import scan
+
+    return sum(1 for _ in scan(data, check=False))
+
+
+class RecordDecoder(CaptureDecoder):
+    """A capture whose exchanges with records are gathered, batch behind batch."""
+
+    def __init__(self, paths: Sequence[str], **options: Any) -> None:
+        super().__init__(paths, **options)
+        self.names = [*dict.fromkeys(map(name_of, paths))]
+        self.number = 0
+        self.data, self.places = bytearray(), list[Place]()
+
+    def enter(self, number: int) -> None:
+        """The next packets are those of another file."""
+        self.number = number
+
+    def emit(self, item: Any) -> None:
+        """Gather the batches of an exchange."""
+        if not isinstance(item, Exchange):
+            return
+        if item.api_key in NAMING:
+            _ = item.request, item.response  # which teach topic names
+        if item.api_key not in APIS or item.request is None:
+            return
+        for answer in ANSWERS[item.api_key](item):
+            if answer.batches:
+                self.gather(item, answer)
+
+    def gather(self, item: Exchange, answer: partitions.Answer) -> None:
+        """The whole batches of one partition."""
+        place = Place({
+            "topic": answer.topic, "topic_id": answer.topic_id, "partition": answer.partition,
+            "api": APIS[item.api_key], "client_id": item.client_id, "connection": item.connection,
+            "file": self.names[self.number],
+        })  # fmt: skip
+        place.count = len(answer.batches)
+        self.places.append(place)
+        for batch in answer.batches:
+            self.data += batch.data[batch.position : batch.position + batch.size]
+
+    def taken_data(self) -> tuple[bytearray, list[Place]]:
+        """The batches so far, once."""
+        taken = self.data, self.places
+        self.data, self.places = bytearray(), []
+        return taken
+
+
+def captured_records(paths: Sequence[str], options: dict[str, Any]) -> Source:
+    """The records that captures show. InputError behind the rows for damaged captures, and batches that can't be
+    read."""
+
+    def batches(_wanted: frozenset[str]) -> Iterator[Any]:
+        source = RecordDecoder(paths, **options)
+        found: list[tuple[int, int, str]] = []
+        failures: list[InputError] = []
+        secrets = bool(options.get("secrets"))
+        try:
+            for _ in drive(source.paths, source.engine, source.new_reader, source.emit, entered=source.enter):
+                if len(source.data) >= CHUNK:
+                    yield record_batch(*source.taken_data(), secrets, found)
+        except InputError as error:
+            failures.append(error)
+        if source.data:
+            yield record_batch(*source.taken_data(), secrets, found)
+        failures += [InputError(f"records[{record}] of a batch: {reason}") for _, record, reason in found]
+        if failures:
+            raise all_of(failures)
+
+    return batches

@@ -1,0 +1,83 @@
+"""A table as DuckDB reads it: a stream of record batches that is made anew for each time the table is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from kcli.errors import InputError, UsageError
+
+__all__ = ["Scan", "Source"]
+
+# The record batches of one kind of input: (names of columns that are wanted) -> batches that have these.
+Source = Callable[[frozenset[str]], Iterator[Any]]
+
+
+class Scan:
+    """A table of several sources, one after another, through Arrow's C stream interface.
+
+    Columns have the table's name before theirs, so that a plan says which are read of which table; a view gives them
+    their own names. Columns that are not wanted are null. What is wrong with an input ends its source, not the query:
+    it is in `failures`, as is what else stopped the reading.
+    """
+
+    def __init__(self, name: str, schema: Any, sources: Sequence[Source], *, once: bool = False) -> None:
+        """once: an input can be read only once (standard input)."""
+        import pyarrow
+
+        self.name, self.schema, self.sources, self.once = name, schema, sources, once
+        self.arrow = pyarrow
+        self.wide = pyarrow.schema([field.with_name(f"{name}.{field.name}") for field in schema])
+        self.wanted = frozenset(schema.names)
+        self.failures: list[BaseException] = []
+        self.reads = 0
+
+    def __arrow_c_schema__(self) -> Any:
+        return self.wide.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        reader = self.arrow.RecordBatchReader.from_batches(self.wide, self.batches())
+        return reader.__arrow_c_stream__(requested_schema)
+
+    def batches(self) -> Iterator[Any]:
+        """All record batches, with the wide names."""
+        try:
+            self.reads += 1
+            if self.once and self.reads > 1:
+                raise UsageError("standard input can be read once, and this query reads it twice (a file expected)")
+            for source in self.sources:
+                yield from self.fitted(source)
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            self.failures.append(error)
+            raise
+
+    def fitted(self, source: Source) -> Iterator[Any]:
+        try:
+            for batch in source(self.wanted):
+                yield self.fit(batch)
+        except InputError as error:
+            self.failures.append(error)
+
+    def fit(self, batch: Any) -> Any:
+        """A batch in the table's own columns: those that it lacks, or that nobody wants, are null."""
+        there = set(batch.schema.names) & self.wanted
+        arrays = [
+            fit_array(batch.column(field.name), field.type) if field.name in there
+            else self.arrow.nulls(batch.num_rows, field.type)
+            for field in self.schema
+        ]  # fmt: skip
+        return self.arrow.RecordBatch.from_arrays(arrays, schema=self.wide)
+
+
+def fit_array(array: Any, kind: Any) -> Any:
+    """InputError: its values are of another type."""
+    import pyarrow
+
+    if array.type == kind:
+        return array
+    try:
+        return array.cast(kind)
+    except pyarrow.ArrowException as error:
+        raise InputError(f"a column of {array.type} where {kind} is expected: {error}") from None

@@ -1,0 +1,116 @@
+"""Tables that were written as Parquet: by the pipeline, by `decode pcap` and `decode segment`, or by anything else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from kcli.errors import InputError
+from kcli.sql.scans import Source
+
+__all__ = ["written_sources"]
+
+ROWS = 20_000
+EXCHANGE_FILE = {"api_key", "request", "event"}  # columns of `decode pcap --format parquet`
+RECORD_FILE = {"baseOffset", "timestampType", "headers"}  # of `decode segment --format parquet`
+
+
+def written_sources(files: Sequence[tuple[str | None, str]]) -> Iterator[tuple[str, Any, Source]]:
+    """(table, schema, source) of each file. InputError: it is no Parquet file."""
+    import pyarrow.parquet
+
+    for table, path in files:
+        try:
+            schema = pyarrow.parquet.read_schema(path)
+        except (pyarrow.ArrowException, OSError) as error:
+            raise InputError(f"not a Parquet file: {error}", file=path) from None
+        names = set(schema.names)
+        if table is not None:
+            yield table, with_file(plain(schema)), parquet_source(path)
+        elif names >= EXCHANGE_FILE:
+            yield "exchanges", schema, parquet_source(path, lambda batch: of_kind(batch, events=False))
+            yield "events", schema, parquet_source(path, lambda batch: of_kind(batch, events=True))
+        elif names >= RECORD_FILE:
+            yield "records", schema, record_source(path)
+        else:
+            name = re.sub(r"\W", "_", Path(path).name.partition(".")[0]) or "written"
+            yield name, with_file(plain(schema)), parquet_source(path)
+
+
+def plain(schema: Any) -> Any:
+    """A schema without dictionaries."""
+    import pyarrow
+
+    kinds = ((field, field.type) for field in schema)
+    return pyarrow.schema(
+        [field.with_type(kind.value_type) if pyarrow.types.is_dictionary(kind) else field for field, kind in kinds]
+    )
+
+
+def with_file(schema: Any) -> Any:
+    """With a column of the file that a row stands in, where it has none."""
+    import pyarrow
+
+    return schema if "file" in schema.names else schema.append(pyarrow.field("file", pyarrow.string()))
+
+
+def parquet_source(path: str, change: Any = lambda batch: batch) -> Source:
+    """The rows of a file, changed batch by batch. InputError: it is damaged."""
+
+    def batches(wanted: frozenset[str]) -> Iterator[Any]:
+        import pyarrow.parquet
+
+        try:
+            with pyarrow.parquet.ParquetFile(path) as file:
+                names = file.schema_arrow.names
+                read = [each for each in names if each in wanted or each == "event"] or names[:1]
+                for batch in file.iter_batches(ROWS, columns=read):
+                    yield change(batch if "file" in names else add_file(batch, path))
+        except (pyarrow.ArrowException, OSError) as error:
+            raise InputError(f"can't be read as Parquet: {error}", file=path) from None
+
+    return batches
+
+
+def add_file(batch: Any, path: str) -> Any:
+    import pyarrow
+
+    return batch.append_column("file", pyarrow.repeat(pyarrow.scalar(path), batch.num_rows))
+
+
+def of_kind(batch: Any, *, events: bool) -> Any:
+    """The events of a batch, or its exchanges."""
+    import pyarrow.compute
+
+    kinds = batch.column("event")
+    return batch.filter(pyarrow.compute.is_valid(kinds) if events else pyarrow.compute.is_null(kinds))
+
+
+def record_source(path: str) -> Source:
+    """Records of a file of `decode segment --format parquet`, whose columns are called as in JSON."""
+
+    def change(batch: Any) -> Any:
+        return batch.rename_columns([snake(name) for name in batch.schema.names])
+
+    def batches(wanted: frozenset[str]) -> Iterator[Any]:
+        from kcli.sql.records import as_text
+
+        asked = wanted | {camel for camel in CAMEL if snake(camel) in wanted}
+        for batch in parquet_source(path, change)(asked):
+            arrays = [as_text(array) for array in batch.columns]
+            yield type(batch).from_arrays(arrays, names=batch.schema.names)
+
+    return batches
+
+
+CAMEL = (
+    "baseOffset", "timestampType", "isTransactional", "partitionLeaderEpoch", "producerId", "producerEpoch",
+    "baseSequence",
+)  # fmt: skip
+
+
+def snake(name: str) -> str:
+    """ "base_offset" of "baseOffset"."""
+    return re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", name)

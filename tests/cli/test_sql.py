@@ -1,0 +1,121 @@
+"""`kcli sql` as a command: files in, rows out, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.main import main
+
+pytest.importorskip("duckdb")
+COUNT = "SELECT client_id, count(*) AS n FROM exchanges GROUP BY ALL ORDER BY n DESC"
+
+
+def test_a_question(samples: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert main(["sql", COUNT, str(samples / "java44-txn.pcap")]) == 0
+    captured = capsysbinary.readouterr()
+    assert captured.out.splitlines()[1] == b"lab-java                       57" and captured.err == b"3 rows\n"
+    assert main(["sql", COUNT, str(samples / "java44-txn.pcap"), "--format", "jsonl", "--quiet"]) == 0
+    captured = capsysbinary.readouterr()
+    assert json.loads(captured.out.splitlines()[0]) == {"client_id": "lab-java", "n": 57} and captured.err == b""
+
+
+@pytest.mark.parametrize("form", ["table", "json", "jsonl", "csv", "parquet"])
+def test_answers_in_files(form: str, samples: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.write_bytes(b"before")
+    words = ["sql", COUNT, str(samples / "java44-txn.pcap"), "--format", form, "-o", str(out)]
+    assert main([*words, "-q"]) == 0
+    whole = out.read_bytes()
+    assert b"lab-java" in whole
+    assert main(["sql", "SELECT nosuch FROM exchanges", *words[2:]]) == 2
+    assert out.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "why"),
+    [
+        (["SELECT 1"], 2, "FILE|DIR...: nothing to ask about"),
+        ([], 2, "FILE|DIR...: nothing to ask about"),
+        (["selec", "{capture}"], 2, "query: Parser Error: syntax error at or near"),
+        (["SELECT 1", "{missing}"], 3, "missing.pcap: No such file or directory"),
+        (["SELECT 1", "{capture}", "{missing}"], 3, "missing.pcap: No such file or directory"),
+        (["FROM exchanges", "{garbage}"], 3, "not a capture"),
+        (["SELECT 1", "{empty}"], 3, "holds no capture, log segment, snapshot or Parquet table"),
+        (["FROM exchanges", "{capture}", "-o", "{capture}"], 2, "is the input"),
+        (["{capture}", "-o", "{out}"], 2, "QUERY: missing"),
+        (["COPY (SELECT 1) TO '{out}'", "{capture}"], 2, "query: COPY changes things or settings"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    words: list[str], code: int, why: str, samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = {name: tmp_path / name for name in ("garbage", "out", "empty")} | {"missing": tmp_path / "missing.pcap"}
+    places["capture"] = samples / "ipv6.pcapng"
+    places["garbage"].write_bytes(b"GIF89a" * 10)
+    places["empty"].mkdir()
+    assert main(["sql", *(word.format(**places) for word in words)]) == code
+    said = capsys.readouterr().err
+    assert why in said and said.count("\n") == 1 and not places["out"].exists()
+
+
+def test_what_could_be_read_is_answered(samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes((samples / "java44-txn.pcap").read_bytes()[:-10])
+    out = tmp_path / "out"
+    assert main(["sql", "SELECT count(*) AS n FROM exchanges", str(cut), "--format", "csv", "-o", str(out)]) == 3
+    assert out.read_text() == "n\n78\n" and "ends in the middle of a packet" in capsys.readouterr().err
+
+
+def test_the_list_needs_no_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql", "--list"]) == 0
+    assert "connections: Each connection that carried a request." in capsys.readouterr().out
+
+
+def test_without_duckdb_it_says_what_to_install(
+    samples: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    assert main(["sql", "SELECT 1", str(samples / "ipv6.pcapng")]) == 2
+    assert capsys.readouterr().err == "kcli: kcli sql needs duckdb (pip install 'kcli-kafka[sql]')\n"
+
+
+def kcli(*words: str) -> list[str]:
+    return [sys.executable, "-m", "kcli.cli", *words]
+
+
+def test_standard_input_and_a_quiet_end(samples: Path) -> None:
+    with (samples / "java44-txn.pcap").open("rb") as capture:
+        done = subprocess.run(
+            kcli("sql", COUNT, "-", "--format", "csv"), stdin=capture, capture_output=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (0, b"") and done.stdout.startswith(b"client_id,n\nlab-java,57\n")
+    with (samples / "java44-txn.pcap").open("rb") as capture:
+        twice = kcli("sql", "SELECT 1 FROM exchanges x JOIN exchanges y USING (api)", "-")
+        done = subprocess.run(twice, stdin=capture, capture_output=True, check=False)
+    assert done.returncode == 2 and b"standard input can be read once" in done.stderr and done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("query", ["SELECT count(*) FROM {}", "SELECT a.range, count(*) FROM {} GROUP BY 1"])
+def test_ctrl_c_ends_a_long_query(query: str, samples: Path) -> None:
+    query = query.format("range(1000000) a, range(1000000) b WHERE a.range % 7 = b.range % 5")
+    with subprocess.Popen(
+        kcli("sql", query, str(samples / "ipv6.pcapng")), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            end = time.monotonic() + 60
+            # the engine's own threads, and that which waits for them
+            while len([*Path(f"/proc/{process.pid}/task").iterdir()]) < 3 and time.monotonic() < end:
+                time.sleep(0.05)
+            time.sleep(2)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 130
+            assert process.stderr is not None and process.stderr.read() == b""
+        finally:
+            process.kill()

@@ -1,0 +1,186 @@
+"""The engine: what a query may do, and what it may not."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.errors import InputError, UsageError
+from kcli.sql.engine import Engine
+from kcli.sql.scans import Scan
+
+pyarrow = pytest.importorskip("pyarrow")
+pytest.importorskip("duckdb")
+SCHEMA = pyarrow.schema([("a", pyarrow.int64()), ("b", pyarrow.string()), ("c", pyarrow.string())])
+
+
+class World:
+    """Tables t and u of 10 rows each, and a view of t."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, frozenset[str]]] = []
+        self.error: InputError | None = None
+
+    def scan(self, name: str) -> Scan:
+        def source(wanted: frozenset[str]) -> Iterator[Any]:
+            self.asked.append((name, wanted))
+            made = {"a": list(range(10)), "b": list("abcdefghij"), "c": ["c"] * 10}
+            yield pyarrow.record_batch({each: made[each] for each in made if each in wanted or each == "a"})
+            if self.error is not None:
+                raise self.error
+
+        return Scan(name, SCHEMA, [source])
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def engine(world: World) -> Iterator[Engine]:
+    with Engine([world.scan("t"), world.scan("u")], {"v": "SELECT b, count(*) AS n FROM t GROUP BY b"}) as made:
+        yield made
+
+
+def rows(engine: Engine, query: str) -> list[dict[str, Any]]:
+    with engine.answer(query) as reader:
+        found: list[dict[str, Any]] = reader.read_all().to_pylist()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("query", "read"),
+    [
+        ("SELECT b FROM t", {"t": {"b"}}),
+        ("SELECT x.b FROM (SELECT * FROM t) x WHERE x.a > 3;", {"t": {"a", "b"}}),
+        ("SELECT u.c FROM t JOIN u USING (a)", {"t": {"a"}, "u": {"a", "c"}}),
+        ("SELECT n FROM v", {"t": {"b"}}),
+        ("FROM t", {"t": {"a", "b", "c"}}),
+        ("SELECT count(*) FROM t -- no column", {"t": {"a"}}),
+        ("SUMMARIZE t", {"t": {"a", "b", "c"}}),
+        ("SELECT 1", {}),
+        ("DESCRIBE t", {}),
+        ("SHOW TABLES", {}),
+    ],
+)
+def test_columns_that_the_query_reads_are_made(
+    query: str, read: dict[str, set[str]], engine: Engine, world: World
+) -> None:
+    assert rows(engine, query)
+    assert {name: set(wanted) for name, wanted in world.asked} == read
+
+
+def test_a_table_may_be_read_twice_and_asked_again(engine: Engine) -> None:
+    assert rows(engine, "SELECT count(*) AS n FROM t x JOIN t y USING (a)") == [{"n": 10}]
+    assert rows(engine, "SELECT sum(a)::INT AS n FROM t") == [{"n": 45}]
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("selec 1", 'query: Parser Error: syntax error at or near "selec"'),
+        ("SELECT nosuch FROM t", 'query: Binder Error: Referenced column "nosuch" not found'),
+        ("SELECT b::INT FROM t", "query: Conversion Error: Could not convert string 'a' to INT32"),
+        ("", "query: 0 statements"),
+        ("SELECT 1; SELECT 2", "query: 2 statements"),
+        ("SELECT error('a\nb')", "query: Invalid Input Error: a b"),
+    ],
+)
+def test_what_is_wrong_is_one_line(query: str, why: str, engine: Engine) -> None:
+    with pytest.raises(UsageError) as caught:
+        rows(engine, query)
+    assert str(caught.value).startswith(why) and "\n" not in str(caught.value)
+    assert rows(engine, "SELECT 1 AS n") == [{"n": 1}]
+
+
+FORBIDDEN = [
+    "COPY t TO '{out}'",
+    "COPY (SELECT 1) TO '{out}' (FORMAT PARQUET)",
+    "EXPORT DATABASE '{out}'",
+    "ATTACH '{out}' AS x",
+    "CREATE TABLE x AS SELECT 1",
+    "CREATE VIEW t AS SELECT 1",
+    "CREATE MACRO f() AS 1",
+    "CREATE SECRET s (TYPE S3)",
+    "INSERT INTO t SELECT * FROM t",
+    "DROP VIEW t",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "LOAD '{secret}'",
+    "SET enable_external_access = true",
+    "RESET lock_configuration",
+    "SET memory_limit = '1TB'",
+    "PRAGMA enable_external_access = true",
+    "CALL pragma_version()",
+    "CHECKPOINT",
+    "SELECT * FROM read_text('{secret}')",
+    "SELECT * FROM read_blob('{secret}')",
+    "SELECT * FROM read_csv('{secret}')",
+    "SELECT * FROM read_json('{secret}')",
+    "SELECT * FROM read_parquet('{secret}')",
+    "SELECT * FROM parquet_metadata('{secret}')",
+    "SELECT * FROM sniff_csv('{secret}')",
+    "SELECT * FROM '{secret}'",
+    'SELECT * FROM "{secret}"',
+    "SELECT * FROM glob('{folder}/*')",
+    "SELECT * FROM read_csv('http://127.0.0.1:{port}/x.csv')",
+    "SELECT * FROM 'http://127.0.0.1:{port}/x.parquet'",
+    "SELECT getenv('HOME')",
+    "SELECT * FROM os",
+    "SELECT * FROM world",
+    "SELECT * FROM query('COPY t TO ''{out}''')",
+    "EXPLAIN ANALYZE COPY t TO '{out}'",
+]
+
+
+@pytest.mark.parametrize("query", FORBIDDEN)
+def test_a_query_reaches_nothing_but_its_tables(query: str, engine: Engine, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("password\nhunter2\n")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0)
+        port = server.getsockname()[1]
+        given = query.format(out=tmp_path / "out", secret=secret, folder=tmp_path, port=port)
+        with pytest.raises(UsageError) as caught:
+            rows(engine, given)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+    assert "hunter2" not in str(caught.value) and "\n" not in str(caught.value)
+    assert [*tmp_path.iterdir()] == [secret]
+    assert rows(engine, "SELECT count(*) AS n FROM t") == [{"n": 10}]
+
+
+def test_settings_are_locked_in_a_safe_state(engine: Engine) -> None:
+    names = ("enable_external_access", "lock_configuration", "autoinstall_known_extensions", "python_scan_all_frames")
+    found = rows(engine, f"SELECT name, value FROM duckdb_settings() WHERE name IN {names} ORDER BY name")
+    assert [row["value"] for row in found] == ["false", "false", "true", "false"]
+    limits = rows(
+        engine, "SELECT current_setting('memory_limit') AS m, current_setting('max_temp_directory_size') AS d"
+    )
+    assert limits == [{"m": "1.0 GiB", "d": "16.0 GiB"}]
+
+
+def test_what_is_wrong_with_an_input_comes_behind_the_rows(engine: Engine, world: World) -> None:
+    world.error = InputError("cut", file="x.pcap")
+    with pytest.raises(InputError, match=r"x\.pcap: cut"), engine.answer("SELECT a FROM t") as reader:
+        assert reader.read_all().num_rows == 10
+
+
+def test_a_bug_in_a_source_shows_as_what_it_is() -> None:
+    def broken(_wanted: frozenset[str]) -> Iterator[Any]:
+        yield dict[str, int]()["a bug"]
+
+    with Engine([Scan("t", SCHEMA, [broken])]) as engine, pytest.raises(KeyError, match="a bug"):
+        rows(engine, "SELECT a FROM t")
+
+
+def test_its_folder_goes_with_it() -> None:
+    with Engine([]) as engine:
+        folder = Path(engine.folder.name)
+        assert folder.is_dir()
+    assert not folder.exists()

@@ -1,0 +1,44 @@
+"""What is given, sorted by what it holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.errors import InputError
+from kcli.sql.inputs import sort_inputs
+
+
+def test_files_and_folders_are_sorted_by_what_they_hold(samples: Path, tmp_path: Path) -> None:
+    (tmp_path / "odd").write_bytes(b"PAR1....PAR1")
+    given = [str(samples), str(tmp_path / "odd"), "-", str(samples / "java44-txn.pcap")]
+    made = sort_inputs(given)
+    assert [Path(path).name for path in made.captures] == [
+        "ipv6.pcapng", "java44-consume-classic.pcap", "java44-txn.pcap", "kcat-codecs.pcap",
+        "old-librdkafka-on-3.9.pcap", "sasl-plain-scram.pcap", "-", "java44-txn.pcap",
+    ]  # fmt: skip
+    assert [Path(path).parent.name for path in made.segments] == ["orders-0"]
+    assert {Path(path).suffix for path in made.metadata} == {".checkpoint"} and len(made.metadata) == 2
+    assert made.written == [(None, str(tmp_path / "odd"))]
+
+
+def test_segments_of_the_metadata_log_are_metadata(tmp_path: Path) -> None:
+    log = tmp_path / "__cluster_metadata-0" / "00000000000000000000.log"
+    log.parent.mkdir()
+    log.touch()
+    assert sort_inputs([str(tmp_path)]).metadata == [str(log)]
+
+
+def test_the_pipelines_tables_are_named_by_their_folders(tmp_path: Path) -> None:
+    for name in ("exchanges/date=2026-11-21/a.parquet", "clients/b.parquet", "_kcli/c.parquet"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).touch()
+    assert [table for table, _ in sort_inputs([str(tmp_path)]).written] == ["clients", "exchanges"]
+
+
+def test_what_is_missing_is_found_before_anything_is_read(samples: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        sort_inputs([str(samples), str(tmp_path / "missing")])
+    with pytest.raises(InputError, match="holds no capture, log segment, snapshot or Parquet table"):
+        sort_inputs([str(tmp_path)])

@@ -1,0 +1,66 @@
+"""Tables that were written before are asked like what they were made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.cli.main import main
+from kcli.errors import InputError
+
+pyarrow = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow.parquet")
+Ask = Callable[..., list[dict[str, Any]]]
+LEFT_OUT = {"request_header", "completed_ns"}
+
+
+def test_a_file_of_decode_pcap(samples: Path, tmp_path: Path, ask: Ask) -> None:
+    for name in ("java44-txn.pcap", "old-librdkafka-on-3.9.pcap"):
+        source, out = samples / name, tmp_path / "out.parquet"
+        assert main(["decode", "pcap", str(source), "--format", "parquet", "-o", str(out), "--quiet"]) == 0
+        query = f"SELECT * EXCLUDE ({', '.join(LEFT_OUT)}) FROM exchanges"
+        assert ask(query, out) == ask(query, source)
+        query = "SELECT * EXCLUDE (sender, captured) FROM events"
+        assert ask(query, out) == ask(query, source)
+        query = "SELECT * EXCLUDE (client_id, file) FROM connections ORDER BY connection"
+        assert ask(query, out) == ask(query, source)
+
+
+def test_a_file_of_decode_segment(samples: Path, tmp_path: Path, ask: Ask) -> None:
+    out = tmp_path / "out.parquet"
+    assert main(["decode", "segment", str(samples / "orders-0"), "--format", "parquet", "-o", str(out)]) == 0
+    query = "SELECT * EXCLUDE (topic, partition) FROM records"
+    assert ask(query, out) == ask(query, samples / "orders-0")
+    assert ask('SELECT sum("offset")::INT AS n FROM records', out) == [{"n": 482 * 481 // 2}]
+
+
+def test_tables_of_the_pipeline_and_of_others(tmp_path: Path, ask: Ask) -> None:
+    for name, part, value in (("clients", "a", "x"), ("clients", "b", "y"), ("exchanges/date=2026-11-21", "c", "z")):
+        folder = tmp_path / "out" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        texts = pyarrow.array([value]).dictionary_encode()
+        pyarrow.parquet.write_table(pyarrow.table({"client_id": texts, "api_key": [3]}), folder / f"{part}.parquet")
+    (tmp_path / "out" / "_kcli").mkdir()
+    folder = tmp_path / "out"
+    assert ask("SELECT client_id, file FROM clients ORDER BY ALL", folder) == [
+        {"client_id": name, "file": str(folder / "clients" / f"{part}.parquet")} for name, part in ("xa", "yb")
+    ]
+    assert ask("SELECT client_id, api_key, api FROM exchanges", folder) == [
+        {"client_id": "z", "api_key": 3, "api": None}
+    ]
+    own = tmp_path / "my-table.v1.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"a": [1, 2]}), own)
+    assert ask("SELECT sum(a)::INT AS n, any_value(file) AS file FROM my_table", own) == [{"n": 3, "file": str(own)}]
+
+
+@pytest.mark.parametrize("cut", [4, 60, 200])
+def test_damage_is_an_error_of_the_input(cut: int, tmp_path: Path, ask: Ask) -> None:
+    whole = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"a": list(range(1000))}), whole)
+    data = whole.read_bytes()
+    whole.write_bytes(data[:cut] + (b"" if cut == 4 else bytes(40) + data[cut + 40 :]))
+    with pytest.raises(InputError, match=r"t\.parquet: (not a Parquet file|can't be read as Parquet): "):
+        ask("SELECT sum(a) FROM t", whole)

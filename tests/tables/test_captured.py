@@ -1,0 +1,40 @@
+"""The tables of one process, and the pipeline's: one word, one type, one meaning."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcli.pipeline.tables import TABLES
+from kcli.tables.captured import CAPTURED, EVENT_COLUMNS, EXCHANGE_COLUMNS, PARQUET_COLUMNS
+
+COLUMNS = [(table.name, column) for table in (*CAPTURED.values(), *TABLES.values()) for column in table.columns]
+# Words that say two things, in tables that are older than the rule: docs/sql.md names them.
+OLD = {"errors", "timestamp", "data", "bytes"}
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+def test_each_row_knows_its_file_and_each_column_says_something(name: str) -> None:
+    table = CAPTURED[name]
+    assert table.name == name and "file" in table.names and len(set(table.names)) == len(table.names)
+    assert all(len(column.text) > 5 for column in table.columns)
+
+
+def test_one_word_has_one_type() -> None:
+    kinds: dict[str, set[str]] = {}
+    for _, column in COLUMNS:
+        kinds.setdefault(column.name, set()).add(column.kind)
+    assert {name for name, found in kinds.items() if len(found) > 1} <= OLD
+
+
+def test_times_and_sizes_have_their_unit_in_the_name() -> None:
+    for table in CAPTURED.values():
+        for column in table.columns:
+            if "milliseconds" in column.text or column.name in ("latency", "size"):
+                assert column.name.endswith(("_ms", "_ns", "_bytes"))
+
+
+def test_the_pipeline_and_parquet_files_have_the_same_columns() -> None:
+    pipeline = TABLES["exchanges"].columns
+    assert set(pipeline) < set(EXCHANGE_COLUMNS)
+    assert [each for each in EXCHANGE_COLUMNS if each in pipeline] == list(pipeline)
+    assert set(PARQUET_COLUMNS) < {*EXCHANGE_COLUMNS, *EVENT_COLUMNS}
