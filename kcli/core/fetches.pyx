@@ -10,12 +10,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memset
 
-from kcli.core.codec cimport put_uuid, uuid_parse
+from kcli.core.codec cimport Node, Selection, put_uuid, uuid_parse
 from kcli.core.sink cimport Sink
 
 include "texts.pxi"
-include "frames.pxi"
-include "fetchreader.pxi"
+include "requests.pxi"
 include "fetchtables.pxi"
 include "fetchcounts.pxi"
 include "fetchopening.pxi"

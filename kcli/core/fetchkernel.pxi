@@ -64,32 +64,26 @@ cdef class Kernel(Openings):
                    uint64_t answered, const uint8_t* response, size_t m) except -1:
         cdef Found found
         cdef Counts session
-        cdef Reader r, told
-        cdef int topics
+        cdef Side asks, tells
         if key != FETCH:
             if key < 0 or key > 63:
                 return key not in self.rare
             return not self.heard >> key & 1
         if response == NULL or answered < ts or not 0 <= version < VERSIONS or not self.knows(version):
             return False
-        memset(&found, 0, sizeof(Found))
         self.serial += 1
-        r.flexible = told.flexible = self.flexible[version]
-        r.at, r.end = request, request + n
-        topics = self.read_head(&r, version, found.request)
-        if topics < 0:
+        asks, tells = self.asked_sides[version], self.told_sides[version]
+        if not asks.read(request, n):
             return False
+        memset(&found, 0, sizeof(Found))
+        found.request = asks.message()
         if self.opener is not None and found.request[SESSION] == 0 and found.request[EPOCH] == 0:
-            r.at = request
-            return self.open(&r, link, link_size, version, ts, request, n, answered, response, m)
+            return self.open(link, link_size, version, ts, asks, n, answered, tells, response, m)
         session = self.due(link, link_size, version, ts, &found)
-        if session is None:
+        if session is None or found.request[FORGOTTEN] > 0 or not tells.read(response, m):
             return False
         # The response first: its partitions are far apart in memory, and those of the request pass the time.
-        told.at, told.end = response, response + m
-        if not self.read_response(&told, session, version, &found) or told.at != told.end:
-            return False
-        if not self.read_request(&r, topics, session, version, &found) or r.at != r.end:
+        if not self.read_told(tells, session, &found) or not self.read_asked(asks, session, &found):
             return False
         if not self.find_seats(session, &found) or not self.may_pass(session, &found):
             return False
@@ -99,7 +93,7 @@ cdef class Kernel(Openings):
     def offer(self, str connection, int version, uint64_t ns, const uint8_t[::1] request not None, answered, const uint8_t[::1] response):
         """A Fetch exchange that came another way; whether it was taken."""
         cdef bytes link
-        if answered is None or response is None or request.shape[0] < 10 or response.shape[0] == 0:
+        if answered is None or response is None or not request.shape[0] or response.shape[0] == 0:
             return False
         link = connection.encode()
         return self.take(link, len(link), FETCH, version, ns, &request[0], request.shape[0], answered, &response[0], response.shape[0])
@@ -127,98 +121,56 @@ cdef class Kernel(Openings):
         found.late = session.late
         return session
 
-    cdef bint read_request(self, Reader* r, int topics, Counts session, int version, Found* found) except -1:
-        """A request from its topics on, whose partitions are then in `asked`. False: not the steady way."""
-        cdef Ops* ops = &self.layouts[version][0].levels[0]
-        cdef int i
-        if not self.read_asked(r, session, version, found):
-            return False
-        for i in range(topics + 1, ops.count):
-            if self.read_op(r, &ops.ops[i], found.request):
-                return False
-        return True
-
-    cdef bint read_asked(self, Reader* r, Counts session, int version, Found* found) except -1:
-        cdef Layout* layout = self.layouts[version][0]
-        cdef Ops* topic = &layout.levels[1]
+    cdef bint read_asked(self, Side asks, Counts session, Found* found) except -1:
+        """The partitions of a request are then in `asked`. False: not the steady way."""
+        cdef TopicRow* topic = asks.topics()
+        cdef AskedRow* row = <AskedRow*>asks.partitions()
         cdef uint64_t base
-        cdef int64_t topics, count, text
-        cdef int64_t columns[COLUMNS]
         cdef int64_t i, j
-        cdef Asked* asked
-        if length(r, 4, &topics):
-            return False
-        found.asked_topics = max(0, topics)
-        columns[2] = columns[4] = columns[5] = -1
-        for i in range(topics):
-            if self.read_topic(r, topic, &base, &text, &count):
+        found.asked_topics = asks.topic_count()
+        self.need_asked(asks.partition_count())
+        for i in range(found.asked_topics):
+            base = self.base_of(asks, topic)
+            if base == 0:
                 return False
-            found.asked_cost += topic_cost(session.sizes, text, count)
-            if count > r.end - r.at or self.need_asked(found.asked + max(0, count)):
-                return False
-            for j in range(count):
-                if self.read_row(r, &layout.levels[2], columns):
-                    return False
-                asked = &self.asked[found.asked]
-                asked.number = base | <uint32_t>columns[INDEX]
-                asked.position = Position(
-                    columns[OFFSET], columns[OFFSET + 1], <int32_t>columns[OFFSET + 2], <int32_t>columns[OFFSET + 3],
-                    <int32_t>columns[OFFSET + 4],
-                )
-                map_ahead(&session.by_number, asked.number, 0)
+            found.asked_cost += topic_cost(session.sizes, topic.size if asks.kind == NAME else 0, topic.partitions)
+            for j in range(topic.partitions):
+                set_asked(&self.asked[found.asked], base, row)
+                map_ahead(&session.by_number, self.asked[found.asked].number, 0)
                 found.asked += 1
-            if r.flexible and pass_tags(r, False):
-                return False
+                row += 1
+            topic += 1
         return True
 
-    cdef bint read_response(self, Reader* r, Counts session, int version, Found* found) except -1:
-        cdef Ops* ops = &self.layouts[version][1].levels[0]
-        cdef int i
-        if r.end - r.at < 4:
-            return False
-        r.at += 4
-        if r.flexible and pass_tags(r, False):
-            return False
-        for i in range(ops.count):
-            if ops.ops[i].kind == NESTED:
-                if found.response[ERROR] or found.response[THROTTLE] or found.response[SESSION] != session.id_:
-                    return False
-                if not self.read_told(r, session, version, found):
-                    return False
-            elif self.read_op(r, &ops.ops[i], found.response):
-                return False
-        return True
-
-    cdef bint read_told(self, Reader* r, Counts session, int version, Found* found) except -1:
-        cdef Layout* layout = self.layouts[version][1]
-        cdef Ops* topic = &layout.levels[1]
+    cdef bint read_told(self, Side tells, Counts session, Found* found) except -1:
+        """The partitions of a response are then in `told`. False: not the steady way."""
+        cdef TopicRow* topic = tells.topics()
+        cdef ToldRow* row = <ToldRow*>tells.partitions()
         cdef uint64_t base
-        cdef int64_t topics, count, text
-        cdef int64_t columns[COLUMNS]
         cdef int64_t i, j
         cdef bint shared
         cdef Told* told
-        if length(r, 4, &topics):
+        found.response = tells.message()
+        if found.response[ERROR] or found.response[THROTTLE] or found.response[SESSION] != session.id_:
             return False
-        found.told_topics = max(0, topics)
-        columns[STABLE] = columns[START] = columns[PREFERRED] = -1
-        for i in range(topics):
-            if self.read_topic(r, topic, &base, &text, &count):
+        found.told_topics = tells.topic_count()
+        self.need_told(tells.partition_count())
+        for i in range(found.told_topics):
+            base = self.base_of(tells, topic)
+            if base == 0:
                 return False
-            found.told_cost += topic_cost(&session.sizes[3], text, count)
+            found.told_cost += topic_cost(&session.sizes[3], topic.size if tells.kind == NAME else 0, topic.partitions)
             shared = self.marks.is_shared(<uint32_t>(base >> 32), session.id_)
-            if count > r.end - r.at or self.need_told(found.told + max(0, count)):
-                return False
-            for j in range(count):
-                if self.read_row(r, &layout.levels[2], columns) or columns[ERROR] or columns[PREFERRED] >= 0:
+            for j in range(topic.partitions):
+                if row.error or row.preferred >= 0 or is_special(row):
                     return False
                 told = &self.told[found.told]
-                told.number, told.shared, told.size = base | <uint32_t>columns[INDEX], shared, columns[RECORDS]
-                told.high, told.stable, told.start = columns[HIGH], columns[STABLE], columns[START]
+                set_told(told, base, row)
+                told.shared = shared
                 map_ahead(&session.by_number, told.number, 0)
                 found.told += 1
-            if r.flexible and pass_tags(r, False):
-                return False
+                row += 1
+            topic += 1
         return True
 
     # Judging: in passes, each of which asks ahead for the memory that the next one needs

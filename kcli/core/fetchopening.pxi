@@ -15,8 +15,8 @@ cdef struct Told:
 
 # What an exchange says, before anything of it counts.
 cdef struct Found:
-    int64_t request[COLUMNS]
-    int64_t response[COLUMNS]
+    const int64_t* request
+    const int64_t* response
     size_t asked, told
     int64_t late          # of the session's partitions, once the request is taken in
     int64_t told_late
@@ -41,36 +41,15 @@ cdef class Openings(Tables):
         free(self.asked)
         free(self.told)
 
-    cdef int read_head(self, Reader* r, int version, int64_t* columns) noexcept:
-        """A request up to its topics; their place among its fields, -1 where it can't be read."""
-        cdef Ops* ops = &self.layouts[version][0].levels[0]
-        cdef int i
-        if r.end - r.at < 10:
-            return -1
-        i = <int>fixed(r.at + 8, 2)
-        r.at += 10
-        if pass_bytes(r, i) or (r.flexible and pass_tags(r, False)):
-            return -1
-        for i in range(ops.count):
-            if ops.ops[i].kind == NESTED:
-                return i
-            if self.read_op(r, &ops.ops[i], columns):
-                return -1
-        return -1
-
-    cdef bint open(self, Reader* r, const char* link, size_t link_size, int version, uint64_t ts, const uint8_t* request, size_t n,
-                   uint64_t answered, const uint8_t* response, size_t m) except -1:
+    cdef bint open(self, const char* link, size_t link_size, int version, uint64_t ts, Side asks, size_t n, uint64_t answered,
+                   Side tells, const uint8_t* response, size_t m) except -1:
         cdef Found found
         cdef size_t i
+        cdef int64_t replica, size
+        cdef const uint8_t* client
         memset(&found, 0, sizeof(Found))
-        found.request[REPLICA] = -1
-        name_size = <int>fixed(r.at + 8, 2)
-        client = (<const char*>r.at + 10)[: max(0, name_size)].decode("utf-8", "replace")
         topics = {}
-        if not self.read_opening(r, version, &found, topics):
-            return False
-        r.at, r.end = response, response + m
-        if not self.read_granted(r, version, &found):
+        if not tells.read(response, m) or not self.read_opening(asks, &found, topics) or not self.read_granted(tells, &found):
             return False
         map_clear(&self.names)
         if map_reserve(&self.names, found.asked):
@@ -79,10 +58,13 @@ cdef class Openings(Tables):
             map_put(&self.names, self.asked[i].number, 0, i + 1)
         if self.names.used < found.asked:
             return False
+        replica = found.request[FOLLOWER] if found.request[FOLLOWER] != -1 else found.request[REPLICA]
+        client = client_id(asks.frame, n, &size)
         session = self.opener(
-            link[:link_size].decode(), client, version, <int32_t>fixed(request + 4, 4), ts, answered, n + 4, m + 4,
-            found.request[MAX_BYTES], found.request[ISOLATION], found.request[REPLICA], found.response[SESSION],
-            found.records, [(self.key(<uint64_t>number << 32)[0], count) for number, count in topics.items()],
+            link[:link_size].decode(), (<const char*>client)[: max(0, size)].decode("utf-8", "replace"), version,
+            correlation_id(asks.frame), ts, answered, n + 4, m + 4, found.request[MAX_BYTES], found.request[ISOLATION],
+            replica, found.response[SESSION], found.records,
+            [(self.key(<uint64_t>number << 32)[0], count) for number, count in topics.items()],
         )
         self.seat_all(<Counts?>session, &found)
         for number in topics:
@@ -91,102 +73,56 @@ cdef class Openings(Tables):
         self.now = max(self.now, <int64_t>ts)
         return True
 
-    cdef bint read_opening(self, Reader* r, int version, Found* found, dict topics) except -1:
-        cdef Layout* layout = self.layouts[version][0]
-        cdef Ops* ops = &layout.levels[0]
-        cdef int i, at = self.read_head(r, version, found.request)
-        if at < 0 or not self.opening_rows(r, layout, found, topics):
-            return False
-        for i in range(at + 1, ops.count):
-            if ops.ops[i].kind == TAGS:
-                if read_replica(r, &found.request[REPLICA]):
-                    return False
-            elif self.read_op(r, &ops.ops[i], found.request):
-                return False
-        return r.at == r.end
-
-    cdef bint opening_rows(self, Reader* r, Layout* layout, Found* found, dict topics) except -1:
-        cdef int64_t count, size, rows, i, j
-        cdef int64_t c[COLUMNS]
-        cdef int kind
+    cdef bint read_opening(self, Side asks, Found* found, dict topics) except -1:
+        """A full fetch whose only tag, if any, says which replica fetches. topics: their partitions by number, to fill."""
+        cdef TopicRow* topic = asks.topics()
+        cdef AskedRow* row = <AskedRow*>asks.partitions()
+        cdef int64_t i, j
         cdef uint32_t number
-        cdef Asked* asked
-        if length(r, 4, &count):
+        found.request = asks.message()
+        if found.request[FORGOTTEN] > 0 or found.request[ASKED_TAGS] > (found.request[FOLLOWER] != -1):
             return False
-        for i in range(COLUMNS):
-            c[i] = -1
-        for i in range(count):
-            kind, size = ID, 16
-            if layout.levels[1].ops[0].kind == TEXT:
-                kind = NAME
-                if length(r, layout.levels[1].ops[0].width, &size):
-                    return False
-            if size < 0 or size > r.end - r.at:
+        self.need_asked(asks.partition_count())
+        for i in range(asks.topic_count()):
+            if topic.size < 0:
                 return False
-            number = text_number(&self.texts, r.at, size, kind)
-            r.at += size
+            number = text_number(&self.texts, asks.frame + topic.text, topic.size, asks.kind)
             if number == 0:
                 raise MemoryError
-            if length(r, 4, &rows) or rows > r.end - r.at or number in topics:
+            if number in topics:
                 return False
-            topics[number] = rows
-            self.need_asked(found.asked + max(0, rows))
-            for j in range(rows):
-                if self.read_row(r, &layout.levels[2], c):
-                    return False
-                asked = &self.asked[found.asked]
-                asked.number = <uint64_t>number << 32 | <uint32_t>c[INDEX]
-                asked.position = Position(c[1], c[2], <int32_t>c[3], <int32_t>c[4], <int32_t>c[5])
+            topics[number] = topic.partitions
+            for j in range(topic.partitions):
+                set_asked(&self.asked[found.asked], <uint64_t>number << 32, row)
                 found.asked += 1
-            if r.flexible and pass_tags(r, False):
-                return False
+                row += 1
+            topic += 1
         return True
 
-    cdef bint read_granted(self, Reader* r, int version, Found* found) except -1:
+    cdef bint read_granted(self, Side tells, Found* found) except -1:
         """A response that grants a session and tells of the request's partitions in their order, without an error."""
-        cdef Layout* layout = self.layouts[version][1]
-        cdef Ops* ops = &layout.levels[0]
-        cdef int i
-        if r.end - r.at < 4:
-            return False
-        r.at += 4
-        if r.flexible and pass_tags(r, False):
-            return False
-        for i in range(ops.count):
-            if ops.ops[i].kind == NESTED:
-                if found.response[ERROR] or found.response[THROTTLE] or found.response[SESSION] <= 0:
-                    return False
-                if not self.granted_rows(r, layout, found):
-                    return False
-            elif self.read_op(r, &ops.ops[i], found.response):
-                return False
-        return r.at == r.end and found.told == found.asked
-
-    cdef bint granted_rows(self, Reader* r, Layout* layout, Found* found) except -1:
-        cdef int64_t count, text, rows, i, j
-        cdef int64_t c[COLUMNS]
+        cdef TopicRow* topic = tells.topics()
+        cdef ToldRow* row = <ToldRow*>tells.partitions()
+        cdef int64_t i, j
         cdef uint64_t base
         cdef Told* told
-        if length(r, 4, &count):
+        found.response = tells.message()
+        if found.response[ERROR] or found.response[THROTTLE] or found.response[SESSION] <= 0:
             return False
-        for i in range(COLUMNS):
-            c[i] = -1
-        for i in range(count):
-            if self.read_topic(r, &layout.levels[1], &base, &text, &rows) or found.told + max(0, rows) > found.asked:
-                return False
-            self.need_told(found.told + max(0, rows))
-            for j in range(rows):
-                c[RECORDS] = 0
-                if self.read_row(r, &layout.levels[2], c):
-                    return False
-                if c[ERROR] or c[PREFERRED] >= 0 or self.asked[found.told].number != (base | <uint32_t>c[INDEX]):
-                    return False
+        if tells.partition_count() != found.asked:
+            return False
+        self.need_told(found.asked)
+        for i in range(tells.topic_count()):
+            base = self.base_of(tells, topic)
+            for j in range(topic.partitions):
                 told = &self.told[found.told]
-                told.high, told.stable, told.start, told.size = c[HIGH], c[STABLE], c[START], c[RECORDS]
-                found.records += c[RECORDS]
+                set_told(told, base, row)
+                if row.error or row.preferred >= 0 or is_special(row) or self.asked[found.told].number != told.number:
+                    return False
+                found.records += told.size
                 found.told += 1
-            if r.flexible and pass_tags(r, False):
-                return False
+                row += 1
+            topic += 1
         return True
 
     cdef int seat_all(self, Counts session, Found* found) except -1:
@@ -224,3 +160,15 @@ cdef class Openings(Tables):
                 raise MemoryError
             self.told, self.told_room = grown, 2 * room
         return 0
+
+
+cdef inline void set_asked(Asked* asked, uint64_t base, AskedRow* row) noexcept:
+    asked.number = base | <uint32_t>row.index
+    asked.position = Position(
+        row.offset, row.log_start, <int32_t>row.max_bytes, <int32_t>row.leader_epoch, <int32_t>row.last_fetched_epoch
+    )
+
+
+cdef inline void set_told(Told* told, uint64_t base, ToldRow* row) noexcept:
+    told.number = base | <uint32_t>row.index
+    told.high, told.stable, told.start, told.size = row.high, row.stable, row.start, row.size if row.size > 0 else 0

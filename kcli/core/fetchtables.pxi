@@ -1,36 +1,94 @@
-# What the kernel knows of messages and texts, and any Fetch exchange as columns.
+# What the kernel selects of Fetch (the paths are those of `kcli.sessions.columns`), and numbers for texts.
 
 cdef enum:
     FETCH = 1
     VERSIONS = 32
-    LEVELS = 3
+    # Slots of a message's row, on both sides ...
+    SESSION = 0
+    EPOCH = 1             # of a request
+    MAX_BYTES = 2
+    ISOLATION = 3
+    REPLICA = 4
+    FOLLOWER = 5          # the replica's id in a tagged field
+    ASKED_TAGS = 6
+    FORGOTTEN = 8         # topics that leave the session
+    ERROR = 1             # of a response
+    THROTTLE = 2
+    TOLD_TAGS = 3
+    # ... and levels
+    TOPICS = 1
+    PARTITIONS = 2
+    # Kinds of text
+    NAME = 0
+    ID = 1
+    SERVER = 2
+
+
+# Rows of topics and partitions.
+cdef struct TopicRow:
+    int64_t partitions, text, size
+
+
+cdef struct AskedRow:
+    int64_t index, offset, log_start, max_bytes, leader_epoch, last_fetched_epoch
+
+
+cdef struct ToldRow:
+    int64_t index, error, high, stable, start, preferred, records, size, tags, aborted
+
+
+cdef class Side:
+    """The requests or responses of a version: its header's node and the selection of its body. kind: of its topics' texts."""
+
+    cdef Node header
+    cdef Selection body
+    cdef int kind
+    cdef const uint8_t* frame
+
+    def __init__(self, header, body, size_t width, bint ids):
+        self.header, self.body, self.kind = header, body, ID if ids else NAME
+        if self.body.levels[TOPICS].width != sizeof(TopicRow) or self.body.levels[PARTITIONS].width != width:
+            raise ValueError("rows of another width than the kernel's")
+
+    cdef bint read(self, const uint8_t* frame, size_t size) except -1:
+        """Whether the frame is a header and a body, whose rows then stand."""
+        cdef Py_ssize_t header = self.header.skip_at(frame, size)
+        self.frame = frame
+        return header >= 0 and self.body.select_at(frame, frame + header, frame + size) == <Py_ssize_t>size - header
+
+    cdef inline int64_t* message(self) noexcept:
+        return <int64_t*>self.body.levels[0].rows.data
+
+    cdef inline TopicRow* topics(self) noexcept:
+        return <TopicRow*>self.body.levels[TOPICS].rows.data
+
+    cdef inline int64_t topic_count(self) noexcept:
+        return self.body.levels[TOPICS].rows.size // sizeof(TopicRow)
+
+    cdef inline void* partitions(self) noexcept:
+        return self.body.levels[PARTITIONS].rows.data
+
+    cdef inline size_t partition_count(self) noexcept:
+        return self.body.levels[PARTITIONS].rows.size // self.body.levels[PARTITIONS].width
 
 
 cdef class Tables(Sink):
-    """Layouts of Fetch by version, and numbers for texts.
+    """Selections of Fetch by version, and numbers for texts.
 
-    layout(version): the two sides' fields, as `kcli.sessions.columns` makes them; None for what it can't read.
+    layout: layout(version), the two sides as `kcli.sessions.columns` has them; None for what the kernel can't read.
     """
 
     cdef Texts texts
     cdef object layout
-    cdef dict numbers, topics, servers
-    cdef Layout* layouts[VERSIONS][2]
-    cdef bint flexible[VERSIONS]
-    cdef bint known[VERSIONS]
+    cdef dict numbers, names_, servers, asked_sides, told_sides
 
     def __init__(self, layout):
         self.layout = layout
-        self.numbers, self.topics, self.servers = {}, {}, {}
+        self.numbers, self.names_, self.servers = {}, {}, {}
+        self.asked_sides, self.told_sides = {}, {}
 
     def __dealloc__(self):
         texts_free(&self.texts)
-        for version in range(VERSIONS):
-            for side in range(2):
-                if self.layouts[version][side] != NULL:
-                    for level in range(LEVELS):
-                        free(self.layouts[version][side].levels[level].ops)
-                    free(self.layouts[version][side])
 
     # Numbers for what Python has texts for
 
@@ -55,9 +113,9 @@ cdef class Tables(Sink):
     cdef object key(self, uint64_t number):
         """The partition (topic, index) of a number."""
         cdef uint32_t topic = <uint32_t>(number >> 32)
-        name = self.topics.get(topic)
+        name = self.names_.get(topic)
         if name is None:
-            name = self.topics[topic] = text_of(&self.texts.texts[topic - 1])
+            name = self.names_[topic] = text_of(&self.texts.texts[topic - 1])
         return name, <int32_t>number
 
     cdef uint32_t server(self, str name) except 0:
@@ -74,174 +132,94 @@ cdef class Tables(Sink):
     # Reading
 
     cdef bint knows(self, int version) except -1:
-        if not self.known[version]:
-            self.known[version] = True
+        """Whether the kernel can read a version: its sides are then in the tables."""
+        if version not in self.asked_sides:
             made = self.layout(version)
+            self.asked_sides[version] = self.told_sides[version] = None
             if made is not None:
-                self.flexible[version] = made[0]
-                for side in range(2):
-                    self.layouts[version][side] = <Layout*>calloc(1, sizeof(Layout))
-                    if self.layouts[version][side] == NULL:
-                        raise MemoryError
-                    for level in range(LEVELS):
-                        make_ops(&self.layouts[version][side].levels[level], made[1 + side][level])
-        return self.layouts[version][1] != NULL
+                (header, body), answer, ids = made
+                self.asked_sides[version] = Side(header, body, sizeof(AskedRow), ids)
+                self.told_sides[version] = Side(*answer, sizeof(ToldRow), ids)
+        return self.told_sides[version] is not None
 
-    cdef int read_op(self, Reader* r, Op* op, int64_t* columns) noexcept:
-        """A field of no depth; other than 0: not to be read, or not the steady way."""
-        cdef int64_t count
-        if op.kind == FIXED:
-            if r.end - r.at < op.width:
-                return -1
-            if op.column >= 0:
-                columns[op.column] = fixed(r.at, op.width)
-            r.at += op.width
+    cdef inline uint64_t base_of(self, Side side, TopicRow* topic) noexcept:
+        """A topic's number, in the upper half; 0: it has none."""
+        if topic.size < 0:
             return 0
-        if op.kind == TAGS:
-            return pass_tags(r, op.column > 0)
-        if length(r, op.width, &count):
-            return -1
-        if op.kind == EMPTY:
-            return count > 0
-        if op.column >= 0:
-            columns[op.column] = count if count > 0 else 0
-        return pass_bytes(r, count)
-
-    cdef inline int read_row(self, Reader* r, Ops* ops, int64_t* columns) noexcept:
-        cdef int i
-        cdef Op* op
-        if r.end - r.at < ops.front:
-            return -1
-        for i in range(ops.fixed):
-            op = &ops.ops[i]
-            if op.column >= 0:
-                columns[op.column] = fixed(r.at, op.width)
-            r.at += op.width
-        for i in range(ops.fixed, ops.count):
-            op = &ops.ops[i]
-            if op.kind == TAGS:
-                if pass_tags(r, op.column > 0):
-                    return -1
-            elif self.read_op(r, op, columns):
-                return -1
-        return 0
-
-    cdef int read_topic(self, Reader* r, Ops* ops, uint64_t* base, int64_t* text, int64_t* count) noexcept:
-        """A topic up to its partitions: its number, where there is one, the bytes of its name, how many partitions."""
-        cdef int64_t size = 16
-        cdef int kind = ID
-        text[0] = 0
-        if ops.ops[0].kind == TEXT:
-            if length(r, ops.ops[0].width, &size):
-                return -1
-            kind = NAME
-            text[0] = size
-        if size < 0 or size > r.end - r.at:
-            return -1
-        base[0] = <uint64_t>text_find(&self.texts, r.at, size, kind) << 32
-        r.at += size
-        return base[0] == 0 or length(r, 4, count)
+        return <uint64_t>text_find(&self.texts, side.frame + topic.text, topic.size, side.kind) << 32
 
     # Any exchange, as columns
 
     def columns(self, const uint8_t[::1] request not None, const uint8_t[::1] response, int version):
         """(session id, epoch, max bytes, isolation, replica id, asked), (throttle, error, session id, told or None without a
         response): what FetchExchange has of plain messages. None where that is not all they say."""
-        cdef int64_t asks[COLUMNS]
-        cdef int64_t tells[COLUMNS]
-        cdef Reader r
-        cdef int64_t size
-        if not 0 <= version < VERSIONS or not self.knows(version) or request.shape[0] < 10:
+        cdef Side asks, tells
+        cdef int64_t* asked
+        cdef int64_t* told
+        if not self.knows(version) or not request.shape[0]:
             return None
-        memset(asks, 0, sizeof(asks))
-        memset(tells, 0, sizeof(tells))
-        asks[REPLICA] = -1
-        r.flexible = self.flexible[version]
-        r.at, r.end = &request[0] + 10, &request[0] + request.shape[0]
-        size = fixed(&request[8], 2)
-        if pass_bytes(&r, size) or (r.flexible and pass_tags(&r, False)):
+        asks, tells = self.asked_sides[version], self.told_sides[version]
+        if not asks.read(&request[0], request.shape[0]):
             return None
-        asked = self.message(&r, self.layouts[version][0], asks, True)
-        if asked is None:
+        asked = asks.message()
+        # Who fetches (a follower), which cluster, where leaders are: for the slower way.
+        if asked[ASKED_TAGS] > 0 or asked[FORGOTTEN] > 0:
             return None
-        told = None
-        if response is not None and response.shape[0]:
-            r.at, r.end = &response[0], &response[0] + response.shape[0]
-            if response.shape[0] < 4:
-                return None
-            r.at += 4
-            if r.flexible and pass_tags(&r, False):
-                return None
-            told = self.message(&r, self.layouts[version][1], tells, False)
-            if told is None:
-                return None
-        return (
-            (
-                asks[SESSION], asks[EPOCH], asks[MAX_BYTES], asks[ISOLATION],
-                asks[REPLICA], asked,
-            ),
-            (tells[THROTTLE], tells[ERROR], tells[SESSION], told),
-        )
+        rows = self.rows(asks, True)
+        if rows is None:
+            return None
+        asked_ = asked[SESSION], asked[EPOCH], asked[MAX_BYTES], asked[ISOLATION], asked[REPLICA], rows
+        if response is None or not response.shape[0]:
+            return asked_, (0, 0, 0, None)
+        if not tells.read(&response[0], response.shape[0]):
+            return None
+        told = tells.message()
+        rows = None if told[TOLD_TAGS] > 0 else self.rows(tells, False)
+        return None if rows is None else (asked_, (told[THROTTLE], told[ERROR], told[SESSION], rows))
 
-    cdef list message(self, Reader* r, Layout* layout, int64_t* columns, bint asks):
-        """The partitions of a message, whose own columns are filled in; None when it says more than that."""
-        cdef Ops* ops = &layout.levels[0]
+    cdef list rows(self, Side side, bint asks):
+        """The partitions of a message; None when it says more than what is here."""
         cdef list made = []
-        cdef int i
-        for i in range(ops.count):
-            if ops.ops[i].kind == NESTED:
-                if not self.rows(r, layout, made, asks):
-                    return None
-            elif ops.ops[i].kind == TAGS:
-                # Who fetches (a follower), which cluster, where leaders are: for the slower way.
-                if pass_tags(r, True):
-                    return None
-            elif self.read_op(r, &ops.ops[i], columns):
+        cdef TopicRow* topics = side.topics()
+        cdef AskedRow* asked = <AskedRow*>side.partitions()
+        cdef ToldRow* told = <ToldRow*>side.partitions()
+        cdef int64_t i, j
+        for i in range(side.topic_count()):
+            name = self.topic_text(side, &topics[i])
+            if name is None:
                 return None
-        return made if r.at == r.end else None
-
-    cdef bint rows(self, Reader* r, Layout* layout, list made, bint asks) except -1:
-        cdef int64_t topics, count, i, j
-        cdef int64_t c[COLUMNS]
-        if length(r, 4, &topics):
-            return False
-        for i in range(COLUMNS):
-            c[i] = -1
-        for i in range(topics):
-            name = self.topic_text(r, &layout.levels[1])
-            if name is None or length(r, 4, &count) or count > r.end - r.at:
-                return False
-            for j in range(count):
-                c[RECORDS] = 0
-                if self.read_row(r, &layout.levels[2], c):
-                    return False
+            for j in range(topics[i].partitions):
                 if asks:
-                    made.append(((name, c[INDEX]), (c[1], c[2], c[3], c[4], c[5])))
-                else:
-                    made.append(((name, c[INDEX]), (c[ERROR], c[HIGH], c[STABLE], c[START], c[RECORDS], c[PREFERRED], False)))
-            if r.flexible and pass_tags(r, False):
-                return False
-        return True
+                    row = asked.offset, asked.log_start, asked.max_bytes, asked.leader_epoch, asked.last_fetched_epoch
+                    made.append(((name, asked.index), row))
+                    asked += 1
+                    continue
+                if is_special(told):
+                    return None
+                row = told.error, told.high, told.stable, told.start, max(0, told.size), told.preferred, False
+                made.append(((name, told.index), row))
+                told += 1
+        return made
 
-    cdef object topic_text(self, Reader* r, Ops* ops):
-        """A topic's name, or its id as text."""
-        cdef int64_t size = 16
+    cdef object topic_text(self, Side side, TopicRow* topic):
+        """A topic's name, or its id as text; None for none."""
         cdef char[24] text
         cdef uint64_t[2] zero = [0, 0]
-        if ops.ops[0].kind == TEXT:
-            if length(r, ops.ops[0].width, &size) or size < 0 or size > r.end - r.at:
-                return None
+        cdef const uint8_t* at = side.frame + topic.text
+        if side.kind == NAME:
             try:
-                name = (<const char*>r.at)[:size].decode()
+                return None if topic.size < 0 else (<const char*>at)[: topic.size].decode()
             except UnicodeDecodeError:
                 return None
-        else:
-            if r.end - r.at < 16 or memcmp(r.at, zero, 16) == 0:
-                return None
-            put_uuid(text, r.at)
-            name = text[:22].decode("ascii")
-        r.at += size
-        return name
+        if memcmp(at, zero, 16) == 0:
+            return None
+        put_uuid(text, at)
+        return text[:22].decode("ascii")
+
+
+cdef inline bint is_special(ToldRow* told) noexcept:
+    """Aborted transactions, and tags (of diverging logs and new leaders): not the steady way."""
+    return told.tags > 0 or told.aborted > 0
 
 
 cdef str text_of(const Text* text):

@@ -156,20 +156,29 @@ cdef class Selection:
             elif part.what == PASS:
                 if (<Node>part.node).skip_c(cursor):
                     return -1
-            elif self.run_maybe(part, cursor, row):
-                return -1
+            elif part.what == MAYBE:
+                if self.run_maybe(part, cursor, row):
+                    return -1
         return 0
 
     cdef int run_each(self, Part* part, Cursor* cursor, int64_t* row) noexcept:
         cdef Array array = <Array>part.node
+        cdef Level* to = &self.levels[part.level]
+        cdef const int64_t* template = <const int64_t*>to.template
+        cdef size_t j, slots = to.width // sizeof(int64_t)
         cdef int64_t i, count = array.count(cursor)
         if count == -2 or count * array.element.least > cursor.end - cursor.at:
             return -1
         row[part.slot] = count
+        if count <= 0:
+            return 0
+        if out_reserve(&to.rows, count * to.width):
+            return no_memory(cursor)
         for i in range(count):
-            row = self.add_row(part.level)
-            if row == NULL:
-                return no_memory(cursor)
+            row = <int64_t*>(to.rows.data + to.rows.size)
+            for j in range(slots):
+                row[j] = template[j]
+            to.rows.size += to.width
             if self.run(&part.below, cursor, row):
                 return -1
         return 0
@@ -228,14 +237,23 @@ cdef inline TagPart* tag_part(Part* part, uint32_t tag) noexcept:
 
 
 cdef inline void pick_fixed(int op, const uint8_t* at, const uint8_t* base, int64_t* slot) noexcept:
-    if op == UUID:
-        slot[0], slot[1] = at - base, 16
+    if op == INT32:
+        slot[0] = <int32_t>be32(at)
+    elif op == INT64 or op == FLOAT64:
+        slot[0] = <int64_t>be64(at)
+    elif op == INT16:
+        slot[0] = <int16_t>be16(at)
+    elif op == INT8:
+        slot[0] = <int8_t>at[0]
     elif op == BOOL:
         slot[0] = at[0] != 0
-    elif op == FLOAT64:
-        slot[0] = <int64_t>be64(at)
-    else:
-        slot[0] = fixed_int(op, at)
+    elif op == UINT16:
+        slot[0] = be16(at)
+    elif op == UINT32:
+        slot[0] = be32(at)
+    elif op == UUID:
+        slot[0] = at - base
+        slot[1] = 16
 
 
 cdef void free_program(Program* program) noexcept:
