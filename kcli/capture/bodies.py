@@ -11,12 +11,12 @@ from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec, guarded
 from kcli.grammar.topics import annotate
 from kcli.jsontext import dumps
-from kcli.schemas.apikeys import ENVELOPE
+from kcli.schemas.apikeys import ENVELOPE, PRODUCE
 from kcli.schemas.catalog import catalog
 from kcli.schemas.secrets import secret_fields
 
 if TYPE_CHECKING:
-    from kcli.core.codec import Node
+    from kcli.core.codec import Node, Selection
     from kcli.schemas.model import Api, Field
 
 __all__ = ["RECORDS", "Bodies", "PlainNames"]
@@ -124,6 +124,10 @@ class Bodies:
             messages.response(api_key, version, self.dialect),
         )
         return found[0].node, found[1].node, found[2].node, found[3].node
+
+    def acks(self, version: int) -> Selection | None:
+        """The core's program that reads the acks of a Produce request: it stops behind them."""
+        return messages.request(PRODUCE, version, self.dialect).select(["acks?"]).head
 
     # Values
 

@@ -393,7 +393,7 @@ class CapturedConnection(ConnectionState):
         self.judge(request)
         if self.foreign is not None:
             return
-        if key == PRODUCE and self.bodies.knows(key, version) and acks_of(frame) == 0:
+        if key == PRODUCE and self.bodies.knows(key, version) and acks_of(frame, self.bodies.dialect) == 0:
             self.exchange(request, None, None)
             return
         self.tokens = key == SASL_HANDSHAKE and version == 0

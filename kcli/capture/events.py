@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 from kcli.capture.bodies import Bodies
 from kcli.capture.clock import instant, milliseconds, moment
 from kcli.errors import DecodeError
+from kcli.grammar.frames import client_id_of
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
 from kcli.schemas.apikeys import CONTROLLED_SHUTDOWN
@@ -198,10 +199,10 @@ class Exchange:
     @property
     def client_id(self) -> str | None:
         """From its fixed place, as most readers want it without the rest. ControlledShutdown v0 has none."""
-        size = int.from_bytes(self.request_frame[8:10], "big", signed=True)
-        if size < 0 or (self.api_key == CONTROLLED_SHUTDOWN and self.api_version == 0):
+        if self.api_key == CONTROLLED_SHUTDOWN and self.api_version == 0:
             return None
-        return self.request_frame[10 : 10 + size].decode("utf-8", "replace")
+        found = client_id_of(self.request_frame)
+        return None if found is None else found.decode("utf-8", "replace")
 
     @property
     def request_bytes(self) -> int:

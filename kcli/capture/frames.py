@@ -14,6 +14,11 @@ from heapq import heappop, heappush
 
 from kcli.capture.bodies import Bodies
 from kcli.capture.pending import PendingRequests
+from kcli.errors import DecodeError
+from kcli.grammar import messages
+from kcli.grammar.source import ByteSource
+from kcli.grammar.trace import DecodeTrace
+from kcli.schemas.apikeys import PRODUCE
 
 __all__ = [
     "LARGEST",
@@ -212,37 +217,19 @@ def answers(stream: FrameStream, at: int, waiting: PendingRequests, bodies: Bodi
     return bodies.response_fits(bytes(data[at + PREFIX : at + PREFIX + size]), request.api_key, request.api_version)
 
 
-def acks_of(frame: bytes) -> int | None:
-    """The acks of a Produce request, None where its header is not whole: 0 asks for no response."""
+def acks_of(frame: bytes, dialect: str | None = None) -> int | None:
+    """The acks of a Produce request, None where what comes before is not whole: 0 asks for no response."""
     version = int.from_bytes(frame[2:4], "big")
-    at = HEADER + max(0, int.from_bytes(frame[8:10], "big", signed=True))
-    if version >= 9:
-        at = skip_tagged(frame, at)
-        length, at = uvarint(frame, at)
-        at += max(0, length - 1)
-    elif version >= 3:
-        at += 2 + max(0, int.from_bytes(frame[at : at + 2], "big", signed=True))
-    return int.from_bytes(frame[at : at + 2], "big", signed=True) if at + 2 <= len(frame) else None
-
-
-def skip_tagged(frame: bytes, at: int) -> int:
-    count, at = uvarint(frame, at)
-    for _ in range(min(count, len(frame))):
-        at = uvarint(frame, at)[1]
-        size, at = uvarint(frame, at)
-        at += size
-    return at
-
-
-def uvarint(frame: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while at < len(frame) and shift < 35:
-        value |= (frame[at] & 0x7F) << shift
-        at += 1
-        if frame[at - 1] < 0x80:
-            return value, at
-        shift += 7
-    return 0, len(frame)
+    request = messages.request(PRODUCE, version, dialect)
+    try:
+        source = ByteSource(frame, messages.request_header(PRODUCE, version, dialect).skip(frame))
+        for field in request.grammar.fields:
+            value = field.subcon.parse_word(source, DecodeTrace(), field.name)
+            if field.name == "acks":
+                return int(value)
+    except DecodeError:
+        pass
+    return None
 
 
 def looks_like_tls(data: bytes | bytearray) -> bool:

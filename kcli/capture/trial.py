@@ -17,6 +17,7 @@ from typing import Any
 from kcli.capture.bodies import Bodies
 from kcli.capture.events import Event, Exchange
 from kcli.capture.pending import Pending
+from kcli.grammar.frames import client_id_of
 
 __all__ = ["Trial"]
 
@@ -100,10 +101,8 @@ class Trial:
 
 def names_client(frame: Any) -> bool:
     """Whether a request of an unknown version has a client id that a person may have chosen."""
-    size = int.from_bytes(frame[8:10], "big", signed=True)
-    if size <= 0 or 10 + size > len(frame):
-        return False
+    found = client_id_of(frame)
     try:
-        return str(frame[10 : 10 + size], "utf-8").isprintable()
+        return bool(found) and str(found, "utf-8").isprintable()
     except UnicodeDecodeError:
         return False

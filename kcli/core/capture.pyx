@@ -14,7 +14,8 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
 from kcli.core.codec cimport (
-    JsonContext, Names, Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, out_free, out_put, out_reserve, put_int, put_uint,
+    JsonContext, Names, Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, Selection, out_free, out_put, out_reserve, put_int,
+    put_uint,
 )
 from kcli.core.packets cimport (
     FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_CUT, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends, Packet, Reader,
@@ -25,6 +26,7 @@ from kcli.core.tcp cimport (
     LOSS_CUT, LOSS_GAP, LOSS_GIVEN_UP, Flow, Held, Loss, Side, Streams, list_held, pull_timer, push_timer, put_held,
 )
 
+include "requests.pxi"
 include "exchange.pxi"
 include "chosen.pxi"
 include "steady.pxi"

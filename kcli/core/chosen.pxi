@@ -62,10 +62,8 @@ cdef class Chosen:
         return True
 
     cdef bint is_client(self, int key, int version, const uint8_t* frame, size_t n) noexcept:
-        cdef int size
-        if n < 10 or (key == CONTROLLED_SHUTDOWN and version == 0):
+        cdef int64_t size
+        cdef const uint8_t* text = client_id(frame, n, &size)
+        if not has_client_id(key, version) or size != PyBytes_GET_SIZE(self.client):
             return False
-        size = <int16_t>be16(frame + 8)
-        if size != PyBytes_GET_SIZE(self.client) or n < 10 + <size_t>size:
-            return False
-        return memcmp(frame + 10, PyBytes_AS_STRING(self.client), size) == 0
+        return memcmp(text, PyBytes_AS_STRING(self.client), size) == 0

@@ -9,13 +9,14 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from kcli.core.codec cimport (
-    JsonContext, Names, Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, out_free, out_put, out_reserve, put_int, put_uint,
+    JsonContext, Names, Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, Selection, out_free, out_put, out_reserve, put_int,
+    put_uint,
 )
 from kcli.core.packets cimport be16, be32
 from kcli.core.sink cimport Sink
 
+include "requests.pxi"
 include "exchange.pxi"
-include "frames.pxi"
 include "texts.pxi"
 include "columns.pxi"
 include "groups.pxi"

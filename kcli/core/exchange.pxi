@@ -85,13 +85,22 @@ cdef enum:
 # What is needed to read one API's exchanges of one version. None: only the slower way can.
 cdef class Plan:
     cdef Node request_header, request, response_header, response, oldest
+    cdef Selection acks   # of a Produce request
     cdef bytes name       # `,"requestApiKeyName":"FETCH"},"request":`
 
     def __init__(self, bodies, int key, int version):
         nodes = bodies.exchange_nodes(key, version)
         self.request_header, self.request, self.response_header, self.response = nodes
         self.oldest = bodies.exchange_nodes(key, 0)[3] if key == API_VERSIONS and version else None
+        self.acks = bodies.acks(version) if key == PRODUCE else None
         self.name = f',"requestApiKeyName":"{bodies.name(key)}"}},"request":'.encode()
+
+    cdef int64_t acks_of(self, const uint8_t* frame, size_t n) except? -1:
+        """The acks of a Produce request: 0 asks for no response; -2 where they can't be read."""
+        cdef Py_ssize_t start = -1 if self.acks is None or self.request_header is None else self.request_header.skip_at(frame, n)
+        if start < 0 or self.acks.select_at(frame, frame + start, frame + n) < 0:
+            return -2
+        return (<int64_t*>self.acks.levels[0].rows.data)[0]
 
     cdef Node answer(self, const uint8_t* body, size_t n):
         """The node of a response's body: a broker that does not know the version of ApiVersions answers in the oldest."""
@@ -187,15 +196,11 @@ cdef class Lines:
 
 cdef inline int client_id_size(const uint8_t* request, size_t n, int key, int version) noexcept:
     """Of the client id, which begins at the frame's tenth byte; -1: null, -2: only the slower way can."""
-    cdef int size, i
-    if key == CONTROLLED_SHUTDOWN and version == 0:
+    cdef int64_t size, i
+    cdef const uint8_t* text = client_id(request, n, &size)
+    if not has_client_id(key, version):
         return -1
-    if n < 10:
-        return -2
-    size = <int16_t>be16(request + 8)
-    if size < -1 or size > <int>n - 10:
-        return -2
     for i in range(size):
-        if request[10 + i] >= 0x80:
+        if text[i] >= 0x80:
             return -2
     return size

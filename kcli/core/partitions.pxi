@@ -1,20 +1,10 @@
 # Fetch and Produce partition by partition, as columns: what kcli/pipeline/partitions.py makes rows of, without a Python object.
 
 cdef enum:
-    # What a field is; a layout's entry has the bytes of it or of its length (0: a varint), and the column it goes to (-1: none).
-    FIXED = 0
-    UUID_ = 1             # the topic's id
-    TEXT = 2              # the topic's name
-    BYTES = 3             # ... or any text: of interest with a column
-    NESTED = 4            # topics, or a topic's partitions
-    OTHER = 5             # passed over by its node
-    TAGS = 6              # the tag in place of a width is of interest: its first int32, or all of it without a column
-
-cdef enum:
-    # Columns of a message
-    SESSION = 0
+    # Slots of a message's row
+    SESSION = 0           # of a request
     EPOCH = 1
-    FAILED = 2
+    FAILED = 0            # of a response
     # Columns of a partition
     INDEX = 0
     OFFSET = 1
@@ -23,12 +13,14 @@ cdef enum:
     HIGH = 4
     STABLE = 5
     START = 6
-    RECORDS = 7
-    LEADER = 8
-    COLUMNS = 9
+    LEADER = 7
+    COLUMNS = 8
+    # Levels of rows
+    TOPICS = 1
+    PARTITIONS = 2
+    ENDPOINTS = 3         # of a response
 
 cdef enum:
-    LEVELS = 3            # message, topic, partition
     FEW = 16              # partitions that are looked through one by one
     NAME = 0              # kinds of text: a topic's name, its id, a name as JSON text
     ID = 1
@@ -53,52 +45,31 @@ cdef extern from *:
     int64_t far_behind "kc_far_behind"(int64_t high, int64_t first, int64_t last, int64_t size, int64_t limit) nogil
 
 
-cdef struct Step:
-    int kind, width, column
-    PyObject* node
+# Rows of topics and of a response's endpoints.
+cdef struct TopicRow:
+    int64_t partitions, text, size
 
 
-cdef struct Steps:
-    Step* steps
-    int count
+cdef struct EndpointRow:
+    int64_t node, port, host, size
 
 
 cdef class Layout:
-    """Where the columns of one version are: (flexible, request, response) of `kcli.pipeline.layouts`."""
+    """How one version is read: (selection, columns of a partition's slots, whether its records stand behind them, whether
+    topics go by ids) of the request and of the response, as `kcli.pipeline.projections` has them."""
 
-    cdef Steps sides[2][LEVELS]
-    cdef bint flexible
-    cdef list nodes
+    cdef Selection asks, tells
+    cdef int columns[2][COLUMNS]
+    cdef int counts[2]
+    cdef bint records[2]
+    cdef int kinds[2]
 
-    def __init__(self, flexible, request, response):
-        self.flexible, self.nodes = flexible, []
-        for level in range(LEVELS):
-            self.fill(&self.sides[0][level], request[level])
-            self.fill(&self.sides[1][level], response[level])
-
-    cdef int fill(self, Steps* made, list entries) except -1:
-        made.count = len(entries)
-        made.steps = <Step*>calloc(max(1, made.count), sizeof(Step))
-        if made.steps == NULL:
-            raise MemoryError
-        for i, (kind, width, column, node) in enumerate(entries):
-            self.nodes.append(node)
-            made.steps[i] = Step(kind, width, column, <PyObject*>node)
-        return 0
-
-    def __dealloc__(self):
-        cdef int side, level
-        for side in range(2):
-            for level in range(LEVELS):
-                free(self.sides[side][level].steps)
-
-
-# What the fields of a message, topic or partition say.
-cdef struct Said:
-    int64_t columns[COLUMNS]
-    const uint8_t* text       # the topic's name or id; a partition's records
-    int64_t size              # of it, -1: null
-    int kind
+    def __init__(self, request, response):
+        self.asks, self.tells = request[0], response[0]
+        for side, (_, columns, records, by_ids) in enumerate((request, response)):
+            self.counts[side], self.records[side], self.kinds[side] = len(columns), records, ID if by_ids else NAME
+            for i, column in enumerate(columns[:COLUMNS]):
+                self.columns[side][i] = column
 
 
 # One partition of an exchange.
@@ -130,18 +101,21 @@ cdef struct BatchRow:
 cdef class Partitions:
     """The partitions of one exchange after the other, their rows, and runs of answers."""
 
-    cdef Texts topics
+    cdef Texts texts          # topics and endpoints
     cdef NameTable* names
     cdef Part* parts
     cdef size_t count, room, indexed, cursor
     cdef Map seen, open
-    cdef Said asks, tells
+    cdef int64_t session, epoch, failed
+    cdef const uint8_t* response      # of which `endpoints` are rows
+    cdef const EndpointRow* endpoints
+    cdef int64_t endpoint_count
     cdef Out rows, batches, runs
     cdef uint64_t generation
     cdef bint failing         # a run of errors may be open
 
     def __dealloc__(self):
-        texts_free(&self.topics)
+        texts_free(&self.texts)
         map_free(&self.seen)
         map_free(&self.open)
         free(self.parts)
@@ -151,134 +125,79 @@ cdef class Partitions:
 
     cdef bint read(self, Layout layout, const uint8_t* request, size_t n, const uint8_t* response, size_t m, bint adds) except -1:
         """An exchange's bodies; False where only the slower way can. adds: partitions of the response that nobody asked for."""
-        cdef Reader r
+        cdef int64_t* row
         self.count = self.indexed = self.cursor = 0
         if self.seen.mask > FEW * FEW:
             map_free(&self.seen)
         elif self.seen.used:
             map_clear(&self.seen)
-        clear(&self.asks)
-        clear(&self.tells)
-        self.asks.columns[SESSION], self.asks.columns[EPOCH], self.tells.columns[FAILED] = 0, -1, 0
-        r = Reader(request, request + n, layout.flexible)
-        if not self.message(&r, &layout.sides[0][0], &self.asks, 0, False):
+        self.session, self.epoch, self.failed, self.endpoint_count = 0, -1, 0, 0
+        if layout.asks.select_at(request, request, request + n) < 0:
+            return False
+        row = <int64_t*>layout.asks.levels[0].rows.data
+        if row[SESSION] != MISSING:
+            self.session, self.epoch = row[SESSION], row[EPOCH]
+        if not self.topics(layout, layout.asks, request, 0, False):
             return False
         if response == NULL:
             return True
-        r = Reader(response, response + m, layout.flexible)
-        return self.message(&r, &layout.sides[1][0], &self.tells, 1, adds)
+        if layout.tells.select_at(response, response, response + m) < 0:
+            return False
+        row = <int64_t*>layout.tells.levels[0].rows.data
+        self.failed = 0 if row[FAILED] == MISSING else row[FAILED]
+        self.response, self.endpoints = response, <EndpointRow*>layout.tells.levels[ENDPOINTS].rows.data
+        self.endpoint_count = layout.tells.levels[ENDPOINTS].rows.size // layout.tells.levels[ENDPOINTS].width
+        return self.topics(layout, layout.tells, response, 1, adds)
 
-    cdef bint message(self, Reader* r, Steps* levels, Said* said, int side, bint adds) except -1:
-        cdef int i
-        cdef int64_t topics
-        for i in range(levels[0].count):
-            if levels[0].steps[i].kind != NESTED:
-                if self.step(r, &levels[0].steps[i], said):
-                    return False
-                continue
-            if length(r, levels[0].steps[i].width, &topics):
+    cdef bint topics(self, Layout layout, Selection body, const uint8_t* base, int side, bint adds) except -1:
+        """What one side says of its partitions."""
+        cdef Level* topics = &body.levels[TOPICS]
+        cdef const char* row = body.levels[PARTITIONS].rows.data
+        cdef TopicRow* topic
+        cdef uint32_t name, id
+        cdef size_t at
+        for at in range(0, topics.rows.size, topics.width):
+            topic = <TopicRow*>(topics.rows.data + at)
+            name = id = 0
+            if topic.size <= 0:
                 return False
-            for _ in range(topics):
-                if not self.topic(r, levels + 1, side, adds):
+            self.number(base + topic.text, topic.size, layout.kinds[side], &name, &id)
+            for _ in range(topic.partitions):
+                if not self.place(name, id, layout, <int64_t*>row, base, side, adds):
                     return False
+                row += body.levels[PARTITIONS].width
         return True
 
-    cdef bint topic(self, Reader* r, Steps* levels, int side, bint adds) except -1:
-        cdef Said said, part
-        cdef uint32_t name = 0, id = 0
-        cdef int64_t count
-        cdef int i, j
-        clear(&said)
-        for i in range(levels[0].count):
-            if levels[0].steps[i].kind != NESTED:
-                if self.step(r, &levels[0].steps[i], &said):
-                    return False
-                continue
-            if not self.number(&said, &name, &id) or length(r, levels[0].steps[i].width, &count):
-                return False
-            for _ in range(count):
-                clear(&part)
-                for j in range(levels[1].count):
-                    if self.step(r, &levels[1].steps[j], &part):
-                        return False
-                if not self.place(name, id, &part, side, adds):
-                    return False
-        return True
-
-    cdef int step(self, Reader* r, Step* step, Said* said) noexcept:
-        """A field of no depth; other than 0: it can't be read."""
-        cdef int64_t size
-        cdef Py_ssize_t took
-        if step.kind == FIXED or step.kind == UUID_:
-            if r.end - r.at < step.width:
-                return -1
-            if step.kind == UUID_:
-                said.text, said.size, said.kind = r.at, 16, ID
-            elif step.column >= 0:
-                said.columns[step.column] = fixed(r.at, step.width)
-            r.at += step.width
-            return 0
-        if step.kind == TAGS:
-            return self.tags(r, step, said)
-        if step.kind == OTHER:
-            took = (<Node>step.node).skip_at(r.at, r.end - r.at)
-            if took < 0:
-                return -1
-            r.at += took
-            return 0
-        if length(r, step.width, &size):
-            return -1
-        if step.kind == TEXT or step.column >= 0:
-            said.text, said.size, said.kind = r.at, size, NAME
-        return pass_bytes(r, size)
-
-    cdef int tags(self, Reader* r, Step* step, Said* said) noexcept:
-        cdef uint64_t count, tag, size
-        if step.width < 0:
-            return pass_tags(r, False)
-        if varint(r, &count):
-            return -1
-        for _ in range(count):
-            if varint(r, &tag) or varint(r, &size) or size > <uint64_t>(r.end - r.at):
-                return -1
-            if tag == <uint64_t>step.width and step.column >= 0 and size >= 4:
-                said.columns[step.column] = fixed(r.at, 4)
-            elif tag == <uint64_t>step.width and step.column < 0:
-                said.text, said.size = r.at, size
-            r.at += size
-        return 0
-
-    cdef bint number(self, Said* said, uint32_t* name, uint32_t* id) except -1:
+    cdef int number(self, const uint8_t* text, int64_t size, int kind, uint32_t* name, uint32_t* id) except -1:
         """The numbers of a topic's name and id, 0 for what is not known."""
         cdef Name* known
-        if said.text == NULL or said.size <= 0:
-            return False
-        if said.kind == ID:
-            id[0] = text_number(&self.topics, said.text, 16, ID)
-            known = name_find(self.names, said.text)
+        if kind == ID:
+            id[0] = text_number(&self.texts, text, 16, ID)
+            known = name_find(self.names, text)
             if known != NULL:
-                name[0] = text_number(&self.topics, <const uint8_t*>known.text, known.size, QUOTED)
-            elif name_miss(self.names, said.text):
+                name[0] = text_number(&self.texts, <const uint8_t*>known.text, known.size, QUOTED)
+            elif name_miss(self.names, text):
                 raise MemoryError
             if id[0] == 0 or (known != NULL and name[0] == 0):
                 raise MemoryError
-            return True
-        name[0] = text_number(&self.topics, said.text, said.size, NAME)
+            return 0
+        name[0] = text_number(&self.texts, text, size, NAME)
         if name[0] == 0:
             raise MemoryError
-        return True
+        return 0
 
-    cdef bint place(self, uint32_t name, uint32_t id, Said* said, int side, bint adds) except -1:
+    cdef bint place(self, uint32_t name, uint32_t id, Layout layout, const int64_t* row, const uint8_t* base, int side,
+                    bint adds) except -1:
         """What one side says of a partition. False: it says so twice."""
         cdef Part* part = NULL
         cdef Part* grown
         cdef int i
         if side and self.cursor < self.count:
             part = &self.parts[self.cursor]
-            if part.columns[INDEX] != said.columns[INDEX] or (part.id != id if id else part.name != name):
+            if part.columns[INDEX] != row[INDEX] or (part.id != id if id else part.name != name):
                 part = NULL
         if part == NULL:
-            part = self.find(name, id, said.columns[INDEX])
+            part = self.find(name, id, row[INDEX])
         if part == NULL:
             if side and not adds:
                 return True
@@ -292,16 +211,16 @@ cdef class Partitions:
             part.name, part.id, part.asked, part.told, part.records, part.size = name, id, False, False, NULL, -1
             for i in range(COLUMNS):
                 part.columns[i] = MISSING
-            part.columns[INDEX] = said.columns[INDEX]
         elif part.told or not side:
             return False
         self.cursor = part - self.parts + 1
         part.asked, part.told = part.asked or not side, part.told or side
-        for i in range(COLUMNS):
-            if said.columns[i] != MISSING:
-                part.columns[i] = said.columns[i]
-        if said.text != NULL:
-            part.records, part.size = said.text, said.size
+        for i in range(layout.counts[side]):
+            if row[i] != MISSING:
+                part.columns[layout.columns[side][i]] = row[i]
+        if layout.records[side]:
+            i = layout.counts[side]
+            part.records, part.size = base + row[i], row[i + 1]
         return True
 
     cdef Part* find(self, uint32_t name, uint32_t id, int64_t index) except? NULL:
@@ -327,7 +246,7 @@ cdef class Partitions:
         for i in range(self.count):
             if self.parts[i].told and self.parts[i].columns[ERROR]:
                 return False
-        return not self.tells.columns[FAILED]
+        return not self.failed
 
     # Rows
 
@@ -343,7 +262,7 @@ cdef class Partitions:
             self.put_batches(part, &made, row, fetch, c)
             if not fetch:
                 continue
-            made.row, made.session, made.epoch = row, self.asks.columns[SESSION], self.asks.columns[EPOCH]
+            made.row, made.session, made.epoch = row, self.session, self.epoch
             made.name, made.id, made.partition, made.asked, made.told = part.name, part.id, c[INDEX], part.asked, part.told
             made.offset, made.limit, made.high, made.stable, made.start = c[OFFSET], c[LIMIT], c[HIGH], c[STABLE], c[START]
             made.error = c[ERROR] if part.told else 0
@@ -418,34 +337,20 @@ cdef class Partitions:
 
     cdef uint32_t endpoint(self, int64_t node) except? 0:
         """The number of "host:port" as the response has it for a node (KIP-951); 0: it has not."""
-        cdef Reader r
-        cdef const uint8_t* host
-        cdef int64_t count, id, size, rack
+        cdef const EndpointRow* at
+        cdef const char* host
+        cdef int64_t i
         cdef uint32_t number
-        if self.tells.text == NULL:
-            return 0
-        r = Reader(self.tells.text, self.tells.text + self.tells.size, True)
-        if length(&r, 0, &count):
-            return 0
-        for _ in range(count):
-            if r.end - r.at < 4:
-                return 0
-            id = fixed(r.at, 4)
-            r.at += 4
-            if length(&r, 0, &size):
-                return 0
-            host = r.at
-            if pass_bytes(&r, size) or r.end - r.at < 4:
-                return 0
-            if id == node:
-                text = f"{(<const char*>host)[:size].decode()}:{<int32_t>fixed(r.at, 4)}".encode()
-                number = text_number(&self.topics, <const uint8_t*>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), SERVER)
-                if number == 0:
-                    raise MemoryError
-                return number
-            r.at += 4
-            if length(&r, 0, &rack) or pass_bytes(&r, rack) or pass_tags(&r, False):
-                return 0
+        for i in range(self.endpoint_count):
+            at = &self.endpoints[i]
+            if at.node != node or at.size < 0:
+                continue
+            host = <const char*>self.response + at.host
+            text = f"{host[:at.size].decode('utf-8', 'replace')}:{at.port}".encode()
+            number = text_number(&self.texts, <const uint8_t*>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), SERVER)
+            if number == 0:
+                raise MemoryError
+            return number
         return 0
 
     cdef void end_runs(self) noexcept:
@@ -461,38 +366,16 @@ cdef class Partitions:
     cdef list topic_texts(self, list known):
         """(kind, bytes) of all topics by number from 1 on, behind those known already."""
         cdef size_t i
-        for i in range(len(known), self.topics.count):
-            known.append((self.topics.texts[i].kind, (<const char*>self.topics.texts[i].data)[: self.topics.texts[i].size]))
+        for i in range(len(known), self.texts.count):
+            known.append((self.texts.texts[i].kind, (<const char*>self.texts.texts[i].data)[: self.texts.texts[i].size]))
         return known
 
     cdef void forget(self) noexcept:
         """All runs have ended, no text is needed any more."""
-        texts_free(&self.topics)
+        texts_free(&self.texts)
         map_free(&self.open)
         self.failing = False
 
 
 cdef inline bint is_of_leadership(int64_t error) noexcept:
     return error == NO_LEADER or error == FENCED
-
-
-cdef inline void clear(Said* said) noexcept:
-    cdef int i
-    for i in range(COLUMNS):
-        said.columns[i] = MISSING
-    said.text, said.size, said.kind = NULL, -1, NAME
-
-
-cdef inline int length(Reader* r, int width, int64_t* count) noexcept:
-    """A length: an unsigned varint of one more where width is 0; -1 for null."""
-    cdef uint64_t value
-    if width == 0:
-        if varint(r, &value):
-            return -1
-        count[0] = <int64_t>value - 1
-        return 0
-    if r.end - r.at < width:
-        return -1
-    count[0] = fixed(r.at, width)
-    r.at += width
-    return 0

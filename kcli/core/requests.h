@@ -13,8 +13,7 @@ static inline const uint8_t *kc_client_id(const uint8_t *frame, size_t size, int
     *length = KC_CUT_HEADER;
     if (size < KB_AT_CLIENT_ID + 2) return frame;
     *length = (int16_t)kc_be16(frame + KB_AT_CLIENT_ID);
-    if (*length < 0) *length = KC_NO_CLIENT_ID;
-    else if ((size_t)*length > size - (KB_AT_CLIENT_ID + 2)) *length = KC_CUT_HEADER;
+    if (*length < KC_NO_CLIENT_ID || *length > (int64_t)size - (KB_AT_CLIENT_ID + 2)) *length = KC_CUT_HEADER;
     return text;
 }
 

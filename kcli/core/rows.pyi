@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 from typing import Any, Protocol, TypeAlias
 
+from kcli.core.codec import Selection
 from kcli.core.sink import Sink
 
-Entry: TypeAlias = tuple[int, int, int, Any]
+# Selection, column of each slot, whether records stand behind them, whether topics go by ids.
+Side: TypeAlias = tuple[Selection, list[int], bool, bool]
 
 class Layout:
-    def __init__(self, flexible: bool, request: list[list[Entry]], response: list[list[Entry]]) -> None: ...
+    def __init__(self, request: Side, response: Side) -> None: ...
 
 class Owner(Protocol):
     bodies: Any

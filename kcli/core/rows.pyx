@@ -9,8 +9,8 @@ from libc.stdlib cimport calloc, free, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from kcli.core.codec cimport (
-    JsonContext, Name, Names, NameTable, Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, name_find, name_miss, out_free, out_put,
-    out_reserve, put_int, put_uint,
+    JsonContext, Level, Name, Names, NameTable, Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, Selection, name_find, name_miss,
+    out_free, out_put, out_reserve, put_int, put_uint,
 )
 from kcli.core.packets cimport be16, be32
 from kcli.core.records cimport KB_OK, Batch, batch_checksum, crc_setup, read_batch
@@ -19,8 +19,8 @@ from kcli.core.tcp cimport Streams
 
 crc_setup(3)
 
+include "requests.pxi"
 include "exchange.pxi"
-include "frames.pxi"
 include "texts.pxi"
 include "places.pxi"
 include "columns.pxi"
@@ -173,7 +173,7 @@ cdef class ExchangeRows(Sink):
         end(&self.error_ends, self.errors.size // sizeof(int64_t))
         if parted:
             self.partitions.put_rows(self.count, key == FETCH)
-            if response != NULL and not self.partitions.tells.columns[FAILED]:
+            if response != NULL and not self.partitions.failed:
                 self.partitions.put_runs(number, who, key, ts, answered)
         self.count += 1
         return 0
@@ -344,7 +344,7 @@ cdef class ExchangeRows(Sink):
         """
         cdef Partitions parts = self.partitions
         cdef size_t most = max(
-            self.connections.links.count, self.clients.count, parts.topics.count, parts.run_count(), self.use_count(),
+            self.connections.links.count, self.clients.count, parts.texts.count, parts.run_count(), self.use_count(),
         )
         topics = parts.topic_texts(self.topic_texts)
         made = {

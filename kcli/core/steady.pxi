@@ -221,7 +221,7 @@ cdef class Steady(Streams):
         key, version = <int16_t>be16(frame), <int16_t>be16(frame + 2)
         if <object>self.lines.plan(key, version) is None or (key == SASL_HANDSHAKE and version == 0):
             return False
-        if key == PRODUCE and acks_of(frame, n, version) == 0:
+        if key == PRODUCE and (<Plan>self.lines.plan(key, version)).acks_of(frame, n) == 0:
             if not talk.proved:
                 return False
             talk.greeted = True
@@ -413,45 +413,6 @@ cdef bint fills(Node node, const uint8_t* body, Py_ssize_t n) noexcept:
     """Whether the message ends where the frame does, or so near that a client's spare bytes explain the rest."""
     cdef Py_ssize_t end = node.skip_at(body, n)
     return end >= 0 and n - end <= TRAILING
-
-
-cdef int acks_of(const uint8_t* frame, size_t n, int version) noexcept:
-    """The acks of a Produce request; -2 where they are not there."""
-    cdef size_t at = HEADER
-    cdef uint32_t value = 0, count, i
-    cdef int16_t name
-    if n < HEADER:
-        return -2
-    name = <int16_t>be16(frame + 8)
-    at += name if name > 0 else 0
-    if version >= 9:
-        count = uvarint(frame, n, &at)
-        for i in range(count):
-            if at >= n:
-                return -2
-            uvarint(frame, n, &at)
-            at += uvarint(frame, n, &at)
-        value = uvarint(frame, n, &at)
-        at += value - 1 if value else 0
-    elif version >= 3:
-        if at + 2 > n:
-            return -2
-        name = <int16_t>be16(frame + at)
-        at += 2 + (name if name > 0 else 0)
-    return <int16_t>be16(frame + at) if at + 2 <= n else -2
-
-
-cdef uint32_t uvarint(const uint8_t* frame, size_t n, size_t* at) noexcept:
-    cdef uint32_t value = 0
-    cdef int shift = 0
-    while at[0] < n and shift < 35:
-        value |= <uint32_t>(frame[at[0]] & 0x7f) << shift
-        at[0] += 1
-        if frame[at[0] - 1] < 0x80:
-            return value
-        shift += 7
-    at[0] = n
-    return 0
 
 
 cdef tuple ends_text(Flow* flow):

@@ -17,6 +17,7 @@ __all__ = [
     "Message",
     "Request",
     "Response",
+    "client_id_of",
     "decode_request",
     "decode_response",
     "encode",
@@ -31,6 +32,7 @@ __all__ = [
 UNSUPPORTED_VERSION = 35
 KEY, VERSION, NAME_OF_KEY = "requestApiKey", "requestApiVersion", "requestApiKeyName"
 PREFIX = 4  # bytes of the length in front of a frame on a connection
+CLIENT_ID = 8  # bytes in front of it in a request's header: key, version, correlation id
 
 Buffer = bytes | bytearray | memoryview
 
@@ -194,6 +196,16 @@ def decode_request(data: Buffer, start: int = 0, dialect: str | None = None) -> 
         raise DecodeError("", start, f"the frame's length is still in front: pass what is behind its {PREFIX} bytes")
     header[NAME_OF_KEY] = known.log_name if known else None
     return Request(header, codec.read_whole(data, body_start), dialect=dialect, start=body_start)
+
+
+def client_id_of(frame: Buffer) -> bytes | None:
+    """The client id of a request frame as it stands, from its fixed place; None for null or a frame that is cut there.
+
+    Compiled twin: core/requests.h. ControlledShutdown v0 alone has no client id there.
+    """
+    size = int.from_bytes(frame[CLIENT_ID : CLIENT_ID + 2], "big", signed=True)
+    found = bytes(frame[CLIENT_ID + 2 : CLIENT_ID + 2 + max(0, size)])
+    return found if size == len(found) and len(frame) >= CLIENT_ID + 2 else None
 
 
 def starts_with_length(data: Buffer, start: int) -> bool:

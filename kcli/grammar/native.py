@@ -20,7 +20,7 @@ from kcli.schemas.secrets import BY_NAME, is_secret_config
 if TYPE_CHECKING:
     from kcli.grammar.selection import Branch
 
-__all__ = ["DEEPEST", "Inside", "program", "to_native"]
+__all__ = ["DEEPEST", "Inside", "head", "program", "to_native"]
 
 # (API key, version) -> nodes of header and body, and what stands between their texts; None: nothing for an envelope
 Inside = Callable[[int, int], tuple[codec.Node, codec.Node, bytes] | None]
@@ -80,6 +80,12 @@ def program(branch: Branch) -> list[dict[str, Any]]:
     parts: list[dict[str, Any]] = []
     emit(branch.word, branch, parts)
     return parts
+
+
+def head(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A program up to the last part that fills a slot."""
+    fills = [index for index, part in enumerate(parts) if part.get("picks") or part.get("slot", -1) >= 0]
+    return parts[: fills[-1] + 1] if fills else []
 
 
 def emit(word: Word, branch: Branch | None, parts: list[dict[str, Any]]) -> None:

@@ -8,7 +8,7 @@ core fills the rows; `interpreted_rows` fills them from the reference grammar, w
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -107,6 +107,11 @@ class Selection:
             raise UsageError(f"select: {path!r} is not among the paths ({', '.join(places)})")
         return places[path]
 
+    def slices_only(self, paths: Collection[str]) -> bool:
+        """Whether these columns are slices and all others numbers, as readers in the core take them to be."""
+        kinds = {path: self.place(path).type for path in self.paths if path in self.places}
+        return all((type_ in SLICED) == (path in paths) for path, type_ in kinds.items() if type_ != "missing")
+
     # Reading
 
     def read(self, data: Buffer, offset: int = 0) -> Selected:
@@ -121,13 +126,22 @@ class Selection:
     @cached_property
     def compiled(self) -> core.Selection | None:
         """The core's program, None where the core is not built or can't read the grammar."""
+        return self.compile(whole=True)
+
+    @cached_property
+    def head(self) -> core.Selection | None:
+        """The same, for readers of the first fields: it stops behind the last that was asked for."""
+        return self.compile(whole=False)
+
+    def compile(self, whole: bool) -> core.Selection | None:
         if not COMPILED or self.codec.compiled is None:
             return None
         from kcli.core.codec import Selection as Compiled
-        from kcli.grammar.native import program
+        from kcli.grammar.native import head, program
 
+        parts = program(self.root)
         templates = [level.template.tobytes() for level in self.levels]
-        return Compiled(self.codec.compiled, templates, program(self.root))
+        return Compiled(self.codec.compiled, templates, parts if whole else head(parts))
 
     # Paths
 

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 __all__ = ["REQUEST", "RESPONSE", "Layout", "layout"]
 
+TOPICS = ("topics[].topicId|topic", "responses[].topicId|topic")
 # Rows of the message, the topics and the partitions; what a version lacks is -1.
 REQUEST = (
     *("sessionId", "sessionEpoch", "maxBytes", "isolationLevel", "replicaId?", "replicaState.replicaId?", "_tags?"),
-    *("topics[].partitions[]", "topics[].topicId|topic"),
+    *("topics[].partitions[]", TOPICS[0]),
     *(f"topics[].partitions[].{name}" for name in ("partition", "fetchOffset", "logStartOffset", "partitionMaxBytes")),
     *("topics[].partitions[].currentLeaderEpoch?", "topics[].partitions[].lastFetchedEpoch?"),
     "forgottenTopicsData[]",
@@ -26,9 +27,11 @@ REQUEST = (
 TOLD = ("partitionIndex", "errorCode", "highWatermark", "lastStableOffset", "logStartOffset", "preferredReadReplica?")
 RESPONSE = (
     *("sessionId", "errorCode", "throttleTimeMs", "_tags?"),
-    *("responses[].partitions[]", "responses[].topicId|topic"),
+    *("responses[].partitions[]", TOPICS[1]),
     *(f"responses[].partitions[].{name}" for name in (*TOLD, "records", "_tags?", "abortedTransactions[]")),
 )
+
+WIDTHS = (3, 6, 3, 10)  # slots of topics and partitions, on each side
 
 Side = tuple["Node", "Compiled"]
 # (header and body of the request, those of the response, whether topics go by ids)
@@ -44,11 +47,12 @@ def layout(version: int, dialect: str | None = None) -> Layout | None:
     except (SchemaError, UsageError):
         return None
     headers = messages.request_header(FETCH, version, dialect), messages.response_header(FETCH, version, dialect)
-    by_ids = {
-        asked.place("topics[].topicId|topic").type == "uuid",
-        told.place("responses[].topicId|topic").type == "uuid",
-    }
-    if request.variants or response.variants or len(by_ids) != 1 or None in (asked.compiled, told.compiled):
+    by_ids = {side.place(topic).type == "uuid" for side, topic in zip((asked, told), TOPICS, strict=True)}
+    widths = tuple(len(side.levels[level].template) for side in (asked, told) for level in (1, 2))
+    sliced = (*TOPICS, "responses[].partitions[].records")
+    if widths != WIDTHS or len(by_ids) != 1 or not (asked.slices_only(sliced) and told.slices_only(sliced)):
         return None
-    assert asked.compiled and told.compiled and headers[0].node and headers[1].node
+    if request.variants or response.variants or not (asked.compiled and told.compiled):
+        return None
+    assert headers[0].node and headers[1].node
     return (headers[0].node, asked.compiled), (headers[1].node, told.compiled), by_ids.pop()
