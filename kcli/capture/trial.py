@@ -103,6 +103,6 @@ def names_client(frame: Any) -> bool:
     """Whether a request of an unknown version has a client id that a person may have chosen."""
     found = client_id_of(frame)
     try:
-        return bool(found) and str(found, "utf-8").isprintable()
+        return found is not None and found != b"" and str(found, "utf-8").isprintable()
     except UnicodeDecodeError:
         return False

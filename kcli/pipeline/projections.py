@@ -76,9 +76,10 @@ def layout(bodies: Bodies, api_key: int, version: int) -> Layout | None:
     needed."""
     from kcli.core.rows import Layout
 
-    both = [make(api_key, version, bodies.dialect) for make in (messages.request, messages.response)]
-    sides = [side(message, paths) for message, paths in zip(both, SIDES[api_key], strict=True)]
-    return Layout(*sides) if sides[0] and sides[1] else None
+    asked, told = SIDES[api_key]
+    request = side(messages.request(api_key, version, bodies.dialect), asked)
+    response = side(messages.response(api_key, version, bodies.dialect), told)
+    return Layout(request, response) if request and response else None
 
 
 def side(message: MessageCodec, paths: Paths) -> Side | None:

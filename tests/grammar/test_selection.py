@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kcli.core import COMPILED
 from kcli.errors import DecodeError, KcliError, UsageError
 from kcli.grammar import messages
 from kcli.grammar.arrays import Array, Optional
@@ -248,3 +249,21 @@ def test_a_count_allocates_nothing_before_its_bytes_are_there() -> None:
     selection = codec.select(["a[][]"])
     with pytest.raises(DecodeError, match="the array says 2147483647 entries"):
         selection.read(b"\x7f\xff\xff\xff" + b"\x7f\xff\xff\xff")
+
+
+@pytest.mark.skipif(not COMPILED, reason="the core is not built")
+def test_a_head_reads_no_further_than_the_last_field_asked_for() -> None:
+    codec = messages.request("Produce", 9)
+    data = codec.write({"acks": -1, "timeoutMs": 7, "topicData": [{"name": "t", "partitionData": []}]})
+    head = codec.select(["acks"]).head
+    assert head is not None
+    found = head.read(data)
+    assert found is not None and found[1] == 7  # transactional id, acks, timeout
+    assert head.read(data[:7]) == found
+
+
+def test_readers_in_the_core_take_columns_of_the_kind_they_know() -> None:
+    selection = messages.request("Fetch", 12).select(["topics[].topic", "topics[].partitions[].partition", "none?"])
+    assert selection.slices_only(["topics[].topic"])
+    assert not selection.slices_only([])
+    assert not selection.slices_only(["topics[].topic", "topics[].partitions[].partition"])
