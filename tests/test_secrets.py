@@ -148,7 +148,11 @@ LOGS: list[list[Any]] = [
 ]
 LOGS += [["decode", "batch", "LOG", "--format", form] for form in ("json", "jsonl", "table", "tree", "hexdump")]
 LOGS += [["records", "LOG", "--format", form] for form in ("table", "jsonl", "csv")]
-LOGS += [["records", "LOG", "--values"], ["decode", "segment", "LOG", "--verify"], ["snapshot", "inspect", "LOG", "--records"]]
+LOGS += [
+    ["records", "LOG", "--values"],
+    ["decode", "segment", "LOG", "--verify"],
+    ["snapshot", "inspect", "LOG", "--records"],
+]
 SNAPSHOTS: list[list[Any]] = [
     *(["inspect", "A", *more] for more in ([], ["--records"], ["--format", "jsonl"], ["--format", "table"])),
     *(["image", "A", "--format", form] for form in ("text", "json", "jsonl")),
