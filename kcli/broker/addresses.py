@@ -1,4 +1,4 @@
-"""Which broker listens where, by what a capture tells: metadata, coordinators, hints, a broker's own registration."""
+"""Which broker listens where, by a capture's metadata, coordinators, hints and registrations of brokers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Row = tuple[int, str, int]
 
 
 class Addresses:
-    """nodes: the ids of all brokers."""
+    """The brokers' addresses that a capture shows. nodes: the ids of all brokers."""
 
     def __init__(self) -> None:
         self.nodes: set[int] = set()
@@ -24,11 +24,11 @@ class Addresses:
 
     @staticmethod
     def concerns(api_key: int) -> bool:
-        """Do exchanges of this kind tell of addresses?"""
+        """Whether exchanges of this API have addresses."""
         return api_key in ROWS
 
     def take(self, api_key: int, request: Message, response: Message) -> None:
-        """Take in what an exchange says."""
+        """Add the addresses of an exchange."""
         for node, host, port in ROWS[api_key](request, response) if api_key in ROWS else ():
             if node < 0:
                 continue

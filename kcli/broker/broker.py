@@ -39,13 +39,16 @@ MOST_COMPLAINTS = 20
 
 
 class Broker:
-    """data: its folder, None for a temporary one. nodes: how many; port: of the first, the others follow; 0: any
-    free ones.
+    """A cluster of one or more nodes, which runs between `start` and `stop` (`async with`).
 
-    config: broker configs by Kafka's names. faults: rules (`faults`), seed: of their chance. dialect: message
-    definitions spoken by everybody. release: take only the versions that brokers of that Kafka release took ("2.8").
-    note: where what goes on is told, a line at a time. node_ids: the
-    nodes' ids, where they are not to run on from node.id.
+    data: the folder of its logs, None for a temporary one. config: broker configs by Kafka's names.
+    host, port: where the first node listens, the others on the ports that follow; port 0: on any free ones.
+    nodes: how many; node_ids: their ids, by default node.id and those that follow.
+    faults: rules (`faults`); seed: for their random choices.
+    dialect: message definitions for clients that speak it. release: serve only the versions that brokers of that Kafka
+    release had ("2.8"). note: gets the lines of the broker's log.
+
+    UsageError: an option makes no sense.
     """
 
     def __init__(
@@ -89,7 +92,7 @@ class Broker:
         await self.stop()
 
     async def start(self) -> None:
-        """Take over what is sound of the data, and listen. OSError: no such folder; NetworkError: a port is taken."""
+        """Recover the logs and listen. OSError: no such folder; NetworkError: a port is taken."""
         self.directory = DataDir(self._data, self.configs, self.complain)
         try:
             self.cluster_id = self.directory.cluster_id
@@ -122,7 +125,7 @@ class Broker:
         self.replicas.listeners.append(node.changed)
 
     async def stop(self) -> None:
-        """An orderly end: connections closed, indexes and checkpoints written."""
+        """Close all connections, write indexes and checkpoints, release the folder."""
         if self._sweeper is not None:
             self._sweeper.cancel()
             self._sweeper = None
@@ -136,7 +139,7 @@ class Broker:
         self.directory.close()
 
     async def _sweep(self) -> None:
-        """What has to be looked after from time to time: idle connections, old segments."""
+        """Close idle connections and delete old segments, every now and then."""
         retained = time.monotonic()
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
@@ -148,10 +151,10 @@ class Broker:
                 retained = time.monotonic()
                 self.replicas.retain()
 
-    # --- what others ask
+    # --- for nodes and handlers
 
     def complain(self, text: str) -> None:
-        """A line about what a client did, or what the folder has wrong; where there are many, the rest is counted."""
+        """Write a line about a client or a damaged file; after many in a short time they are only counted."""
         self._complaints += 1
         if self._complaints <= MOST_COMPLAINTS:
             self.note(text)
@@ -169,7 +172,7 @@ class Broker:
         self._complaints = 0
 
     def fetch_gate(self) -> Awaitable[CapturedMoment] | None:
-        """What the fetch that came just now is to wait for before anything is looked at; None: nothing."""
+        """What a fetch has to wait for before it reads anything; None: nothing."""
         return None
 
     def now(self) -> int:
@@ -178,16 +181,21 @@ class Broker:
 
     @property
     def bootstrap(self) -> str:
+        """The nodes as "host:port", with commas between: a client's bootstrap.servers."""
         hosts = ("127.0.0.1" if each.host in WILDCARDS else each.host for each in self.nodes)
         shown = (f"[{host}]" if ":" in host else host for host in hosts)
         return ",".join(f"{host}:{node.port}" for host, node in zip(shown, self.nodes, strict=True))
 
     def node(self, node_id: int) -> Node | None:
+        """The node of this id, None where there is none."""
         return next((each for each in self.nodes if each.id == node_id), None)
 
     def endpoints(self, reached: str) -> list[dict[str, Any]]:
-        """The nodes, as clients are told of them: by advertised.listeners (its port is the first node's, the others'
-        follow); behind a wildcard, by the address that this client came by."""
+        """The nodes' addresses for a client that reached the broker by this host.
+
+        advertised.listeners names the first node's host and port, the others have the ports that follow. A node that
+        listens on all addresses is named by the one that the client reached.
+        """
         named = LISTENER.fullmatch(self.configs.text("advertised.listeners"))
         rows = []
         for number, each in enumerate(self.nodes):

@@ -1,4 +1,4 @@
-"""A rebuilt broker on the captured clock: what each partition was, as of every moment that the capture tells of.
+"""A rebuilt broker on the captured clock: the state of each partition at every moment of the capture.
 
 A fetch waits until it is told that its captured answer is due (`release`). Then the broker stands as the captured one
 stood when it made that answer, and looks up, limits and encodes like at any other time. What is set is its state:
@@ -49,7 +49,7 @@ class PartitionState(NamedTuple):
 
 
 class FetcherState:
-    """What one fetcher said and was told: the leader epochs it named, and the state of each partition it knows of."""
+    """One fetcher: the leader epochs that it named, and the state of each partition that was reported to it."""
 
     def __init__(self) -> None:
         self.epochs: dict[Key, int] = {}
@@ -84,6 +84,7 @@ class CapturedState:
     # --- what a replay asks
 
     def rewind(self) -> None:
+        """Begin anew: every partition as the capture left it, no sessions, nothing reported to fetchers."""
         for partition, state in self._final.items():
             self._set(partition, state)
         for node in self.broker.nodes:
@@ -92,10 +93,15 @@ class CapturedState:
         self.fetchers.clear()
 
     def node(self, captured: Captured) -> int | None:
+        """The node id that a captured fetch went to; None where the capture does not show it."""
         ids = self.broker.node_ids
         return ids[0] if len(ids) == 1 else self.history.addresses.node(captured.server)
 
     def carry(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> Mapping[Key, Position]:
+        """Set up a session that began before the capture. Returns where it stood in each partition.
+
+        steps: the session's fetches, in order; keys: its partitions.
+        """
         first, fetcher = steps[0], self._fetcher(label)
         self._tick(first.ns)
         node = self.node(first)
@@ -117,6 +123,7 @@ class CapturedState:
         return made
 
     def expect(self, label: str, captured: Captured, begun: Callable[[], None]) -> None:
+        """Announce the next fetch; `begun` is called when it has arrived."""
         self._tick(captured.ns)
         fetcher = self._fetcher(label)
         if captured.session_epoch <= FULL_EPOCH:
@@ -125,6 +132,7 @@ class CapturedState:
         self._begun, self._label = begun, label
 
     def release(self, label: str, captured: Captured) -> None:
+        """Open the gate of a fetch: it is answered now, as of the moment of its captured answer."""
         self._begun = None
         self._tick(captured.response_ns or captured.ns)
         fetcher = self._fetcher(label)
@@ -150,7 +158,7 @@ class CapturedState:
     def _state(
         self, captured: Captured, asked: int, before: PartitionState | None, key: Key, told: Reported, end: int
     ) -> PartitionState:
-        """A partition as the node stood to it that told this. asked: the leader epoch that the fetcher named, or -1."""
+        """The state of a partition in the node that reported this. asked: the leader epoch that was named, or -1."""
         error, high, stable, start = told[:4]
         seen, node = self.history.find(key), self.node(captured)
         epoch = asked if asked >= 0 else before.epoch if before is not None else seen.epoch

@@ -1,7 +1,7 @@
 """What a capture says of a cluster: its topics, leaders and, as far as they were seen, the records in them.
 
-Names, ids and leaders come from Metadata, DescribeTopicPartitions and CreateTopics, leaders also from what Fetch and
-Produce answers tell of them (KIP-951); record batches from Fetch responses, at their offsets and as they were stored,
+Names, ids and leaders come from Metadata, DescribeTopicPartitions and CreateTopics, leaders also from responses to
+Fetch and Produce (KIP-951); record batches from Fetch responses, at their offsets and as they were stored,
 and from Produce requests whose response says where they came to be; the ends of a log from watermarks and ListOffsets.
 Bytes of batches wait in a temporary file: memory holds their places only.
 """
@@ -57,7 +57,7 @@ class Span(NamedTuple):
 class SeenPartition:
     """start, end: the offsets the log is known to have in the end; earliest: its first start.
 
-    leaders: by leader epoch; replicas: nodes that hold it, as far as that was told; batches: by magic and last offset
+    leaders: by leader epoch; replicas: nodes that hold it, as far as is known; batches: by magic and last offset
     """
 
     start: int = 0
@@ -74,7 +74,7 @@ class SeenPartition:
 
     @property
     def leader(self) -> int:
-        """Who leads in the end, -1 where nothing tells."""
+        """The node that leads in the end, -1 where the capture does not show it."""
         return self.leaders.get(self.epoch, -1)
 
     def lead(self, epoch: int, node: int) -> None:
@@ -95,11 +95,14 @@ class SeenPartition:
 
 @dataclass
 class SeenTopic:
+    """A topic of the capture, by name or, as long as none is known, by id."""
+
     name: str
     topic_id: str | None = None
     partitions: dict[int, SeenPartition] = field(default_factory=dict)
 
     def partition(self, index: int) -> SeenPartition:
+        """The partition of this index, empty when it is new."""
         return self.partitions.setdefault(index, SeenPartition())
 
 
@@ -205,15 +208,18 @@ class CaptureHistory:
             partition.end = max(partition.end, last + 1)
 
     def read(self, each: Spooled) -> bytes:
+        """The bytes of a batch."""
         self.spool.seek(each.position)
         return self.spool.read(each.size)
 
     def close(self) -> None:
+        """Delete the temporary file."""
         self.spool.close()
 
     # --- one method for each kind of exchange
 
     def take_metadata(self, _request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
+        """Metadata, DescribeTopicPartitions: names, ids, leaders and replicas."""
         for row in response["topics"]:
             topic_id = row.get("topicId", NO_ID)
             if row["errorCode"] or not row.get("name") or not RAFT_TOPICS.isdisjoint((row["name"], topic_id)):
@@ -227,11 +233,13 @@ class CaptureHistory:
                 partition.replicas = tuple(each.get("replicaNodes") or partition.replicas)
 
     def take_created(self, _request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
+        """CreateTopics: ids of new topics."""
         for row in response["topics"]:
             if not row["errorCode"] and row.get("topicId", NO_ID) not in (NO_ID, *RAFT_TOPICS):
                 self.names[row["topicId"]] = row["name"]
 
     def take_fetch(self, request: Mapping[str, Any], response: Mapping[str, Any], version: int = NEWEST) -> None:
+        """Fetch: batches, log ends, and leaders where the response has them."""
         refused = {
             (topic_of(row), each["partitionIndex"])
             for row in response["responses"]
@@ -255,6 +263,7 @@ class CaptureHistory:
                     self.take_fetched(partition, each, version)
 
     def take_fetched(self, partition: SeenPartition, row: Mapping[str, Any], version: int) -> None:
+        """A partition's row of a Fetch response without an error."""
         partition.end = max(partition.end, row["highWatermark"])
         start = row.get("logStartOffset", -1)
         if start >= 0:
@@ -281,6 +290,7 @@ class CaptureHistory:
             self.spans[place] = spans
 
     def take_produce(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
+        """Produce: batches whose response gives their offsets."""
         answers = {}
         for row in response["responses"]:
             for each in row["partitionResponses"]:
@@ -294,6 +304,7 @@ class CaptureHistory:
                     self.take_produced(seen.partition(each["index"]), each["records"] or b"", answer)  # type: ignore[union-attr]
 
     def take_produced(self, partition: SeenPartition, records: bytes, answer: Mapping[str, Any]) -> None:
+        """The batches of one partition, at the offset of its row of the response."""
         time = answer.get("logAppendTimeMs", -1)
         try:
             batches = read_incoming(records, LONGEST)
@@ -307,6 +318,7 @@ class CaptureHistory:
             offset += each.offsets
 
     def take_offsets(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
+        """ListOffsets: first offsets and log ends."""
         asked = {
             (row["name"], each["partitionIndex"]): each["timestamp"]
             for row in request["topics"]
@@ -336,7 +348,7 @@ TAKE: Mapping[int, Callable[[CaptureHistory, Mapping[str, Any], Mapping[str, Any
 
 
 def take_hint(partition: SeenPartition, row: Mapping[str, Any]) -> None:
-    """Who leads, told along with an error (KIP-951)."""
+    """The current leader, named along with an error (KIP-951)."""
     hint = row.get("currentLeader")
     if hint:
         partition.lead(hint["leaderEpoch"], hint["leaderId"])

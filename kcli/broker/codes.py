@@ -10,4 +10,5 @@ CODES = {name: code for code, name in ERRORS.items()}
 
 
 def error_code(name: str) -> int:
+    """The code of an error by Kafka's name ("NOT_LEADER_OR_FOLLOWER"). KeyError: a bug of the caller."""
     return CODES[name]

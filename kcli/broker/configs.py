@@ -184,12 +184,15 @@ class Configs:
             parse(BROKER, name, text)
 
     def text(self, name: str) -> str:
+        """The value of a config as text."""
         return self.given.get(name, BROKER[name].default)
 
     def int(self, name: str) -> int:
+        """The value of a config that is a number."""
         return int(self.text(name))
 
     def bool(self, name: str) -> bool:
+        """The value of a config that is true or false."""
         return boolean(self.text(name))
 
     def set(self, name: str, text: str | None) -> None:
@@ -201,6 +204,7 @@ class Configs:
         self.given[name] = text
 
     def of_topic(self, own: Mapping[str, str]) -> TopicConfigs:
+        """The configs of a topic that has these of its own. UsageError: no such config, or no such value."""
         return TopicConfigs(self, own)
 
 

@@ -39,11 +39,19 @@ class Server(Services, Protocol):
     """The broker, as its connections need it."""
 
     @property
-    def faults(self) -> Faults: ...
+    def faults(self) -> Faults:
+        """The fault rules."""
+        ...
+
     @property
-    def intake(self) -> Intake[Connection]: ...
+    def intake(self) -> Intake[Connection]:
+        """How much memory waiting requests take."""
+        ...
+
     @property
-    def gate(self) -> Gate: ...
+    def gate(self) -> Gate:
+        """Counts open connections."""
+        ...
 
     def complain(self, text: str) -> None:
         """Write a line about a client to the broker's log, unless there were too many."""
@@ -54,15 +62,29 @@ class Owner(Node, Protocol):
     """The node that a connection belongs to."""
 
     @property
-    def host(self) -> str: ...
+    def host(self) -> str:
+        """Where it listens."""
+        ...
+
     @property
-    def loop(self) -> asyncio.AbstractEventLoop: ...
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop."""
+        ...
+
     @property
-    def scratch(self) -> memoryview: ...
+    def scratch(self) -> memoryview:
+        """The buffer that all connections of the node read into."""
+        ...
+
     @property
-    def connections(self) -> set[Connection]: ...
+    def connections(self) -> set[Connection]:
+        """The open connections."""
+        ...
+
     @property
-    def broker(self) -> Server: ...
+    def broker(self) -> Server:
+        """The broker that the node is part of."""
+        ...
 
 
 class Connection(asyncio.BufferedProtocol):

@@ -60,6 +60,7 @@ class DataDir:
         return self._temporary is None
 
     def close(self) -> None:
+        """Mark the stop as orderly, and release the folder; a temporary one is deleted."""
         if self._temporary is None:
             (self.path / CLEAN).write_text('{"version":0}')
         self._lock.close()

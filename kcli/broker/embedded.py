@@ -104,7 +104,7 @@ def embedded_broker(
     dialect: str | None = None,
     release: str | None = None,
 ) -> EmbeddedBroker:
-    """A broker for the time of a `with` block, on loopback and a free port unless told otherwise.
+    """A broker for the time of a `with` block, on loopback and a free port by default.
 
     data: the directory of its logs, None: a temporary one. nodes: how many brokers. port: of the first node, the others
     follow. config: by Kafka's names ({"num.partitions": 3}). faults: rules as for `kcli broker serve --fault`.

@@ -1,4 +1,4 @@
-"""Faults on demand: a broker that errs where, when and how often it was told to.
+"""Faults on demand: rules that make a broker fail requests.
 
 A rule is text, `key=value` with commas between, as in
 
@@ -14,13 +14,13 @@ or any of
 
     delay=MS         the answer comes so much later
     ignore           nothing is done, and no answer comes; the connection is silent from then on, as if it hung
-    drop             the same, but it is done
+    drop             as ignore, but the request is done
     close[=BYTES]    it is done, and the connection is closed after so many bytes of the answer (0)
     split=BYTES      the answer comes in pieces of so many bytes, each in a packet of its own
     evict            all fetch sessions of the broker are evicted first
     move[=NODE]      the partitions that the request names, and the rule is about, get another leader first
 
-Chance comes from one seeded generator: the same requests with the same seed meet the same faults.
+Random choices come from one seeded generator: the same requests with the same seed meet the same faults.
 """
 
 from __future__ import annotations
@@ -78,19 +78,20 @@ class Rule:
 
     @property
     def acts(self) -> bool:
-        """Whether something else than an error is to happen."""
+        """Whether the rule does anything but answer with an error."""
         moves, closes = self.move != NOWHERE, self.close >= 0
         return bool(self.delay or self.ignore or self.drop or closes or self.split or self.evict or moves)
 
     def matches(self, request: Request) -> bool:
+        """Whether a request is of the rule's APIs and client."""
         return (not self.apis or request.api.key in self.apis) and (not self.client or request.client_id == self.client)
 
     def concerns(self, topic: str, partition: int) -> bool:
-        """Whether an error rule is about this place; a rule without a topic is about all of a request."""
+        """Whether an error rule is about this partition; one without a topic is about the whole request."""
         return (not self.topic or self.topic == topic) and (self.partition < 0 or self.partition == partition)
 
     def fires(self, chance: random.Random) -> bool:
-        """Count one more request that the rule is about; whether it happens to this one."""
+        """Count one more request that the rule is about. Returns whether the rule applies to it."""
         self.met += 1
         if self.met <= self.after or (self.count and self.applied >= self.count):
             return False
@@ -112,7 +113,7 @@ class Sink(Protocol):
 
 
 class Plan:
-    """What happens to one request, from all the rules that it met."""
+    """What happens to one request, by all the rules that apply to it."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.delay = sum(each.delay for each in rules) / 1000
@@ -124,6 +125,7 @@ class Plan:
         self.moves = [each for each in rules if each.move != NOWHERE]
 
     def handle(self, request: Request, handler: Callable[[Request], Outcome]) -> Outcome:
+        """Do what comes before the request, then let its handler answer it (unless it is ignored)."""
         if self.evict:
             request.node.evict_sessions()
         for rule in self.moves:
@@ -131,6 +133,7 @@ class Plan:
         return None if self.ignore else handler(request)
 
     async def send(self, connection: Sink, pieces: Sequence[Piece]) -> None:
+        """Send the response in the way that the rules want."""
         if self.delay:
             await asyncio.sleep(self.delay)
         if self.silent:
@@ -154,7 +157,7 @@ class Plan:
 
 
 def move_leaders(rule: Rule, request: Request) -> None:
-    """The partitions of a request that a rule is about are led by the node it names, or by the next one."""
+    """Move the leaders of the partitions that a rule is about: to the node that it names, or to the next one."""
     ids = request.controller.node_ids
     for name, index in request.places():
         partition = request.topics.find((name, index))
@@ -166,9 +169,7 @@ def move_leaders(rule: Rule, request: Request) -> None:
 
 
 class Faults:
-    """All rules of a broker; they may be added and removed while it runs. seed: of the chance behind
-    probabilities.
-    """
+    """All rules of a broker; they may be added and removed while it runs. seed: for the rules' random choices."""
 
     def __init__(self, rules: Iterable[str | Rule] = (), seed: int | None = None) -> None:
         self.rules: list[Rule] = []
@@ -177,16 +178,17 @@ class Faults:
             self.add(each)
 
     def add(self, rule: str | Rule) -> Rule:
-        """UsageError: the text is no rule."""
+        """Add a rule. UsageError: the text is not one."""
         made = parse_rule(rule) if isinstance(rule, str) else rule
         self.rules.append(made)
         return made
 
     def clear(self) -> None:
+        """Remove all rules."""
         self.rules.clear()
 
     def plan(self, request: Request) -> Plan | None:
-        """What is to happen to a request as a whole; None: nothing out of the ordinary."""
+        """What the rules want for a request as a whole; None: no rule fires."""
         if not self.rules:
             return None
         met = [each for each in self.rules if not each.error and each.matches(request) and self.is_about(each, request)]
@@ -194,10 +196,7 @@ class Faults:
         return Plan(met) if met else None
 
     def error(self, request: Request, topic: str = "", partition: int = -1, among: frozenset[int] | None = None) -> int:
-        """The error that a request as a whole, or one partition in it, is to be answered with; 0: none.
-
-        among: only these count.
-        """
+        """The error code for a request as a whole, or for one partition in it; 0: none. among: consider only these."""
         for each in self.rules:
             if not each.error or not each.matches(request) or (among is not None and each.error not in among):
                 continue
@@ -214,7 +213,7 @@ class Faults:
 
 
 def parse_rule(text: str) -> Rule:
-    """UsageError names the part that is wrong."""
+    """The rule that a text means. UsageError names the part that is wrong."""
     rule = Rule(text=text)
     for part in filter(None, (each.strip() for each in text.split(","))):
         name, given, value = part.partition("=")
@@ -229,10 +228,10 @@ def parse_rule(text: str) -> Rule:
         elif name in TEXTS and value:
             set_text(rule, text, name, value)
         else:
-            raise UsageError(f"--fault {text}: {part!r} means nothing; there are {', '.join(TEXTS + NUMBERS + FLAGS)}")
+            raise UsageError(f"--fault {text}: {part!r} is unknown; there are {', '.join(TEXTS + NUMBERS + FLAGS)}")
     if rule.acts == bool(rule.error):
         ways = "delay, ignore, drop, close, split, evict, move"
-        raise UsageError(f"--fault {text}: what is to happen? error=NAME, or any of {ways}")
+        raise UsageError(f"--fault {text}: no action: error=NAME, or any of {ways} expected")
     return rule
 
 
@@ -262,6 +261,6 @@ def number(text: str, name: str, value: str) -> int:
 
 
 def read_rules(path: Path) -> list[str]:
-    """Rules from a file: one a line; empty lines and those that begin with # are passed over."""
+    """Rules from a file: one a line; empty lines and those that begin with # are skipped."""
     lines = (line.strip() for line in path.read_text().splitlines())
     return [line for line in lines if line and not line.startswith("#")]

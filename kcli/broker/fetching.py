@@ -109,6 +109,7 @@ class Work:
         self.remote = False
 
     def begin(self) -> Answer | Awaitable[Answer]:
+        """Answer at once where enough is there, else return what to wait for."""
         gate = self.request.services.fetch_gate()
         if gate is not None:
             return self.answer_at(gate)
@@ -128,7 +129,7 @@ class Work:
         return self.encode(self.reads)
 
     def look(self) -> None:
-        """Read what may have something to tell."""
+        """Read the partitions that may have changed."""
         self.seen = self.purgatory.events
         snapshots = self.request.metadata.snapshots if self.request.version >= SNAPSHOTS_SINCE else None
         reader = PartitionReader(self.request.topics, self.request.node.id, self.by_id, self.limits, snapshots)
@@ -138,12 +139,14 @@ class Work:
             self.add_faults()
 
     def add_faults(self) -> None:
+        """Replace what was read by the errors that fault rules want."""
         for key, read in self.reads.items():
             partition = read.partition or self.request.topics.find(key, self.by_id)
             if partition is not None and (code := self.request.fault(partition.topic.name, key[1])):
                 self.reads[key] = PartitionRead(Result(error=code), partition=partition)
 
     def is_done(self) -> bool:
+        """Whether to answer now: enough bytes, an error, no time left, or nothing to wait for."""
         if self.bytes >= self.min_bytes or self.max_wait <= 0 or self.request.client.half_closed.is_set():
             return True
         if any(read.result.error or read.result.diverging for read in self.reads.values()):

@@ -1,4 +1,4 @@
-"""Where a partition's leader is, told to clients that asked another broker (KIP-951)."""
+"""The current leader of a partition, in answers to clients that asked another broker (KIP-951)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SINCE = {PRODUCE: 10, FETCH: 16}
 
 
 class Hints:
-    """Leaders told in one response, and the endpoints of their brokers, each once."""
+    """The leaders named in one response, and the endpoints of their brokers, each once."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -25,14 +25,14 @@ class Hints:
         self.leaders: set[int] = set()
 
     def about(self, partition: Partition, code: int) -> dict[str, Any]:
-        """The members of a partition's row; none for other errors, or when no broker leads it."""
+        """Fields of a partition's row: its leader; none for other errors, or when no broker leads it."""
         if not self.wanted or code not in HINTED or partition.leader < 0:
             return {}
         self.leaders.add(partition.leader)
         return {"currentLeader": partition.current_leader}
 
     def endpoints(self) -> dict[str, Any]:
-        """The members of the response."""
+        """Fields of the response: where the leaders named in it listen."""
         if not self.leaders:
             return {}
         rows = self.request.endpoints()

@@ -43,6 +43,7 @@ class Gate:
 
     @property
     def is_full(self) -> bool:
+        """Whether no more connections are accepted."""
         return self.held >= self.limit
 
     def wait(self, listener: Listener) -> None:
@@ -52,9 +53,11 @@ class Gate:
         self._waiting.add(listener)
 
     def enter(self) -> None:
+        """A connection was accepted."""
         self.held += 1
 
     def leave(self) -> None:
+        """A connection ended: listeners that wait go on."""
         self.held -= 1
         if not self.is_full and self._waiting:
             waiting, self._waiting = self._waiting, set()
@@ -81,10 +84,12 @@ class Listener:
             self._loop.add_reader(each, self._accept, each)
 
     def pause(self) -> None:
+        """Accept nothing for now."""
         for each in self._sockets:
             self._loop.remove_reader(each)
 
     def close(self) -> None:
+        """Close the listening sockets."""
         self.pause()
         if self._retry is not None:
             self._retry.cancel()

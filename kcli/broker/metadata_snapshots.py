@@ -1,8 +1,10 @@
 """Snapshots of the metadata log (KIP-630): when one is made, and what the log may forget then.
 
 A snapshot holds what the records before its end offset amount to. Once there is one the log begins there: fetches below
-it are told to fetch the snapshot instead. Configs: metadata.log.max.record.bytes.between.snapshots and
-metadata.log.max.snapshot.interval.ms (Apache's), controller.snapshot.minimum.records (the KIP's; 0: not asked).
+it are answered with the id of the snapshot to fetch instead.
+
+Configs: metadata.log.max.record.bytes.between.snapshots and metadata.log.max.snapshot.interval.ms (Apache's),
+controller.snapshot.minimum.records (the KIP's; 0: ignored).
 """
 
 from __future__ import annotations
@@ -58,13 +60,16 @@ class MetadataSnapshots:
 
     @property
     def latest(self) -> SnapshotId | None:
+        """The newest snapshot, None where there is none."""
         return self.ids[-1] if self.ids else None
 
     @property
     def earliest(self) -> SnapshotId | None:
+        """The oldest snapshot, None where there is none."""
         return self.ids[0] if self.ids else None
 
     def path(self, wanted: SnapshotId) -> Path:
+        """Where the file of a snapshot is."""
         return self.folder / wanted.file_name
 
     def slice(self, wanted: SnapshotId, position: int, most: int) -> tuple[Slice, int] | None:
@@ -76,6 +81,7 @@ class MetadataSnapshots:
         return Slice(LogFile(path), position, max(0, min(most, size - position))), size
 
     def policy(self) -> Policy:
+        """When to take a snapshot, by the configs."""
         return Policy(
             self.configs.int("controller.snapshot.minimum.records") or None,
             self.configs.int("metadata.log.max.record.bytes.between.snapshots"),

@@ -111,16 +111,19 @@ class MetadataLog:
         self.log.epochs.save()
 
     def topic_created(self, topic: Topic) -> None:
+        """Write a new topic: TopicRecord, its PartitionRecords and ConfigRecords."""
         records: list[Row] = [("TopicRecord", 0, {"name": topic.name, "topicId": topic.id})]
         records += self.partition_records(topic.partitions)
         records += self.config_records(TOPIC, topic.name, topic.configs.own)
         self.write(records)
 
     def partitions_added(self, partitions: Iterable[Partition]) -> None:
+        """Write the PartitionRecords of new partitions."""
         self.write(self.partition_records(partitions))
 
     @staticmethod
     def partition_records(partitions: Iterable[Partition]) -> list[Row]:
+        """PartitionRecords of partitions as they are."""
         return [
             (
                 "PartitionRecord",
@@ -140,6 +143,7 @@ class MetadataLog:
 
     @staticmethod
     def config_records(kind: int, name: str, configs: Mapping[str, str | None]) -> list[Row]:
+        """ConfigRecords of a resource. kind: TOPIC or BROKER."""
         row = {"resourceType": kind, "resourceName": name}
         return [("ConfigRecord", 0, row | {"name": key, "value": value}) for key, value in configs.items()]
 
@@ -148,16 +152,20 @@ class MetadataLog:
         self.write(self.config_records(kind, name, configs))
 
     def topic_removed(self, topic: Topic) -> None:
+        """Write a RemoveTopicRecord."""
         self.write([("RemoveTopicRecord", 0, {"topicId": topic.id})])
 
     def leaders_moved(self, partitions: Iterable[Partition]) -> None:
+        """Write PartitionChangeRecords with the leaders of partitions."""
         self.write(("PartitionChangeRecord", 0, place_of(each) | {"leader": each.leader}) for each in partitions)
 
     def reassigned(self, partitions: Iterable[Partition]) -> None:
+        """Write PartitionChangeRecords with the replicas of partitions."""
         now = ((each, list(each.replicas)) for each in partitions)
         self.write(("PartitionChangeRecord", 0, place_of(each) | {"isr": to, "replicas": to}) for each, to in now)
 
     def new_producer_id(self) -> int:
+        """A producer id that was never given out."""
         taken = next(self._ids, None)
         if taken is None:
             first = self.next_producer_id
@@ -204,6 +212,7 @@ class MetadataLog:
             self.note(f"{path}: left out: {count}, the first: {left_out[0]}")
 
     def replay_record(self, record: Record, own: dict[str, dict[str, str]], left_out: list[str]) -> None:
+        """Apply one record; left_out gets a line when it can't be read or applied."""
         try:
             name, value = self.decode(record.value or b"")
             self.apply(name, value, own)
@@ -236,7 +245,7 @@ class MetadataLog:
         if not topics.by_name.keys().isdisjoint([value["name"]]) or topics.get(value["topicId"]) is not None:
             raise InputError(f"topic {value['name']!r} ({value['topicId']}) is there already")
         if value["name"] == NAME or value["topicId"] == TOPIC_ID:
-            raise InputError("the metadata log is no topic of its own")
+            raise InputError("the metadata log is not a topic")
         topics.add(value["name"], value["topicId"], {}, ())
 
     def remove_topic(self, value: Mapping[str, Any]) -> str:
@@ -249,6 +258,7 @@ class MetadataLog:
         return topic.name
 
     def add_partition(self, value: Mapping[str, Any]) -> None:
+        """A PartitionRecord. InputError: it leaves a gap, or has no replica."""
         topic = self.topics.by_id.get(value["topicId"])
         if topic is not None and value["partitionId"] > len(topic.partitions):
             raise InputError(f"partition {value['partitionId']} of {topic.name}: {len(topic.partitions)} expected")
@@ -260,6 +270,7 @@ class MetadataLog:
             made.leader, made.epoch = value["leader"], value["leaderEpoch"]
 
     def move(self, value: Mapping[str, Any]) -> None:
+        """A PartitionChangeRecord: other replicas, another leader."""
         topic = self.topics.by_id.get(value["topicId"])
         partition = topic.partition(value["partitionId"]) if topic is not None else None
         if partition is None:
@@ -271,6 +282,7 @@ class MetadataLog:
             partition.epoch += 1
 
     def set_producer_id(self, value: Mapping[str, Any]) -> None:
+        """A ProducerIdsRecord. InputError: no such id."""
         if not 0 <= value["nextProducerId"] < LAST_PRODUCER_ID:
             raise InputError(f"next producer id {value['nextProducerId']}: 0 or more expected")
         self.next_producer_id = value["nextProducerId"]

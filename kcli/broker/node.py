@@ -17,7 +17,10 @@ __all__ = ["Node"]
 
 
 class Node:
-    """id: its node.id; host, port: where it listens, and what it tells clients unless they reached it otherwise."""
+    """A node of the cluster. id: its node.id; host, port: where it listens.
+
+    broker: what all nodes share. It must run inside an event loop.
+    """
 
     def __init__(self, broker: Server, node_id: int, host: str, port: int) -> None:
         self.broker, self.id, self.host, self.port = broker, node_id, host, port
@@ -32,12 +35,12 @@ class Node:
         self._listener: Listener | None = None
 
     async def start(self) -> None:
-        """Listen. OSError: the port is taken, or the host is none of this machine's."""
+        """Listen. OSError: the port is taken, or the host is not an address of this machine."""
         self._listener = Listener(self.broker.gate, lambda: Connection(self), self.host or None, self.port)
         self.port = self._listener.port
 
     async def stop(self) -> None:
-        """Take no more connections, and end those there are."""
+        """Accept no more connections, and close those that are open."""
         if self._listener is not None:
             self._listener.close()
             self._listener = None
@@ -49,11 +52,11 @@ class Node:
         await asyncio.gather(*works, return_exceptions=True)
 
     def changed(self, partition: Partition, size: int) -> None:
-        """`size` bytes were written to a partition, or (0) something else about it changed: tell who waits."""
+        """`size` bytes were written to a partition, or (0) something else about it changed: notify who waits."""
         for key in partition.keys:
-            self._tell(key, size)
+            self._notify(key, size)
 
-    def _tell(self, key: Key, size: int) -> None:
+    def _notify(self, key: Key, size: int) -> None:
         for session in self.sessions.mark(key):
             self.purgatory.arrive(session.id, size)
         for fetcher in self.drafts.mark(key):
@@ -61,7 +64,7 @@ class Node:
         self.purgatory.arrive(key, size)
 
     def evict_sessions(self) -> int:
-        """Every fetch session goes, as if others had needed their slots; how many there were."""
+        """Evict every fetch session, as if others had needed their slots. Returns how many there were."""
         evicted = list(self.sessions.cache)
         for each in evicted:
             self.sessions.cache.remove(each)

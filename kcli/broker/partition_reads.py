@@ -82,9 +82,11 @@ class PartitionReader:
         self.remote = False
 
     def read_all(self, wanted: Iterable[tuple[Key, Position]]) -> dict[Key, PartitionRead]:
+        """Read partitions in this order."""
         return {key: self.read(key, position) for key, position in wanted}
 
     def read(self, key: Key, position: Position) -> PartitionRead:
+        """Read one partition by its topic's name (or id) and index; every failure is an error code in the result."""
         partition = self.topics.find(key, self.by_id)
         if partition is None:
             return refused(UNKNOWN_ID if self.by_id and key[0] not in self.topics.by_id else UNKNOWN_TOPIC)
@@ -96,6 +98,7 @@ class PartitionReader:
             return refused(STORAGE_ERROR, partition)
 
     def read_leader(self, partition: Partition, position: Position) -> PartitionRead:
+        """Read a partition that this node leads. OSError: its log can't be read."""
         log = partition.log
         if log is None:
             if position.fetch_offset != 0:

@@ -39,24 +39,26 @@ class DelayedFetch:
         self.woken = asyncio.Event()
 
     def arrive(self, size: int) -> None:
-        """Bytes came; 0: something else that has to be told at once."""
+        """`size` bytes were written; 0: another change, which the fetch is to see at once."""
         self.missing -= size
         if size == 0 or self.missing <= 0:
             self.woken.set()
 
 
 class Purgatory:
-    """All waiting fetches of one node. told: how often there was something to tell, to anybody or nobody."""
+    """All waiting fetches of one node. events: how many changes there were, whether a fetch waited or not."""
 
     def __init__(self) -> None:
         self.events = 0
         self._watching: dict[Hashable, set[DelayedFetch]] = {}
 
     def add(self, watch: DelayedFetch) -> None:
+        """Let a fetch wait."""
         for key in watch.keys:
             self._watching.setdefault(key, set()).add(watch)
 
     def remove(self, watch: DelayedFetch) -> None:
+        """A fetch does not wait any more."""
         for key in watch.keys:
             group = self._watching.get(key)
             if group is not None:
@@ -65,11 +67,13 @@ class Purgatory:
                     del self._watching[key]
 
     def arrive(self, key: Hashable, size: int) -> None:
+        """Notify the fetches under a key of `size` new bytes; 0: of another change."""
         self.events += 1
         for watch in tuple(self._watching.get(key, ())):
             watch.arrive(size)
 
     def wake_all(self) -> None:
+        """Wake every fetch."""
         self.events += 1
         for group in tuple(self._watching.values()):
             for watch in tuple(group):

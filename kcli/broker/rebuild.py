@@ -1,9 +1,8 @@
 """A broker rebuilt from a capture: the topics, ids, leaders and records that were seen in it, at their offsets.
 
-Offsets that the capture tells of but whose records it does not show are there all the same, as batches without records
-(compaction leaves such ones, too). A topic whose name Kafka would refuse is kept under a lawful one. Staged, the
-broker goes through the capture once more with those who fetch from it (`capture_clock`); else it stands as the
-captured ones stood in the end.
+Offsets whose records the capture does not show become batches without records, as compaction leaves them. A topic
+whose name Kafka would refuse gets a lawful one. A staged broker goes through the capture once more with the clients
+that fetch from it (`capture_clock`); else its state is that of the captured brokers in the end.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def rebuild(
 
 
 class RebuiltBroker(Broker):
-    """A broker that begins with what a history holds. staged: its fetches are answered as its `stage` tells."""
+    """A broker that begins with what a history holds. staged: fetches are answered by the captured clock."""
 
     def __init__(self, history: CaptureHistory, *, staged: bool = False, **options: Any) -> None:
         config = dict(options.pop("config", None) or {})

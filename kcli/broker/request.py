@@ -46,13 +46,24 @@ class Node(Protocol):
     """The broker node that serves a request: its fetch sessions, and the fetches that wait in it."""
 
     @property
-    def id(self) -> int: ...
+    def id(self) -> int:
+        """Its node.id."""
+        ...
+
     @property
-    def sessions(self) -> BrokerSessions: ...
+    def sessions(self) -> BrokerSessions:
+        """Its fetch sessions (KIP-227)."""
+        ...
+
     @property
-    def drafts(self) -> DraftBroker: ...
+    def drafts(self) -> DraftBroker:
+        """Its fetch sessions of the KIP's third draft."""
+        ...
+
     @property
-    def purgatory(self) -> Purgatory: ...
+    def purgatory(self) -> Purgatory:
+        """The fetches that wait for records."""
+        ...
 
     def evict_sessions(self) -> int:
         """Evict every fetch session; returns how many there were."""
@@ -63,7 +74,9 @@ class FaultRules(Protocol):
     """Rules that make requests fail (`faults`)."""
 
     @property
-    def rules(self) -> Sequence[object]: ...
+    def rules(self) -> Sequence[object]:
+        """The rules, empty when no fault is wanted."""
+        ...
 
     def error(self, request: Request, topic: str, partition: int, among: frozenset[int] | None) -> int:
         """The error code of the first rule that fires, 0 for none."""
@@ -74,27 +87,59 @@ class Services(Protocol):
     """What a broker provides to the handlers of all its nodes."""
 
     @property
-    def configs(self) -> Configs: ...
+    def configs(self) -> Configs:
+        """The broker's configs."""
+        ...
+
     @property
-    def topics(self) -> Topics: ...
+    def topics(self) -> Topics:
+        """Topics, partitions and their logs."""
+        ...
+
     @property
-    def replicas(self) -> Replicas: ...
+    def replicas(self) -> Replicas:
+        """Notifies waiting fetches."""
+        ...
+
     @property
-    def controller(self) -> Controller: ...
+    def controller(self) -> Controller:
+        """Makes changes to the cluster."""
+        ...
+
     @property
-    def groups(self) -> Groups: ...
+    def groups(self) -> Groups:
+        """The consumer groups."""
+        ...
+
     @property
-    def metadata(self) -> MetadataLog: ...
+    def metadata(self) -> MetadataLog:
+        """The metadata log."""
+        ...
+
     @property
-    def faults(self) -> FaultRules: ...
+    def faults(self) -> FaultRules:
+        """The fault rules."""
+        ...
+
     @property
-    def cluster_id(self) -> str: ...
+    def cluster_id(self) -> str:
+        """The cluster's id."""
+        ...
+
     @property
-    def dialect(self) -> str | None: ...
+    def dialect(self) -> str | None:
+        """The dialect spoken with clients that speak it too."""
+        ...
+
     @property
-    def release(self) -> str | None: ...
+    def release(self) -> str | None:
+        """The Kafka release whose versions alone are served; None: all."""
+        ...
+
     @property
-    def hints(self) -> bool: ...
+    def hints(self) -> bool:
+        """Whether errors name the current leader (KIP-951)."""
+        ...
 
     def now(self) -> int:
         """ms since 1970."""

@@ -1,8 +1,8 @@
-"""How many fetch sessions a captured broker had room for, told by who was granted one, and who was not.
+"""How many fetch sessions a captured broker had room for, by which fetches were granted one.
 
 A cache that refused or evicted anybody was full. What it held then is what was alive at once at the most: from the
 grant of each session to the last fetch that it went on with. Slots are spread evenly over shards, and a session's id
-says which one it is in; so the fullest shard tells of all of them. New sessions go to the shards in turn, and who is
+says which one it is in; so the fullest shard stands for all of them. New sessions go to the shards in turn, and who is
 refused takes a turn, too: between two that are granted one, the ids say how many turns there were.
 """
 

@@ -107,6 +107,7 @@ class Partition:
 
     @property
     def opened(self) -> Log | None:
+        """The log if it is open, else None."""
         return self._log
 
     @property
@@ -119,16 +120,19 @@ class Partition:
 
     @property
     def start_offset(self) -> int:
+        """The first offset that can be read. OSError: as for `log`."""
         log = self.log
         return log.start_offset if log is not None else 0
 
     @property
     def end_offset(self) -> int:
+        """The offset that the next record gets. OSError: as for `log`."""
         log = self.log
         return log.end_offset if log is not None else 0
 
     @property
     def last_stable_offset(self) -> int:
+        """Below it every transaction has ended. OSError: as for `log`."""
         log = self.log
         return log.producers.last_stable_offset(log.end_offset) if log is not None else 0
 
@@ -163,6 +167,7 @@ class Topic:
         self.internal = name in INTERNAL
 
     def partition(self, index: int) -> Partition | None:
+        """The partition of this index, None where there is none."""
         return self.partitions[index] if 0 <= index < len(self.partitions) else None
 
 
@@ -200,6 +205,7 @@ class Topics:
         return iter(self.by_name.values())
 
     def get(self, name_or_id: str) -> Topic | None:
+        """The topic of this name or id, None where there is none."""
         return self.by_name.get(name_or_id) or self.by_id.get(name_or_id)
 
     def find(self, key: Key, by_id: bool = False) -> Partition | None:
@@ -215,6 +221,7 @@ class Topics:
         return topic
 
     def add_partitions(self, topic: Topic, replicas: Iterable[tuple[int, ...]]) -> None:
+        """Add a partition for each tuple of replicas, whose first node leads."""
         for each in replicas:
             topic.partitions.append(Partition(topic, len(topic.partitions), each[0], each))
 
@@ -244,6 +251,7 @@ class Topics:
         self.on_delete(topic)
 
     def reconfigure(self, topic: Topic, own: Mapping[str, str]) -> None:
+        """Give a topic these configs of its own. UsageError: no such config, or no such value."""
         topic.configs = self.configs.of_topic(own)
         for each in topic.partitions:
             if each.opened is not None:
@@ -261,6 +269,7 @@ class Topics:
                 self.note(f"{path}: left out: no folder")
 
     def open(self, partition: Partition) -> Log:
+        """Open a partition's log. OSError: it can't be read; the partition is offline from then on."""
         self.unopened.discard(partition.folder_name)
         try:
             return self._open(partition)
@@ -281,6 +290,7 @@ class Topics:
         return open_log(folder, self.pool, settings, start, clean=self.clean, remote=remote, note=self.note)
 
     def make_log(self, partition: Partition) -> Log:
+        """Make a partition's log. OSError."""
         folder = self.folder / partition.folder_name
         log = Log.create(folder, self.pool, partition.topic.configs.settings)
         if self.pool.lasting:
@@ -295,15 +305,18 @@ class Topics:
         self.write_start_offsets()
 
     def write_start_offsets(self) -> None:
+        """Write Kafka's log-start-offset-checkpoint. OSError."""
         write_offsets(self.folder / START_CHECKPOINT, self.start_offsets)
 
     def opened_logs(self) -> Iterator[tuple[Partition, Log]]:
+        """The partitions whose logs are open, with these."""
         for topic in self.by_name.values():
             for partition in topic.partitions:
                 if partition.opened is not None:
                     yield partition, partition.opened
 
     def close(self) -> None:
+        """Close all logs in good order."""
         for _, log in self.opened_logs():
             log.close()
         self.pool.close()

@@ -26,24 +26,32 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65535), default=9092, show_default=True, help="0: any free one.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen: loopback unless told otherwise.")
 @click.option(
-    "--data", type=click.Path(file_okay=False, path_type=Path), help="Keep the logs here; else they are temporary."
+    "--port", type=click.IntRange(0, 65535), default=9092, show_default=True, help="Port to listen on; 0: any free one."
 )
-@click.option("--config", "settings", multiple=True, metavar="KEY=VALUE", help="A broker config by Kafka's name.")
-@click.option("--topic", "topics", multiple=True, metavar="NAME[:PARTITIONS]", help="A topic to make at the start.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--nodes", type=click.IntRange(1), default=1, show_default=True, help="How many brokers; the ports run on."
+    "--data", type=click.Path(file_okay=False, path_type=Path), help="Directory of the logs; temporary by default."
 )
-@click.option("--fault", "faults", multiple=True, metavar="RULE", help="Err on purpose, as in api=Fetch,delay=500.")
-@click.option("--fault-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Rules, one a line.")
-@click.option("--seed", type=int, help="Of the chance behind faults.")
-@click.option("--release", metavar="N.N", help="Take only the versions that brokers of that Kafka release took.")
-@click.option("--from", "captures", multiple=True, metavar="CAPTURE", help="Begin with what this capture shows.")
+@click.option("--config", "settings", multiple=True, metavar="KEY=VALUE", help="Broker config, by Kafka's name.")
+@click.option("--topic", "topics", multiple=True, metavar="NAME[:PARTITIONS]", help="Topic to create at the start.")
+@click.option(
+    "--nodes", type=click.IntRange(1), default=1, show_default=True, help="Number of brokers, on consecutive ports."
+)
+@click.option("--fault", "faults", multiple=True, metavar="RULE", help="Fault rule, as in api=Fetch,delay=500.")
+@click.option(
+    "--fault-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File of fault rules, one a line.",
+)
+@click.option("--seed", type=int, help="Seed for the random choices of fault rules.")
+@click.option("--release", metavar="N.N", help="Serve only the versions that brokers of this Kafka release had.")
+@click.option(
+    "--from", "captures", multiple=True, metavar="CAPTURE", help="Begin with the topics and records of this capture."
+)
 @dialect_option
 @memory_option
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but the address.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the address.")
 def serve(
     port: int,
     host: str,
@@ -62,12 +70,13 @@ def serve(
 ) -> None:
     """Serve topics to any Kafka client, until Ctrl-C.
 
-    The first line on standard output is `bootstrap.servers=HOST:PORT`, once it listens. Its segment files are in
-    Kafka's own layout (`kcli decode segment` and kafka-dump-log read them). Topics are made when clients ask for them,
-    unless --config auto.create.topics.enable=false.
+    Once it listens, it prints `bootstrap.servers=HOST:PORT` as its first line. Segment files have Kafka's own layout
+    (`kcli decode segment` and kafka-dump-log read them). Topics are created when clients ask for them, unless
+    --config auto.create.topics.enable=false.
 
-    A fault RULE is key=value with commas between. Which requests: api, topic, partition, client, after, count, every,
-    probability. What happens: error=NAME, or delay=MS, ignore, drop, close[=BYTES], split=BYTES, evict.
+    A fault RULE is KEY=VALUE pairs with commas between. Which requests: api, topic, partition, client, after, count,
+    every, probability. What happens: error=NAME, or delay=MS, ignore, drop, close[=BYTES], split=BYTES, evict,
+    move[=NODE].
     """
     options: dict[str, Any] = {
         "config": dict(map(setting, settings)),

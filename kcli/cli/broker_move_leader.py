@@ -34,11 +34,22 @@ class Place(NamedTuple):
 @click.command("move-leader")
 @click.argument("partitions", nargs=-1, required=True, metavar="TOPIC[:PARTITION]...")
 @client_options
-@click.option("--to", "target", type=int, metavar="NODE", help="The node to lead; default: each one's next replica.")
 @click.option(
-    "--timeout", type=float, default=60, show_default=True, metavar="SECONDS", help="How long to wait for it."
+    "--to",
+    "target",
+    type=int,
+    metavar="NODE",
+    help="Node that is to lead; default: the next replica of each partition.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
+@click.option(
+    "--timeout",
+    type=float,
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for the new leaders.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing.")
 def move_leader(
     partitions: tuple[str, ...],
     bootstrap: str | None,
@@ -47,10 +58,10 @@ def move_leader(
     timeout: float,
     quiet: bool,
 ) -> None:
-    """Have other nodes lead partitions (all of a topic's, or one), and wait until they do.
+    """Move the leaders of partitions (all of a topic, or one) to other nodes, and wait until they lead.
 
-    The replicas are put in a new order (AlterPartitionReassignments), then their first is elected (ElectLeaders). A
-    node that holds no copy is given one.
+    The replicas get a new order (AlterPartitionReassignments), then the first of them is elected (ElectLeaders). A node
+    without a replica gets one.
     """
     config = configure(bootstrap, settings, quiet=quiet)
     wanted = [parse(each) for each in partitions]

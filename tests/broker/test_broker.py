@@ -70,7 +70,7 @@ def test_one_folder_serves_one_broker(tmp_path: Path) -> None:
         ({"config": {"num.partitions": "x"}}, "a whole number"),
         ({"config": {"auto.create.topics.enable": "maybe"}}, "true or false"),
         ({"nodes": 0}, "1 or more"),
-        ({"faults": ["nonsense"]}, "means nothing"),
+        ({"faults": ["nonsense"]}, "is unknown"),
     ],
 )
 def test_options_that_make_no_sense(options: dict[str, object], complaint: str) -> None:

@@ -172,15 +172,15 @@ def test_a_group_request() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", "what is to happen"),
-        ("api=Fetch", "what is to happen"),
+        ("", "no action"),
+        ("api=Fetch", "no action"),
         ("api=Fetcch,drop", "no such API"),
         ("error=NOT_LEADER", "did you mean NOT_LEADER_OR_FOLLOWER"),
-        ("error=NOT_CONTROLLER,drop", "what is to happen"),
+        ("error=NOT_CONTROLLER,drop", "no action"),
         ("delay=soon", "a whole number"),
         ("every=0,drop", "a whole number"),
         ("probability=x,drop", "0 to 1"),
-        ("color=red", "means nothing"),
+        ("color=red", "is unknown"),
     ],
 )
 def test_rules_that_are_none(text: str, complaint: str) -> None:

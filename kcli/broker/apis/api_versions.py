@@ -2,7 +2,7 @@
 
 * A version that the broker does not have is answered in v0 with UNSUPPORTED_VERSION and the versions of ApiVersions.
 * The client's software name and version (v3 on) are kept with its connection; odd ones are INVALID_REQUEST. A dialect
-  that this broker has is spoken with a client whose version ends with the dialect's name, which is told so by a
+  that this broker has is spoken with a client whose version ends with the dialect's name, which sees it by a
   feature of that name; others get Apache's messages.
 """
 

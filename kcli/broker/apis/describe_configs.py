@@ -1,6 +1,6 @@
 """DescribeConfigs v0-v4 (KIP-133, KIP-226 sources, KIP-569 types and documentation): topics and brokers.
 
-Only the configs that this broker reads (and what else a topic was given) are told. Those of the metadata log are
+Only the configs that this broker reads (and what else a topic was given) are described. Those of the metadata log are
 read-only: its cleanup.policy is `snapshot` (KIP-630).
 """
 

@@ -34,7 +34,7 @@ def value_of(own: Mapping[str, str], each: Mapping[str, Any]) -> str | None:
         return str(value)
     config = TOPIC.get(name)
     if config is None or config.kind.name != "list":
-        raise RefusedError("INVALID_CONFIG", f"{name} is no list")
+        raise RefusedError("INVALID_CONFIG", f"{name} is not a list")
     have = [one for one in own.get(name, config.default).split(",") if one]
     given = value.split(",")
     kept = have + [one for one in given if one not in have] if operation == APPEND else []

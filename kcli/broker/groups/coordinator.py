@@ -31,9 +31,11 @@ class Groups:
         return iter(self.by_id.values())
 
     def get(self, group_id: str) -> Group | None:
+        """The group of this id, None where there is none."""
         return self.by_id.get(group_id)
 
     def get_or_make(self, group_id: str) -> Group:
+        """The group of this id, made empty when there is none."""
         group = self.by_id.get(group_id)
         if group is None:
             delay = self.configs.int("group.initial.rebalance.delay.ms") / 1000
@@ -55,6 +57,7 @@ class Groups:
         return True
 
     def forget_offsets(self, group: Group, places: list[tuple[str, int]]) -> None:
+        """Delete committed offsets of a group, by (topic, partition). OSError: none was deleted."""
         self.store.write(group.id, dict.fromkeys(places))
         for each in places:
             group.offsets.pop(each, None)
@@ -67,5 +70,6 @@ class Groups:
                 self.forget_offsets(group, places)
 
     def close(self) -> None:
+        """Stop all timers."""
         for each in self.by_id.values():
             each.close()

@@ -9,7 +9,7 @@
 * A join is answered when its round ends, a sync when the leader has sent the assignment. Both are futures here.
 * A member that neither heartbeats, joins, syncs nor commits for its session timeout is removed. One that waits for a
   join or a sync is alive.
-* In PREPARING heartbeats are told to join again (REBALANCE_IN_PROGRESS).
+* In PREPARING heartbeats are answered with REBALANCE_IN_PROGRESS: the member has to join again.
 * The protocol of a generation is the one most members prefer among those that all of them have.
 * A static member (group.instance.id) that comes again takes the place of its former self without a rebalance, unless
   what it subscribes to has changed. The former self is fenced.
@@ -69,10 +69,12 @@ class Member:
         self.timer: asyncio.TimerHandle | None = None
 
     def metadata(self, protocol: str | None) -> bytes:
+        """The metadata that the member gave for a protocol, empty for one that it lacks."""
         return next((data for name, data in self.protocols if name == protocol), b"")
 
     @property
     def waiting(self) -> bool:
+        """Whether it waits for the answer to a join or a sync."""
         return self.join is not None or self.sync is not None
 
 
@@ -148,6 +150,7 @@ class Group:
         return member_id
 
     def forget_pending(self, member_id: str) -> None:
+        """A member id that was given out is not used any more."""
         timer = self.pending.pop(member_id, None)
         if timer is not None:
             timer.cancel()
@@ -155,6 +158,7 @@ class Group:
 
     @staticmethod
     def new_id(name: str) -> str:
+        """A new member id: the client's name and a random UUID."""
         raw = secrets.token_hex(16)
         return f"{name}-{raw[:8]}-{raw[8:12]}-{raw[12:16]}-{raw[16:20]}-{raw[20:]}"
 

@@ -43,6 +43,7 @@ class OffsetStore:
         self.value = messages.data("OffsetCommitValue", VALUE_VERSION)
 
     def partition(self, group: str) -> Partition:
+        """The partition of `__consumer_offsets` that keeps a group's offsets. The topic is made when it is missing."""
         topic = self.topics.by_name.get(TOPIC)
         if topic is None:
             topic = self.controller.auto_create_topic(TOPIC)
@@ -60,10 +61,12 @@ class OffsetStore:
         self.replicas.appended(partition, len(batch))
 
     def encode_key(self, group: str, place: Place) -> bytes:
+        """A record key: the version, then OffsetCommitKey."""
         value = {"group": group, "topic": place[0], "partition": place[1]}
         return OFFSET_KEY.to_bytes(2, "big") + self.key.write(value)
 
     def encode_value(self, each: Committed | None) -> bytes | None:
+        """A record value: the version, then OffsetCommitValue; None (a tombstone) for None."""
         if each is None:
             return None
         value = {
@@ -83,7 +86,7 @@ class OffsetStore:
                 yield from self.decode(segment.slice(0, segment.size).read(), segment.path)
 
     def decode(self, data: bytes, path: Path) -> Iterable[tuple[str, Place, Committed | None]]:
-        """What a segment says; records that can't be read are left out, and told in one line."""
+        """The commits in a segment; those that can't be read are left out, with one line in the log."""
         left_out: list[str] = []
         for batch in scan(data, damages=[]):
             try:
@@ -105,6 +108,7 @@ class OffsetStore:
 
     @staticmethod
     def decode_value(data: bytes | None) -> Committed | None:
+        """The committed offset of a record value, None for a tombstone. InputError: it can't be read."""
         if data is None:
             return None
         value = messages.data("OffsetCommitValue", int.from_bytes(data[:2], "big")).read(data, 2)[0]

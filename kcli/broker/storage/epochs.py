@@ -15,7 +15,7 @@ UNDEFINED = -1
 class LeaderEpochs:
     """(epoch, first offset) pairs, both rising; in the file `leader-epoch-checkpoint` of the partition's folder.
 
-    A new leader's first batch does not wait for that file: the batch tells its epoch itself, should the file be behind
+    A new leader's first batch does not wait for that file: the batch has its epoch in it, should the file be behind
     (`recovery`). `save` brings it up to date: when a segment is closed, at an orderly end, from time to time. lasting:
     there may be a next start; if not, the file is never written.
     """
@@ -27,10 +27,12 @@ class LeaderEpochs:
         self.lasting = lasting
 
     def load(self) -> None:
+        """Read the file; nothing where there is none. InputError: it is no checkpoint."""
         self.entries = read_epochs(self.path)
 
     @property
     def latest(self) -> int:
+        """The newest epoch, -1 for an empty log."""
         return self.entries[-1][0] if self.entries else UNDEFINED
 
     def assign(self, epoch: int, start_offset: int) -> None:
@@ -83,6 +85,7 @@ class LeaderEpochs:
             self.save()
 
     def truncate_end(self, offset: int) -> None:
+        """The log ends at this offset now: epochs that began there or later go."""
         kept = [entry for entry in self.entries if entry[1] < offset]
         if kept != self.entries:
             self.entries, self.behind = kept, True

@@ -37,6 +37,7 @@ class LogFile:
             os.close(self.fd)
 
     def fileno(self) -> int:
+        """The file's descriptor."""
         return self.fd
 
     def read(self, position: int, size: int) -> bytes:
@@ -52,9 +53,11 @@ class LogFile:
             raise
 
     def cut(self, size: int) -> None:
+        """Keep the first `size` bytes. OSError."""
         os.ftruncate(self.fd, size)
 
     def sync(self) -> None:
+        """Wait until the data is on the disk. OSError."""
         os.fsync(self.fd)
 
 
@@ -67,6 +70,7 @@ class HeldFile(LogFile):
         self.data = bytearray()
 
     def fileno(self) -> int:
+        """Raises OSError: it has no descriptor."""
         raise io.UnsupportedOperation("a file in memory has no descriptor")
 
     def read(self, position: int, size: int) -> bytes:
@@ -76,6 +80,7 @@ class HeldFile(LogFile):
         self.data[position:] = b"".join(parts)
 
     def cut(self, size: int) -> None:
+        """Keep the first `size` bytes."""
         del self.data[size:]
 
     def sync(self) -> None:
@@ -160,9 +165,11 @@ class FilePool:
                 self._open.popitem(last=False)
 
     def forget(self, path: Path) -> None:
+        """Close a file that is deleted."""
         self._open.pop(path, None)
         self._release(path)
 
     def close(self) -> None:
+        """Close all files."""
         self._open.clear()
         self._held.clear()

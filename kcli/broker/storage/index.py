@@ -59,12 +59,14 @@ class OffsetIndex:
         return self.positions[at] if at >= 0 else 0
 
     def flush(self) -> None:
+        """Write the entries that wait. OSError."""
         start = self._written
         packed = b"".join(map(OFFSET_ENTRY.pack, self.offsets[start:], self.positions[start:]))
         write_behind(self.path, packed, start * OFFSET_ENTRY.size)
         self._written = len(self.offsets)
 
     def clear(self) -> None:
+        """Forget all entries, to make them anew."""
         del self.offsets[:], self.positions[:]
         self._written = 0
 
@@ -82,6 +84,7 @@ class TimeIndex:
         return len(self.timestamps)
 
     def load(self) -> None:
+        """Read the file; entries that do not rise, as Kafka leaves zeros behind the end, are left out."""
         for timestamp, offset in TIME_ENTRY.iter_unpack(whole_entries(self.path, TIME_ENTRY.size)):
             if self.timestamps and timestamp <= self.timestamps[-1]:
                 break
@@ -90,6 +93,7 @@ class TimeIndex:
         self._written = len(self.timestamps)
 
     def add(self, timestamp: int, offset: int) -> None:
+        """An entry behind the last one; one whose timestamp does not rise is left out."""
         if timestamp < 0 or (self.timestamps and timestamp <= self.timestamps[-1]):
             return
         self.timestamps.append(timestamp)
@@ -103,12 +107,14 @@ class TimeIndex:
         return self.offsets[at] if at >= 0 else 0
 
     def flush(self) -> None:
+        """Write the entries that wait. OSError."""
         start = self._written
         packed = b"".join(map(TIME_ENTRY.pack, self.timestamps[start:], self.offsets[start:]))
         write_behind(self.path, packed, start * TIME_ENTRY.size)
         self._written = len(self.timestamps)
 
     def clear(self) -> None:
+        """Forget all entries, to make them anew."""
         del self.timestamps[:], self.offsets[:]
         self._written = 0
 

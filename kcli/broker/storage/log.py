@@ -42,6 +42,7 @@ class Log:
 
     @classmethod
     def create(cls, folder: Path, pool: FilePool, settings: LogSettings, first_offset: int = 0) -> Log:
+        """A new, empty log that begins at `first_offset`."""
         if pool.lasting:
             folder.mkdir(parents=True, exist_ok=True)
         log = cls(folder, pool, settings)
@@ -51,10 +52,12 @@ class Log:
 
     @property
     def active(self) -> Segment:
+        """The segment that is written to, the last one."""
         return self.segments[-1]
 
     @property
     def end_offset(self) -> int:
+        """The offset that the next record gets."""
         return self.segments[-1].next_offset
 
     @property
@@ -69,6 +72,7 @@ class Log:
 
     @property
     def size(self) -> int:
+        """Bytes of all segments."""
         return sum(each.size for each in self.segments)
 
     # --- writing
@@ -122,6 +126,7 @@ class Log:
         self.roll(offset)
 
     def write(self, parts: Sequence[bytes | memoryview], places: Sequence[Place]) -> None:
+        """Write numbered batches to the active segment. OSError: nothing was written."""
         # The kernel takes only so many buffers in one call.
         parts = [b"".join(parts)] if len(parts) > 512 else parts
         self.active.append(parts, places)
@@ -148,6 +153,7 @@ class Log:
         self.add_segment(base)
 
     def add_segment(self, base: int, folder: Path | None = None) -> Segment:
+        """Append an empty segment with this first offset. folder: where a remote one's files are."""
         made = Segment(folder or self.folder, base, self.pool, self.settings.index_interval_bytes)
         made.file()
         self.segments.append(made)
@@ -155,6 +161,7 @@ class Log:
         return made
 
     def note_producer(self, head: Batch, place: Place) -> None:
+        """Account for a batch in the state of its producer."""
         if head.producer_id < 0:
             return
         producer = head.producer_id, head.producer_epoch
@@ -209,6 +216,7 @@ class Log:
         return segment.slice(place.position, size, place.size) if size > 0 else None
 
     def first_batch_size(self, offset: int) -> int:
+        """Bytes of the batch that holds this offset, 0 at the end."""
         found = self.find(offset)
         return found[1].size if found else 0
 
@@ -220,6 +228,7 @@ class Log:
         return None
 
     def aborted(self, start: int, end: int) -> Iterator[Aborted]:
+        """Aborted transactions with records in [start, end)."""
         return self.producers.aborted_between(start, end)
 
     # --- deleting
@@ -245,6 +254,7 @@ class Log:
             self.write_snapshot(self.end_offset)
 
     def load_aborted(self) -> None:
+        """Read the .txnindex files of all segments."""
         for each in self.segments:
             self.producers.aborted += read_aborted(each.path_of(".txnindex"))
 

@@ -31,6 +31,7 @@ class Slice:
     first: int = 0
 
     def read(self) -> bytes:
+        """All its bytes. OSError."""
         return self.file.read(self.position, self.size)
 
     def __iter__(self) -> Iterator[bytes]:
@@ -64,9 +65,11 @@ class Segment:
         self._last: Place | None = None
 
     def path_of(self, suffix: str) -> Path:
+        """The path of one of its files, by suffix (".log", ".index")."""
         return self.folder / f"{self.base_offset:020d}{suffix}"
 
     def file(self) -> LogFile:
+        """The open .log file. OSError."""
         return self.pool.open(self.path)
 
     # --- writing
@@ -107,6 +110,7 @@ class Segment:
         return found
 
     def slice(self, position: int, size: int, first: int = 0) -> Slice:
+        """Bytes from a position on. first: bytes of the first batch, 0 for unknown."""
         return Slice(self.file(), position, min(size, self.size - position), self.remote, first)
 
     def first_at(self, timestamp: int, from_offset: int = 0) -> Place | None:
@@ -164,6 +168,7 @@ class Segment:
             yield each
 
     def load_indexes(self) -> None:
+        """Read both index files."""
         if not self._indexed:
             self._indexed = True
             self.offsets.load()
@@ -193,6 +198,7 @@ class Segment:
         self.offsets.path, self.times.path = self.path_of(".index"), self.path_of(".timeindex")
 
     def delete(self) -> None:
+        """Delete its files."""
         self.pool.forget(self.path)
         for folder in {self.folder, self.copy or self.folder}:
             for suffix in (*SUFFIXES, ".snapshot"):
