@@ -19,9 +19,10 @@ from functools import partial
 from typing import NamedTuple
 
 from kcli.broker.broker import Broker
-from kcli.broker.capture_history import CaptureHistory, SeenPartition
+from kcli.broker.capture_history import CaptureHistory
 from kcli.broker.codes import error_code
 from kcli.broker.purgatory import CapturedMoment
+from kcli.broker.seen_topics import SeenPartition
 from kcli.broker.session_slots import Place
 from kcli.broker.topics import Partition, Shown
 from kcli.client.replay.plan import Captured

@@ -3,107 +3,31 @@
 Names, ids and leaders come from Metadata, DescribeTopicPartitions and CreateTopics, leaders also from responses to
 Fetch and Produce (KIP-951); record batches from Fetch responses, at their offsets and as they were stored,
 and from Produce requests whose response says where they came to be; the ends of a log from watermarks and ListOffsets.
-Bytes of batches wait in a temporary file: memory holds their places only.
+Batches wait in a temporary file (`seen_topics`).
 """
 
 from __future__ import annotations
 
-import tempfile
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from kcli.broker.addresses import Addresses
 from kcli.broker.conversion import NEWEST_MAGIC, newest_magic
+from kcli.broker.seen_topics import LAST_END, BatchSpool, SeenPartition, SeenTopic, Span, merge, span_of
 from kcli.broker.session_slots import Place, SessionSlots
-from kcli.broker.storage.incoming import LONGEST_SET, Incoming, RefusedError, numbered, read_incoming, stamped, stored
+from kcli.broker.storage.incoming import RefusedError, numbered, read_incoming, stamped, stored
 from kcli.capture.events import Exchange
 from kcli.errors import InputError
-from kcli.records import kernels
 from kcli.schemas.apikeys import CREATE_TOPICS, DESCRIBE_TOPIC_PARTITIONS, FETCH, LIST_OFFSETS, METADATA, PRODUCE
 from kcli.sessions.trace import SESSIONS_SINCE, Key, topic_of
 
-__all__ = ["CaptureHistory", "SeenPartition", "SeenTopic"]
+__all__ = ["CaptureHistory"]
 
 NO_ID = "A" * 22
 RAFT_TOPICS = frozenset(["__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"])
 LATEST, EARLIEST = -1, -2
 LONGEST = (1 << 31) - 1
 NEWEST = 1 << 15
-# The furthest that a log can end.
-LAST_END = (1 << 63) - 1
-
-
-class Spooled(NamedTuple):
-    """A batch in the temporary file. first, last: its offsets; certain: this is how it was stored."""
-
-    first: int
-    last: int
-    magic: int
-    position: int
-    size: int
-    certain: bool
-
-
-class Span(NamedTuple):
-    """Offsets of the records that one answer has of a partition: the first, and the one after the last."""
-
-    first: int
-    end: int
-
-
-@dataclass
-class SeenPartition:
-    """start, end: the offsets the log is known to have in the end; earliest: its first start.
-
-    leaders: by leader epoch; replicas: nodes that hold it, as far as is known; batches: by magic and last offset
-    """
-
-    start: int = 0
-    end: int = 0
-    earliest: int | None = None
-    leaders: dict[int, int] = field(default_factory=dict)
-    replicas: tuple[int, ...] = ()
-    batches: dict[tuple[int, int], Spooled] = field(default_factory=dict)
-
-    @property
-    def epoch(self) -> int:
-        """The last leader epoch."""
-        return max(self.leaders, default=0)
-
-    @property
-    def leader(self) -> int:
-        """The node that leads in the end, -1 where the capture does not show it."""
-        return self.leaders.get(self.epoch, -1)
-
-    def lead(self, epoch: int, node: int) -> None:
-        """A node leads from this epoch on."""
-        if node >= 0 and epoch >= 0:
-            self.leaders[epoch] = node
-
-    def in_order(self) -> Iterator[Spooled]:
-        """The batches that make up the log. Where the same records came in several forms (to old clients in an older
-        magic, or one by one), the one counts that is certain, else the newest magic."""
-        chosen: list[Spooled] = []
-        for each in sorted(self.batches.values(), key=lambda one: (not one.certain, -one.magic, one.first)):
-            at = bisect_left(chosen, each.first, key=lambda one: one.last)
-            if at == len(chosen) or chosen[at].first > each.last:
-                chosen.insert(at, each)
-        yield from chosen
-
-
-@dataclass
-class SeenTopic:
-    """A topic of the capture, by name or, as long as none is known, by id."""
-
-    name: str
-    topic_id: str | None = None
-    partitions: dict[int, SeenPartition] = field(default_factory=dict)
-
-    def partition(self, index: int) -> SeenPartition:
-        """The partition of this index, empty when it is new."""
-        return self.partitions.setdefault(index, SeenPartition())
 
 
 class CaptureHistory:
@@ -116,8 +40,7 @@ class CaptureHistory:
         self.spans: dict[Place, dict[Key, Span]] = {}
         self.names: dict[str, str] = {}
         self.topics: dict[str, SeenTopic] = {}
-        self.spool = tempfile.TemporaryFile(prefix="kcli-rebuild-")  # noqa: SIM115  closed by `close`
-        self._spooled = 0
+        self.spool = BatchSpool()
 
     @property
     def slots(self) -> int | None:
@@ -191,27 +114,6 @@ class CaptureHistory:
             if any(one.magic < NEWEST_MAGIC and not one.certain for one in each.in_order())
         )
 
-    # --- batches
-
-    def keep(self, partition: SeenPartition, batches: Iterable[tuple[Incoming, bytes]], certain: int = -1) -> None:
-        """Spool batches; certain: the newest magic of which it is certain that they were stored in it."""
-        for each, data in batches:
-            first, last = offsets_of(each, data)
-            if not 0 <= first <= last < LAST_END:
-                continue
-            known = partition.batches.get((each.head.magic, last))
-            spooled = Spooled(first, last, each.head.magic, self._spooled, len(data), each.head.magic <= certain)
-            if known is None or (spooled.certain and not known.certain):
-                partition.batches[each.head.magic, last] = spooled
-                self.spool.seek(self._spooled)
-                self._spooled += self.spool.write(data)
-            partition.end = max(partition.end, last + 1)
-
-    def read(self, each: Spooled) -> bytes:
-        """The bytes of a batch."""
-        self.spool.seek(each.position)
-        return self.spool.read(each.size)
-
     def close(self) -> None:
         """Delete the temporary file."""
         self.spool.close()
@@ -270,7 +172,7 @@ class CaptureHistory:
             partition.start = max(partition.start, start)
             partition.earliest = start if partition.earliest is None else min(partition.earliest, start)
         batches = ((each, bytes(each.data)) for each in stored(row.get("records") or b""))
-        self.keep(partition, batches, certain_magic(version))
+        self.spool.keep(partition, batches, certain_magic(version))
 
     def take_fetch_place(self, item: Exchange) -> None:
         """What counts for one fetch rather than for the cluster: its session, and how far its records go."""
@@ -314,7 +216,7 @@ class CaptureHistory:
         for each in batches if offset + sum(each.offsets for each in batches) <= LAST_END else ():
             ready = each if time < 0 else stamped(each, time)
             parts, _ = numbered(ready, offset, max(partition.epoch, 0), 0)
-            self.keep(partition, [(ready, b"".join(parts))])
+            self.spool.keep(partition, [(ready, b"".join(parts))])
             offset += each.offsets
 
     def take_offsets(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
@@ -359,39 +261,3 @@ def certain_magic(version: int) -> int:
     it knows may be what newer ones were converted to."""
     newest = newest_magic(version)
     return newest if newest == NEWEST_MAGIC else newest - 1
-
-
-def offsets_of(each: Incoming, data: bytes) -> tuple[int, int]:
-    """The first and the last offset of a batch, of what it wraps where it is a message that does."""
-    head, last = each.head, int.from_bytes(data[:8], "big")
-    if head.magic == 2:
-        return last, last + head.last_offset - head.base_offset
-    if not head.codec or head.payload is None:
-        return last, last
-    from kcli.records.codecs import decompress
-
-    try:
-        inner = bytes(decompress(head.codec, head.payload, head.magic, LONGEST_SET))
-    except InputError:
-        return last, last
-    rows, _, _ = kernels.records.frames(inner, 0, False)
-    return (last - rows[-1][4] + rows[0][4] if rows else last), last
-
-
-def span_of(records: bytes) -> Span | None:
-    batches = list(stored(records)) if records else []
-    if not batches:
-        return None
-    first, last = batches[0].head, batches[-1].head
-    return Span(first.base_offset, (last.last_offset if last.magic == 2 else last.base_offset) + 1)
-
-
-def merge(into: SeenTopic, other: SeenTopic) -> None:
-    for index, each in other.partitions.items():
-        known = into.partition(index)
-        known.start, known.end = max(known.start, each.start), max(known.end, each.end)
-        starts = [start for start in (known.earliest, each.earliest) if start is not None]
-        known.earliest = min(starts, default=None)
-        known.leaders = each.leaders | known.leaders
-        known.replicas = known.replicas or each.replicas
-        known.batches = known.batches | each.batches

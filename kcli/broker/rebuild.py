@@ -12,8 +12,9 @@ from typing import Any
 
 from kcli.broker.broker import Broker
 from kcli.broker.capture_clock import CapturedState
-from kcli.broker.capture_history import CaptureHistory, SeenPartition, SeenTopic
+from kcli.broker.capture_history import CaptureHistory
 from kcli.broker.purgatory import CapturedMoment
+from kcli.broker.seen_topics import SeenPartition, SeenTopic
 from kcli.broker.storage.incoming import stored
 from kcli.broker.storage.log import Log
 from kcli.broker.topics import Partition, new_topic_id
@@ -118,7 +119,7 @@ class RebuiltBroker(Broker):
         # What is not known is of the epoch of what comes next, so that no log seems to part from another there.
         epoch = min(seen.leaders, default=0)
         for each in seen.in_order():
-            batches = stored(self.history.read(each))
+            batches = stored(self.history.spool.read(each))
             epoch = max(epoch, *(one.head.partition_leader_epoch for one in batches if each.magic == 2), 0)
             fill_gap(log, each.first if each.magic == 2 else min(each.first, log.end_offset), epoch)
             log.append_stored(batches)

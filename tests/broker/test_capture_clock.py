@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kcli.broker.capture_clock import CapturedState, PartitionState, epoch_behind
-from kcli.broker.capture_history import SeenPartition
+from kcli.broker.seen_topics import SeenPartition
 from kcli.broker.topics import Partition
 from kcli.cli.main import main
 from kcli.schemas.apikeys import FETCH

@@ -12,7 +12,8 @@ from collections.abc import Awaitable
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.groups.group import INCONSISTENT, UNKNOWN_MEMBER, Group, Member
+from kcli.broker.groups.group import INCONSISTENT, UNKNOWN_MEMBER, Group
+from kcli.broker.groups.member import Member, new_member_id
 from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.response import Answer
@@ -68,13 +69,13 @@ def newcomer(request: Request, group: Group) -> asyncio.Future[dict[str, Any]] |
     body = request.body
     instance_id = body.get("groupInstanceId")
     if instance_id is not None:
-        member = make_member(request, group.new_id(instance_id))
+        member = make_member(request, new_member_id(instance_id))
         former = group.members.get(group.static.get(instance_id, ""))
         return group.replace(former, member) if former is not None else group.enter(member, body["protocolType"])
     if request.version >= ID_REQUIRED_SINCE:
         member_id = group.expect(request.client_id, body["sessionTimeoutMs"] / 1000)
         return refused(request, error_code("MEMBER_ID_REQUIRED"), member_id)
-    return group.enter(make_member(request, group.new_id(request.client_id)), body["protocolType"])
+    return group.enter(make_member(request, new_member_id(request.client_id)), body["protocolType"])
 
 
 def known(request: Request, group: Group, member_id: str) -> asyncio.Future[dict[str, Any]] | dict[str, Any]:

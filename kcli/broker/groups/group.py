@@ -18,17 +18,14 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
-from collections import Counter
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kcli.broker.codes import error_code
+from kcli.broker.groups.member import Member, Reply, choose_protocol, member_rows, new_member_id
 
-__all__ = ["Committed", "Group", "Member", "State"]
-
-Reply = dict[str, Any]
+__all__ = ["Committed", "Group", "State"]
 
 UNKNOWN_MEMBER, ILLEGAL_GENERATION = error_code("UNKNOWN_MEMBER_ID"), error_code("ILLEGAL_GENERATION")
 REBALANCING, FENCED = error_code("REBALANCE_IN_PROGRESS"), error_code("FENCED_INSTANCE_ID")
@@ -54,32 +51,8 @@ class Committed(NamedTuple):
     timestamp: int
 
 
-class Member:
-    """Timeouts in seconds. protocols: names with metadata, the preferred one first."""
-
-    def __init__(self, member_id: str, instance_id: str | None, client: tuple[str, str]) -> None:
-        self.id, self.instance_id = member_id, instance_id
-        self.client_id, self.client_host = client
-        self.session_timeout = self.rebalance_timeout = 10.0
-        self.protocols: list[tuple[str, bytes]] = []
-        self.assignment = b""
-        self.join: asyncio.Future[Reply] | None = None
-        self.sync: asyncio.Future[Reply] | None = None
-        self.version = 0
-        self.timer: asyncio.TimerHandle | None = None
-
-    def metadata(self, protocol: str | None) -> bytes:
-        """The metadata that the member gave for a protocol, empty for one that it lacks."""
-        return next((data for name, data in self.protocols if name == protocol), b"")
-
-    @property
-    def waiting(self) -> bool:
-        """Whether it waits for the answer to a join or a sync."""
-        return self.join is not None or self.sync is not None
-
-
 class Group:
-    """offsets: what was committed, by (topic, partition). on_generation: called when a generation is complete."""
+    """One consumer group. offsets: what was committed, by (topic, partition)."""
 
     def __init__(self, group_id: str, initial_delay: float) -> None:
         self.id, self.initial_delay = group_id, initial_delay
@@ -136,16 +109,14 @@ class Group:
             del self.static[member.instance_id]
         if member.timer is not None:
             member.timer.cancel()
-        for future in (member.join, member.sync):
-            if future is not None and not future.done():
-                future.set_result({"errorCode": UNKNOWN_MEMBER, "memberId": member.id})
+        member.answer({"errorCode": UNKNOWN_MEMBER, "memberId": member.id})
         member.join = member.sync = None
         if self.leader == member.id:
             self.leader = None
 
     def expect(self, client_id: str, session_timeout: float) -> str:
         """An id for somebody who is to join with it (KIP-394)."""
-        member_id = self.new_id(client_id)
+        member_id = new_member_id(client_id)
         self.pending[member_id] = self.loop.call_later(session_timeout, self.forget_pending, member_id)
         return member_id
 
@@ -155,12 +126,6 @@ class Group:
         if timer is not None:
             timer.cancel()
             self._end_round_if_all_joined()
-
-    @staticmethod
-    def new_id(name: str) -> str:
-        """A new member id: the client's name and a random UUID."""
-        raw = secrets.token_hex(16)
-        return f"{name}-{raw[:8]}-{raw[8:12]}-{raw[12:16]}-{raw[16:20]}-{raw[20:]}"
 
     # --- joining
 
@@ -205,7 +170,7 @@ class Group:
         """A static member has come again: it takes the place of its former self."""
         leader, same = self.leader, former.protocols == member.protocols
         assignment = former.assignment
-        self._fence(former)
+        former.answer({"errorCode": FENCED, "memberId": former.id})
         self._drop(former)
         self.members[member.id] = member
         self.static[member.instance_id or ""] = member.id
@@ -218,16 +183,11 @@ class Group:
                 self.leader = member.id
                 skips = member.version >= 9
                 reply |= {"leader": member.id if skips else leader, "skipAssignment": skips}
-                reply["members"] = self._member_rows() if skips else []
+                reply["members"] = member_rows(self.members.values(), self.protocol) if skips else []
             return self._done(reply)
         waited = self._await_join(member)
         self.rebalance()
         return waited
-
-    def _fence(self, former: Member) -> None:
-        for future in (former.join, former.sync):
-            if future is not None and not future.done():
-                future.set_result({"errorCode": FENCED, "memberId": former.id})
 
     def _await_join(self, member: Member) -> asyncio.Future[Reply]:
         self.touch(member)
@@ -284,7 +244,7 @@ class Group:
             self.state, self.protocol, self.leader = State.EMPTY, None, None
             return
         self.state = State.COMPLETING
-        self.protocol = self._choose_protocol()
+        self.protocol = choose_protocol(self.members.values())
         if self.leader not in self.members:
             self.leader = next(iter(self.members))
         for each in self.members.values():
@@ -306,12 +266,6 @@ class Group:
         if silent:
             self.rebalance()
 
-    def _choose_protocol(self) -> str:
-        names = [[name for name, _ in each.protocols] for each in self.members.values()]
-        common = set.intersection(*(set(each) for each in names))
-        votes = Counter(next(name for name in each if name in common) for each in names)
-        return votes.most_common(1)[0][0]
-
     def _joined(self, member: Member) -> Reply:
         return {
             "errorCode": 0,
@@ -320,14 +274,8 @@ class Group:
             "protocolName": self.protocol,
             "leader": self.leader or "",
             "memberId": member.id,
-            "members": self._member_rows() if member.id == self.leader else [],
+            "members": member_rows(self.members.values(), self.protocol) if member.id == self.leader else [],
         }
-
-    def _member_rows(self) -> list[Reply]:
-        return [
-            {"memberId": each.id, "groupInstanceId": each.instance_id, "metadata": each.metadata(self.protocol)}
-            for each in self.members.values()
-        ]
 
     # --- the assignment
 

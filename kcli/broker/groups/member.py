@@ -1,0 +1,65 @@
+"""A member of a consumer group, and what a group works out from its members."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["Member", "Reply", "choose_protocol", "member_rows", "new_member_id"]
+
+Reply = dict[str, Any]
+
+
+class Member:
+    """Timeouts in seconds. protocols: names with metadata, the preferred one first."""
+
+    def __init__(self, member_id: str, instance_id: str | None, client: tuple[str, str]) -> None:
+        self.id, self.instance_id = member_id, instance_id
+        self.client_id, self.client_host = client
+        self.session_timeout = self.rebalance_timeout = 10.0
+        self.protocols: list[tuple[str, bytes]] = []
+        self.assignment = b""
+        self.join: asyncio.Future[Reply] | None = None
+        self.sync: asyncio.Future[Reply] | None = None
+        self.version = 0
+        self.timer: asyncio.TimerHandle | None = None
+
+    def metadata(self, protocol: str | None) -> bytes:
+        """The metadata that the member gave for a protocol, empty for one that it lacks."""
+        return next((data for name, data in self.protocols if name == protocol), b"")
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it waits for the answer to a join or a sync."""
+        return self.join is not None or self.sync is not None
+
+    def answer(self, reply: Reply) -> None:
+        """Answer the join and the sync that it waits for."""
+        for future in (self.join, self.sync):
+            if future is not None and not future.done():
+                future.set_result(reply)
+
+
+def new_member_id(name: str) -> str:
+    """A new member id: the client's name and a random UUID."""
+    raw = secrets.token_hex(16)
+    return f"{name}-{raw[:8]}-{raw[8:12]}-{raw[12:16]}-{raw[16:20]}-{raw[20:]}"
+
+
+def choose_protocol(members: Iterable[Member]) -> str:
+    """The protocol that most members prefer among those that all of them have."""
+    names = [[name for name, _ in each.protocols] for each in members]
+    common = set.intersection(*(set(each) for each in names))
+    votes = Counter(next(name for name in each if name in common) for each in names)
+    return votes.most_common(1)[0][0]
+
+
+def member_rows(members: Iterable[Member], protocol: str | None) -> list[Reply]:
+    """The members as the leader of a generation gets them."""
+    return [
+        {"memberId": each.id, "groupInstanceId": each.instance_id, "metadata": each.metadata(protocol)}
+        for each in members
+    ]
