@@ -21,7 +21,7 @@ NOTHING = Committed(-1, -1, "", -1)
 @handles(OFFSET_FETCH, 0, 10)
 def handle(request: Request) -> dict[str, Any]:
     if request.version >= GROUPS_SINCE:
-        return {"groups": [group_row(request, each) for each in request.body["groups"]]}
+        return {"groups": [{"groupId": each["groupId"]} | group_row(request, each) for each in request.body["groups"]]}
     return group_row(request, request.body)
 
 
@@ -29,10 +29,10 @@ def group_row(request: Request, wanted: Mapping[str, Any]) -> dict[str, Any]:
     group = request.groups.get(wanted["groupId"])
     offsets = group.offsets if group is not None else {}
     if code := request.fault():
-        return {"groupId": wanted["groupId"], "topics": [], "errorCode": code}
+        return {"topics": [], "errorCode": code}
     asked = wanted["topics"]
     topics = everything(request, offsets) if asked is None else [topic_row(request, each, offsets) for each in asked]
-    return {"groupId": wanted["groupId"], "topics": topics, "errorCode": 0}
+    return {"topics": topics, "errorCode": 0}
 
 
 def everything(request: Request, offsets: Mapping[tuple[str, int], Committed]) -> list[dict[str, Any]]:
