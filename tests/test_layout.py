@@ -73,6 +73,7 @@ TESTED_ELSEWHERE = {
     "kcli/broker/storage/segment.py": "tests/broker/storage/test_log.py",
     "kcli/broker/seen_topics.py": "tests/broker/test_rebuild.py",
     "kcli/broker/topics.py": "tests/broker/test_broker.py",
+    "kcli/capture/capture_file.py": "tests/capture/test_files.py",
     "kcli/capture/reassembly.py": "tests/capture/test_tcp.py",
     "kcli/cli/__main__.py": "tests/cli/test_main.py",
     "kcli/grammar/selected.py": "tests/grammar/test_selection.py",

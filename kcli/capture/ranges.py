@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kcli.capture.files import CaptureFile
+from kcli.capture.capture_file import CaptureFile
 from kcli.core import COMPILED
 from kcli.errors import InputError
 from kcli.grammar.network import pcap_magic

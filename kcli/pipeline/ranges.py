@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kcli.capture.files import CaptureFile, check_start
+from kcli.capture.capture_file import CaptureFile
+from kcli.capture.files import check_start
 from kcli.errors import InputError
 from kcli.pipeline.storage import Place, StoredFile
 

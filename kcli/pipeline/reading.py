@@ -6,7 +6,8 @@ import heapq
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from kcli.capture.files import FOREVER, CaptureFile, by_time, run_source
+from kcli.capture.capture_file import CaptureFile
+from kcli.capture.files import FOREVER, by_time, run_source
 from kcli.errors import InputError
 from kcli.pipeline.shuffle_files import Slice
 

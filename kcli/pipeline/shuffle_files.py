@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kcli.capture.files import CaptureFile
+from kcli.capture.capture_file import CaptureFile
 from kcli.errors import InputError
 from kcli.pipeline.journal import fingerprint
 from kcli.pipeline.ranges import RangeFile, is_packed

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from kcli.capture.capture_file import CaptureFile
 from kcli.capture.exchanges import Event, Exchange
-from kcli.capture.files import CaptureFile
 from kcli.capture.reading import read_capture
 from kcli.errors import InputError
 from tests.capture.messages import metadata

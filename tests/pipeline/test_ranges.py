@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kcli.capture import files
+from kcli.capture import capture_file
 from kcli.pipeline import ranges
 from kcli.pipeline.ranges import Range, cut, misread
 from kcli.pipeline.shuffle import ShuffledRange, shuffle_range
@@ -26,7 +26,7 @@ def test_every_packet_is_in_one_range(
     name: str, size: int, piece: int, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """piece: bytes that are read at a time; a range is many of them."""
-    monkeypatch.setattr(files, "PIECE", piece)
+    monkeypatch.setattr(capture_file, "PIECE", piece)
     whole = shuffle_range(Range(str(samples / name), 0), 0, 1, str(tmp_path / "whole"))
     ranges = cut(stored(samples / name), size)
     assert len(ranges) > 1
