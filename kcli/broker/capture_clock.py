@@ -107,6 +107,7 @@ class CapturedState:
         self._tick(first.ns)
         node = self.node(first)
         made: dict[Key, Position] = {}
+        begun = self._first_offsets(steps)
         for key in keys:
             seen = self.history.find(key)
             epoch = fetcher.epochs[key] = min(seen.leaders, default=0)
@@ -116,7 +117,7 @@ class CapturedState:
                 state = PartitionState(epoch, leader, self._replicas(seen), NOTHING_YET)
                 fetcher.known[partition] = state
                 self._set(partition, state)
-            made[key] = Position(self._first_offset(steps, key, seen), leader_epoch=epoch)
+            made[key] = Position(begun.get(key, seen.end), leader_epoch=epoch)
         cache = self._cache(first)
         shard = cache.shard_of(first.session_id) if cache is not None else None
         if cache is not None and shard is not None:
@@ -173,16 +174,17 @@ class CapturedState:
         shown = Shown(high, stable if stable >= 0 else high, max(start, 0), max(high, end))
         return PartitionState(epoch, leader, self._replicas(seen), shown)
 
-    def _first_offset(self, steps: Sequence[Captured], key: Key, seen: SeenPartition) -> int:
-        """Where a fetcher stood in a partition before the capture began: where the records begin that it got, before it
-        said itself where it was."""
+    def _first_offsets(self, steps: Sequence[Captured]) -> dict[Key, int]:
+        """Where a fetcher stood in each partition before the capture began: where the records begin that it got, before
+        it said itself where it was."""
+        made: dict[Key, int] = {}
+        asked: set[Key] = set()
         for each in steps:
-            if any(asked == key for asked, _ in each.asked):
-                break
-            spans = self.history.spans.get(place_of(each), {})
-            if key in spans:
-                return spans[key].first
-        return seen.end
+            asked.update(key for key, _ in each.asked)
+            for key, span in self.history.spans.get(place_of(each), {}).items():
+                if key not in asked:
+                    made.setdefault(key, span.first)
+        return made
 
     def _fetcher(self, label: str) -> FetcherState:
         return self.fetchers.setdefault(label, FetcherState())

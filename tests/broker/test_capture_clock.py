@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from kcli.broker import capture_clock
 from kcli.broker.capture_clock import CapturedState, PartitionState, epoch_behind
 from kcli.broker.seen_topics import SeenPartition
+from kcli.broker.session_slots import Place
 from kcli.broker.topics import Partition
 from kcli.cli.main import main
+from kcli.client.replay.plan import Captured
 from kcli.schemas.apikeys import FETCH
 from tests.capture.messages import request, response
 from tests.capture.wires import CLIENT, Wire, pcap
@@ -114,3 +117,30 @@ def test_a_fetch_costs_what_it_looks_at_whoever_shares_it(
     rows = replayed(capsys, file)
     assert [row["live"]["fetches"] for row in rows] == [rounds + 1] * fetchers
     assert fetchers * partitions <= len(touched) <= fetchers * (partitions + 3 * rounds)
+
+
+def test_where_an_older_session_stood_is_looked_for_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session older than its capture, each of whose answers is about another partition."""
+    steps = 20
+    wire = Wire().open()
+    for turn in range(steps):
+        shown = {"partitionIndex": turn, "highWatermark": 5, "lastStableOffset": 5, "logStartOffset": 0}
+        head = {"maxWaitMs": 0, "minBytes": 0, "sessionId": 7, "sessionEpoch": turn + 1, "topics": []}
+        answer = {"sessionId": 7, "responses": [{"topic": "t", "partitions": [shown]}]}
+        wire.client(request(FETCH, 7, turn, head)).server(response(FETCH, 7, turn, answer))
+    file = tmp_path / "older.pcap"
+    file.write_bytes(pcap(wire.packets))
+    places: list[object] = []
+    real = capture_clock.place_of
+
+    def counting(captured: Captured) -> Place:
+        places.append(captured)
+        return real(captured)
+
+    monkeypatch.setattr(capture_clock, "place_of", counting)
+    (row,) = replayed(capsys, file)
+    assert row["live"]["partitionsDelivered"] == 0
+    assert row["live"]["fetches"] == steps
+    assert len(places) == 2 * steps
