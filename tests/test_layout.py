@@ -77,6 +77,7 @@ TESTED_ELSEWHERE = {
     "kcli/capture/reassembly.py": "tests/capture/test_tcp.py",
     "kcli/cli/__main__.py": "tests/cli/test_main.py",
     "kcli/grammar/selected.py": "tests/grammar/test_selection.py",
+    "kcli/grammar/selection_plan.py": "tests/grammar/test_selection.py",
     "kcli/grammar/selection_rows.py": "tests/grammar/test_selection.py",
     "kcli/schemas/lookup.py": "tests/schemas/test_catalog.py",
     "kcli/sessions/cached_session.py": "tests/sessions/test_broker.py",

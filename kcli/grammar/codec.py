@@ -10,7 +10,8 @@ from kcli.core import COMPILED
 from kcli.core.values import bytes_of
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.secrets import hide_records, hide_secrets, hide_spans
-from kcli.grammar.selection import MISSING, Selection
+from kcli.grammar.selection import Selection
+from kcli.grammar.selection_plan import MISSING
 from kcli.grammar.source import ByteSource
 from kcli.grammar.structs import Struct
 from kcli.grammar.topics import annotate

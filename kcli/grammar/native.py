@@ -18,7 +18,7 @@ from kcli.grammar.word import Word
 from kcli.schemas.secrets import BY_NAME, is_secret_config
 
 if TYPE_CHECKING:
-    from kcli.grammar.selection import Branch
+    from kcli.grammar.selection_plan import Branch
 
 __all__ = ["DEEPEST", "Inside", "head", "program", "to_native"]
 

@@ -3,50 +3,47 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kcli.grammar.arrays import Optional
-from kcli.grammar.scalars import LengthPrefixed, Primitive
+from kcli.grammar.scalars import LengthPrefixed
+from kcli.grammar.selection_plan import TAGS, Branch, SelectionPlan, word_type
 from kcli.grammar.source import ByteSource
 from kcli.grammar.tagged import UNKNOWN_TAGS
 from kcli.grammar.trace import DecodeTrace, Span, child
-from kcli.grammar.varints import UnsignedVarint, Zigzag, read_length
+from kcli.grammar.varints import read_length
 
-if TYPE_CHECKING:
-    from kcli.grammar.selection import Branch, Selection
-
-__all__ = ["TAGS", "interpreted_rows", "word_type"]
+__all__ = ["interpreted_rows"]
 
 Buffer = bytes | bytearray | memoryview
 
-TAGS = "_tags"
 
-
-def interpreted_rows(selection: Selection, data: Buffer, offset: int) -> tuple[list[bytes], int]:
+def interpreted_rows(plan: SelectionPlan, data: Buffer, offset: int) -> tuple[list[bytes], int]:
     """What the core makes, out of the values and the places that the interpreted grammar gives."""
     trace = DecodeTrace(spans=[])
-    value, end = selection.codec.interpreted.parse(data, offset, trace)
-    return Filler(selection, data, trace).rows(value), end
+    source = ByteSource(data, offset)
+    value = plan.grammar.parse_word(source, trace, "")
+    return Filler(plan, data, trace).rows(value), source.tell()
 
 
 class Filler:
     """Rows out of a value that was read. places: each path's spans, the last one what counts."""
 
-    def __init__(self, selection: Selection, data: Buffer, trace: DecodeTrace) -> None:
-        self.selection, self.data = selection, data
-        self.levels = [array("q") for _ in selection.levels]
+    def __init__(self, plan: SelectionPlan, data: Buffer, trace: DecodeTrace) -> None:
+        self.plan, self.data = plan, data
+        self.levels = [array("q") for _ in plan.levels]
         self.spans: dict[str, list[Span]] = {}
         for span in trace.spans or ():
             self.spans.setdefault(span.path, []).append(span)
 
     def rows(self, value: Any) -> list[bytes]:
-        self.fill(self.selection.root, value, "", self.new_row(0))
+        self.fill(self.plan.root, value, "", self.new_row(0))
         return [level.tobytes() for level in self.levels]
 
     def new_row(self, level: int) -> int:
         """Where the row begins."""
-        self.levels[level].extend(self.selection.levels[level].template)
-        return len(self.levels[level]) - len(self.selection.levels[level].template)
+        self.levels[level].extend(self.plan.levels[level].template)
+        return len(self.levels[level]) - len(self.plan.levels[level].template)
 
     def fill(self, branch: Branch, value: Any, path: str, row: int) -> None:
         if branch.present >= 0:
@@ -105,9 +102,3 @@ class Filler:
         """Bytes of a string, bytes or records behind their length."""
         span = self.spans[path][-1]
         return max(read_length(ByteSource(self.data[span.start : span.end]), word.width, path)[0], 0)
-
-
-def word_type(word: Any) -> str:
-    if isinstance(word, Primitive):
-        return word.type
-    return "int64" if isinstance(word, UnsignedVarint | Zigzag) else "struct"

@@ -13,7 +13,8 @@ from kcli.grammar import messages
 from kcli.grammar.arrays import Array, Optional
 from kcli.grammar.codec import MessageCodec
 from kcli.grammar.scalars import LengthPrefixed, Primitive
-from kcli.grammar.selection import MISSING, Selection
+from kcli.grammar.selection import Selection
+from kcli.grammar.selection_plan import MISSING
 from kcli.grammar.selection_rows import interpreted_rows
 from kcli.grammar.structs import Struct
 from kcli.schemas.catalog import catalog
@@ -88,7 +89,7 @@ def test_every_field_of_every_message_is_what_read_gives(shape: str) -> None:
 
 
 def missing_of(selected: Any, path: str) -> Any:
-    return None if selected.selection.place(path).type in ("string", "bytes", "records", "uuid") else MISSING
+    return None if selected.plan.place(path).type in ("string", "bytes", "records", "uuid") else MISSING
 
 
 def same(found: list[Any], expected: list[Any]) -> bool:
