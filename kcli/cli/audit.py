@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -12,7 +12,8 @@ import click
 from kcli.capture.audit import Client, Judge, Usage, audit
 from kcli.capture.exchanges import CaptureDecoder, Item
 from kcli.cli.console import is_terminal
-from kcli.cli.inputs import dialect_option, memory_option, port_option
+from kcli.cli.decode_pcap import reading
+from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option
 from kcli.cli.lines import Lines, paint
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError
@@ -39,6 +40,7 @@ Judged = list[tuple[Client, tuple[Usage, ...]]]
     help="How to show it.",
 )
 @output_option
+@quiet_option("No progress.")
 @dialect_option
 @memory_option
 def audit_captures(files: tuple[str, ...], **options: Any) -> int:
@@ -51,7 +53,8 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
     release = tables.release(options["against"] or tables.releases[-1])
     failures: list[InputError] = []
     with open_output(options["output"], files) as out:
-        clients = audit(readable(files, options, failures))
+        with reading(files, options["quiet"]) as moved:
+            clients = audit(readable(files, options, failures, moved))
         judge = Judge(tables, release)
         judged = [(client, judge.usages(client)) for client in clients]
         lines = (
@@ -67,12 +70,14 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
     return 1 if any(use.refused for _, uses in judged for use in uses) else 0
 
 
-def readable(files: tuple[str, ...], options: dict[str, Any], failures: list[InputError]) -> Iterator[Item]:
+def readable(
+    files: tuple[str, ...], options: dict[str, Any], failures: list[InputError], moved: Callable[[int], None]
+) -> Iterator[Item]:
     """What can be read; what can't is told when the rest has been shown."""
     chosen = {name: options[name] for name in ("ports", "dialect", "memory")}
     source = CaptureDecoder(files, **chosen, names=False)
     try:
-        for items in source.pieces():
+        for items in source.pieces(moved):
             yield from items
     except InputError as error:
         failures.append(error)

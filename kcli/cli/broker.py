@@ -15,7 +15,7 @@ import click
 from kcli.broker import Broker
 from kcli.broker.apis import offered
 from kcli.broker.faults import read_rules
-from kcli.cli.inputs import dialect_option, memory_option
+from kcli.cli.inputs import dialect_option, memory_option, quiet_option
 from kcli.cli.lines import print_line, print_note
 from kcli.errors import UsageError
 from kcli.topic_names import CLUSTER_METADATA, name_fault
@@ -51,7 +51,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 )
 @dialect_option
 @memory_option
-@click.option("-q", "--quiet", is_flag=True, help="Print only the address.")
+@quiet_option("Print only the address.")
 def serve(
     port: int,
     host: str,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import click
 
 from kcli.cli.client_options import client_options, configure
+from kcli.cli.inputs import quiet_option
 from kcli.cli.lines import print_line
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
@@ -49,7 +50,7 @@ class Place(NamedTuple):
     metavar="SECONDS",
     help="How long to wait for the new leaders.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing.")
+@quiet_option("Print nothing.")
 def move_leader(
     partitions: tuple[str, ...],
     bootstrap: str | None,

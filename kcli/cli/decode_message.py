@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import click
 
 from kcli.cli.console import console, is_terminal
-from kcli.cli.inputs import binary_input, dialect_option, name_of, read_bytes, secrets_option
+from kcli.cli.inputs import binary_input, dialect_option, name_of, quiet_option, read_bytes, secrets_option
 from kcli.cli.lines import print_line
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar import frames, messages
@@ -27,7 +27,7 @@ RECORDS = click.Choice(["none", "raw", "batches", "full"])
 
 def message_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
-        click.option("--quiet", is_flag=True, help="No warnings."),
+        quiet_option("No warnings."),
         click.option("--records", type=RECORDS, default="none", help="What to show of records besides their size."),
         click.option("--format", "format_", type=FORMATS, default="json", show_default=True, help="How to show it."),
         click.option("--framed/--unframed", default=None, help="Is its int32 length in front? (default: look)"),

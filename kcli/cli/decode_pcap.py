@@ -16,7 +16,7 @@ from kcli.capture.events import Exchange
 from kcli.capture.exchanges import CaptureDecoder, Item, with_failures
 from kcli.cli.console import is_terminal, progress
 from kcli.cli.filter_options import filter_of, filter_options
-from kcli.cli.inputs import dialect_option, memory_option, port_option, secrets_option
+from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError, UsageError
@@ -41,7 +41,7 @@ FORMATS = ("table", "jsonl", "tree", "parquet")
 )
 @filter_options
 @output_option
-@click.option("--quiet", is_flag=True, help="No progress, no closing summary.")
+@quiet_option("No progress, no closing summary.")
 @secrets_option()
 @dialect_option
 @memory_option

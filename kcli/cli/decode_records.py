@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from kcli.cli.console import progress, warn
-from kcli.cli.inputs import binary_input, dialect_option, name_of, read_bytes, secrets_option
+from kcli.cli.inputs import binary_input, dialect_option, name_of, quiet_option, read_bytes, secrets_option
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
 from kcli.cli.streams import standard_input
@@ -45,7 +45,7 @@ RECORDS = click.Choice(["none", "batches", "full"])
 )
 @click.option("--topic", help="The internal topic they are from: its records are decoded as well.")
 @output_option
-@click.option("--quiet", is_flag=True, help="No warnings.")
+@quiet_option("No warnings.")
 @secrets_option()
 def batch(
     file: str,
@@ -99,7 +99,7 @@ def batch(
 @click.option("--position", is_flag=True, help='Say where each batch is in its file ("_position").')
 @click.option("--exact", is_flag=True, help="Carry what an exact encode needs: stored payloads of compressed batches.")
 @output_option
-@click.option("--quiet", is_flag=True, help="No progress, no warnings.")
+@quiet_option("No progress, no warnings.")
 @secrets_option()
 def segment(
     files: tuple[str, ...],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from kcli.cli.console import progress, warn
-from kcli.cli.inputs import Size, name_of
+from kcli.cli.inputs import Size, name_of, quiet_option
 from kcli.cli.lines import print_line
 from kcli.cli.output import open_output, output_option
 from kcli.cli.streams import standard_input
@@ -43,7 +43,7 @@ LARGEST_OFFSET = (1 << 63) - 1
 )
 @click.option("--plan", is_flag=True, help="Tell what the conversion would cost; convert nothing.")
 @click.option("--format", "format_", type=click.Choice(["table", "json"]), default="table", help="Of --plan.")
-@click.option("--quiet", is_flag=True, help="No progress, no warnings.")
+@quiet_option("No progress, no warnings.")
 def down_convert(
     files: tuple[str, ...],
     to_magic: int,

@@ -11,7 +11,7 @@ import click
 
 from kcli.cli.captured import holds_rows, rows
 from kcli.cli.console import is_terminal, progress, warn
-from kcli.cli.inputs import dialect_option, memory_option
+from kcli.cli.inputs import dialect_option, memory_option, quiet_option
 from kcli.cli.lines import print_line
 from kcli.errors import InputError
 from kcli.jsontext import dumps
@@ -33,7 +33,7 @@ PORTS = click.option(
     metavar="N",
     help="A server's port; other connections are left out.",
 )
-QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
+QUIET = quiet_option("No progress, no summary.")
 
 
 @click.command()

@@ -15,7 +15,7 @@ from kcli.capture.reading import read_capture
 from kcli.cli.captured import holds_rows, name_of, rows
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import console, is_terminal, warn
-from kcli.cli.inputs import dialect_option, memory_option
+from kcli.cli.inputs import dialect_option, memory_option, quiet_option
 from kcli.cli.lines import print_line
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.drafting import DIALECT
@@ -61,7 +61,7 @@ __all__ = ["replay_command"]
 @click.option("--format", "format_", type=click.Choice(["table", "jsonl"]), help="Default: table on a terminal.")
 @dialect_option
 @memory_option
-@click.option("-q", "--quiet", is_flag=True, help="No progress, no notes.")
+@quiet_option("No progress, no notes.")
 def replay_command(
     files: tuple[str, ...],
     bootstrap: str | None,

@@ -18,6 +18,7 @@ __all__ = [
     "dialect_option",
     "memory_option",
     "port_option",
+    "quiet_option",
     "read_bytes",
     "read_text",
     "secrets_option",
@@ -67,6 +68,11 @@ def secrets_option(*names: str) -> Callable[[Command], Command]:
     """--show-secrets, as `secrets`; names: others that it had before."""
     text = "Show passwords, keys and tokens, which are left out otherwise."
     return click.option("--show-secrets", *names, "secrets", is_flag=True, help=text)
+
+
+def quiet_option(text: str) -> Callable[[Command], Command]:
+    """-q/--quiet, as `quiet`; text: what is not said then."""
+    return click.option("-q", "--quiet", is_flag=True, help=text)
 
 
 def memory_option(command: Command) -> Command:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kcli.cli.console import console, is_terminal, warn
-from kcli.cli.inputs import dialect_option, memory_option, port_option, secrets_option
+from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option, secrets_option
 from kcli.cli.lines import print_note
 from kcli.cli.output import refuse_inputs
 from kcli.core import COMPILED
@@ -59,7 +59,7 @@ __all__ = ["run", "tables"]
 )
 @click.option("--report", "page", metavar="FILE", help="At the end write what `kcli pipeline report` tells as a page.")
 @click.option("--wait", is_flag=True, help="Where another run writes to DIR: wait until it has ended.")
-@click.option("--quiet", is_flag=True, help="No progress, no closing summary.")
+@quiet_option("No progress, no closing summary.")
 @secrets_option()
 @dialect_option
 @memory_option

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from kcli.cli.columns import print_rows
+from kcli.cli.inputs import quiet_option
 from kcli.cli.lines import print_line, print_note
 from kcli.cli.output import open_output, refuse_inputs
 from kcli.extras import require
@@ -23,7 +24,7 @@ __all__ = ["report"]
 )  # fmt: skip
 @click.option("--sql", is_flag=True, help="Print the SQL behind each answer; alone, nothing is asked.")
 @click.option("--master", metavar="URL", help="Spark's master, as of spark-submit.  [default: local[*]]")
-@click.option("--quiet", is_flag=True, help="No word about where the page is.")
+@quiet_option("No word about where the page is.")
 def report(folder: str, output: str | None, sql: bool, master: str | None, quiet: bool) -> None:
     """Say what the tables in DIR (of `kcli pipeline run`) tell: clients that an upgrade refuses, down-conversion, fetch
     sessions, leader changes, remote fetches, and whether everything adds up."""

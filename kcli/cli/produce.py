@@ -14,6 +14,7 @@ import click
 
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import is_terminal
+from kcli.cli.inputs import quiet_option
 from kcli.cli.lines import print_line, print_note
 from kcli.client.cluster import Client
 from kcli.client.producing.producer import DISCOVERIES, Producer
@@ -66,7 +67,7 @@ LONGEST_LINE = 64 << 20
     show_default=True,
     help="The figures at the end: a line to read, or one JSON object.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="No figures on the way.")
+@quiet_option("No figures on the way.")
 def produce(
     topic: str,
     file: str | None,

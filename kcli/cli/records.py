@@ -12,7 +12,7 @@ import click
 from kcli.cli.console import is_terminal, warn
 from kcli.cli.decode_pcap import reading
 from kcli.cli.filter_options import filter_of, filter_options
-from kcli.cli.inputs import dialect_option, memory_option, port_option, secrets_option
+from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option, secrets_option
 from kcli.cli.output import open_output, output_option
 from kcli.cli.record_formats import FORMATS, write_values
 from kcli.cli.record_sources import Problems, record_rows
@@ -45,7 +45,7 @@ Row = dict[str, Any]
 @port_option
 @filter_options
 @output_option
-@click.option("-q", "--quiet", is_flag=True, help="No progress, no warnings.")
+@quiet_option("No progress, no warnings.")
 @secrets_option()
 @dialect_option
 @memory_option

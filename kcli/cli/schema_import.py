@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kcli.cli.console import progress, warn
+from kcli.cli.inputs import quiet_option
 from kcli.cli.output import open_output
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ __all__ = ["import_"]
     "-o", "output", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="Where the tables go."
 )
 @click.option("--anew", is_flag=True, help="Start from no tables: the JARs hold every release that is wanted.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
+@quiet_option("No progress and no summary.")
 def import_(jars: tuple[Path, ...], output: Path | None, anew: bool, quiet: bool) -> None:
     """Read message definitions out of Kafka's JARs (or directories of them) and merge them into the tables.
 

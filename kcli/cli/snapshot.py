@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kcli.cli.console import is_terminal, warn
-from kcli.cli.inputs import dialect_option, secrets_option
+from kcli.cli.inputs import dialect_option, quiet_option, secrets_option
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError
@@ -32,7 +32,7 @@ __all__ = ["inspect"]
 )
 @click.option("--stats", is_flag=True, help="Also the KIP's measures: size, load time, generation time.")
 @output_option
-@click.option("--quiet", is_flag=True, help="No warnings on stderr.")
+@quiet_option("No warnings on stderr.")
 @secrets_option()
 @dialect_option
 def inspect(

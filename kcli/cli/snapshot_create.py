@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from kcli.cli.inputs import dialect_option
+from kcli.cli.inputs import dialect_option, quiet_option
 from kcli.cli.lines import print_line, print_note
 from kcli.cli.snapshot_files import place_snapshot
 from kcli.errors import InputError, UsageError
@@ -29,7 +29,7 @@ __all__ = ["create"]
     "--max-batch-bytes", type=click.IntRange(min=1), default=8 << 20, show_default=True, help="Of a data batch."
 )
 @click.option("--stats", is_flag=True, help="The KIP's measures, to stderr.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@quiet_option("Print nothing but errors.")
 @dialect_option
 def create(
     log: str,

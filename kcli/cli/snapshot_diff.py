@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kcli.cli.console import is_terminal, warn
-from kcli.cli.inputs import dialect_option, secrets_option
+from kcli.cli.inputs import dialect_option, quiet_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
 from kcli.jsontext import dumps
@@ -44,7 +44,7 @@ NOUNS = {
 @output_option
 @secrets_option("--secrets")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when there are differences.")
-@click.option("--quiet", is_flag=True, help="No summary, no warnings.")
+@quiet_option("No summary, no warnings.")
 @dialect_option
 def diff(
     before: str,

@@ -12,7 +12,7 @@ import click
 from kcli.capture.events import Exchange
 from kcli.capture.reading import read_capture
 from kcli.cli.console import warn
-from kcli.cli.inputs import dialect_option, memory_option
+from kcli.cli.inputs import dialect_option, memory_option, quiet_option
 from kcli.cli.lines import print_line
 from kcli.cli.output import refuse_inputs
 from kcli.cli.snapshot_files import publish, settle
@@ -26,7 +26,7 @@ __all__ = ["extract"]
 @click.argument("captures", metavar="FILE...", nargs=-1, required=True)
 @click.option("-o", "--output", default=".", metavar="DIR", help="Where to put the files; here by default.")
 @click.option("--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Of controllers; by default any.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@quiet_option("Print nothing but errors.")
 @dialect_option
 @memory_option
 def extract(

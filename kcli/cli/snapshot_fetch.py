@@ -13,6 +13,7 @@ import click
 
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import progress, warn
+from kcli.cli.inputs import quiet_option
 from kcli.cli.lines import print_line
 from kcli.cli.snapshot_files import publish, settle
 from kcli.client.address import Address
@@ -39,7 +40,7 @@ PAUSE = 0.2  # seconds between answers that bring nothing
 @click.option("--cluster-id", metavar="ID", help="Refuse to talk to another cluster.")
 @click.option("--max-bytes", type=click.IntRange(min=1), default=1 << 20, help="Of one answer; 1 MiB.")
 @click.option("--no-resume", is_flag=True, help="Begin anew where an earlier run left a part.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@quiet_option("Print nothing but errors.")
 def fetch(
     bootstrap: str | None,
     settings: tuple[str, ...],

@@ -10,7 +10,7 @@ import click
 
 from kcli.cli.cells import align
 from kcli.cli.console import is_terminal, warn
-from kcli.cli.inputs import dialect_option, secrets_option
+from kcli.cli.inputs import dialect_option, quiet_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output
 from kcli.errors import InputError, UsageError
@@ -61,7 +61,7 @@ VERBS = ("ls", "cat", "find", "tree")
 )
 @secrets_option("--secrets")
 @click.option("--stats", is_flag=True, help="How long loading took, to stderr.")
-@click.option("--quiet", is_flag=True, help="No warnings on stderr.")
+@quiet_option("No warnings on stderr.")
 @dialect_option
 def image(
     source: str,

@@ -10,7 +10,7 @@ from typing import TypeVar
 import click
 
 from kcli.cli.console import is_terminal
-from kcli.cli.inputs import dialect_option
+from kcli.cli.inputs import dialect_option, quiet_option
 from kcli.cli.lines import print_line
 from kcli.errors import InputError
 from kcli.snapshots.directory import parse_leader_epochs, parse_partition_metadata, parse_quorum_state
@@ -30,7 +30,7 @@ T = TypeVar("T")
 @click.option(
     "--format", "form", type=click.Choice(["table", "jsonl"]), help="Findings as text, or one JSON object each."
 )
-@click.option("--quiet", is_flag=True, help="Only findings: no summary.")
+@quiet_option("Only findings: no summary.")
 @dialect_option
 def verify(paths: tuple[str, ...], form: str | None, quiet: bool, dialect: str | None) -> int:
     """Check snapshots, metadata log segments, or a partition's directory; exit 1 when something is wrong.

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from kcli.cli.console import is_terminal
-from kcli.cli.inputs import dialect_option, memory_option, port_option, secrets_option
+from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option, secrets_option
 from kcli.cli.lines import print_line
 from kcli.cli.output import open_output, output_option, refuse_inputs
 from kcli.errors import UsageError
@@ -28,7 +28,7 @@ FORMATS = ("table", "json", "jsonl", "csv", "parquet")
 @click.option("--list", "list_", is_flag=True, help="Print the tables with their columns, and example questions.")
 @port_option
 @output_option
-@click.option("-q", "--quiet", is_flag=True, help="Do not print the number of rows.")
+@quiet_option("Do not print the number of rows.")
 @secrets_option()
 @dialect_option
 @memory_option

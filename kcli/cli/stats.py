@@ -15,7 +15,7 @@ from kcli.cli.capture_files import captures_in
 from kcli.cli.console import is_terminal
 from kcli.cli.decode_pcap import reading, summed_up
 from kcli.cli.filter_options import filter_of, filter_options
-from kcli.cli.inputs import dialect_option, memory_option, port_option
+from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
 from kcli.cli.stats_table import table_lines
@@ -46,7 +46,7 @@ SHARES = (0.5, 0.95, 0.99)
 )
 @filter_options
 @output_option
-@click.option("-q", "--quiet", is_flag=True, help="No progress, no closing summary.")
+@quiet_option("No progress, no closing summary.")
 @dialect_option
 @memory_option
 def stats(files: tuple[str, ...], **options: Any) -> None:

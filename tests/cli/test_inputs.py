@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from kcli.cli.inputs import read_bytes, unhex
+from kcli.cli.main import cli, main
 from kcli.errors import InputError, UsageError
+from tests.capture.wires import SAMPLES
 
 DATA = bytes(range(40))
 
@@ -66,3 +70,44 @@ def test_files(tmp_path: Path) -> None:
     file.write_bytes(b"A")
     with pytest.raises(InputError, match="x: not base64"):
         read_bytes(str(file), base64_=True)
+
+
+CAPTURE = str(SAMPLES / "kcat-codecs.pcap")
+# What reads captures prints nothing on standard error under -q.
+READERS = [
+    ["audit", CAPTURE],
+    ["decode", "pcap", CAPTURE],
+    ["decode", "pcap", CAPTURE, "--format", "jsonl"],
+    ["fetch-session", "explain", CAPTURE],
+    ["fetch-session", "lint", CAPTURE],
+    ["records", CAPTURE],
+    ["stats", CAPTURE],
+]
+
+
+def commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Every command by its name."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{path}{name} ")
+        elif command is not None:
+            yield path + name, command
+
+
+def test_quiet_has_its_letter_wherever_it_is_and_every_reader_of_captures_has_it() -> None:
+    for name, command in commands(cli):
+        options = {option.name: option.opts for option in command.params}
+        if "memory" in options:
+            assert "quiet" in options, name
+        assert options.get("quiet") in (None, ["-q", "--quiet"]), name
+
+
+@pytest.mark.parametrize("argv", READERS, ids=" ".join)
+def test_a_quiet_reader_says_the_same_and_nothing_else(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(argv)
+    told = capsys.readouterr()
+    assert main([*argv, "-q"]) == code
+    quiet = capsys.readouterr()
+    assert (quiet.out, quiet.err) == (told.out, "")
