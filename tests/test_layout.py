@@ -66,6 +66,7 @@ TESTED_ELSEWHERE = {
     "kcli/broker/groups/member.py": "tests/broker/groups/test_group.py",
     "kcli/broker/metalog.py": "tests/broker/test_metadata_snapshots.py",
     "kcli/broker/node.py": "tests/broker/test_broker.py",
+    "kcli/broker/partition.py": "tests/broker/test_broker.py",
     "kcli/broker/partition_reads.py": "tests/broker/apis/test_fetch.py",
     "kcli/broker/response.py": "tests/broker/test_connection.py",
     "kcli/broker/response_writer.py": "tests/broker/test_connection.py",

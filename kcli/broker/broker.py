@@ -25,9 +25,10 @@ from kcli.broker.intake import Intake
 from kcli.broker.listening import Gate, most_connections
 from kcli.broker.metalog import MetadataLog
 from kcli.broker.node import Node
+from kcli.broker.partition import Partition, Topic
 from kcli.broker.purgatory import CapturedMoment
 from kcli.broker.replicas import Replicas
-from kcli.broker.topics import Partition, Topic, Topics
+from kcli.broker.topics import Topics
 from kcli.errors import NetworkError, UsageError
 
 __all__ = ["Broker"]

@@ -21,10 +21,10 @@ from typing import NamedTuple
 from kcli.broker.broker import Broker
 from kcli.broker.capture_history import CaptureHistory
 from kcli.broker.codes import error_code
+from kcli.broker.partition import Partition, Shown
 from kcli.broker.purgatory import CapturedMoment
 from kcli.broker.seen_topics import SeenPartition
 from kcli.broker.session_slots import Place
-from kcli.broker.topics import Partition, Shown
 from kcli.client.replay.plan import Captured
 from kcli.sessions.cache import FetchSessionCache
 from kcli.sessions.rules import FULL_EPOCH

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kcli.broker.configs import Configs
 from kcli.broker.metalog import BROKER, TOPIC, MetadataLog
+from kcli.broker.partition import Partition, Topic
 from kcli.broker.replicas import Replicas
-from kcli.broker.topics import Partition, Topic, Topics, new_topic_id
+from kcli.broker.topics import Topics, new_topic_id
 
 __all__ = ["Controller"]
 

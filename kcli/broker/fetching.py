@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, M
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from kcli.broker.partition import Key
 from kcli.broker.partition_reads import Limits, PartitionRead, PartitionReader
 from kcli.broker.purgatory import CapturedMoment, DelayedFetch
 from kcli.broker.request import Request
 from kcli.broker.response import Answer, EncodedBody
-from kcli.broker.topics import Key
 from kcli.sessions.values import Position, Result
 
 __all__ = ["Conversation", "Work", "by_topic", "positions", "replica_of", "undisturbed"]

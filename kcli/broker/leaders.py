@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.partition import Partition
 from kcli.broker.request import Request
-from kcli.broker.topics import Partition
 from kcli.schemas.apikeys import FETCH, PRODUCE
 
 __all__ = ["Hints"]

@@ -13,11 +13,12 @@ from kcli.broker.configs import TOPIC as TOPIC_CONFIGS
 from kcli.broker.configs import Configs, parse
 from kcli.broker.datadir import DataDir
 from kcli.broker.metadata_snapshots import MetadataSnapshots
+from kcli.broker.partition import Partition, Topic
 from kcli.broker.replicas import Replicas
 from kcli.broker.storage.incoming import read_incoming
 from kcli.broker.storage.log import LogSettings
 from kcli.broker.storage.recovery import open_log
-from kcli.broker.topics import Partition, Topic, new_topic_id
+from kcli.broker.topics import new_topic_id
 from kcli.core.varints import write_unsigned
 from kcli.errors import InputError, KcliError
 from kcli.grammar import messages

@@ -6,9 +6,9 @@ import asyncio
 
 from kcli.broker.connection import Connection, Server
 from kcli.broker.listening import Listener
+from kcli.broker.partition import Key, Partition
 from kcli.broker.purgatory import Purgatory, draft_key
 from kcli.broker.receiving import SCRATCH
-from kcli.broker.topics import Key, Partition
 from kcli.sessions.broker import BrokerSessions
 from kcli.sessions.cache import FetchSessionCache
 from kcli.sessions.draft import DraftBroker

@@ -17,11 +17,12 @@ from typing import NamedTuple
 
 from kcli.broker.codes import error_code
 from kcli.broker.metadata_snapshots import MetadataSnapshots
+from kcli.broker.partition import Key, Partition, Shown
 from kcli.broker.response import Lazy
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import Aborted
 from kcli.broker.storage.segment import Slice
-from kcli.broker.topics import Key, Partition, Shown, Topics
+from kcli.broker.topics import Topics
 from kcli.sessions.values import Position, Result
 from kcli.snapshots.names import SnapshotId
 

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
-from kcli.broker.topics import Partition
+from kcli.broker.partition import Partition
 
 __all__ = ["CapturedMoment", "DelayedFetch", "Purgatory", "draft_key"]
 

@@ -13,11 +13,12 @@ from typing import Any
 from kcli.broker.broker import Broker
 from kcli.broker.capture_clock import CapturedState
 from kcli.broker.capture_history import CaptureHistory
+from kcli.broker.partition import Partition
 from kcli.broker.purgatory import CapturedMoment
 from kcli.broker.seen_topics import SeenPartition, SeenTopic
 from kcli.broker.storage.incoming import stored
 from kcli.broker.storage.log import Log
-from kcli.broker.topics import Partition, new_topic_id
+from kcli.broker.topics import new_topic_id
 from kcli.capture.exchanges import MEMORY
 from kcli.capture.reading import read_capture
 from kcli.errors import InputError

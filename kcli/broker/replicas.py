@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kcli.broker.partition import Partition
 from kcli.broker.retention import retain
 from kcli.broker.tiering import tier
-from kcli.broker.topics import Partition, Topics
+from kcli.broker.topics import Topics
 
 __all__ = ["Listener", "Replicas"]
 

@@ -1,4 +1,4 @@
-"""The topics of a broker: names, ids, partitions with their leaders, and each partition's log once it is needed."""
+"""The topics of a broker by name and id, and the folder of their logs."""
 
 from __future__ import annotations
 
@@ -8,31 +8,24 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
-from kcli.broker.codes import error_code
-from kcli.broker.configs import Configs, TopicConfigs
+from kcli.broker.configs import Configs
+from kcli.broker.partition import Key, Partition, Topic
 from kcli.broker.storage.checkpoints import read_offsets, read_topic_id, write_offsets, write_topic_id
 from kcli.broker.storage.files import FilePool
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.recovery import open_log
 from kcli.broker.tiering import REMOTE, remote_folder
 from kcli.errors import KcliError
-from kcli.topic_names import INTERNAL, folder_prefix
 
-__all__ = ["Partition", "Shown", "Topic", "Topics", "new_topic_id"]
+__all__ = ["Topics", "new_topic_id"]
 
 START_CHECKPOINT = "log-start-offset-checkpoint"
 
-FENCED, UNKNOWN_EPOCH = error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_LEADER_EPOCH")
-NOT_LEADER = error_code("NOT_LEADER_OR_FOLLOWER")
-STORAGE_ERROR = error_code("KAFKA_STORAGE_ERROR")
 # What a log folder of Kafka's holds besides partitions.
 OWN_FILES = frozenset(
     [".lock", ".kafka_cleanshutdown", "meta.properties", "bootstrap.checkpoint", "lost+found", REMOTE]
 )
-
-Key = tuple[str, int]
 
 
 def new_topic_id() -> str:
@@ -40,135 +33,6 @@ def new_topic_id() -> str:
     while (text := base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")).startswith("-"):
         continue
     return text
-
-
-class Shown(NamedTuple):
-    """What fetchers see of a log: high watermark, last stable offset, first offset, and the end, for followers."""
-
-    high: int
-    stable: int
-    start: int
-    end: int
-
-
-class Partition:
-    """One partition: who leads it, and its log (None as long as nothing was ever written).
-
-    visible: what is shown of the log where something is held back; None: all of it. fault: why its log can't be read
-    """
-
-    __slots__ = ("_log", "epoch", "fault", "index", "leader", "replicas", "topic", "visible")
-
-    def __init__(self, topic: Topic, index: int, leader: int, replicas: tuple[int, ...]) -> None:
-        self.topic, self.index, self.leader, self.replicas = topic, index, leader, replicas
-        self.epoch = 0
-        self._log: Log | None = None
-        self.visible: Shown | None = None
-        self.fault = ""
-
-    @property
-    def keys(self) -> tuple[Key, Key]:
-        """How fetch sessions know it: by topic name and by topic id."""
-        return (self.topic.name, self.index), (self.topic.id, self.index)
-
-    @property
-    def current_leader(self) -> dict[str, int]:
-        """The leader as responses name it (CurrentLeader, LeaderIdAndEpoch)."""
-        return {"leaderId": self.leader, "leaderEpoch": self.epoch}
-
-    @property
-    def is_hidden(self) -> bool:
-        """Whether it is the metadata log's, which is in no list of topics."""
-        return self.topic.name in self.topic.owner.hidden
-
-    @property
-    def folder_name(self) -> str:
-        """The name of its log's folder."""
-        return f"{self.topic.folder_prefix}{self.index}"
-
-    @property
-    def log(self) -> Log | None:
-        """The log, opened when it is first asked for; None: there is none, the partition is empty.
-
-        OSError: it can't be read.
-        """
-        if self.fault:
-            raise OSError(errno.EIO, self.fault)
-        if self._log is None and self.folder_name in self.topic.owner.unopened:
-            self._log = self.topic.owner.open(self)
-        return self._log
-
-    def made_log(self) -> Log:
-        """The log, made when there is none."""
-        log = self.log
-        if log is None:
-            log = self._log = self.topic.owner.make_log(self)
-        return log
-
-    @property
-    def opened(self) -> Log | None:
-        """The log if it is open, else None."""
-        return self._log
-
-    @property
-    def is_offline(self) -> bool:
-        """Can its log not be read (as in a log directory of Kafka's that failed)?"""
-        try:
-            return self.log is None and bool(self.fault)
-        except OSError:
-            return True
-
-    @property
-    def start_offset(self) -> int:
-        """The first offset that can be read. OSError: as for `log`."""
-        log = self.log
-        return log.start_offset if log is not None else 0
-
-    @property
-    def end_offset(self) -> int:
-        """The offset that the next record gets. OSError: as for `log`."""
-        log = self.log
-        return log.end_offset if log is not None else 0
-
-    @property
-    def last_stable_offset(self) -> int:
-        """Below it every transaction has ended. OSError: as for `log`."""
-        log = self.log
-        return log.producers.last_stable_offset(log.end_offset) if log is not None else 0
-
-    def shown(self, log: Log) -> Shown:
-        """What fetchers see of its log."""
-        if self.visible is not None:
-            return self.visible
-        end = log.end_offset
-        return Shown(end, log.producers.last_stable_offset(end), log.start_offset, end)
-
-    def refusal(self, node_id: int, epoch: int) -> int:
-        """The error for who asks this node and knows of that leader epoch (-1: of none); 0: it leads.
-
-        A node that holds a replica looks at the epoch first, as Kafka's do.
-        """
-        if node_id != self.leader and node_id not in self.replicas:
-            return NOT_LEADER
-        if 0 <= epoch != self.epoch:
-            return FENCED if epoch < self.epoch else UNKNOWN_EPOCH
-        if node_id != self.leader:
-            return NOT_LEADER
-        return STORAGE_ERROR if self.is_offline else 0
-
-
-class Topic:
-    """internal: only the broker itself writes to it. InputError: Kafka takes no topic of this name."""
-
-    def __init__(self, owner: Topics, name: str, topic_id: str, configs: TopicConfigs) -> None:
-        self.folder_prefix = folder_prefix(name)
-        self.owner, self.name, self.id, self.configs = owner, name, topic_id, configs
-        self.partitions: list[Partition] = []
-        self.internal = name in INTERNAL
-
-    def partition(self, index: int) -> Partition | None:
-        """The partition of this index, None where there is none."""
-        return self.partitions[index] if 0 <= index < len(self.partitions) else None
 
 
 class Topics:

@@ -10,9 +10,9 @@ import pytest
 
 from kcli.broker import capture_clock
 from kcli.broker.capture_clock import CapturedState, PartitionState, epoch_behind
+from kcli.broker.partition import Partition
 from kcli.broker.seen_topics import SeenPartition
 from kcli.broker.session_slots import Place
-from kcli.broker.topics import Partition
 from kcli.cli.main import main
 from kcli.client.replay.plan import Captured
 from kcli.schemas.apikeys import FETCH

@@ -8,7 +8,7 @@ import time
 
 from kcli.broker import Broker
 from kcli.broker.embedded import embedded_broker
-from kcli.broker.topics import Partition
+from kcli.broker.partition import Partition
 from tests.real.jvm import java
 from tests.real.maven import compiled, jars
 

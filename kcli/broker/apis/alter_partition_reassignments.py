@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.partition import Partition
 from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.broker.topics import Partition
 from kcli.schemas.apikeys import ALTER_PARTITION_REASSIGNMENTS
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.configs import TOPIC, Configs, parse
+from kcli.broker.partition import Topic
 from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.storage.incoming import RefusedError
-from kcli.broker.topics import Topic
 from kcli.errors import UsageError
 from kcli.schemas.apikeys import CREATE_TOPICS
 from kcli.topic_names import CLUSTER_METADATA, name_fault

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.partition import Partition
 from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.broker.topics import Partition
 from kcli.schemas.apikeys import DELETE_RECORDS
 
 EVERYTHING = -1

@@ -7,9 +7,9 @@ from typing import Any
 
 from kcli.broker.apis.metadata import partition_row
 from kcli.broker.codes import error_code
+from kcli.broker.partition import Topic
 from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.broker.topics import Topic
 from kcli.schemas.apikeys import DESCRIBE_TOPIC_PARTITIONS
 
 MOST = 2000

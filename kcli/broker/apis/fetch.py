@@ -20,12 +20,12 @@ from typing import Any
 from kcli.broker.conversion import NEWEST_MAGIC, newest_magic, older_records
 from kcli.broker.fetching import Work, by_topic, positions, replica_of, undisturbed
 from kcli.broker.leaders import Hints
+from kcli.broker.partition import Key, Partition
 from kcli.broker.partition_reads import PartitionRead
 from kcli.broker.records_slot import RecordsSlots
 from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.response import Answer, EncodedBody
-from kcli.broker.topics import Key, Partition
 from kcli.schemas.apikeys import FETCH
 from kcli.sessions.broker import Fetch
 from kcli.sessions.rules import EPOCH_MISMATCH, FINAL_EPOCH, ID_NOT_FOUND, NO_SESSION, TOPIC_ID_MISMATCH

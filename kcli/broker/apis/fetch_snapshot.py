@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.partition import Partition
 from kcli.broker.records_slot import RecordsSlots
 from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.response import Answer
 from kcli.broker.storage.segment import Slice
-from kcli.broker.topics import Partition
 from kcli.schemas.apikeys import FETCH_SNAPSHOT
 from kcli.snapshots.names import SnapshotId
 

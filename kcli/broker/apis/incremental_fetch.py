@@ -15,13 +15,13 @@ from typing import Any
 
 from kcli.broker.apis.fetch import aborted_rows
 from kcli.broker.fetching import Work, by_topic, positions, undisturbed
+from kcli.broker.partition import Key
 from kcli.broker.partition_reads import PartitionRead
 from kcli.broker.purgatory import draft_key
 from kcli.broker.records_slot import RecordsSlots
 from kcli.broker.registry import handles_draft
 from kcli.broker.request import Request
 from kcli.broker.response import Answer, EncodedBody, HangUpError
-from kcli.broker.topics import Key
 from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
 from kcli.sessions.draft import NO_UUID, DraftBroker, DraftRequest, DraftResponse
 from kcli.sessions.values import Position

@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.partition import Partition
 from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.storage.headers import Place
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.segment import Segment
-from kcli.broker.topics import Partition
 from kcli.errors import InputError
 from kcli.records.batches import scan
 from kcli.schemas.apikeys import LIST_OFFSETS

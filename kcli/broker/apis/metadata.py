@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.partition import Partition, Topic
 from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.broker.topics import Partition, Topic
 from kcli.schemas.apikeys import METADATA
 from kcli.topic_names import CLUSTER_METADATA, name_fault
 

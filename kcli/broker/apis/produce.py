@@ -15,13 +15,13 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.leaders import Hints
+from kcli.broker.partition import Partition, Topic
 from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.response import Answer, HangUpError
 from kcli.broker.storage.incoming import Incoming, RefusedError, read_incoming
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import DUPLICATE, FENCED
-from kcli.broker.topics import Partition, Topic
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.errors import error_name
 

@@ -14,12 +14,12 @@ from typing import Any
 from kcli.broker.apis import fetch, fetch_snapshot
 from kcli.broker.codes import error_code
 from kcli.broker.fetching import by_topic
+from kcli.broker.partition import Partition
 from kcli.broker.partition_reads import PartitionRead
 from kcli.broker.records_slot import RecordsSlots
 from kcli.broker.registry import handles_draft
 from kcli.broker.request import Request
 from kcli.broker.response import Answer
-from kcli.broker.topics import Partition
 from kcli.schemas.apikeys import FETCH, FETCH_SNAPSHOT
 from kcli.sessions.values import FetchResponse
 from kcli.snapshots.names import SnapshotId

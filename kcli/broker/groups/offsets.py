@@ -7,8 +7,8 @@ from pathlib import Path
 
 from kcli.broker.controller import Controller
 from kcli.broker.groups.group import Committed
+from kcli.broker.partition import Partition
 from kcli.broker.storage.incoming import read_incoming
-from kcli.broker.topics import Partition
 from kcli.errors import InputError
 from kcli.grammar import messages
 from kcli.records.batches import scan
