@@ -14,6 +14,7 @@ stood when it made that answer, and looks up, limits and encodes like at any oth
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left, bisect_right
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -110,7 +111,7 @@ class CapturedState:
         begun = self._first_offsets(steps)
         for key in keys:
             seen = self.history.find(key)
-            epoch = fetcher.epochs[key] = min(seen.leaders, default=0)
+            epoch = fetcher.epochs[key] = seen.first_epoch
             leader = seen.leaders.get(epoch, -1) if node is None else node
             partition = self._partition(key)
             if partition is not None:
@@ -229,8 +230,10 @@ def epoch_behind(error: int, asked: int, seen: SeenPartition, node: int | None) 
     Epochs that the capture has no leader of lie next to the one that was named.
     """
     if error == FENCED:
-        return min((epoch for epoch in seen.leaders if epoch > asked), default=asked + 1), True
+        at = bisect_right(seen.epochs, asked)
+        return seen.epochs[at] if at < len(seen.epochs) else asked + 1, True
     if error == UNKNOWN_EPOCH:
-        return max((epoch for epoch in seen.leaders if epoch < asked), default=asked - 1), True
+        at = bisect_left(seen.epochs, asked)
+        return seen.epochs[at - 1] if at else asked - 1, True
     # A node that is to lead and does not, has not begun to; no replica looks at the epoch.
     return asked, not (error == NOT_LEADER and seen.leaders.get(asked) == node)

@@ -118,7 +118,7 @@ class RebuiltBroker(Broker):
             return
         log = partition.made_log()
         # What is not known is of the epoch of what comes next, so that no log seems to part from another there.
-        epoch = min(seen.leaders, default=0)
+        epoch = seen.first_epoch
         for each in seen.in_order():
             batches = stored(self.history.spool.read(each))
             epoch = max(epoch, *(one.head.partition_leader_epoch for one in batches if each.magic == 2), 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -40,7 +40,8 @@ class Span(NamedTuple):
 class SeenPartition:
     """start, end: the offsets the log is known to have in the end; earliest: its first start.
 
-    leaders: by leader epoch; replicas: nodes that hold it, as far as is known; batches: by magic and last offset
+    leaders: by leader epoch; epochs: these, rising; replicas: nodes that hold it, as far as is known; batches: by magic
+    and last offset
     """
 
     start: int = 0
@@ -49,11 +50,20 @@ class SeenPartition:
     leaders: dict[int, int] = field(default_factory=dict)
     replicas: tuple[int, ...] = ()
     batches: dict[tuple[int, int], SpooledBatch] = field(default_factory=dict)
+    epochs: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.epochs = sorted(self.leaders)
+
+    @property
+    def first_epoch(self) -> int:
+        """The first leader epoch, 0 where the capture shows none."""
+        return self.epochs[0] if self.epochs else 0
 
     @property
     def epoch(self) -> int:
         """The last leader epoch."""
-        return max(self.leaders, default=0)
+        return self.epochs[-1] if self.epochs else 0
 
     @property
     def leader(self) -> int:
@@ -63,6 +73,8 @@ class SeenPartition:
     def lead(self, epoch: int, node: int) -> None:
         """A node leads from this epoch on."""
         if node >= 0 and epoch >= 0:
+            if epoch not in self.leaders:
+                insort(self.epochs, epoch)
             self.leaders[epoch] = node
 
     def in_order(self) -> Iterator[SpooledBatch]:
@@ -153,6 +165,7 @@ def merge(into: SeenTopic, other: SeenTopic) -> None:
         known.start, known.end = max(known.start, each.start), max(known.end, each.end)
         starts = [start for start in (known.earliest, each.earliest) if start is not None]
         known.earliest = min(starts, default=None)
-        known.leaders = each.leaders | known.leaders
+        for epoch in each.leaders.keys() - known.leaders.keys():
+            known.lead(epoch, each.leaders[epoch])
         known.replicas = known.replicas or each.replicas
         known.batches = known.batches | each.batches

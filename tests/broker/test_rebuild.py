@@ -8,6 +8,7 @@ import pytest
 
 from kcli.broker.capture_history import CaptureHistory
 from kcli.broker.rebuild import RebuiltBroker, rebuild
+from kcli.broker.seen_topics import SeenPartition
 from kcli.broker.session_slots import Place, SessionSlots
 from kcli.errors import InputError
 from kcli.records import scan
@@ -105,6 +106,15 @@ def test_the_last_leader_epoch_counts_and_who_was_told_of_it() -> None:
     assert [(each.leader, each.epoch) for each in partitions.values()] == [(8, 4), (8, 5)]
     assert partitions[1].leaders == {4: 8, 5: 8}
     made.close()
+
+
+def test_leader_epochs_are_kept_in_order_in_whatever_order_they_are_seen() -> None:
+    seen = SeenPartition(leaders={7: 1, 3: 2})
+    for epoch, node in ((5, 1), (9, 2), (5, 3), (-1, 3), (11, -1)):
+        seen.lead(epoch, node)
+    assert seen.epochs == sorted(seen.leaders) == [3, 5, 7, 9]
+    assert (seen.first_epoch, seen.epoch, seen.leader, seen.leaders[5]) == (3, 9, 2, 3)
+    assert (SeenPartition().first_epoch, SeenPartition().epoch, SeenPartition().leader) == (0, 0, -1)
 
 
 def test_where_a_fetcher_stands_there_is_a_log() -> None:
