@@ -15,9 +15,46 @@ import kcli
 
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
-MOST_LINES = 500
+MOST_LINES = 300
 PACKAGES = sorted({path.parent for path in (ROOT / "kcli").rglob("__init__.py")})
 MODULES = sorted(path for path in (ROOT / "kcli").rglob("*.py*") if path.suffix in (".py", ".pyx"))
+SOURCES = sorted(
+    path for path in (ROOT / "kcli").rglob("*") if path.suffix in (".py", ".pyi", ".pyx", ".pxi", ".pxd", ".h")
+)
+
+# Sources that are longer. None of them may grow, and the list only gets shorter.
+LARGER = {
+    "kcli/broker/connection.py": 325,
+    "kcli/broker/groups/group.py": 350,
+    "kcli/broker/metalog.py": 325,
+    "kcli/broker/topics.py": 325,
+    "kcli/capture/connection.py": 500,
+    "kcli/capture/events.py": 325,
+    "kcli/cli/decode_records.py": 450,
+    "kcli/cli/pcap_summaries.py": 400,
+    "kcli/client/producing/producer.py": 375,
+    "kcli/client/replay/fetching.py": 375,
+    "kcli/core/batches.h": 350,
+    "kcli/core/capture.pyx": 325,
+    "kcli/core/columns.pyx": 375,
+    "kcli/core/counts.pyx": 375,
+    "kcli/core/fetchcounts.pxi": 400,
+    "kcli/core/fetchkernel.pxi": 350,
+    "kcli/core/message.pxi": 650,
+    "kcli/core/nodes.pxi": 600,
+    "kcli/core/partitions.pxi": 400,
+    "kcli/core/records.pyx": 450,
+    "kcli/core/rows.pyx": 400,
+    "kcli/core/scalars.pxi": 350,
+    "kcli/core/scatter.pyx": 350,
+    "kcli/core/snapshot.pyx": 475,
+    "kcli/core/steady.pxi": 450,
+    "kcli/core/tcp.pyx": 475,
+    "kcli/records/reference/records.py": 425,
+    "kcli/sessions/report.py": 325,
+    "kcli/snapshots/evidence.py": 325,
+    "kcli/snapshots/fetch.py": 350,
+}
 CORE = sorted(path for path in (ROOT / "kcli/core").iterdir() if path.suffix in (".py", ".pyx", ".pxi", ".pxd", ".pyi"))
 
 # Found by a registry and used by its names alone: what they offer is their table's business.
@@ -99,9 +136,10 @@ def test_a_module_has_a_test_file(module: str) -> None:
     assert module not in TESTED_ELSEWHERE or not own_test(ROOT / module).exists(), "it has a test file of its own now"
 
 
-@pytest.mark.parametrize("module", [str(path.relative_to(ROOT)) for path in MODULES])
-def test_a_module_can_be_read_at_a_sitting(module: str) -> None:
-    assert len((ROOT / module).read_text().splitlines()) <= MOST_LINES
+@pytest.mark.parametrize("source", [str(path.relative_to(ROOT)) for path in SOURCES])
+def test_a_source_can_be_read_at_a_sitting(source: str) -> None:
+    lines = len((ROOT / source).read_text().splitlines())
+    assert lines <= LARGER.get(source, MOST_LINES)
 
 
 @pytest.mark.parametrize("module", [str(path.relative_to(ROOT)) for path in MODULES if path.suffix == ".py"])
