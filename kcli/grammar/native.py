@@ -75,10 +75,10 @@ def message(
 # Programs of the core's Selection
 
 
-def program(branch: Branch) -> list[dict[str, Any]]:
-    """The parts that read a selected word, in the order of its bytes."""
+def program(branch: Branch, node: codec.Node) -> list[dict[str, Any]]:
+    """The parts that read a selected word, in the order of its bytes. node: the word's."""
     parts: list[dict[str, Any]] = []
-    emit(branch.word, branch, parts)
+    emit(branch.word, node, branch, parts)
     return parts
 
 
@@ -88,7 +88,7 @@ def head(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return parts[: fills[-1] + 1] if fills else []
 
 
-def emit(word: Word, branch: Branch | None, parts: list[dict[str, Any]]) -> None:
+def emit(word: Word, node: codec.Node, branch: Branch | None, parts: list[dict[str, Any]]) -> None:
     wanted = branch is not None and (branch.slot >= 0 or branch.below or branch.element is not None)
     match word:
         case Primitive():
@@ -96,19 +96,22 @@ def emit(word: Word, branch: Branch | None, parts: list[dict[str, Any]]) -> None
         case _ if word.size is not None and not wanted:
             emit_run(word.size, [], parts)
         case LengthPrefixed():
-            parts.append({"what": "sized", "node": to_native(word), "slot": branch.slot if branch else -1})
+            parts.append({"what": "sized", "node": node, "slot": branch.slot if branch else -1})
         case Struct():
-            emit_struct(word, branch, parts)
+            assert isinstance(node, codec.Message)
+            emit_struct(word, node, branch, parts)
         case Array() if branch and branch.element is not None:
-            below = program(branch.element)
+            assert isinstance(node, codec.Array)
+            below = program(branch.element, node.element)
             level = branch.element.level
-            parts.append({"what": "each", "node": to_native(word), "slot": branch.slot, "level": level, "below": below})
+            parts.append({"what": "each", "node": node, "slot": branch.slot, "level": level, "below": below})
         case Optional() if branch and branch.present >= 0:
+            assert isinstance(node, codec.Optional)
             made: list[dict[str, Any]] = []
-            emit(word.subcon, branch, made)
-            parts.append({"what": "maybe", "node": to_native(word), "slot": branch.present, "below": made})
+            emit(word.subcon, node.inner, branch, made)
+            parts.append({"what": "maybe", "node": node, "slot": branch.present, "below": made})
         case _:
-            parts.append({"what": "pass", "node": to_native(word)})
+            parts.append({"what": "pass", "node": node})
 
 
 def emit_run(width: int, picks: list[tuple[str, int]], parts: list[dict[str, Any]]) -> None:
@@ -120,16 +123,17 @@ def emit_run(width: int, picks: list[tuple[str, int]], parts: list[dict[str, Any
     run["width"] += width
 
 
-def emit_struct(struct: Struct, branch: Branch | None, parts: list[dict[str, Any]]) -> None:
+def emit_struct(struct: Struct, node: codec.Message, branch: Branch | None, parts: list[dict[str, Any]]) -> None:
     below = branch.below if branch else {}
-    for field in struct.fields:
-        emit(field.subcon, below.get(field.name), parts)
+    for field, (_, child, _) in zip(struct.fields, node.fields, strict=True):
+        emit(field.subcon, child, below.get(field.name), parts)
     if not struct.flexible:
         return
     tags, unknown, count = [], below.get("_unknownTaggedFields"), below.get("_tags")
+    children = {name: child for name, _, child in node.tagged}
     for field in struct.tagged:
         found, made = below.get(field.name), list[dict[str, Any]]()
-        emit(field.subcon, found, made)
+        emit(field.subcon, children[field.name], found, made)
         is_maybe = isinstance(field.subcon, Optional)
         tags.append((field.tag or 0, found.present if found and not is_maybe else -1, made))
     part = {"what": "tags", "tags": tags, "slot": count.slot if count else -1}

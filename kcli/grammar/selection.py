@@ -87,6 +87,6 @@ class Selection(SelectionPlan):
         from kcli.core.codec import Selection as Compiled
         from kcli.grammar.native import head, program
 
-        parts = program(self.root)
+        parts = program(self.root, self.codec.compiled)
         templates = [level.template.tobytes() for level in self.levels]
         return Compiled(self.codec.compiled, templates, parts if whole else head(parts))
