@@ -1,13 +1,14 @@
 """A rebuilt broker on the captured clock: the state of each partition at every moment of the capture.
 
-A fetch waits until it is told that its captured answer is due (`release`). Then the broker stands as the captured one
-stood when it made that answer, and looks up, limits and encodes like at any other time. What is set is its state:
+A fetch waits until its captured answer is due (`release`). Then the broker gets the state in which the captured one
+made that answer, and looks up, limits and encodes like at any other time. Its state is:
 
-* how far the log went, for consumers and for followers, and where it began: as that answer tells;
-* the leader epoch that its node knew, and so its leader, as far as the answer tells of either: who got records, asked
-  a leader, by the epoch that he named; fenced was who named an older epoch than the broker's, unknown was a newer one;
-* of partitions that an answer in a session is silent about, what the fetcher was told last: silence means "as before".
-  It counts only where the broker looks at such a partition, so a fetch costs what it looks at, whoever else shares it;
+* how far each log went, for consumers and for followers, and where it began: as in that answer;
+* the leader epoch that the node knew, and so the leader, as far as the answer shows them. Who got records asked a
+  leader, by the epoch that was named; FENCED_LEADER_EPOCH went to an older epoch than the node's,
+  UNKNOWN_LEADER_EPOCH to a newer;
+* of partitions that an answer in a session leaves out, what was last reported to the fetcher: they are unchanged.
+  This is set only where the broker looks at such a partition: a fetch costs what it looks at, whoever else shares it;
 * the time, by which sessions get old, and the id that the next session gets, where one is granted.
 """
 
@@ -142,12 +143,14 @@ class CapturedState:
         place = place_of(captured)
         ends = self.history.spans.get(place, {})
         answered: list[Partition] = []
-        for key, told in captured.reported:
+        for key, reported in captured.reported:
             partition = self._partition(key)
             if partition is not None:
                 end = ends[key].end if key in ends else -1
                 before = fetcher.known.get(partition)
-                fetcher.known[partition] = self._state(captured, fetcher.epochs.get(key, -1), before, key, told, end)
+                fetcher.known[partition] = self._state(
+                    captured, fetcher.epochs.get(key, -1), before, key, reported, end
+                )
                 answered.append(partition)
         cache = self._cache(captured)
         if cache is not None and place in self._turns:
@@ -159,10 +162,10 @@ class CapturedState:
     # --- states
 
     def _state(
-        self, captured: Captured, asked: int, before: PartitionState | None, key: Key, told: Reported, end: int
+        self, captured: Captured, asked: int, before: PartitionState | None, key: Key, reported: Reported, end: int
     ) -> PartitionState:
         """The state of a partition in the node that reported this. asked: the leader epoch that was named, or -1."""
-        error, high, stable, start = told[:4]
+        error, high, stable, start = reported[:4]
         seen, node = self.history.find(key), self.node(captured)
         epoch = asked if asked >= 0 else before.epoch if before is not None else seen.epoch
         if error:

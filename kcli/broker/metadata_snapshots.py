@@ -138,7 +138,7 @@ class MetadataSnapshots:
 
 
 def is_whole(data: bytes) -> bool:
-    """Is it a snapshot from its header to its footer, with right checksums?"""
+    """Whether it is a snapshot from its header to its footer, with right checksums."""
     damages: list[Damage] = []
     batches = list(scan(data, damages=damages))
     ends = batches and batches[0].is_control and batches[-1].is_control

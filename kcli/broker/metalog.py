@@ -180,7 +180,7 @@ class MetadataLog:
     # --- reading
 
     def replay(self) -> None:
-        """Do all over again what the records say. Those that can't be read or done are left out, a line a file."""
+        """Apply all records again. Those that can't be read or applied are left out, with a line for each file."""
         own: dict[str, dict[str, str]] = {}
         latest = self.snapshots.latest
         if latest is not None:
@@ -221,7 +221,7 @@ class MetadataLog:
             left_out.append(f"record {record.offset}: {error}")
 
     def apply(self, name: str, value: Mapping[str, Any], own: dict[str, dict[str, str]]) -> None:
-        """Do what a record says. KcliError: that makes no sense."""
+        """Apply a record. KcliError: it makes no sense."""
         if name in APPLY:
             APPLY[name](self, value)
         elif name == "RemoveTopicRecord":

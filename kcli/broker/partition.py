@@ -110,7 +110,7 @@ class Partition:
 
     @property
     def is_offline(self) -> bool:
-        """Can its log not be read (as in a log directory of Kafka's that failed)?"""
+        """Whether its log can't be read (as in a log directory of Kafka's that failed)."""
         try:
             return self.log is None and bool(self.fault)
         except OSError:

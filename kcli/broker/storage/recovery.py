@@ -72,7 +72,7 @@ def bases_in(folder: Path) -> list[int]:
 
 
 def is_number(text: str) -> bool:
-    """An offset as the names of files have it?"""
+    """Whether a text is an offset as file names have it."""
     return len(text) == DIGITS and text.isascii() and text.isdigit() and int(text) < 1 << 63
 
 

@@ -152,7 +152,7 @@ class Segment:
         self.size = end
 
     def _fits(self) -> bool:
-        """Does the last entry of the index name a batch?"""
+        """Whether the last entry of the index names a batch."""
         if not len(self.offsets):
             return True
         found = next(self._sound(self.offsets.positions[-1], self.size), None)
