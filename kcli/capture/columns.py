@@ -165,9 +165,7 @@ class ExchangeArrays:
         return integers(self.rows[:, ANSWERED], "int64", self.missing)
 
     def make_latency_ms(self, _field: Any) -> Any:
-        import pyarrow
-
-        return pyarrow.array(self.rows[:, LATENCY] / 1000, mask=self.missing)
+        return integers(self.rows[:, LATENCY] / 1000, "float64", self.missing)
 
     def make_error(self, _field: Any) -> Any:
         import pyarrow.compute
@@ -198,10 +196,7 @@ def copied(made: tuple[Any, Any]) -> tuple[Any, bytes]:
 
 def chosen_texts(made: tuple[Any, Any], places: Any, missing: Any = None) -> Any:
     """A column of text, by the place of each row's among those made. missing: bool by row, where there is none."""
-    import numpy
-    import pyarrow
-
-    return strings(made).take(pyarrow.array(places.astype(numpy.int32), mask=missing))
+    return strings(made).take(integers(places, "int32", missing))
 
 
 def wanted_rows(chosen: Filter, taken: dict[str, Any], batch: Any) -> Any:

@@ -28,15 +28,13 @@ def event_source(paths: Sequence[str], options: dict[str, Any]) -> Source:
 
 def rows_of(paths: Sequence[str], options: dict[str, Any], *, events: bool) -> Source:
     def batches(wanted: frozenset[str]) -> Iterator[Any]:
-        import pyarrow.compute
-
         own = wanted - OF_EVENTS if not events else wanted & {"timestamp", "connection", "file"}
         for batch in TableDecoder(paths, BOTH, own, **options).batches():
             kinds = batch.column(KIND)
             if kinds.null_count == (0 if events else len(kinds)):
                 yield batch
             else:
-                picked = pyarrow.compute.is_valid(kinds) if events else pyarrow.compute.is_null(kinds)
+                picked = kinds.is_valid() if events else kinds.is_null()
                 yield batch.filter(picked)
 
     return batches

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from kcli.errors import InputError
 from kcli.filelike import STDIN
-from kcli.records.internal import topic_of
 from kcli.topic_names import CLUSTER_METADATA
 
 __all__ = ["Inputs", "sort_inputs"]
@@ -39,7 +38,7 @@ class Inputs:
         elif name.endswith(SNAPSHOT):
             self.metadata.append(path)
         elif name.endswith(SEGMENT):
-            topic = topic_of(Path(path).absolute().parent.name)
+            topic = Path(path).absolute().parent.name.rpartition("-")[0]
             (self.metadata if topic == CLUSTER_METADATA else self.segments).append(path)
         elif name.endswith(PARQUET) or starts_with(path, MAGIC):
             self.written.append((None, path))
