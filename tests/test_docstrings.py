@@ -19,9 +19,7 @@ MODULES = [
 ]
 
 # Where some are still missing. The list only gets shorter.
-NOT_YET = (
-    "kcli.pipeline",
-)
+NOT_YET = ("kcli.pipeline",)
 
 
 def is_open(name: str, rooms: tuple[str, ...] = NOT_YET) -> bool:

@@ -121,7 +121,7 @@ class TableDecoder(CaptureDecoder):
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
         """The engine, with a sink of columns where the core is built."""
-        if COMPILED:
+        if COMPILED and self.chosen.is_plain:
             from kcli.core.rows import ExchangeRows
 
             self.sink = ExchangeRows(self, rows=ROWS, size=TEXT_BYTES, parted=False)

@@ -62,7 +62,8 @@ class CaptureDecoder:
             from kcli.core.capture import Engine
             from kcli.core.packets import Reader
 
-            return Engine(self, ports, self.text, self.chosen if self.text else ALL, self.memory), Reader
+            text = self.text and self.chosen.is_plain
+            return Engine(self, ports, text, self.chosen if text else ALL, self.memory), Reader
         from kcli.capture import engine, packets
 
         return engine.ReferenceEngine(self, ports, self.text, self.chosen, self.memory), packets.ReferenceReader
@@ -85,6 +86,8 @@ class CaptureDecoder:
         self.tally.add(item)
         if not self.text:
             self.items.append(item)
+            return
+        if isinstance(item, Exchange) and item.api_key not in NAMING and not self.chosen.fits_header(item):
             return
         line = item.line()  # topic names are learnt also from what is not wanted
         if not self.chosen.wants(item):

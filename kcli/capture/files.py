@@ -20,6 +20,7 @@ __all__ = [
     "by_time",
     "check_start",
     "drive",
+    "first_time",
     "run_source",
 ]
 
@@ -156,6 +157,19 @@ def drive(
     yield
     if failures:
         raise all_of(failures)
+
+
+def first_time(paths: Sequence[str | Stream], new_reader: Callable[[], PacketReader]) -> int | None:
+    """Nanoseconds of the earliest file's first packet; None where no file can be read twice, or has none."""
+    found = list[int]()
+    for number, path in enumerate(paths):
+        try:
+            cursor = FileCursor(path, number, new_reader)
+        except (InputError, OSError):
+            continue  # whoever reads the file says what is wrong with it
+        found.append(cursor.first)
+        cursor.close()
+    return min((first for first in found if first), default=None)
 
 
 def by_time(queue: list[tuple[int, int, S]], until: int = FOREVER) -> Iterator[tuple[int, S, int]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
 from kcli.capture.clock import parse_instant
@@ -12,6 +15,7 @@ from kcli.capture.events import Event, Exchange, error_codes
 from kcli.errors import UsageError
 from kcli.jsontext import loads
 from kcli.schemas.catalog import catalog
+from kcli.schemas.errors import ERRORS, error_code
 
 __all__ = ["Filter", "Name", "Time", "chosen", "mentions"]
 
@@ -20,8 +24,20 @@ Name: TypeAlias = "str | int"  # of an API, or its key
 Time: TypeAlias = "str | float | datetime"
 
 
+GLOB = re.compile(r"[*?\[]")
+
+
+def matches(name: str | None, wanted: str, *, part: bool = False) -> bool:
+    """Whether a name is the one that is wanted, or fits it as a pattern. part: or has it in it."""
+    if name is None:
+        return False
+    return (
+        name == wanted or (part and wanted in name) or (GLOB.search(wanted) is not None and fnmatchcase(name, wanted))
+    )
+
+
 def mentions(value: Any, topic: str) -> bool:
-    """Whether a message names a topic; ids count where their name is known (`_topicName`)."""
+    """Whether a message names a topic, or one that fits the pattern; ids count by their name (`_topicName`)."""
     if isinstance(value, list):
         return any(mentions(item, topic) for item in value if isinstance(item, (dict, list)))
     return any(
@@ -31,13 +47,18 @@ def mentions(value: Any, topic: str) -> bool:
 
 def is_named(field: str, item: Any, topic: str) -> bool:
     if isinstance(item, list):
-        return ("opic" in field and topic in item) or mentions(item, topic)
-    return item == topic and (field in ("name", "resourceName") or "opic" in field)
+        named = "opic" in field and any(isinstance(each, str) and matches(each, topic) for each in item)
+        return named or mentions(item, topic)
+    return (field in ("name", "resourceName") or "opic" in field) and isinstance(item, str) and matches(item, topic)
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Empty: everything. since, until: nanoseconds, of the request."""
+    """Empty: everything. since, until: nanoseconds, of the request.
+
+    client_id, topic: a name, or a pattern with *, ? or [...]. connection: as `client_id`, or a part of "server-client".
+    error: a code. slower_than: nanoseconds, of the latency.
+    """
 
     apis: frozenset[int] = frozenset()
     client_id: str | None = None
@@ -45,11 +66,21 @@ class Filter:
     errors: bool = False
     since: int | None = None
     until: int | None = None
+    error: int | None = None
+    slower_than: int | None = None
+    connection: str | None = None
 
     @property
     def takes_all(self) -> bool:
         """Whether everything passes."""
         return self == Filter()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the core can tell what passes; else each exchange becomes a value."""
+        names = (self.client_id or "") + (self.topic or "")
+        more = (self.error, self.slower_than, self.connection)
+        return all(each is None for each in more) and not GLOB.search(names)
 
     def wants(self, item: Item) -> bool:
         """Whether an exchange or event passes."""
@@ -59,8 +90,8 @@ class Filter:
         """Events stay where only time or errors are asked for: which exchanges they would have been nobody knows."""
         return (
             not self.apis
-            and self.client_id is None
-            and self.topic is None
+            and all(each is None for each in (self.client_id, self.topic, self.error, self.slower_than))
+            and (self.connection is None or matches(event.connection or "", self.connection, part=True))
             and (not event.connection or self.in_time(event.ns))
         )
 
@@ -70,15 +101,27 @@ class Filter:
 
     def wants_exchange(self, exchange: Exchange) -> bool:
         """Whether an exchange passes; its bodies are decoded where topic or errors are asked for."""
-        if not self.in_time(exchange.request_ns) or (self.apis and exchange.api_key not in self.apis):
-            return False
-        if self.client_id is not None and exchange.client_id != self.client_id:
+        if not self.fits_header(exchange):
             return False
         if self.topic is not None and not any(
             mentions(each, self.topic) for each in (exchange.request, exchange.response) if each
         ):
             return False
+        if self.error is not None and self.error not in error_codes(exchange.response or {}):
+            return False
         return not self.errors or self.failed(exchange)
+
+    def fits_header(self, exchange: Exchange) -> bool:
+        """Whether an exchange passes as far as can be told without its bodies."""
+        if not self.in_time(exchange.request_ns) or (self.apis and exchange.api_key not in self.apis):
+            return False
+        if self.client_id is not None and not matches(exchange.client_id, self.client_id):
+            return False
+        if self.connection is not None and not matches(exchange.connection, self.connection, part=True):
+            return False
+        if self.slower_than is None:
+            return True
+        return exchange.response_ns is not None and exchange.response_ns - exchange.request_ns > self.slower_than
 
     def wants_line(self, line: bytes) -> bool:
         """Whether an exchange's line names the topic; the rest of the filter was looked at before."""
@@ -101,8 +144,15 @@ def chosen(
     since: Time | None = None,
     until: Time | None = None,
     dialect: str | None = None,
+    *,
+    error: str | None = None,
+    slower_than: float | None = None,
+    connection: str | None = None,
 ) -> Filter:
-    """The filter that names, keys and times make. UsageError: no such API, or no time."""
+    """The filter that names, keys and times make. error: a name, or a code as text. slower_than: ms.
+
+    UsageError: no such API or error, or no time.
+    """
     named = () if api is None else (api,) if isinstance(api, str | int) else api
     if not isinstance(named, Iterable):
         raise UsageError(f"api {api!r}: a name, a key, or several of these expected")
@@ -117,4 +167,17 @@ def chosen(
         bool(errors),
         None if since is None else parse_instant(since),
         None if until is None else parse_instant(until),
+        None if error is None else code_of(error),
+        None if slower_than is None else round(slower_than * 1_000_000),
+        connection,
     )
+
+
+def code_of(error: str) -> int:
+    found = error_code(error)
+    if found is None and re.fullmatch(r"-?\d{1,5}", error):
+        found = int(error)
+    if found is None:
+        near = difflib.get_close_matches(error.upper(), ERRORS.values(), 1)
+        raise UsageError(f"{error}: no such error" + (f"; did you mean {near[0]}?" if near else ""))
+    return found

@@ -138,7 +138,7 @@ class StatisticsDecoder(CaptureDecoder):
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
         """The engine, with a sink that counts where the core is built."""
-        if COMPILED and self.chosen.topic is None:
+        if COMPILED and self.chosen.topic is None and self.chosen.is_plain:
             from kcli.core.counts import ExchangeCounts
 
             self.sink = ExchangeCounts(self.bodies, self.by, self.scans, self.chosen)

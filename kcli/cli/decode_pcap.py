@@ -15,7 +15,7 @@ from kcli.capture.bodies import RECORDS
 from kcli.capture.events import Exchange
 from kcli.capture.exchanges import CaptureDecoder, Item, with_failures
 from kcli.cli.console import is_terminal, progress
-from kcli.cli.filter_options import filter_of, filter_options
+from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
 from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
@@ -26,7 +26,7 @@ __all__ = ["pcap"]
 FORMATS = ("table", "jsonl", "tree", "parquet")
 
 
-@click.command()
+@click.command(cls=FilterCommand)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @port_option
 @click.option(
@@ -45,11 +45,12 @@ FORMATS = ("table", "jsonl", "tree", "parquet")
 @secrets_option()
 @dialect_option
 @memory_option
-def pcap(files: tuple[str, ...], **options: Any) -> None:
+def pcap(files: tuple[str, ...], **options: Any) -> int:
     """Decode captures: every request and response of every connection, whatever its port.
 
     Each FILE is a pcap or pcapng file, also in gzip or zstd, or "-" for standard input, as in
-    `tcpdump -w - | kcli decode pcap -`. Several files are read as one capture, in order of time.
+    `tcpdump -w - | kcli decode pcap -`. Several files are read as one capture, in order of time. Exit code 1: the
+    options that choose exchanges leave none.
     """
     output = options["output"]
     if options["format_"] == "parquet" and output is None and is_terminal(sys.stdout):
@@ -62,11 +63,28 @@ def pcap(files: tuple[str, ...], **options: Any) -> None:
         records=options["records"],
         memory=options["memory"],
         text=text,
-        chosen=filter_of(options),
+        chosen=filter_of(options, files),
         secrets=options["secrets"],
     )
     with open_output(output, files) as out, reading(files, options["quiet"]) as moved:
-        WRITERS[options["format_"]](source, out, moved, options)
+        watched = WatchedOutput(out)
+        WRITERS[options["format_"]](source, watched, moved, options)  # type: ignore[arg-type]
+    if watched.used or source.chosen.takes_all:
+        return 0
+    say_what_there_is(files, source.chosen, options)
+    return 1
+
+
+class WatchedOutput:
+    """An output that knows whether something was written to it."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self.out, self.used, self.flush = out, False, out.flush
+
+    def write(self, data: Any) -> int:
+        """Write to the output."""
+        self.used = True
+        return self.out.write(data)
 
 
 @contextlib.contextmanager
@@ -154,10 +172,13 @@ def write_parquet(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], 
     from kcli.capture.arrow import TableDecoder
     from kcli.records.columns import parquet_file
 
-    assert isinstance(source, TableDecoder)
-    with summed_up(source, options), parquet_file(out, source.schema) as writer:
+    assert isinstance(source, TableDecoder) and isinstance(out, WatchedOutput)
+    used = False
+    with summed_up(source, options), parquet_file(out.out, source.schema) as writer:
         for batch in source.batches(moved):
             writer().write_batch(batch)
+            used = True
+    out.used = used
 
 
 def source_class(format_: str) -> type[CaptureDecoder]:

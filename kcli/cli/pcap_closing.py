@@ -23,6 +23,8 @@ def closing(
     interrupted: the engine has not come to the end, so that bytes may wait in it.
     """
     first = f"{count(tally.exchanges, 'exchange')} on {count(engine.connections, 'connection')}"
+    if table is not None and table.exchanges < tally.exchanges:
+        first = f"{table.exchanges:,} of {first.replace(' on ', f', on {len(table.connections):,} of ')}"
     if table is not None:
         first += f", {count(len(table.clients), 'client')}; {table.failed:,} with errors" if tally.exchanges else ""
     elif tally.exchanges:
@@ -36,8 +38,8 @@ def closing(
     )
     if table is not None and tally.exchanges:
         lines[-1] += f" Slowest: {table.slowest[1]} {slow_text(table.slowest[0])}." if table.slowest[1] else ""
-        ports = f"ports {', '.join(sorted(table.ports, key=int))}"
-        lines.append(f"Brokers on {ports}. Next: --errors, --api Fetch, --format tree,")
+        ports = f"Brokers on ports {', '.join(sorted(table.ports, key=int))}. " if table.ports else ""
+        lines.append(f"{ports}Next: --errors, --api Fetch, --format tree,")
         lines[-1] += f" kcli fetch-session explain {' '.join(files)}"
     return lines
 

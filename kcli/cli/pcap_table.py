@@ -59,7 +59,7 @@ class Table:
         self.start: int | None = None
         self.connections: dict[str, str] = {}
         self.clients: set[str] = set()
-        self.failed = 0
+        self.exchanges = self.failed = 0
         self.slowest: tuple[float, str] = (0.0, "")
         self.ports: set[str] = set()
 
@@ -99,6 +99,7 @@ class Table:
         self.ports.add(exchange.link.server.rpartition(":")[2])
         asked, answered = summarize(exchange)
         errors = errors_text(exchange.response)
+        self.exchanges += 1
         self.failed += bool(errors)
         api = catalog(exchange.bodies.dialect).api(exchange.api_key)
         latency = exchange.latency_ms

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +25,7 @@ from kcli.records.kernels import records as core
 from kcli.records.rows import batch_rows, field_rows
 from kcli.schemas.apikeys import PRODUCE
 
-__all__ = ["Problems", "record_rows"]
+__all__ = ["Problems", "inputs_of", "record_rows"]
 
 FOLDER = re.compile(r"(.+)-(\d{1,9})")  # a partition's, in a broker's data directory
 MOST_PROBLEMS = 20
@@ -69,6 +70,15 @@ def record_rows(
         yield from RecordDecoder(captures, secrets=secrets, **options).rows(problems, moved)
     for name in segments:
         yield from segment_rows(name, problems, secrets, moved)
+
+
+def inputs_of(files: Sequence[str]) -> list[str]:
+    """The files, and those in directories, that must not be written to."""
+    made = [*files]
+    for file in files:
+        with contextlib.suppress(InputError, OSError):
+            made += members(file)
+    return made
 
 
 def members(file: str) -> list[str]:

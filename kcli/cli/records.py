@@ -9,13 +9,14 @@ from typing import Any
 
 import click
 
+from kcli.capture.filters import matches
 from kcli.cli.console import is_terminal, warn
 from kcli.cli.decode_pcap import reading
-from kcli.cli.filter_options import filter_of, filter_options
+from kcli.cli.filter_options import FilterCommand, filter_of, filter_options
 from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option, secrets_option
 from kcli.cli.output import open_output, output_option
 from kcli.cli.record_formats import FORMATS, write_values
-from kcli.cli.record_sources import Problems, record_rows
+from kcli.cli.record_sources import Problems, inputs_of, record_rows
 from kcli.errors import UsageError
 from kcli.records.rows import SeenOffsets
 
@@ -27,7 +28,7 @@ NAMED = 5
 Row = dict[str, Any]
 
 
-@click.command()
+@click.command(cls=FilterCommand)
 @click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...")
 @click.option("--partition", type=click.IntRange(0, 2**31 - 1), metavar="P", help="Only this partition.")
 @click.option("--key", metavar="K", help="Only records with this key.")
@@ -61,9 +62,9 @@ def records(files: tuple[str, ...], **options: Any) -> int:
         raise UsageError("--values are lines of text: no --format parquet with them")
     if options["format_"] == "parquet" and options["output"] is None and is_terminal(sys.stdout):
         raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
-    chosen = replace(filter_of(options), topic=None)
+    chosen = replace(filter_of(options, files), topic=None)
     problems, choice = Problems(), RecordChoice(options)
-    with open_output(options["output"], files) as out, reading(files, options["quiet"]) as moved:
+    with open_output(options["output"], inputs_of(files)) as out, reading(files, options["quiet"]) as moved:
         found = record_rows(
             files,
             problems,
@@ -94,7 +95,19 @@ class RecordChoice:
     def __init__(self, options: dict[str, Any]) -> None:
         self.topic, self.partition, self.key = options["topic"], options["partition"], options["key"]
         self.control, self.seen = options["control"], SeenOffsets() if options["distinct"] else None
-        names = ("topic", "partition", "key", "apis", "client_id", "errors", "since", "until")
+        names = (
+            "topic",
+            "partition",
+            "key",
+            "apis",
+            "client_id",
+            "errors",
+            "since",
+            "until",
+            "error",
+            "slower_than",
+            "connection",
+        )
         self.asks = any(options[name] not in (None, (), False) for name in names)
         self.count = 0
         self.topics: dict[str, None] = {}
@@ -110,7 +123,9 @@ class RecordChoice:
 
     def wants(self, row: Row) -> bool:
         """Whether a record passes."""
-        if (self.topic is not None and row["topic"] != self.topic) or ("_control" in row and not self.control):
+        if (self.topic is not None and not matches(row["topic"], self.topic)) or (
+            "_control" in row and not self.control
+        ):
             return False
         if self.partition is not None and row["partition"] != self.partition:
             return False

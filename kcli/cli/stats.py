@@ -14,7 +14,7 @@ from kcli.capture.statistics import COLUMNS, Figures, StatisticsDecoder, Statist
 from kcli.cli.capture_files import captures_in
 from kcli.cli.console import is_terminal
 from kcli.cli.decode_pcap import reading, summed_up
-from kcli.cli.filter_options import filter_of, filter_options
+from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
 from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
@@ -27,7 +27,7 @@ FIGURES = ("exchanges", "errors", "request_bytes", "response_bytes", "p50_ms", "
 SHARES = (0.5, 0.95, 0.99)
 
 
-@click.command()
+@click.command(cls=FilterCommand)
 @click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...")
 @click.option(
     "--by",
@@ -49,12 +49,13 @@ SHARES = (0.5, 0.95, 0.99)
 @quiet_option("No progress, no closing summary.")
 @dialect_option
 @memory_option
-def stats(files: tuple[str, ...], **options: Any) -> None:
+def stats(files: tuple[str, ...], **options: Any) -> int:
     """Count the exchanges of captures by client, API, broker, topic and more: sizes, latencies and errors.
 
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. An exchange counts in each
     topic, partition, group and error that it names, each time with all its bytes. Percentiles of the latency are at
-    most 1 % off, its maximum is exact. At most 10,000 rows are kept apart; what is beyond is one row, the others.
+    most 1 % off, its maximum is exact. At most 10,000 rows are kept apart; what is beyond is one row, the others. Exit
+    code 1: the options that choose exchanges leave none.
     """
     paths = captures_in(files)
     source = StatisticsDecoder(
@@ -63,7 +64,7 @@ def stats(files: tuple[str, ...], **options: Any) -> None:
         ports=options["ports"],
         dialect=options["dialect"],
         memory=options["memory"],
-        chosen=filter_of(options),
+        chosen=filter_of(options, paths),
     )
     with (
         open_output(options["output"], [*files, *paths]) as out,
@@ -78,6 +79,10 @@ def stats(files: tuple[str, ...], **options: Any) -> None:
             for line in FORMATS[options["format_"]](source, options):
                 write(line)
             out.flush()
+    if source.rows() or source.chosen.takes_all:
+        return 0
+    say_what_there_is(paths, source.chosen, options)
+    return 1
 
 
 def values_of(figures: Figures) -> list[Any]:

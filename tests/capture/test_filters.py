@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
 
 from kcli.capture.events import Event, Exchange, error_codes
-from kcli.capture.filters import Filter, mentions
+from kcli.capture.exchanges import CaptureDecoder
+from kcli.capture.filters import Filter, chosen, matches, mentions
 from kcli.capture.reading import read_capture
+from kcli.errors import UsageError
 from tests.capture.wires import SAMPLES
 
 ITEMS = list(read_capture(SAMPLES / "java44-txn.pcap").items())
@@ -35,6 +38,13 @@ def test_nothing_asked_is_everything() -> None:
         ({"errors": True}, 8),
         ({"topic": "pay-out"}, 4),
         ({"topic": "pay"}, 0),
+        ({"topic": "pay-o*"}, 4),
+        ({"client_id": "broker-?-txn*"}, 8),
+        ({"error": 48}, 0),
+        ({"error": 51}, 3),
+        ({"slower_than": 100_000_000}, 2),
+        ({"connection": ":32990"}, 5),
+        ({"connection": "127.0.0.1:21000-127.0.0.1:3299?"}, 8),
         ({"since": FIRST.request_ns + 1}, 77),
         ({"until": FIRST.request_ns}, 1),
         ({"since": LAST.request_ns + 1}, 0),
@@ -60,3 +70,38 @@ def test_topics_are_found_by_field() -> None:
     assert mentions({"topics": [{"name": "a"}]}, "a") and mentions({"topicNames": ["b", "a"]}, "a")
     assert mentions({"x": [{"topicId": "1", "_topicName": "a"}]}, "a") and mentions({"resourceName": "a"}, "a")
     assert not mentions({"groupId": "a", "topics": [{"name": "ab"}], "list": [1]}, "a")
+
+
+def test_what_the_core_can_tell() -> None:
+    assert Filter(client_id="c", topic="t", errors=True, since=1).is_plain
+    for how in ({"client_id": "c*"}, {"topic": "[ab]"}, {"error": 1}, {"slower_than": 0}, {"connection": ""}):
+        assert not Filter(**how).is_plain
+
+
+def test_a_name_that_looks_like_a_pattern_is_still_a_name() -> None:
+    assert matches("a[b]*", "a[b]*") and matches("abc", "a*") and not matches("Abc", "a*") and not matches(None, "*")
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_lines_and_values_have_the_same(text: bool) -> None:
+    for how in ({"client_id": "broker-?-txn*"}, {"error": 51}, {"slower_than": 100_000_000}, {"connection": ":32990"}):
+        source = CaptureDecoder([str(SAMPLES / "java44-txn.pcap")], text=text, chosen=Filter(**how))
+        if text:
+            out = io.BytesIO()
+            source.lines(out.write)
+            assert out.getvalue().count(b"\n") == kept(**how)
+        else:
+            assert sum(map(len, source.wanted())) == kept(**how)
+
+
+def test_events_of_a_connection() -> None:
+    event = Event("gap", "s:1-c:2", 5, 0, 9, "lost")
+    assert Filter(connection="c:2").wants(event) and not Filter(connection="c:3").wants(event)
+    assert not Filter(error=1).wants(event) and not Filter(slower_than=0).wants(event)
+
+
+def test_errors_by_name_and_code() -> None:
+    assert chosen(error="not_leader_for_partition").error == 6 and chosen(error="-1").error == -1
+    assert chosen(slower_than=1.5).slower_than == 1_500_000
+    with pytest.raises(UsageError, match="did you mean NOT_CONTROLLER"):
+        chosen(error="NOT_CONTROLER")

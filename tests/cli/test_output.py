@@ -282,6 +282,9 @@ ORDERS = f"orders-0/{SEGMENT}"
 REFUSED = [
     ("audit in.pcap", ["in.pcap"]),
     *[(f"decode pcap in.pcap --format {form}", ["in.pcap"]) for form in ("table", "jsonl", "tree", "parquet")],
+    *[(f"stats in.pcap --format {form}", ["in.pcap"]) for form in ("table", "jsonl", "csv")],
+    *[(f"records in.pcap {form}", ["in.pcap"]) for form in ("--format jsonl", "--format parquet", "--values")],
+    (f"records {ORDERS}", [ORDERS]),
     (f"decode batch {ORDERS}", [ORDERS]),
     (f"decode segment {ORDERS}", [ORDERS, "orders-0/00000000000000000000.index"]),
     ("decode segment orders-0", [ORDERS, "orders-0/00000000000000000000.timeindex"]),

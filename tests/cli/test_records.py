@@ -159,3 +159,11 @@ def test_damage(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "empty").mkdir()
     assert main(["records", str(tmp_path / "empty")]) == 3
     assert "no capture and no log segment" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["records", "stats"])
+def test_a_file_of_a_directory_is_no_output(command: str, tmp_path: Path, capsys: Capture) -> None:
+    given = tmp_path / "in.pcap"
+    given.write_bytes(Path(TXN).read_bytes())
+    assert main([command, str(tmp_path), "-o", str(given)]) == 2
+    assert "is the input" in capsys.readouterr().err and given.read_bytes() == Path(TXN).read_bytes()
