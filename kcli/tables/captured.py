@@ -72,6 +72,35 @@ file           string   the capture that completed its first request
 """),
         ),
         Table(
+            "throttling",
+            "Each response that told its client to wait (quotas).",
+            columns("""
+timestamp      instant  when the request's last packet was captured
+connection     string   "server-client", each as address:port
+server         string   the broker's end
+client_id      string?  from the request's header
+api            string   the API's name, as in a broker's log
+throttle_ms    int32    how long the client is to wait
+latency_ms     float64? from the request's last packet to the response's
+file           string   the capture whose packet completed it
+"""),
+        ),
+        Table(
+            "groups",
+            "Each group that was joined (JoinGroup, ConsumerGroupHeartbeat).",
+            columns("""
+group_id       string   the group
+joins          int64    JoinGroup requests, and heartbeats with which members joined (KIP-848)
+rebalances     int64    generations that were seen, or epochs of members (KIP-848)
+members        int64    member ids that were seen
+generation     int32?   the latest generation, or epoch of a member; -1: only refusals
+first_request  instant  time of the first request
+last_request   instant  time of the last one
+with_errors    int64    requests that were answered with an error
+file           string   the capture that completed the first request
+"""),
+        ),
+        Table(
             "records",
             "Every record of log segments, and of Produce, Fetch and ShareFetch in captures.",
             columns("""

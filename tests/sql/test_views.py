@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,3 +42,24 @@ def test_connections_sum_up_their_exchanges(samples: Path, ask: Callable[..., An
             assert row["first_request"] == min(each["timestamp"] for each in exchanges)
             assert row["last_request"] == max(each["timestamp"] for each in exchanges)
             assert row["apis"] == len({each["api_key"] for each in exchanges})
+
+
+def test_groups_sum_up_their_joins(samples: Path, ask: Callable[..., Any]) -> None:
+    path = samples / "java44-consume-classic.pcap"
+    (row,) = ask("FROM groups", path)
+    joins = ask("SELECT request, response, timestamp FROM exchanges WHERE api = 'JOIN_GROUP'", path)
+    answers = [json.loads(each["response"]) for each in joins]
+    assert row["group_id"] == json.loads(joins[0]["request"])["groupId"] and row["joins"] == len(joins)
+    assert row["generation"] == max(each["generationId"] for each in answers)
+    assert row["members"] == len({each["memberId"] for each in answers} - {""})
+    assert row["first_request"] == min(each["timestamp"] for each in joins)
+
+
+def test_waits_are_those_of_the_responses(samples: Path, ask: Callable[..., Any], tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.parquet")
+    texts = ['{"throttleTimeMs":250}', '{"throttleTimeMs":0}', "{}", None]
+    columns = {"response": texts, "api": ["FETCH"] * 4, "api_key": [1] * 4, "request": ["{}"] * 4}
+    rows = pyarrow.table(columns | {"event": pyarrow.nulls(4, pyarrow.string())})
+    pyarrow.parquet.write_table(rows, tmp_path / "x.parquet")
+    assert ask("SELECT api, throttle_ms FROM throttling", tmp_path) == [{"api": "FETCH", "throttle_ms": 250}]
