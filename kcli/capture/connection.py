@@ -5,7 +5,7 @@
   is one in which nothing proves to be Kafka's (kcli/capture/trial.py); until then what comes out of it is held back.
 - Responses answer requests by correlation id, nearly always in order. A Produce with acks 0 has no response.
 - After a SaslHandshake v0 the frames are raw tokens, each way in turn, until a frame is a request again.
-- Bytes that a capture lacks (a gap, or a packet cut short) damage the frame they fall into. Its length tells where the
+- Bytes that a capture lacks (a gap, or a packet cut short) damage the frame they fall into. Its length says where the
   next one starts if the loss ends within it; if not, the stream is searched for one.
 - After a loss on the server's side, an answer to a later request means that the earlier ones' answers were lost.
 - Every byte ends in an exchange or an event.
@@ -62,7 +62,7 @@ class CapturedConnection(ConnectionState):
         self.advance(d)
 
     def lost(self, d: int, ns: int, count: int, kind: Kind, reason: str) -> None:
-        """Bytes that end `d` sent and the capture lacks; 0: nobody can tell how many."""
+        """Bytes that end `d` sent and the capture lacks; 0: the number is unknown."""
         stream = self.streams[d]
         stream.ns = ns
         self.began = self.began or ns

@@ -79,7 +79,7 @@ class Flow:
 
 class Timers:
     """Connections that wait: by the moment at which they have waited long enough, and, once that is over, by the packet
-    of the capture since which they wait. A connection's `ticket` tells its entry from those that count no more."""
+    of the capture since which they wait. A connection's `ticket` names its one valid entry."""
 
     def __init__(self) -> None:
         self.pending: list[tuple[int, int, Flow]] = []

@@ -1,7 +1,7 @@
 """Length-prefixed frames: what makes bytes a plausible request, and finding frames in the middle of a stream.
 
 A frame is four bytes of length and that many bytes. Where a stream's beginning was seen, frames follow each other and
-the lengths alone tell where each starts. Where it was not (a capture that starts in mid-stream, a gap), a request is
+the lengths alone say where each starts. Where it was not (a capture that starts in mid-stream, a gap), a request is
 found by a header that makes sense in a frame that decodes to its last byte, with another frame or the stream's present
 end behind it; a response by the correlation id of a request that waits for one, in a frame that decodes as its answer.
 """
@@ -122,7 +122,7 @@ class FrameStream:
 
 
 def plausible_request(data: bytes | bytearray, at: int, bodies: Bodies, *, found: bool = False) -> bool | None:
-    """Whether a request's frame may begin here; None: too few bytes to tell. found: one is looked for, so be strict."""
+    """Whether a request's frame may begin here; None: too few bytes. found: one is looked for, so be strict."""
     if len(data) - at < PREFIX + HEADER:
         if len(data) - at >= PREFIX and not 8 <= int.from_bytes(data[at : at + PREFIX], "big") < LARGEST:
             return False

@@ -36,7 +36,7 @@ def ahead(a: int, b: int) -> int:
 class Held:
     """Segments that wait in one direction, in order of their bytes. `size`: bytes of memory counted for them.
 
-    Places are told by their distance from the first one that waited, so that they have one order.
+    Places are distances from the first one that waited, so that they have one order.
     """
 
     __slots__ = ("anchor", "heap", "latest", "number", "size")

@@ -73,7 +73,7 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
 def readable(
     files: tuple[str, ...], options: dict[str, Any], failures: list[InputError], moved: Callable[[int], None]
 ) -> Iterator[Item]:
-    """What can be read; what can't is told when the rest has been shown."""
+    """What can be read; what can't be is reported after the rest has been shown."""
     chosen = {name: options[name] for name in ("ports", "dialect", "memory")}
     source = CaptureDecoder(files, **chosen, names=False)
     try:

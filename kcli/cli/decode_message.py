@@ -97,7 +97,7 @@ def decode(options: dict[str, Any], shape_of: Callable[[bytes, Frame, dict[str, 
 
 
 def frames_of(data: bytes, framed: bool | None, response: bool) -> Iterator[Frame]:
-    """The frames in the input. Unless told: framed when lengths lead exactly to the end of it."""
+    """The frames in the input. By default framed when lengths lead exactly to the end of it."""
     if framed is None:
         framed = chain_fits(data)
     if not framed:

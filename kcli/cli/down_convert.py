@@ -41,7 +41,7 @@ LARGEST_OFFSET = (1 << 63) - 1
     show_default=True,
     help="With --fetch-size, the end: cut and filled as Kafka does it, or as the text of KIP-283 has it.",
 )
-@click.option("--plan", is_flag=True, help="Tell what the conversion would cost; convert nothing.")
+@click.option("--plan", is_flag=True, help="Report what the conversion would cost; convert nothing.")
 @click.option("--format", "format_", type=click.Choice(["table", "json"]), default="table", help="Of --plan.")
 @quiet_option("No progress, no warnings.")
 def down_convert(

@@ -1,4 +1,4 @@
-"""`kcli fetch-session explain` and `lint`: the fetch sessions (KIP-227) of captures, told and judged."""
+"""`kcli fetch-session explain` and `lint`: the fetch sessions (KIP-227) of captures, and the rules they break."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def explain(
     memory: int,
     quiet: bool,
 ) -> int:
-    """Tell each fetch session of captures: who, which partitions, how many bytes it saved, why it ended.
+    """Explain the fetch sessions of captures: who, which partitions, how many bytes they saved, why they ended.
 
     FILE: a capture (pcap, pcapng, either in gzip or zstd), or the lines that `kcli decode pcap --format jsonl` or a
     broker's request log printed; - is standard input. Several captures are read as one.

@@ -130,7 +130,7 @@ def rebuilt_broker(files: Sequence[str], dialect: str | None, memory: int, quiet
         raise UsageError("a broker can be rebuilt from capture files only: --bootstrap HOST:PORT for anything else")
     from kcli.broker.rebuild import rebuild
 
-    # What is wrong with a file was told when its fetches were read.
+    # What is wrong with a file was reported when its fetches were read.
     broker = rebuild(files, dialect=dialect, memory=memory, staged=True, problem=lambda _: None)
     uncertain = broker.history.uncertain()
     if uncertain and not quiet:

@@ -20,7 +20,7 @@ from kcli.sessions.tracker import Tracker
 __all__ = ["show"]
 
 BLOCKS = "▁▂▃▄▅▆▇█"
-NAMED = 4  # partitions, or changes of the set, that are told one by one
+NAMED = 4  # partitions, or changes of the set, that are listed one by one
 
 
 def show(

@@ -90,7 +90,7 @@ HELP = {
     "encode batch": "Encode record batches of any magic from JSON.",
     "encode request": "Encode requests from JSON.",
     "encode response": "Encode responses from JSON.",
-    "fetch-session explain": "Tell each fetch session of captures: who, which partitions, what it saved, why it ended.",
+    "fetch-session explain": "Explain fetch sessions of captures: who, which partitions, what they saved, their end.",
     "fetch-session lint": "Judge both sides of each fetch session by the rules of KIP-227.",
     "fetch-session replay": "Run captured fetch sessions against a broker, and lay both sides side by side.",
     "pipeline": "Fleets of captures into tables and a report, on Spark.",
@@ -117,7 +117,7 @@ HELP = {
     "stats": "Count exchanges of captures by API, client, topic and more: sizes, latencies, errors.",
     "decode": "Read the bytes of Kafka: captures, requests, responses, record batches, log segments.",
     "encode": "Write the bytes of Kafka from JSON.",
-    "fetch-session": "Fetch sessions (KIP-227) in captures: told and judged.",
+    "fetch-session": "Fetch sessions (KIP-227) in captures: explained, judged and replayed.",
     "schema": "The message tables: list, show, compare and import them.",
 }
 
@@ -202,7 +202,7 @@ def complain(error: BaseException | str) -> None:
     except BrokenPipeError:
         drop_output()
     except (OSError, ValueError):
-        pass  # the error that is told now came first
+        pass  # the error that is reported now came first
     print_note(f"kcli: {error}")
 
 

@@ -44,7 +44,7 @@ def create(
     """Write a snapshot of the state at an offset of a metadata log: `<offset>-<epoch>.checkpoint`.
 
     The offset is the first one that the snapshot does not hold; it has to lie between two batches, outside a metadata
-    transaction, and should lie at or below the high watermark, which no file tells: give one that is committed. The
+    transaction, and should lie at or below the high watermark, which no file states: give one that is committed. The
     file is written under another name, then renamed.
     """
     from kcli.snapshots.write import write_snapshot

@@ -15,7 +15,7 @@ BUFFER = 1 << 16  # bytes
 
 
 class NamedFile(io.FileIO):
-    """A file whose errors in writing tell its name."""
+    """A file whose errors in writing have its name."""
 
     def __init__(self, file: str | int, shown: str, *, closefd: bool = True) -> None:
         super().__init__(file, "wb", closefd=closefd)

@@ -29,7 +29,7 @@ class Client:
     """`async with Client(config) as client`: entering it connects to the first bootstrap broker that answers.
 
     metadata: what is known of the cluster so far; node None in calls means any broker.
-    dialect: used with each broker that supports it. tell: called with one line, once, when a broker does not.
+    dialect: used with each broker that supports it. notify: called with one line, once, when a broker does not.
     """
 
     def __init__(

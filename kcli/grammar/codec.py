@@ -150,7 +150,7 @@ class MessageCodec(Grammar):
 
     @property
     def node(self) -> Node | None:
-        """The core's node, where it alone can tell how the bytes are to be read: None for a version with variants."""
+        """The core's node, where it alone decides how the bytes are read: None for a version with variants."""
         return None if self.variants else self.compiled
 
     def read(self, data: Buffer, offset: int = 0) -> tuple[dict[str, Any], int]:

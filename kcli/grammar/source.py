@@ -9,7 +9,7 @@ from kcli.errors import DecodeError
 
 __all__ = ["ByteSource", "ReadableStream", "StreamSource", "Window", "leave", "source_of"]
 
-# The limit of a stream that can't tell its length (a pipe).
+# The limit of a stream without a known length (a pipe).
 ENDLESS = 1 << 62
 
 

@@ -37,7 +37,7 @@ class Stripe:
     may reach over the end; where that does not do, the stripe is `unsound`, as it is where a checksum is wrong.
 
     done: held until it has been worked on; walked: until `end`, where the next stripe's first batch begins, is known.
-    `end` is -1 when that cannot be told.
+    `end` is -1 when that is unknown.
     """
 
     # fmt: off

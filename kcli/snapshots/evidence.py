@@ -70,7 +70,7 @@ class Evidence:
     Noted: bad_checksums (position, stored, computed), gaps (position, expected offset, offset), counts (position,
     record count, offsets spanned), magics (position, magic), epochs_back (position, epoch before, epoch),
     unopened (position, reason), odd (offset, key, problem), undecoded (offset, key, version, reason),
-    duplicates (offset, key, what), repeats (offset of a TopicRecord told again, topic),
+    duplicates (offset, key, what), repeats (offset of a repeated TopicRecord, topic),
     strays (offset of a config, topic)
     epochs: {partitionLeaderEpoch: position of its first batch}; epoch_starts: [(epoch, its first offset)]
     compressed: {codec: position of the first batch}; timestamps: append timestamp of the last batch, ms
@@ -261,7 +261,7 @@ class Examiner:
             self.remember(offset, key, value)
 
     def again(self, offset: int, key: int, identity: object, value: dict[str, Any]) -> None:
-        """A second record of one object: a topic told again as it was is only odd."""
+        """A second record of one object: a topic repeated as it was is only odd."""
         if key == TOPIC and self.found.topics.get(id_bytes(value["topicId"]), ("",))[0] == value["name"]:
             self.found.repeats.add(offset, value["name"])
         else:

@@ -12,15 +12,15 @@ What turns one state into another:
     bytes                                   -                            download, done at the whole size
     NOT_LEADER_OR_FOLLOWER, BROKER_NOT_     ask the leader that the      -> find: another node's file with the same id
       AVAILABLE, a lost connection          answer names, else the next  may hold the records in another order
-    FENCED_ or UNKNOWN_LEADER_EPOCH         again with the epoch told    again with the epoch told
+    FENCED_ or UNKNOWN_LEADER_EPOCH         again with the epoch given   again with the epoch given
     SNAPSHOT_NOT_FOUND                      -                            -> find, from nothing: a newer one is there
     POSITION_OUT_OF_RANGE                   -                            from nothing, once; then -> find
     no snapshot id, no error                the next of PROBES; after    -
                                             the last: failed, none there
     anything else                           failed                       failed
 
-The caller sends `request(version)` of `api_key` to `target`, hands the answer to `take`, and writes what it is given
-where it is told to.
+The caller sends `request(version)` of `api_key` to `target`, hands the answer to `take`, and writes
+what that returns: bytes and their position.
 """
 
 from __future__ import annotations
@@ -270,7 +270,7 @@ class SnapshotFetch:
             return self.back_to_find(f"node {self.leader} leads now")
         self.refusals += 1
         if self.leader is not None and self.leader not in self.known and self.refusals > 2 * len(self.bootstrap):
-            leads = f"node {self.leader} leads (epoch {self.epoch}), at an address that {asked} does not tell"
+            leads = f"node {self.leader} leads (epoch {self.epoch}), at an address that {asked} does not give"
             raise SnapshotFetchError(f"{leads} (before 3.9 none does): give every controller to --bootstrap")
         return self.turn_away()
 

@@ -69,7 +69,7 @@ class Image:
     next_producer_id   -1: none was ever handed out
     kraft_version, voters   from the control records (KIP-853); None where there are none
     zk_migration_state      None, or the number in ZkMigrationStateRecord
-    file_provenance   the snapshot's last metadata record by its place in the file, as kafka-metadata-shell tells it
+    file_provenance   the snapshot's last metadata record by its place in the file, as kafka-metadata-shell shows it
     unread        {(apiKey, version): count} of records that could not be taken in
     """
 

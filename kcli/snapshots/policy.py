@@ -84,7 +84,7 @@ def advance(
 
 
 def followed(log_begin: int, leader_begin: int, snapshots: Sequence[SnapshotId]) -> int:
-    """Where a follower's log may begin, told where its leader's does: there, once a snapshot of its own (`snapshots`)
+    """Where a follower's log may begin, when its leader's begins at `leader_begin`: there, once a snapshot of its own
     includes what it would lose; until then where it begins now."""
     covered = any(each.end_offset >= leader_begin for each in snapshots)
     return max(log_begin, leader_begin) if covered else log_begin

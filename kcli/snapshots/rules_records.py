@@ -84,7 +84,7 @@ def judge_duplicates(found: Evidence) -> Iterator[Judged]:
 def judge_repeats(found: Evidence) -> Iterator[Judged]:
     for offset, topic in found.repeats.items[:5]:
         lost = "partitions that came before it are lost when Kafka loads the file"
-        yield "note", None, f"record {offset}: topic {topic} is told again: {lost}{more(found.repeats)}"
+        yield "note", None, f"record {offset}: topic {topic} is stated again: {lost}{more(found.repeats)}"
 
 
 def shown(identity: object) -> str:

@@ -137,7 +137,7 @@ QUOTA_LABELS = {"client-id": "clientId", "ip": "ip", "user": "user"}
 
 
 def quotas(image: Image) -> Directory:
-    """The shell names an entity by its parts that have a name: those of a default entity can't be told apart, and what
+    """The shell names an entity by its parts that have a name: those of a default entity look alike, and what
     it shows below a name is the entity with just these parts."""
     shown: dict[str, Node] = {}
     for entity, values in image.quotas.items():

@@ -46,7 +46,7 @@ def test_records_that_go_together_are_sound() -> None:
         ([TOPIC, part(0, isr=[1, 9])], "error", "partition", "a broker of the ISR is no replica"),
         ([TOPIC, part(0, eligibleLeaderReplicas=[9])], "note", "partition", "an eligible leader replica is no replica"),
         ([TOPIC, part(0, directories=[OTHER_ID] * 3)], "note", "directory", "does not own"),
-        ([TOPIC, TOPIC], "note", "repeated-topic", "topic orders is told again"),
+        ([TOPIC, TOPIC], "note", "repeated-topic", "topic orders is stated again"),
         ([TOPIC, ("TopicRecord", 0, {"name": "orders", "topicId": OTHER_ID})], "error", "duplicate", "of orders"),
         ([BROKERS[0]], "error", "duplicate", "a second REGISTER_BROKER_RECORD of 1"),
         (

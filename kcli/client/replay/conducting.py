@@ -22,7 +22,7 @@ class CapturedBrokers(Protocol):
     """The brokers of a capture, rebuilt. label: names the fetcher, so that each gets the answers that it got then."""
 
     def rewind(self) -> None:
-        """Begin anew: no sessions, nothing told."""
+        """Begin again: no sessions, nothing reported."""
         ...
 
     def node(self, captured: Captured) -> int | None:

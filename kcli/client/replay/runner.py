@@ -68,8 +68,8 @@ async def replay(
 ) -> Replayed:
     """Run the plan `options.repeat` times.
 
-    brokers: the brokers rebuilt from the capture, where these answer. tell: called with one line for each thing that a
-    user should know, once each. done: called after each step.
+    brokers: the brokers rebuilt from the capture, where these answer. notify: called with one line for each
+    thing that a user should know, once each. done: called after each step.
 
     Raises NetworkError when the brokers can't be reached or lack what the plan needs.
     """
@@ -133,7 +133,7 @@ async def together(*works: Coroutine[Any, Any, Any]) -> list[Any]:
 
 
 def named(config: ClientConfig, fetcher: Fetcher, mode: str) -> ClientConfig:
-    """The captured client's id, unless the user chose one. In the draft it tells fetchers apart: each has its own."""
+    """The captured client's id, unless the user chose one. In the draft it identifies the fetcher: each has its own."""
     if mode == "draft":
         return config.replace(client_id=fetcher.label)
     if "client.id" in config.set_names or not fetcher.client_id:

@@ -60,8 +60,8 @@ async def find_target(
 ) -> Target:
     """Find the plan's topics on the cluster, make those that are not there, and ask for their offsets.
 
-    tell: called with one line for each topic that is created, or has another name than in the capture.
-    Raises NetworkError for a topic that is not there or has too few partitions.
+    notify: called with one line for each topic that is created, or has another name than in the capture.
+        Raises NetworkError for a topic that is not there or has too few partitions.
     """
     wanted = plan.partitions()
     live = {captured: names.live_name(captured, mapping) for captured in wanted}
