@@ -104,12 +104,14 @@ class Engine:
         self.raise_failures(InputError)
 
     def reader_of(self, query: str) -> Any:
+        """The pyarrow.RecordBatchReader of a query's rows. UsageError: it has none."""
         relation = self.connection.sql(query)
         if relation is None:
             raise UsageError("query: no rows come out of it (a SELECT expected)")
         return relation.to_arrow_reader(ROWS)
 
     def batches(self, pool: ThreadPoolExecutor, reader: Any) -> Iterator[Any]:
+        """What the reader gives, read in the pool's thread."""
         while (batch := self.waited(pool.submit(next_batch, reader))) is not None:
             yield batch
 
@@ -143,6 +145,7 @@ class Engine:
             raise self.plain(error) from None
 
     def plain(self, error: Exception) -> Exception:
+        """An error of DuckDB's as one of kcli's, in one line; others as they are."""
         text = first_part(str(error))
         if isinstance(error, (self.duckdb.OutOfMemoryException, self.duckdb.IOException)):
             return InputError(f"the query needs more than {MEMORY} of memory and {SPILL} on disk: {text}")

@@ -54,6 +54,7 @@ class Scan:
             raise
 
     def fitted(self, source: Source) -> Iterator[Any]:
+        """The batches of one source; an error of the input ends it."""
         try:
             for batch in source(self.wanted):
                 yield self.fit(batch)

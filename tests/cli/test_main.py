@@ -54,6 +54,7 @@ PINNED = """
     snapshot inspect
     snapshot plan
     snapshot verify
+    sql
     stats
 """
 
