@@ -23,7 +23,7 @@ __all__ = ["run", "tables"]
 @click.command()
 @click.option(
     "--input", "inputs", multiple=True, required=True, metavar="PATH",
-    help="A capture, or a folder of them; a path or a URI (s3://, gs://, hdfs://). Again for more.",
+    help="A capture, or a folder of captures: a path or a URI (s3://, gs://, hdfs://). May be given more than once.",
 )  # fmt: skip
 @click.option("--output", required=True, metavar="DIR", help="The folder of the tables; a path or a URI.")
 @click.option("--master", metavar="URL", help="Spark's master, as of spark-submit.  [default: local[*]]")
@@ -35,9 +35,9 @@ __all__ = ["run", "tables"]
     type=click.IntRange(0, 10_000),
     default=0,
     metavar="N",
-    help="Tasks that share the connections; 0: by size and cores.",
+    help="Number of tasks that share the connections; 0: by size and cores.",
 )
-@click.option("--stream", is_flag=True, help="Go on: read captures as they come into the folder, until interrupted.")
+@click.option("--stream", is_flag=True, help="Keep running: read captures as they arrive, until interrupted.")
 @click.option(
     "--every",
     type=click.IntRange(1),
@@ -52,13 +52,21 @@ __all__ = ["run", "tables"]
     default=60,
     show_default=True,
     metavar="SECONDS",
-    help="With --stream: how long a capture that no newer one follows must be left alone.",
+    help="With --stream: how long a capture that no newer one follows must stay unchanged before it is read.",
 )
 @click.option(
-    "--idle", type=click.FloatRange(0), metavar="SECONDS", help="With --stream: end when nothing came for so long."
+    "--idle",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="With --stream: end when none arrived for so long.",
 )
-@click.option("--report", "page", metavar="FILE", help="At the end write what `kcli pipeline report` tells as a page.")
-@click.option("--wait", is_flag=True, help="Where another run writes to DIR: wait until it has ended.")
+@click.option(
+    "--report",
+    "page",
+    metavar="FILE",
+    help="At the end write the report as a page, as `kcli pipeline report -o FILE` does.",
+)
+@click.option("--wait", is_flag=True, help="If another run writes to DIR, wait until it has ended.")
 @quiet_option("No progress, no closing summary.")
 @secrets_option()
 @dialect_option
@@ -78,7 +86,7 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     files = gather(list(inputs))
     if options["page"]:
         refuse_inputs(options["page"], [*inputs, *(file.uri for file in files)])
-    with holding(output, wait=options["wait"], tell=warn):
+    with holding(output, wait=options["wait"], notify=warn):
         summary = run_on_spark(inputs, output, sum(file.size for file in files), options)
     if summary.problems:
         more = f" (and {len(summary.problems) - 1} more)" if len(summary.problems) > 1 else ""
@@ -90,19 +98,19 @@ def run_on_spark(inputs: tuple[str, ...], output: str, size: int, options: dict[
     from kcli.pipeline.run import Options, run_pipeline
     from kcli.pipeline.spark import BRIEF_BYTES, log_beside, session
 
-    told = {name: options[name] for name in ("ports", "dialect", "shares", "secrets", "memory")}
-    chosen = Options(output, **told)
+    given = {name: options[name] for name in ("ports", "dialect", "shares", "secrets", "memory")}
+    chosen = Options(output, **given)
     brief = size < BRIEF_BYTES and not options["stream"]
     spark = session(options["master"], log=log_beside(output), settings=settings(options), brief=brief)
     if options["stream"]:
         from kcli.pipeline.streaming import stream
 
-        tell_run = (lambda _made: None) if options["quiet"] else (lambda made: say(made, output))
+        report_run = (lambda _made: None) if options["quiet"] else (lambda made: say(made, output))
         timing = {"settle": options["settle"], "idle": options["idle"]}
-        summary = stream(spark, inputs, chosen, options["every"], tell=tell_run, held=True, **timing)
+        summary = stream(spark, inputs, chosen, options["every"], report=report_run, held=True, **timing)
     else:
-        with telling(options["quiet"]) as tell:
-            summary = run_pipeline(spark, inputs, chosen, tell, held=True)
+        with progress_bar(options["quiet"]) as progress:
+            summary = run_pipeline(spark, inputs, chosen, progress, held=True)
     if not options["quiet"] and not options["stream"]:
         say(summary, output, bool(options["page"]))
     if options["page"]:
@@ -120,7 +128,7 @@ def settings(options: dict[str, Any]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def telling(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+def progress_bar(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     """A bar of tasks on a terminal's stderr."""
     if quiet or not is_terminal(sys.stderr):
         yield lambda what, done, total: None

@@ -1,4 +1,4 @@
-"""`kcli pipeline report`: what the tables tell, as a page or on the terminal."""
+"""`kcli pipeline report`: what the tables show, as a page or on the terminal."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ __all__ = ["report"]
     "-o", "--output", metavar="FILE",
     help="Write one HTML page, which needs nothing else, instead of tables. An existing FILE is replaced at the end.",
 )  # fmt: skip
-@click.option("--sql", is_flag=True, help="Print the SQL behind each answer; alone, nothing is asked.")
+@click.option("--sql", is_flag=True, help="Print the SQL behind each answer. Without -o, only that.")
 @click.option("--master", metavar="URL", help="Spark's master, as of spark-submit.  [default: local[*]]")
-@quiet_option("No word about where the page is.")
+@quiet_option("Do not print where the page is.")
 def report(folder: str, output: str | None, sql: bool, master: str | None, quiet: bool) -> None:
-    """Say what the tables in DIR (of `kcli pipeline run`) tell: clients that an upgrade refuses, down-conversion, fetch
-    sessions, leader changes, remote fetches, and whether everything adds up."""
+    """Report what the tables in DIR (of `kcli pipeline run`) show.
+
+    Clients that an upgrade refuses, down-conversion, fetch sessions, leader changes, remote fetches, and whether all
+    packets and bytes are accounted for.
+    """
     if sql and output is None:
         print_sql()
         return

@@ -21,7 +21,9 @@ Progress = Callable[[str, int, int], None]  # the step, its tasks that are done,
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """ports, dialect: as `kcli decode pcap`. shares: how many tasks share the connections. range_bytes: of a file that
+    """Options of a run.
+
+    ports, dialect: as of `kcli decode pcap`. shares: how many tasks share the connections. range_bytes: of a file that
     one task reads; window_bytes: of the packets of a task that decodes a part of one connection. 0: by size and cores.
     secrets: show them. memory: bytes that a task may hold of connections.
     """

@@ -36,9 +36,10 @@ WANTED = frozenset(TABLES) | frozenset(FACTS)
 class Decoded:
     """What became of a share.
 
-    passing: files of rows that tell the end of what is under way. unnamed: topic ids that stood without a
-    name. carried: bytes kept for a later run, less those that an earlier one had kept. open_rows,
-    open_bytes: exchanges and events of the files that pass. window: the number of that, where the share is one.
+    passing: files of rows about connections still open, which the next run replaces. unnamed: topic ids without a name.
+    under_way: the connections still open, for the next run. carried: bytes kept for that, less those that an earlier
+    run had kept. open_rows, open_bytes: exchanges and events of the files that pass. window: the window's number, where
+    the share is one.
     """
 
     share: int
@@ -93,7 +94,7 @@ class RowSource(CaptureDecoder):
             self.sink.engine = self.engine
             self.rows.outcomes.on_answers = self.sink.end_runs
             self.rows.uses.ask = self.known_voice
-        self.end_ns = 0  # when the whole capture ends, which the packets of some connections don't tell
+        self.end_ns = 0  # when the whole capture ends, which the packets of some connections don't show
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
         from kcli.core.rows import ExchangeRows
@@ -103,9 +104,10 @@ class RowSource(CaptureDecoder):
             self.sink = ExchangeRows(self, told=MAKERS.keys() - {FETCH, PRODUCE}, framed=FRAMED)
         return super().choose_engine(ports)
 
-    # What the core asks and tells, of exchanges that it makes columns of
+    # Called by the core for exchanges that it makes columns of
 
     def layout(self, api_key: int, version: int) -> Any:
+        """Where the core finds the columns of a Fetch or Produce version; None: it can't read that version."""
         return layout(self.bodies, api_key, version)
 
     def voice(self, link: bytes) -> int:
@@ -118,13 +120,16 @@ class RowSource(CaptureDecoder):
         return None if self.sink is None else self.sink.voice(connection.encode())
 
     def heard(self, link: bytes, voice: int, *exchange: Any) -> int:
+        """The voice of a connection after this ApiVersions, when it had `voice` before."""
         return self.rows.uses.learn(self.exchange(link, *exchange), voice)
 
     def learn(self, link: bytes, *exchange: Any) -> None:
+        """Put the topic names that this exchange has taught."""
         item = self.exchange(link, *exchange)
         self.rows.learn(item, item.response_ns or item.request_ns)
 
     def more(self, link: bytes, *exchange: Any) -> None:
+        """Put the rows of an exchange that the core does not make."""
         self.rows.more(self.exchange(link, *exchange), self.engine.last_ns)
 
     def exchange(
@@ -137,6 +142,7 @@ class RowSource(CaptureDecoder):
         answered: int | None,
         response: bytes | None,
     ) -> Exchange:
+        """An exchange out of the core's values: times in ns, frames without their length."""
         server, _, client = link.decode().partition("-")
         return Exchange(Link(server, client), ns, request, answered, response, self.bodies)
 
@@ -174,7 +180,7 @@ class RowSource(CaptureDecoder):
             self.rows.event(item)
 
     def run(self, opened: Opened, until: int = FOREVER, before_end: Callable[[], None] = lambda: None) -> None:
-        """Rows of packets up to a moment (ns). Where there are none behind that, what is under way is told as ended.
+        """Rows of packets up to a moment (ns). Where there are none behind that, connections still open are ended.
         before_end: called when all packets were read, before that."""
         with contextlib.closing(opened(self.engine, self.new_reader)) as packets:
             packets.run(until)
@@ -261,7 +267,7 @@ def sum_up(made: Decoded, source: RowSource) -> None:
 
 
 def sum_up_open(made: Decoded, source: RowSource) -> None:
-    """The counts of what was told as ended, and may go on in a later run."""
+    """The counts of what was ended, and may go on in a later run."""
     made.unnamed = set(map(uuid_text, source.bodies.names.missing()))
     made.open_rows = source.rows.exchanges - made.exchanges, source.rows.events - made.events
     made.open_bytes = source.tally.exchange_bytes - made.exchange_bytes, source.tally.captured - made.event_bytes

@@ -15,7 +15,7 @@ from kcli.pipeline.decoding import Decoded, decode
 from kcli.pipeline.open_connections import Carried
 from kcli.pipeline.ranges import Range, RangeFile
 from kcli.pipeline.reading import FOREVER, pass_over
-from kcli.pipeline.shuffle import ShuffledRange, told
+from kcli.pipeline.shuffle import ShuffledRange, problem_text
 from kcli.pipeline.storage import StoredFile
 
 __all__ = ["Captures", "DirectDecode"]
@@ -33,7 +33,7 @@ class DirectDecode:
     shares: int = 1
 
     def decode(self, folder: str, options: dict[str, Any]) -> tuple[Decoded, list[ShuffledRange]]:
-        """With what became of each file; the first share tells what is no TCP, and what is wrong."""
+        """Decode it. Returned with what became of each file: packets that are not TCP, and problems, with share 0."""
         found: list[Captures] = []
 
         def reading(engine: Any, new_reader: Callable[[], Any]) -> Captures:
@@ -65,10 +65,11 @@ class Captures:
     def note(self, number: int, error: InputError | OSError) -> None:
         """What is wrong with a file; the others are read all the same."""
         made = self.scattered[number]
-        why = told(error, made.taken.uri)
+        why = problem_text(error, made.taken.uri)
         made.problem = f"{made.problem}; {why}" if made.problem else why
 
     def run(self, until: int = FOREVER) -> None:
+        """Read all packets up to a moment (ns)."""
         for number, source, limit in by_time(self.queue, until):
             try:
                 with self.counting(self.scattered[number]):
@@ -101,5 +102,6 @@ class Captures:
             made.first_ns, made.last_ns = engine.earliest, engine.latest
 
     def close(self) -> None:
+        """Close the files that are still open."""
         for _, _, source in self.queue:
             source.close()

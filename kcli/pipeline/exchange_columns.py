@@ -58,8 +58,8 @@ class ExchangeColumns:
         """In the order of the table's columns."""
         import pyarrow
 
-        _, completed, keys, _, _, asked, told, latency, *_ = (self.numbers[:, at] for at in range(NUMBERS))
-        missing = told < 0
+        _, completed, keys, _, _, asked, sizes, latency, *_ = (self.numbers[:, at] for at in range(NUMBERS))
+        missing = sizes < 0
         unanswered = missing if missing.any() else None
         return [
             *self.who,
@@ -69,7 +69,7 @@ class ExchangeColumns:
             strings(self.taken["request"]),
             strings(self.taken["response"], unanswered),
             pyarrow.array(asked),
-            pyarrow.array(told, mask=unanswered),
+            pyarrow.array(sizes, mask=unanswered),
             pyarrow.array(latency / 1000, mask=unanswered),
             error_names(*self.taken["errors"]),
             pyarrow.array(completed),
@@ -77,7 +77,7 @@ class ExchangeColumns:
 
 
 def by_day(table: str, batch: Any, days: Any, nameless: Any) -> Iterator[Dated]:
-    """Its rows, for each day there is, the nameless ones apart."""
+    """The rows of a batch, a batch for each day; those that lack topic names apart."""
     import pyarrow
 
     kinds = days * 2 + nameless
@@ -89,7 +89,7 @@ def by_day(table: str, batch: Any, days: Any, nameless: Any) -> Iterator[Dated]:
 
 
 def places(numbers: Any, dictionary: Any, missing: Any = None) -> Any:
-    """A column of texts, of which few differ, by where in a dictionary each row's is. missing: where there is none."""
+    """An Arrow dictionary column. numbers: each row's place in the dictionary. missing: mask of the nulls."""
     import pyarrow
 
     found = None if missing is None or not missing.any() else missing
@@ -98,7 +98,7 @@ def places(numbers: Any, dictionary: Any, missing: Any = None) -> Any:
 
 
 def texts_by_number(texts: Sequence[str | None], numbers: Any) -> Any:
-    """The same from all texts there are, None for none: the dictionary has those of the numbers, which are small."""
+    """An Arrow dictionary column of the texts in use. texts: by number, None for null. numbers: of each row, small."""
     import pyarrow
 
     there = numpy.bincount(numbers, minlength=len(texts)) > 0

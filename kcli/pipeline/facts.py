@@ -24,7 +24,7 @@ LEADERSHIP = (6, 74)  # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH
 
 
 def address_of(end: str) -> str:
-    """Without the port and an IPv6 address's brackets."""
+    """The address of "address:port", without an IPv6 address's brackets."""
     return end.rpartition(":")[0].strip("[]")
 
 
@@ -41,6 +41,7 @@ class Outcomes:
         self.runs: dict[tuple[str, str | None, str, str | None, int], list[Any]] = {}
 
     def add(self, item: Exchange, who: tuple[Any, ...], answers: Sequence[Answer]) -> None:
+        """Take in the answers of one exchange. who: the columns that all tables of exchanges begin with."""
         response = item.response
         if response is None or response.get("errorCode"):
             return
@@ -64,11 +65,13 @@ class Outcomes:
             self.finish()
 
     def put_run(self, key: tuple[str, str | None, str, str | None, int], run: list[Any]) -> None:
+        """Put the row of a run of answers that has ended."""
         connection, client_id, api, topic, partition = key
         server, client = ends_of(connection)
         self.put("outcomes", (connection, server, client_id, address_of(client), api, topic, partition, *run))
 
     def finish(self) -> None:
+        """Put all runs that are open, and begin anew."""
         for key, run in self.runs.items():
             self.put_run(key, run)
         self.runs.clear()
@@ -76,7 +79,7 @@ class Outcomes:
 
 def hint(answer: Answer, endpoints: dict[int, Any]) -> tuple[int, str | None]:
     """Who leads, as the broker said (KIP-951)."""
-    leader = ((answer.told or {}).get("currentLeader") or {}).get("leaderId", -1) if answer.error else -1
+    leader = ((answer.answered or {}).get("currentLeader") or {}).get("leaderId", -1) if answer.error else -1
     node = endpoints.get(leader)
     return leader, None if node is None else f"{node['host']}:{node['port']}"
 
@@ -103,6 +106,7 @@ class ClientUses:
         self.ask: Callable[[str], int | None] = lambda connection: None  # what voice the core knows
 
     def add(self, item: Exchange, client_id: str | None) -> None:
+        """Count an exchange."""
         talk = self.voices[self.voice(item.connection)]
         if item.api_key == API_VERSIONS:
             talk = self.voices[self.learn(item, self.number(talk))]
@@ -126,20 +130,22 @@ class ClientUses:
         return number
 
     def remember(self, connection: str, number: int) -> None:
+        """Note the voice of a connection."""
         self.talks[connection] = self.voices[number]
         self.forget()
 
     def remember_all(self, numbers: dict[str, int]) -> None:
-        """By connection."""
+        """Note the voices of many connections, as `remember` does for one."""
         self.talks |= {connection: self.voices[number] for connection, number in numbers.items()}
         self.forget()
 
     def forget(self) -> None:
-        """The oldest ones."""
+        """Forget the oldest connections beyond REMEMBERED."""
         for connection in [*islice(self.talks, max(len(self.talks) - REMEMBERED, 0))]:
             del self.talks[connection]
 
     def voice(self, connection: str) -> int:
+        """The number of a connection's voice; 0: nothing was said."""
         known = self.ask(connection)
         if known is not None:
             return known
@@ -147,12 +153,14 @@ class ClientUses:
         return 0 if talk is None else self.number(talk)
 
     def number(self, talk: Talk) -> int:
+        """The number of a voice, a new one where nobody had the same."""
         number = self.numbers.setdefault(said(talk), len(self.voices))
         if number == len(self.voices):
             self.voices.append(talk)
         return number
 
     def finish(self) -> None:
+        """Put a row for each combination that was counted, and begin anew."""
         for (connection, *who, negotiates, key, version, free), count in self.used.items():
             client_id, software, software_version = who
             address = address_of(ends_of(connection)[1])

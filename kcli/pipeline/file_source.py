@@ -61,6 +61,7 @@ class KcliSource(DataSource):
         return [(name, known[name]) for name in wanted]
 
     def files(self) -> list[StoredFile]:
+        """The files behind the option `path`. UsageError: there is none. InputError: no such file."""
         paths = self.options.get("path") or self.options.get("paths")
         if not paths:
             raise UsageError(f"{self.name()} needs a path: .load(path)")
@@ -107,6 +108,7 @@ class FileReader(DataSourceReader):
             yield self.batch(rows)
 
     def batch(self, rows: list[tuple[Any, ...]]) -> Any:
+        """These rows as an Arrow batch of the wanted columns."""
         import pyarrow
 
         names = [name for name, _ in self.source.columns]

@@ -40,7 +40,7 @@ class Holder:
     """Who holds an output. since: UTC, ISO 8601.
 
     machine and boot: ids of the machine and of its last start; space: of the process ids (containers have their own);
-    started: when the process did, in ticks since boot. Empty or 0 where the system does not tell.
+    started: when the process did, in ticks since boot. Empty or 0 where the system has no such value.
     """
 
     host: str
@@ -115,13 +115,13 @@ def is_running(pid: int, since: int) -> bool:
 
 
 @contextlib.contextmanager
-def holding(output: str, *, wait: bool = False, tell: Callable[[str], None] = lambda text: None) -> Iterator[None]:
-    """Hold an output folder. wait: until nobody else does. tell: who is waited for, once each.
+def holding(output: str, *, wait: bool = False, notify: Callable[[str], None] = lambda text: None) -> Iterator[None]:
+    """Hold an output folder. wait: until nobody else does. notify: called with who is waited for, once for each.
 
     HeldError: another run holds it, and `wait` is not asked for. OSError: the folder can't be written to.
     """
     here = Holder.here()
-    told = ""
+    named = ""
     while True:
         with claimed(output, here) as other:
             if other is None:
@@ -129,9 +129,9 @@ def holding(output: str, *, wait: bool = False, tell: Callable[[str], None] = la
                 return
         if not wait:
             raise HeldError(f"{output}: {other} (try again when that has ended, or with --wait)")
-        if other != told:
-            tell(f"{output}: {other}: waiting for it")
-            told = other
+        if other != named:
+            notify(f"{output}: {other}: waiting for it")
+            named = other
         time.sleep(PAUSE)
 
 

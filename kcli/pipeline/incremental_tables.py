@@ -47,18 +47,20 @@ class Gathered:
     dialect: str | None = None
 
     def frame(self, table: str) -> DataFrame | None:
+        """All rows of a table; None where it has no file."""
         return self.read(self.files(table))
 
     def read(self, paths: Sequence[str]) -> DataFrame | None:
+        """The rows of these files; None where there are none."""
         return self.spark.read.parquet(*map(spark_path, paths)) if paths else None
 
     def only_fresh(self) -> Gathered | None:
-        """The same of what is new; None where all is."""
+        """The same with only the new files; None if everything is made anew."""
         return None if self.fresh is None else replace(self, files=self.fresh)
 
 
 def spark_path(uri: str) -> str:
-    """As Hadoop's file systems name it."""
+    """A path or URI as Hadoop's file systems name it."""
     if uri.startswith("s3://"):
         return "s3a://" + uri.removeprefix("s3://").partition("?")[0]
     return uri if "://" in uri else f"file://{Path(uri).absolute()}"

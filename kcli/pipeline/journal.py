@@ -1,7 +1,7 @@
 """What an output folder holds, run by run: a journal, so that a run is there whole or not at all, and done once.
 
     DIR/_kcli/journal/00000001.json   one file a run, written at once when all its files are there
-    DIR/_kcli/runs/00000001-x/...     files of a run that is under way; not in the journal: rubbish of one that died
+    DIR/_kcli/runs/00000001-x/...     files of a run that is under way; without a journal entry, left by one that died
     DIR/_kcli/facts/...               rows of connections from which some tables are made anew
     DIR/<table>/date=.../*.parquet    what readers see; Spark and Arrow pass over names with "_" in front
 
@@ -27,7 +27,7 @@ from kcli.pipeline.writing import Written
 __all__ = ["Entry", "Journal", "fingerprint"]
 
 HOME = "_kcli"
-PRINTED = 1 << 16  # bytes at each end of a file that tell it from others
+PRINTED = 1 << 16  # bytes at each end of a file by which it is known from others
 
 
 def fingerprint(file: StoredFile) -> str:
@@ -58,11 +58,13 @@ class Entry:
     stats: dict[str, Any] = field(default_factory=dict)
 
     def add(self, written: Iterable[Written], *, passing: bool = False) -> None:
+        """Note files that were written. passing: the next run replaces them."""
         for each in written:
             where = {"table": each.table, "day": each.day, "path": each.path, "rows": each.rows, "passing": passing}
             self.files.append(where)
 
     def as_dict(self) -> dict[str, Any]:
+        """The entry as the journal's JSON has it."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -90,6 +92,7 @@ class Journal:
         ]
 
     def read(self, uri: str) -> Entry:
+        """An entry out of its file. InputError: it is none."""
         try:
             return Entry(**loads(Place(uri).read(), what="a journal entry"))
         except (TypeError, InputError) as error:
@@ -97,20 +100,23 @@ class Journal:
 
     @property
     def last(self) -> int:
+        """The number of the last run; 0: there was none."""
         return self.entries[-1].run if self.entries else 0
 
     def recover(self) -> None:
-        """Finish what a run that died had begun to publish, and throw away what one left that never came so far."""
+        """Finish publishing the last run if it died meanwhile, and remove what an unfinished one has left."""
         if self.entries:
             self.publish(self.entries[-1])
         (self.home / "runs").remove()
         (self.home / "staging").remove()
 
     def begin(self) -> Entry:
+        """A new entry, with a folder for the run's files."""
         run = self.last + 1
         return Entry(run, f"{HOME}/runs/{run:08d}-{os.urandom(4).hex()}")
 
     def folder(self, entry: Entry) -> str:
+        """The URI of the folder of a run that is under way."""
         return (self.output / entry.folder).uri
 
     def fresh(self, files: Iterable[StoredFile]) -> list[tuple[StoredFile, str]]:
@@ -164,6 +170,7 @@ class Journal:
         self.publish(entry)
 
     def publish(self, entry: Entry) -> None:
+        """Move a run's files to their places, and remove those that they replace. Doing so again changes nothing."""
         folder = self.output / entry.folder
         for where in entry.files:
             (folder / where["path"]).move(self.output / published(entry.run, where))

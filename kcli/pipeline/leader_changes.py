@@ -19,6 +19,7 @@ CHANGE_KEYS = ["client_id", "client_address", "api", "topic", "partition"]
 
 
 def make_changes(gathered: Gathered, table: str) -> list[Written]:
+    """Write `leader_changes`. Clients of whom this run has no new answer keep their rows."""
     if gathered.renamed:  # what was known by its id may have a name now: another key
         gathered = replace(gathered, fresh=None)
     return fold(gathered, outcomes, CHANGE_KEYS, ["first_ns"], changes, table, narrow=troubled)
@@ -53,16 +54,15 @@ def changes(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
     """
     first: Row | None = None
     errors = 0
-    told = hinted = None
+    hinted = None
     for row in rows:
         if row["error"]:
             first = first or row
             errors += row["answers"]
             hinted = hinted or (row if row["hint_leader"] >= 0 else None)
         elif first is not None:
-            told = change_row(first, errors, hinted, row)
+            yield change_row(first, errors, hinted, row)
             first, errors, hinted = None, 0, None
-            yield told
     if first is not None:
         yield change_row(first, errors, hinted, None)
 

@@ -30,6 +30,7 @@ def put_lineage(context: RunContext, scattered: Sequence[ShuffledRange], decoded
 
 
 def lineage_rows(run: int, scattered: Sequence[ShuffledRange], decoded: Sequence[Decoded]) -> list[tuple[Any, ...]]:
+    """Rows of files, one each, and of shares."""
     files: dict[str, list[ShuffledRange]] = {}
     for each in scattered:
         files.setdefault(each.taken.uri, []).append(each)
@@ -64,8 +65,7 @@ def share_row(run: int, each: Decoded) -> tuple[Any, ...]:
 
 
 def open_rows(run: int, decoded: Sequence[Decoded]) -> list[tuple[Any, ...]]:
-    """What is told of connections under way, for as long as no later run knows better: it takes back what is
-    carried."""
+    """Lineage rows of connections still open; the next run replaces them. They take back what is carried."""
     rows: list[tuple[Any, ...]] = []
     for each in decoded:
         exchange_bytes, event_bytes = each.open_bytes

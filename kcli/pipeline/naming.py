@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["KEPT", "Names", "TopicNames", "name_topics", "names_in", "to_name"]
 
-FEW_ROWS = 5000  # that are named without the help of others
-KEPT = frozenset({"A" * 22, f"{'A' * 21}Q"})  # ids of no topic, and of the cluster's metadata
+FEW_ROWS = 5000  # rows: so few are named by the driver itself
+KEPT = frozenset({"A" * 22, f"{'A' * 21}Q"})  # ids of no topic and of the cluster's metadata
 
 Names = Mapping[str, tuple[str, int]]  # topic id -> name, and when it was learnt (ns)
 

@@ -1,7 +1,7 @@
-"""Connections that go on in captures to come: kept between runs as plain values, so that a later run takes them up.
+"""Connections that are open at the end of a run: kept as plain values, from which the next run goes on.
 
-A run tells its end as if the captures ended there (requests without an answer, frames that are not whole), in rows that
-the next run replaces; that one begins with what was under way.
+A run ends as if the captures ended there: requests without an answer and frames that are not whole have rows, which the
+next run replaces. That one begins with the connections that were open.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ TALK = ("software", "version", "negotiates", "offered")
 
 
 def dump(engine: Any, talks: dict[str, Talk]) -> list[Carried]:
-    """What the engine has under way. talks: what ApiVersions said, by connection."""
+    """The connections that are open in an engine. talks: what ApiVersions said, by connection."""
     from kcli.core.capture import carry
 
     return [plain(each, talks) for each in carry(engine)]
 
 
 def plain(each: tuple[Any, ...], talks: dict[str, Talk]) -> Carried:
-    *flow, told = each
-    if told is None or told[4] is None:
-        return (*flow, told, None)
-    connection: CapturedConnection = told[4]
+    *flow, state = each
+    if state is None or state[4] is None:
+        return (*flow, state, None)
+    connection: CapturedConnection = state[4]
     talk = talks.get(str(connection.link))
     said = None if talk is None else {name: getattr(talk, name) for name in TALK}
-    return (*flow, (*told[:4], plain_connection(connection)), said)
+    return (*flow, (*state[:4], plain_connection(connection)), said)
 
 
 def plain_connection(connection: CapturedConnection) -> dict[str, Any]:
@@ -74,17 +74,17 @@ def plain_connection(connection: CapturedConnection) -> dict[str, Any]:
 
 
 def restore(source: Any, carried: Sequence[Carried], clock: int, talks: dict[str, Talk]) -> None:
-    """Give an engine, through its source, the connections that another one left under way."""
+    """Give a source's engine the connections that were open in another one. clock: ns, of that one's end."""
     from kcli.core.capture import resume
 
     flows = []
-    for *flow, told, said in carried:
-        if told is not None and told[4] is not None:
-            connection = new_connection(source, told[4])
-            told = (*told[:4], connection)
+    for *flow, state, said in carried:
+        if state is not None and state[4] is not None:
+            connection = new_connection(source, state[4])
+            state = (*state[:4], connection)
             if said is not None:
                 talks[str(connection.link)] = Talk(**said)
-        flows.append((*flow, told))
+        flows.append((*flow, state))
     resume(source.engine, flows, clock)
 
 
@@ -123,6 +123,7 @@ def new_trial(state: tuple[Any, ...], bodies: Any) -> Trial:
 
 
 def pack(carried: Sequence[Carried]) -> bytes:
+    """The connections as bytes, for a file in the output folder."""
     return pickle.dumps(list(carried), protocol=4)
 
 

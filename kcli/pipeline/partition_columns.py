@@ -23,8 +23,8 @@ __all__ = ["PartitionColumns", "Rows"]
 
 # The columns of the core's rows, in order.
 PARTITION = (
-    "row", "session", "epoch", "name", "id", "partition", "asked", "told", "offset", "limit", "error", "high", "stable",
-    "start", "size", "batches", "last", "first_size", "behind",
+    "row", "session", "epoch", "name", "id", "partition", "asked", "answered", "offset", "limit", "error", "high",
+    "stable", "start", "size", "batches", "last", "first_size", "behind",
 )  # fmt: skip
 BATCH = (
     "row", "api", "name", "id", "partition", "base_offset", "last_offset", "magic", "attributes", "leader_epoch",
@@ -46,17 +46,18 @@ class PartitionColumns:
 
     def batches(self) -> Iterator[Dated]:
         """For each table and day that has rows."""
-        told = Rows(self.columns.taken["partitions"], PARTITION)
-        versions = self.columns.numbers[:, 3][told.row]
-        old = told.where((versions < MAGIC_2_SINCE) & (told.batches > 0))
-        yield from self.dated("fetch_partitions", told, self.fetched)
+        answered = Rows(self.columns.taken["partitions"], PARTITION)
+        versions = self.columns.numbers[:, 3][answered.row]
+        old = answered.where((versions < MAGIC_2_SINCE) & (answered.batches > 0))
+        yield from self.dated("fetch_partitions", answered, self.fetched)
         yield from self.dated("down_conversions", old, self.converted)
-        far = told.where(told.behind >= 0)
+        far = answered.where(answered.behind >= 0)
         yield from self.dated("remote_fetches", far, self.far)
         held = Rows(self.columns.taken["batches"], BATCH)
         yield from self.dated("record_batches", held, self.described)
 
     def dated(self, table: str, rows: Rows, arrays: Callable[[Rows], list[Any]]) -> Iterator[Dated]:
+        """Rows of one table as record batches, one a day. arrays: makes their columns."""
         import pyarrow
 
         if rows.count:
@@ -64,6 +65,7 @@ class PartitionColumns:
             yield from by_day(table, batch, self.columns.days[rows.row], self.columns.nameless[rows.row])
 
     def who(self, rows: Rows) -> list[Any]:
+        """The columns that all tables of exchanges begin with, for these rows."""
         import pyarrow
 
         index = pyarrow.array(rows.row)
@@ -75,16 +77,18 @@ class PartitionColumns:
         return [*names, integers(rows.partition, "int32")]
 
     def fetched(self, rows: Rows) -> list[Any]:
-        asked, told = rows.asked > 0, rows.told > 0
+        """The columns of `fetch_partitions`."""
+        asked, answered = rows.asked > 0, rows.answered > 0
         return [
             *self.who(rows), integers(rows.session, "int32"), integers(rows.epoch, "int32"), *self.topics(rows),
-            integers(asked, "bool"), integers(told, "bool"),
+            integers(asked, "bool"), integers(answered, "bool"),
             optional(rows.offset), optional(rows.limit, "int32"), error_names(rows.error),
             optional(rows.high), optional(rows.stable), optional(rows.start),
-            integers(rows.size, "int64", ~told), integers(rows.batches, "int32"), optional(rows.last),
+            integers(rows.size, "int64", ~answered), integers(rows.batches, "int32"), optional(rows.last),
         ]  # fmt: skip
 
     def converted(self, rows: Rows) -> list[Any]:
+        """The columns of `down_conversions`."""
         versions = self.columns.numbers[:, 3][rows.row]
         lazy = numpy.minimum(rows.size, numpy.maximum(LAZY_CHUNK, rows.first_size))
         sizes = [integers(values, "int64") for values in (rows.size, rows.size, lazy)]
@@ -92,12 +96,14 @@ class PartitionColumns:
         return [*self.who(rows), *self.topics(rows), magics, integers(rows.batches, "int32"), *sizes]
 
     def far(self, rows: Rows) -> list[Any]:
+        """The columns of `remote_fetches`."""
         size = integers(rows.size, "int64")
         places = [integers(values, "int64") for values in (rows.offset, rows.high, rows.behind)]
         requests = [integers(rows.size / unit, "float64") for unit in (MIB, 4 * MIB)]
         return [*self.who(rows), *self.topics(rows), *places, integers(rows.limit, "int32"), size, *requests]
 
     def described(self, rows: Rows) -> list[Any]:
+        """The columns of `record_batches`."""
         flags, new = rows.attributes, rows.magic >= 2
         times = numpy.where(rows.magic == 0, 0, 1 + (flags & APPEND_TIME > 0))
         return [
@@ -125,6 +131,7 @@ class Rows:
         return self.values[:, self.columns.index(name.rstrip("_"))]
 
     def where(self, mask: Any) -> Rows:
+        """The rows that a mask selects."""
         return Rows(self.values[mask], self.columns)
 
 

@@ -24,26 +24,28 @@ Put = Callable[[str, tuple[Any, ...]], None]
 
 @dataclass(slots=True)
 class Answer:
-    """One partition of an exchange. `asked` and `told` are its parts of request and response, None where it is
-    missing."""
+    """One partition of an exchange. `asked` and `answered` are its parts of request and response; None: it has none."""
 
     topic: str | None
     topic_id: str | None
     partition: int
     asked: dict[str, Any] | None = None
-    told: dict[str, Any] | None = None
+    answered: dict[str, Any] | None = None
     records: Any = None
     batches: list[Batch] = field(default_factory=list)
 
     @property
     def key(self) -> tuple[str | None, int]:
+        """What a request and its response name the partition by: topic id or name, and index."""
         return self.topic_id or self.topic, self.partition
 
     @property
     def error(self) -> int:
-        return int(self.told["errorCode"]) if self.told is not None else 0
+        """The partition's error code; 0 without one."""
+        return int(self.answered["errorCode"]) if self.answered is not None else 0
 
     def scan(self) -> None:
+        """Read the headers of the batches in `records`."""
         if self.records:
             self.batches = [Batch(memoryview(self.records), frame) for frame in core.frames(self.records)[0]]
 
@@ -70,13 +72,14 @@ def of_fetch(item: Exchange) -> list[Answer]:
         for each in topic["partitions"]:
             key = (topic_id or name, each["partitionIndex"])
             answer = found.get(key) or found.setdefault(key, Answer(name, topic_id, key[1]))
-            answer.told, answer.records = each, each.get("records")
+            answer.answered, answer.records = each, each.get("records")
             answer.topic = answer.topic or name
             answer.scan()
     return list(found.values())
 
 
 def of_produce(item: Exchange) -> list[Answer]:
+    """Every partition that was produced to, with its answer where there is one."""
     found: dict[tuple[str | None, int], Answer] = {}
     for topic in (item.request or {})["topicData"]:
         name, topic_id = topic_of(topic, item)
@@ -89,22 +92,24 @@ def of_produce(item: Exchange) -> list[Answer]:
         for each in topic["partitionResponses"]:
             key = (topic_id or name, each["index"])
             if key in found:
-                found[key].told = each
+                found[key].answered = each
     return list(found.values())
 
 
 def of_share_fetch(item: Exchange) -> list[Answer]:
+    """Every partition that was answered about (KIP-932)."""
     made = []
     for topic in (item.response or {}).get("responses", ()):
         name, topic_id = topic_of(topic, item)
         for each in topic["partitions"]:
-            answer = Answer(name, topic_id, each["partitionIndex"], told=each, records=each.get("records"))
+            answer = Answer(name, topic_id, each["partitionIndex"], answered=each, records=each.get("records"))
             answer.scan()
             made.append(answer)
     return made
 
 
 def put_fetch(put: Put, wanted: frozenset[str], item: Exchange, who: tuple[Any, ...], answers: list[Answer]) -> None:
+    """Put the rows of one Fetch: `fetch_partitions`, `record_batches`, `down_conversions`, `remote_fetches`."""
     request = item.request or {}
     session = request.get("sessionId", 0), request.get("sessionEpoch", -1)
     if "fetch_partitions" in wanted:
@@ -120,25 +125,26 @@ def put_fetch(put: Put, wanted: frozenset[str], item: Exchange, who: tuple[Any, 
 
 
 def fetched(answer: Answer) -> tuple[Any, ...]:
-    asked, told = answer.asked or {}, answer.told or {}
+    asked, answered = answer.asked or {}, answer.answered or {}
     last = answer.batches[-1].last_offset if answer.batches else None
     error = error_name(answer.error) if answer.error else None
     return (
         answer.asked is not None,
-        answer.told is not None,
+        answer.answered is not None,
         asked.get("fetchOffset"),
         asked.get("partitionMaxBytes"),
         error,
-        told.get("highWatermark"),
-        told.get("lastStableOffset"),
-        told.get("logStartOffset"),
-        len(answer.records or b"") if answer.told is not None else None,
+        answered.get("highWatermark"),
+        answered.get("lastStableOffset"),
+        answered.get("logStartOffset"),
+        len(answer.records or b"") if answer.answered is not None else None,
         len(answer.batches),
         last,
     )
 
 
 def put_batches(put: Put, wanted: frozenset[str], api: str, who: tuple[Any, ...], answers: Iterable[Answer]) -> None:
+    """Put rows of `record_batches`."""
     if "record_batches" not in wanted:
         return
     for answer in answers:
@@ -167,12 +173,12 @@ def put_conversions(put: Put, version: int, who: tuple[Any, ...], answers: Itera
 
 def far_behind(answer: Answer) -> tuple[Any, ...] | None:
     """For `remote_fetches`: at least one more answer as big as the request allows lies behind this one."""
-    asked, told = answer.asked, answer.told
-    if asked is None or told is None or not answer.batches:
+    asked, answered = answer.asked, answer.answered
+    if asked is None or answered is None or not answer.batches:
         return None
     size, last, start = len(answer.records), answer.batches[-1].last_offset, asked["fetchOffset"]
-    behind, limit = told["highWatermark"] - last - 1, asked["partitionMaxBytes"]
+    behind, limit = answered["highWatermark"] - last - 1, asked["partitionMaxBytes"]
     records = last + 1 - answer.batches[0].base_offset
     if behind <= 0 or records <= 0 or behind * size < limit * records:
         return None
-    return start, told["highWatermark"], behind, limit, size, size / MIB, size / (4 * MIB)
+    return start, answered["highWatermark"], behind, limit, size, size / MIB, size / (4 * MIB)

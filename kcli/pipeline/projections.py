@@ -33,10 +33,12 @@ class Paths(NamedTuple):
 
     @property
     def topic(self) -> str:
+        """The path of the topics' ids or names."""
         return self.partitions.partition(".")[0] + ".topicId|topic|name"
 
     @property
     def all(self) -> list[str]:
+        """All paths of the selection, in the order of its columns."""
         fields = [*self.columns, *(["records"] if self.records else [])]
         return [*self.own, self.partitions, self.topic, *(f"{self.partitions}.{each}" for each in fields), *self.beside]
 

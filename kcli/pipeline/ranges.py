@@ -46,7 +46,7 @@ class Range:
 
 
 def cut(file: StoredFile, range_bytes: int = RANGE_BYTES) -> list[Range]:
-    """The ranges of one capture."""
+    """Cut one capture into ranges of about so many bytes."""
     if file.size <= range_bytes * 3 // 2 or is_packed(Place(file.uri)):
         return [Range(file.uri, file.size)]
     count = -(-file.size // range_bytes)
@@ -87,22 +87,25 @@ class RangeFile(CaptureFile):
 
 
 class RangeEngine:
-    """The engine, told where in the file its bytes are, and stopped where the range ends."""
+    """An engine that knows where in the file its bytes are, and stops where the range ends."""
 
     def __init__(self, scatter: Scatter, file: CaptureFile, end: int | None) -> None:
         self.scatter, self.file, self.end = scatter, file, end
 
     @property
     def next_ns(self) -> int:
+        """The time of the next packet (ns), as of the engine inside."""
         return self.scatter.next_ns
 
     def run(self, reader: Any, data: memoryview, limit: int) -> tuple[int, str]:
+        """Read packets as the engine inside does, up to the range's end."""
         self.scatter.place = self.file.offset
         if self.end is not None:  # the engine counts from the first byte that it was given
             self.scatter.end = self.scatter.done + max(0, self.end - self.file.offset)
         return self.scatter.run(reader, data, limit)
 
     def finish(self) -> None:
+        """The range's packets are over."""
         self.scatter.finish()
 
 
@@ -137,12 +140,15 @@ class RangeSource:
         check_start(self.file, Reader())
 
     def prime(self, scatter: Scatter, head: bytes) -> None:
+        """Teach the reader what the file's head says of packets."""
         scatter.prime(self.reader, head)
 
     def opened(self) -> RangeFile:
+        """The file, at the next packet."""
         return self.file
 
     def close(self) -> None:
+        """Close the file."""
         self.file.close()
 
 

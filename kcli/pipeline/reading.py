@@ -48,6 +48,7 @@ class Reading:
                 raise failures[0]
 
     def close(self) -> None:
+        """Close the files that are still open."""
         for _, _, source in self.queue:
             source.close()
 

@@ -1,8 +1,8 @@
-"""How a connection stands at a moment in mid-stream, found out from the packets that come behind it.
+"""The state of a connection at a moment in mid-stream, found out from the packets that follow.
 
 Its frames are looked for as in any capture that begins in mid-stream. Once requests are answered in turn, nothing
 waits for what came before: from there on the connection stands as it does for somebody who has read it from its start.
-What only its start tells (who connected, how far the streams are, what ApiVersions said) is taken from there, and is
+What only its start has (who connected, how far the streams are, what ApiVersions said) is taken from there, and is
 carried along: sequence numbers count the bytes between two moments, if those are fewer than 4 GB.
 """
 
@@ -24,7 +24,7 @@ from kcli.pipeline.windows import Heavy, Window, moments
 
 __all__ = ["ResumePoint", "agrees", "aim", "find", "place"]
 
-EXCHANGES = 20  # of the connection's start, after which all that it tells is known
+EXCHANGES = 20  # of the connection's start, after which all that it has is known
 ANSWERED = 2  # exchanges in mid-stream, before which it is not believed to be in step
 PACKETS = 2000  # after which no more exchanges are waited for
 MOST_PACKETS = 100_000  # in which it is looked for
@@ -44,7 +44,7 @@ class ResumePoint:
 
 
 class ResyncScanner(RowSource):
-    """Reads until it knows; makes no rows. client: which end is known to have connected, None: neither."""
+    """Reads packets until the connection is in step; makes no rows. client: the end that connected, None: unknown."""
 
     def __init__(self, heavy: int, client: int | None, **options: Any) -> None:
         self.client = client
@@ -156,7 +156,7 @@ def plainest(flow: Carried) -> Carried:
 
 
 def continued(before: ResumePoint, found: ResumePoint) -> ResumePoint:
-    """A resume point with what only the connection's start tells, as it was known at the one before."""
+    """A resume point with what only the connection's start has, as it was known at the one before."""
     ends, client, _, _, _, old_sides, old_talk, said = before.flow
     _, _, last, reset, waits, sides, talk, _ = found.flow
     sides = tuple(continued_side(old, side) for old, side in zip(old_sides, sides, strict=True))

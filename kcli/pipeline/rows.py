@@ -88,6 +88,7 @@ class Rows:
         self.put("undecodable", (*row, alone, item.reason, data))
 
     def finish(self) -> None:
+        """Put what was counted over connections."""
         self.outcomes.finish()
         self.uses.finish()
 

@@ -27,7 +27,7 @@ __all__ = ["Options", "Summary", "run_files", "run_pipeline"]
 
 @dataclass(slots=True)
 class Summary:
-    """Of one run. problems: of files that were no captures or damaged, told when all else was read."""
+    """Counts of one run. problems: files that are no captures or damaged, reported when all else was read."""
 
     run: int = 0
     files: int = 0

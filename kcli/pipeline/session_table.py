@@ -30,7 +30,7 @@ def make_sessions(gathered: Gathered, table: str) -> list[Written]:
 
 
 def fetches(gathered: Gathered) -> Any:
-    """What says anything of sessions, as one frame: `fetch_frames`, and the events of connections; None: nothing."""
+    """The rows that sessions are followed by: `fetch_frames` and the events of connections. None: there are none."""
     from functools import reduce
 
     from pyspark.sql import functions
@@ -117,14 +117,15 @@ def line_of(row: Row) -> Row:
     }  # fmt: skip
 
 
-def session_row(told: dict[str, Any], session: Any) -> tuple[Any, ...]:
-    partitions, latency = told["partitions"], told["latencyMs"]
+def session_row(summary: dict[str, Any], session: Any) -> tuple[Any, ...]:
+    partitions, latency = summary["partitions"], summary["latencyMs"]
     return (
-        session.first_ns // NS_US, told["server"], told["connection"], told["clientId"], told["replicaId"],
-        told["apiVersion"], told["sessionId"], session.opened_ns // NS_US if session.since_start else None,
-        session.end_ns // NS_US if session.end_ns else None, told["end"], bool(told["complete"]),
-        partitions["first"], partitions["most"], partitions["last"], *tallied(told), None,
-        latency["p50"], latency["p99"], errors_text(told), told["neverDeliveredCount"], counted(told["findings"]),
+        session.first_ns // NS_US, summary["server"], summary["connection"], summary["clientId"], summary["replicaId"],
+        summary["apiVersion"], summary["sessionId"], session.opened_ns // NS_US if session.since_start else None,
+        session.end_ns // NS_US if session.end_ns else None, summary["end"], bool(summary["complete"]),
+        partitions["first"], partitions["most"], partitions["last"], *tallied(summary), None,
+        latency["p50"], latency["p99"], errors_text(summary), summary["neverDeliveredCount"],
+        counted(summary["findings"]),
     )  # fmt: skip
 
 
@@ -132,16 +133,16 @@ def counted(findings: Any) -> int:
     return findings if isinstance(findings, int) else len(findings)
 
 
-def sessionless_row(loose: Any) -> tuple[Any, ...]:
+def sessionless_row(statistics: Any) -> tuple[Any, ...]:
     """Fetches outside any session."""
     from kcli.sessions.explain import sessionless_dict
 
-    told = sessionless_dict(loose)
-    latency = told["latencyMs"]
+    summary = sessionless_dict(statistics)
+    latency = summary["latencyMs"]
     return (
-        loose.first_ns // NS_US, told["server"], None, told["clientId"], told["replicaId"], told["apiVersion"], 0, None,
-        loose.last_ns // NS_US, None, None, None, None, None, *tallied(told), told["notGranted"],
-        latency["p50"], latency["p99"], errors_text(told), None, None,
+        statistics.first_ns // NS_US, summary["server"], None, summary["clientId"], summary["replicaId"],
+        summary["apiVersion"], 0, None, statistics.last_ns // NS_US, None, None, None, None, None, *tallied(summary),
+        summary["notGranted"], latency["p50"], latency["p99"], errors_text(summary), None, None,
     )  # fmt: skip
 
 
@@ -151,11 +152,11 @@ TALLIED = (
 )  # fmt: skip
 
 
-def tallied(told: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(told.get(name) for name in TALLIED)
+def tallied(summary: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(summary.get(name) for name in TALLIED)
 
 
-def errors_text(told: dict[str, Any]) -> str | None:
+def errors_text(summary: dict[str, Any]) -> str | None:
     from kcli.jsontext import dumps
 
-    return dumps(told["errors"]) if told["errors"] else None
+    return dumps(summary["errors"]) if summary["errors"] else None

@@ -29,9 +29,11 @@ class Shard:
 
     @property
     def size(self) -> int:
+        """Bytes of its packets."""
         return sum(each.bytes for each in self.staged)
 
     def decode(self, folder: str, options: dict[str, Any]) -> Decoded:
+        """Decode it into files below `folder`. options: as for `kcli.pipeline.decoding.decode`."""
         chosen = None if self.without is None else (self.without, False)
         with at_hand([each.whole for each in self.staged]) as slices:
             opened = partial(Reading, slices=slices)
@@ -39,7 +41,7 @@ class Shard:
 
 
 def deal(scattered: Sequence[ShuffledRange], carried: Sequence[Carried], count: int) -> list[Shard]:
-    """The shares that have anything, the biggest first. carried: of all shares."""
+    """The shares that have packets or connections, the biggest first. carried: open connections of all shares."""
     made = []
     for number, kept in enumerate(dealt(carried, count)):
         staged = tuple(each for result in scattered for each in result.staged if each.share == number)
@@ -49,7 +51,7 @@ def deal(scattered: Sequence[ShuffledRange], carried: Sequence[Carried], count: 
 
 
 def dealt(carried: Sequence[Carried], count: int) -> list[tuple[Carried, ...]]:
-    """Connections by their shares."""
+    """Open connections by the number of their share."""
     from kcli.core.scatter import share_of
 
     numbers = [share_of(each[0], count) for each in carried]

@@ -20,7 +20,7 @@ from kcli.pipeline.ranges import Ends, Range, RangeEngine, RangeSource
 from kcli.pipeline.shuffle_files import Origin, Part, ShuffleFile
 from kcli.pipeline.storage import Place
 
-__all__ = ["ShuffledRange", "gather_share", "shuffle_range"]
+__all__ = ["ShuffledRange", "gather_share", "problem_text", "shuffle_range"]
 
 COUNTS = (
     "packets", "tcp", "others", "cuts", "fragments", "unknown_links", "payload", "first_ns", "last_ns", "known",
@@ -30,7 +30,7 @@ COUNTS = (
 
 @dataclass(slots=True)
 class ShuffledRange:
-    """What became of a range. problem: what was wrong with the file, told when all that could be read was."""
+    """What became of a range. problem: what was wrong with the file, reported when all that could be read was."""
 
     taken: Range
     began: int
@@ -51,7 +51,7 @@ class ShuffledRange:
     described: bytes = b""
 
     def tcp_alone(self) -> ShuffledRange:
-        """Without what another task tells of the same range."""
+        """Without what another task reports of the same range."""
         return ShuffledRange(
             self.taken, self.began, self.stopped, [], [], None, packets=self.tcp, tcp=self.tcp, payload=self.payload,
             first_ns=self.first_ns, last_ns=self.last_ns,
@@ -59,6 +59,7 @@ class ShuffledRange:
 
     @property
     def ends(self) -> Ends:
+        """Where its first and its last packet were."""
         return Ends(self.taken, self.began, self.stopped, self.known, self.described)
 
 
@@ -101,7 +102,7 @@ def shuffle_range(
     """Deal out one range. number: of the range in this run. only: one share, the others' packets are left out. refer:
     packets stay where they are, if they can.
 
-    Files of two attempts at one task never share a name: only those of the attempt that is told to the driver count.
+    Files of two attempts at one task never share a name: only those of the attempt that the driver hears of count.
     """
     from kcli.core.scatter import Scatter
 
@@ -118,7 +119,7 @@ def shuffle_range(
                 pass
             stopped = source.file.offset
     except (InputError, OSError) as error:
-        problems.append(told(error, taken.uri))
+        problems.append(problem_text(error, taken.uri))
     engine.finish()
     staged = writer.close()
     made = ShuffledRange(taken, began, stopped, staged, events, "; ".join(problems) or None)
@@ -133,10 +134,11 @@ def read_range(
     failures: list[InputError] = []
     limited = RangeEngine(engine, source.file, taken.end)
     yield from run_source(source, limited, FOREVER, events.append, failures, lambda count: None)  # type: ignore[arg-type]
-    problems += [told(error, taken.uri) for error in failures]
+    problems += [problem_text(error, taken.uri) for error in failures]
 
 
-def told(error: InputError | OSError, uri: str) -> str:
+def problem_text(error: InputError | OSError, uri: str) -> str:
+    """What is wrong with a file, in a line that names it."""
     if isinstance(error, InputError):
         return str(error) if error.file else f"{uri}: {error}"
     return f"{uri}: {error.strerror or error}"

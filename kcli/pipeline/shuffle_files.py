@@ -1,4 +1,4 @@
-"""What the first stage leaves for the second: for each share the packets of its connections, out of each range.
+"""The files between the two stages: for each share the packets of its connections, out of each range.
 
 They are copied into files of their own; or, where a capture lies on this machine and is not compressed, they stay in it
 and the staged file is an index of them, some bytes a packet. Either way they are read as one pcap file.
@@ -54,6 +54,7 @@ class Origin:
 
     @classmethod
     def marked(cls, path: str) -> Origin:
+        """A capture on this machine as it is now. OSError."""
         size = Path(path).stat().st_size
         return cls(path, size, fingerprint(StoredFile(path, size, 0)))
 
@@ -67,6 +68,7 @@ class Origin:
             raise self.changed(error.strerror or str(error)) from None
 
     def changed(self, why: str) -> InputError:
+        """The error for a capture that is not what it was."""
         return InputError(f"has changed while it was read: {why} (run again when it is left alone)", file=self.path)
 
 
@@ -86,6 +88,7 @@ class ShuffleFile:
     parts: list[Part] = field(default_factory=list)
 
     def add(self, part: Part, packets: int, heavy: int, votes: int) -> None:
+        """Note a stretch that was written, with the vote of its packets."""
         self.parts.append(part)
         self.packets += packets
         self.bytes += part.bytes
@@ -93,9 +96,11 @@ class ShuffleFile:
 
     @property
     def whole(self) -> Slice:
+        """All of it."""
         return self.slice(0)
 
     def slice(self, offset: int) -> Slice:
+        """From a place on."""
         return Slice(self.uri, self.link, offset, self.origin)
 
 
@@ -161,7 +166,7 @@ class IndexedFile(CaptureFile):
 
 @contextlib.contextmanager
 def at_hand(slices: Sequence[Slice]) -> Iterator[list[Slice]]:
-    """Those in an object store are brought here, whole, for the time being."""
+    """The same files on this machine: those in an object store are copied here for the time being."""
     with tempfile.TemporaryDirectory(prefix="kcli-share-") as folder:
         yield [replace(each, uri=fetched(Place(each.uri), folder)) for each in slices]
 

@@ -43,6 +43,7 @@ class PacketSource(KcliSource):
             yield from self.packets(source, task, wanted)
 
     def packets(self, source: RangeSource, task: Range, wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
+        """Rows of a range's packets."""
         file, reader = source.file, source.reader
         shown = "data" in wanted
         named = "connection" in wanted
@@ -63,6 +64,7 @@ class PacketSource(KcliSource):
                 return
 
     def damaged(self, uri: str, why: str) -> None:
+        """InputError, where the option `damage` = "fail" asks for one."""
         if self.options.get("damage") == "fail":
             raise InputError(why, file=uri)
 

@@ -46,7 +46,7 @@ class SegmentSource(KcliSource):
                 batch.base_sequence, batch.crc_valid,
             )  # fmt: skip
             for record in records_of(batch, task.uri, failing):
-                told = decode(record.key, record.value) if decode and not batch.is_control else None
+                decoded = decode(record.key, record.value) if decode and not batch.is_control else None
                 when = record.timestamp * 1000 if record.timestamp >= 0 else None
                 names = dumps(
                     [
@@ -55,9 +55,10 @@ class SegmentSource(KcliSource):
                     ]
                 )
                 value = shown_value(record.value, self.secrets)
-                yield (task.uri, topic, partition, record.offset, when, record.key, value, names, told, *head)
+                yield (task.uri, topic, partition, record.offset, when, record.key, value, names, decoded, *head)
 
     def decoder(self, topic: str | None) -> Any:
+        """What turns key and value of a topic's records into JSON; None for ordinary topics."""
         from kcli.records.internal import TOPICS, record_members
 
         named = self.options.get("topic", topic)
@@ -68,6 +69,7 @@ class SegmentSource(KcliSource):
 
     @property
     def secrets(self) -> bool:
+        """Whether secrets are shown."""
         return shows_secrets(self.options)
 
 

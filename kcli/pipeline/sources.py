@@ -9,14 +9,14 @@ kcli.segments    log segments, a row each record    a task each file; internal t
 kcli.snapshots   KRaft snapshots, a row each record a task each file
 
 Paths are files, folders or URIs. Options: `port` (several with commas), `schema` (a dialect), `columns` (those to make:
-the API tells a source nothing about what a query selects), `damage` = "fail" to raise where a file is damaged,
+the API hands a source nothing of what a query selects), `damage` = "fail" to raise where a file is damaged,
 `secrets` = "true" to show passwords, keys and tokens, which are left out otherwise (packets are as they are).
 
-Of `kcli.exchanges` with several shares, a topic's name stands where the connections of that share told it.
+Of `kcli.exchanges` with several shares, a topic's name is there if a connection of that share had it.
 
 `pushdown` = "true": filters on columns are judged before a row becomes Arrow; spark.sql.python.filterPushdown.enabled
 has to be set as well. It is for a load that is asked once: Spark (to 4.3) keeps what the first filtered query of a
-DataFrame has pushed, and a later one without a filter gets the same rows. A source cannot tell the two apart.
+DataFrame has pushed, and a later one without a filter gets the same rows. To a source the two are the same.
 """
 
 from __future__ import annotations

@@ -133,8 +133,8 @@ def hand_out(
     work: Callable[[Any], Any],
     done: Callable[[int], None] = lambda count: None,
 ) -> list[Any]:
-    """work(task) of each task, each a Spark task of its own; results in the tasks' order. done: told how many are
-    ready.
+    """work(task) of each task, each a Spark task of its own; results in the tasks' order. done: called with
+    how many are ready.
 
     Tasks and results are pickled; they go as Arrow, one row each.
     """
@@ -181,7 +181,7 @@ def tried(work: Callable[[Any], Any], task: Any) -> Any:
 
 
 def collected(spark: SparkSession, frame: Any, done: Callable[[int], None]) -> Any:
-    """The frame's rows, while a thread tells how far it is."""
+    """The frame's rows, while a thread reports how far it is."""
     import threading
 
     context = spark.sparkContext

@@ -24,13 +24,13 @@ from kcli.pipeline.windows import Heavy, Window
 
 __all__ = ["Stages"]
 
-SHARE_BYTES = 256 << 20  # of packets that one task decodes
-TASK_BYTES = 16 << 20  # of a file, or of one connection's packets, at least, that are worth a task of their own
-FEW = 16  # windows that are placed without the help of others
-SMALL = 4 << 20  # bytes of captures below which one task is enough
-WHOLE = 4 << 30  # of captures beyond which several tasks show how far the run is
-FEW_CORES = 4  # on which as many tasks may read the same
-EVEN = 1.2  # times its part of the bytes that a share may have then
+SHARE_BYTES = 256 << 20  # of packets for one task to decode
+TASK_BYTES = 16 << 20  # of a file, or of one connection's packets: less is not worth a task of its own
+FEW = 16  # windows: so many are placed by the driver itself
+SMALL = 4 << 20  # bytes of captures: for less, one task is enough
+WHOLE = 4 << 30  # bytes of captures: beyond that, more tasks show how far the run is
+FEW_CORES = 4  # cores: on so many, each may read all files for its share
+EVEN = 1.2  # times its fair part of the bytes: the most that a share may have then
 
 
 class Stages:
@@ -41,7 +41,7 @@ class Stages:
         self.options, self.folder = context.options, context.folder
 
     def read(self, files: Sequence[StoredFile]) -> tuple[list[ShuffledRange], list[Decoded]]:
-        """What became of the files, and of the connections."""
+        """Read the files: what became of their ranges, and of the connections by share."""
         count = self.whole_tasks(files)
         if count:
             return self.read_whole(files, count)
@@ -60,6 +60,7 @@ class Stages:
         return self.context.cores if few and largest_share(files, self.context.cores) < EVEN / self.context.cores else 0
 
     def read_whole(self, files: Sequence[StoredFile], count: int) -> tuple[list[ShuffledRange], list[Decoded]]:
+        """Both stages at once, in so many tasks that read all files each."""
         carried, clock = self.carried()
         options, folder = self.decoding_options(clock, clock), self.folder
         tasks = [DirectDecode(tuple(files), kept, share, count) for share, kept in enumerate(dealt(carried, count))]
@@ -74,6 +75,7 @@ class Stages:
         return scattered, decoded
 
     def scatter(self, files: Sequence[StoredFile]) -> list[ShuffledRange]:
+        """The first stage: every file in ranges, their packets by share."""
         size = sum(file.size for file in files)
         range_bytes = self.options.range_bytes or self.task_bytes(size, RANGE_BYTES)
         ranges = [part for file in files for part in cut(file, range_bytes)]
@@ -87,6 +89,7 @@ class Stages:
         return sorted(results, key=lambda each: (each.taken.uri, each.taken.start))
 
     def scatter_ranges(self, ranges: Sequence[tuple[int, Range]]) -> list[ShuffledRange]:
+        """The same of numbered ranges."""
         shares, staging, refer = self.shares, self.context.staging, self.refer
 
         def work(task: tuple[int, Range]) -> ShuffledRange:
@@ -95,9 +98,11 @@ class Stages:
         return self.context.hand_out("sorting packets by connection", ranges, work)
 
     def count_shares(self, size: int) -> int:
+        """How many shares the connections of so many bytes are dealt into."""
         return max(2 * self.context.cores, -(-size // SHARE_BYTES))
 
     def decode(self, scattered: Sequence[ShuffledRange]) -> list[Decoded]:
+        """The second stage: every share, and windows of connections that are too big for one."""
         carried, clock = self.carried()
         end = max((each.last_ns for each in scattered), default=0)
         options = self.decoding_options(max(end, clock), clock)
@@ -111,17 +116,22 @@ class Stages:
         return decoded
 
     def decoding_options(self, end_ns: int, clock: int) -> dict[str, Any]:
+        """What `kcli.pipeline.decoding.decode` is given. end_ns: of the last packet; clock: of the end of the run
+        before.
+        """
         names = [(topic_id, name) for topic_id, (name, _) in self.names.read().items()]
         chosen = {name: getattr(self.options, name) for name in ("ports", "dialect", "secrets", "memory")}
         return {**chosen, "end_ns": end_ns, "clock": clock, "names": names}
 
     def publish(self, decoded: Sequence[Decoded], end_ns: int) -> None:
+        """Enter the files that were written, and the connections that are still open."""
         for each in decoded:
             self.context.entry.add(each.files)
             self.context.entry.add(each.passing, passing=True)
         self.keep([flow for each in decoded for flow in each.under_way], end_ns)
 
     def decode_tasks(self, what: str, tasks: Sequence[Shard | Window], options: dict[str, Any]) -> list[Decoded]:
+        """Decode shares and windows in Spark's workers."""
         folder = self.folder
 
         def work(task: Shard | Window) -> Decoded:
@@ -170,6 +180,7 @@ class Stages:
         return kept, int(self.context.journal.entries[-1].stats["clock"]) if self.context.journal.entries else 0
 
     def keep(self, flows: Sequence[Any], clock: int) -> None:
+        """Write the connections that are still open, for the next run. clock: ns."""
         self.context.entry.stats["clock"] = clock
         (Place(self.folder) / "under-way").write(pack(flows))
         where = {"table": "", "day": None, "path": "under-way", "rows": len(flows), "passing": True}

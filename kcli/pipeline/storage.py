@@ -53,12 +53,15 @@ class Place:
 
     @property
     def name(self) -> str:
+        """The last part of the path."""
         return self.path.rstrip("/").rpartition("/")[2]
 
     def info(self) -> Any:
+        """pyarrow's FileInfo."""
         return self.fs.get_file_info(self.path)
 
     def exists(self) -> bool:
+        """Whether there is a file or folder."""
         from pyarrow.fs import FileType
 
         return bool(self.info().type != FileType.NotFound)
@@ -71,26 +74,28 @@ class Place:
         return sorted((self.stored(info) for info in infos if info.is_file), key=lambda each: each.uri)
 
     def stored(self, info: Any) -> StoredFile:
+        """A file out of its FileInfo."""
         changed = info.mtime.timestamp() if info.mtime is not None else 0.0
         return StoredFile(self.beside(info.path), info.size or 0, changed)
 
     def open(self) -> Any:
-        """For reading, with seek and readinto."""
+        """Open the file for reading, with seek and readinto. OSError."""
         return self.fs.open_input_file(self.path) if self.remote else Path(self.path).open("rb", buffering=0)
 
     def create(self) -> IO[bytes]:
-        """For writing, in a folder that is made where it is not there."""
+        """Open the file for writing; its folder is made if it is missing. OSError."""
         if self.remote:
             return self.fs.open_output_stream(self.path)  # type: ignore[no-any-return]
         Path(self.path).parent.mkdir(parents=True, exist_ok=True)
         return Path(self.path).open("wb")
 
     def read(self) -> bytes:
+        """All bytes of the file. OSError."""
         with self.open() as file:
             return bytes(file.read())
 
     def write(self, data: bytes) -> None:
-        """All of the file or nothing of it is there afterwards."""
+        """Write the file as a whole or not at all. OSError."""
         if self.remote:
             with self.create() as file:
                 file.write(data)
@@ -105,7 +110,7 @@ class Place:
         part.replace(target)
 
     def move(self, target: Place) -> None:
-        """Over whatever is there. Nothing happens where the file has gone (it was moved before)."""
+        """Move the file, over whatever is there. Nothing happens if it is gone: it was moved before."""
         if self.remote:
             if self.exists():
                 self.fs.move(self.path, target.path)
@@ -115,7 +120,7 @@ class Place:
             shutil.move(self.path, target.path)
 
     def remove(self) -> None:
-        """A file, or a folder with all in it; nothing where there is none."""
+        """Remove a file, or a folder with all in it. Nothing happens if there is none."""
         from pyarrow.fs import FileType
 
         kind = self.info().type

@@ -93,16 +93,16 @@ def stream(
     *,
     settle: float = SETTLE,
     idle: float | None = None,
-    tell: Callable[[Summary], None] = lambda summary: None,
+    report: Callable[[Summary], None] = lambda summary: None,
     held: bool = False,
 ) -> Summary:
     """Run until interrupted, or until nothing came for `idle` seconds. every: seconds between looks at the folders.
 
-    tell: told of each run. The summary is of all of them.
+    report: called with the summary of each run. The one returned is of all of them.
     held: the caller holds the output (`kcli.pipeline.holding`). HeldError and what a run raises.
     """
     with nullcontext() if held else holding(options.output):
-        return stream_held(spark, inputs, options, every, settle, idle, tell)
+        return stream_held(spark, inputs, options, every, settle, idle, report)
 
 
 def stream_held(
@@ -112,7 +112,7 @@ def stream_held(
     every: float,
     settle: float,
     idle: float | None,
-    tell: Callable[[Summary], None],
+    report: Callable[[Summary], None],
 ) -> Summary:
     spark.dataSource.register(CaptureList)
     total = Summary()
@@ -128,7 +128,7 @@ def stream_held(
             raise
         if made.files:
             add(total, made)
-            tell(made)
+            report(made)
         last[0] = time.monotonic()
 
     source = (

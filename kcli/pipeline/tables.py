@@ -80,7 +80,7 @@ define(
 define(
     TABLES,
     "fetch_sessions",
-    "Fetch sessions (KIP-227) as `kcli fetch-session explain` tells them; brought up to date by every run.",
+    "Fetch sessions (KIP-227) as `kcli fetch-session explain` has them; brought up to date by every run.",
     """
 timestamp      instant  when the session was first seen
 server         string   the broker's end

@@ -50,6 +50,7 @@ class Window:
         return replace(self, carried=tuple(before.under_way), clock=before.last_ns)
 
     def decode(self, folder: str, options: dict[str, Any]) -> Decoded:
+        """Decode it into files below `folder`. options: as for `kcli.pipeline.decoding.decode`."""
         opened = partial(Reading, slices=self.slices, after=self.after)
         return decode(
             self.share, opened, folder, until=self.until, chosen=(self.heavy, True),
@@ -74,6 +75,7 @@ class Heavy:
         return [self.window(number, *pair) for number, pair in enumerate(pairwise(ends))]
 
     def window(self, number: int, after: int, until: int) -> Window:
+        """The window of this number, of the packets in (after, until] (ns)."""
         slices = tuple(each for file in self.staged for each in slice_of(file, after, until))
         size = sum(part.bytes for file in self.staged for part in file.parts if after < part.last_ns <= until)
         carried, clock = (self.carried, self.clock) if after == START else ((), 0)

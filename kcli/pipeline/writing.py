@@ -13,8 +13,8 @@ from kcli.pipeline.tables import TABLES
 
 __all__ = ["NAMED", "TableWriter", "Written", "day_of", "parquet_writer", "stored_schema"]
 
-ROWS = 20_000  # in a row group, at most
-SHORT_ROWS = 100_000  # ... that wait as columns, whose texts are few
+ROWS = 20_000  # rows in a row group, at most
+SHORT_ROWS = 100_000  # rows that wait as columns, where texts repeat
 TEXT_BYTES = 16 << 20  # of values in a row group, at most
 SAMPLE = 64  # every how many rows their bytes are counted
 # Columns whose values do not repeat: a dictionary of them, or the least and greatest, would only cost.
@@ -154,6 +154,7 @@ class TableWriter:
         self.sinks: dict[tuple[str, int, bool], Sink] = {}
 
     def put(self, table: str, row: tuple[Any, ...]) -> None:
+        """Write a row, in the order of the table's columns."""
         known = TABLES.get(table)
         number = row[0] // DAY_US if known is not None and known.dated else -1
         self.sink(table, number, table in NAMED and lacks_name(table, row)).add(row)
@@ -163,9 +164,11 @@ class TableWriter:
         self.sink(table, number, nameless).add_batch(batch)
 
     def sink(self, table: str, number: int, nameless: bool) -> Sink:
+        """The open file for rows of a table and day (since 1970; -1: not dated)."""
         return self.sinks.get((table, number, nameless)) or self.open(table, number, nameless)
 
     def open(self, table: str, number: int, nameless: bool) -> Sink:
+        """Begin that file."""
         day = None if number < 0 else day_of(number * DAY_US)
         folder = table if day is None else f"{table}/date={day}"
         name = f"{self.name}-nameless" if nameless else self.name
@@ -173,4 +176,5 @@ class TableWriter:
         return made
 
     def close(self) -> list[Written]:
+        """Finish all files, and list them."""
         return [sink.close() for sink in self.sinks.values()]

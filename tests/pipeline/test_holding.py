@@ -85,7 +85,7 @@ def test_a_run_that_waits_takes_its_turn(tmp_path: Path, monkeypatch: pytest.Mon
             claim.unlink()
 
     monkeypatch.setattr("time.sleep", pause)
-    with holding(str(tmp_path), wait=True, tell=said.append):
+    with holding(str(tmp_path), wait=True, notify=said.append):
         assert len(claims(tmp_path)) == 1
     assert len(said) == 1
     assert said[0].endswith("waiting for it")

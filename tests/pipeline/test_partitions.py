@@ -121,5 +121,5 @@ def test_a_read_far_behind_the_end(
 
 
 def test_an_answer_without_records_is_not_behind() -> None:
-    answer = Answer("t", None, 0, asked={"fetchOffset": 1, "partitionMaxBytes": 1}, told={"highWatermark": 100})
+    answer = Answer("t", None, 0, asked={"fetchOffset": 1, "partitionMaxBytes": 1}, answered={"highWatermark": 100})
     assert far_behind(answer) is None
