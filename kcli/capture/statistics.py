@@ -30,7 +30,7 @@ __all__ = ["COLUMNS", "MOST_GROUPS", "Figures", "StatisticsDecoder", "Statistics
 
 COLUMNS = ("api", "version", "client", "broker", "connection", "topic", "partition", "group", "error", "minute")
 MOST_GROUPS = 10_000
-MOST_COMBINED = 1 << 16  # groups that one exchange is counted in
+FEW_COMBINED, MOST_COMBINED = 64, 16  # groups that one exchange is counted in: so many, and more for each value it has
 MINUTE = 60_000_000_000  # nanoseconds
 STEPS = 64  # buckets of an octave
 OTHERS = "others"  # error codes beyond those that are counted by name
@@ -175,7 +175,7 @@ class StatisticsDecoder(CaptureDecoder):
         none = {"partition": (None, None)}
         values = [self.values(name, exchange, codes, named) or [none.get(name, (None,))] for name in self.by]
         keys = itertools.product(*values)
-        for key in itertools.islice(keys, MOST_COMBINED):
+        for key in itertools.islice(keys, FEW_COMBINED + MOST_COMBINED * sum(map(len, values))):
             self.figures(tuple(itertools.chain.from_iterable(key))).add(exchange, codes)
         if next(keys, None) is not None:
             self.figures(None).add(exchange, codes)

@@ -4,7 +4,8 @@ cdef enum:
     MOST_BY = 10              # numbers of a group
     MOST_GROUPS = 10_000
     MOST_TEXTS = 100_000
-    MOST_COMBINED = 1 << 16   # groups that one exchange is counted in
+    FEW_COMBINED = 64         # groups that one exchange is counted in, and MOST_COMBINED more for each value that it has
+    MOST_COMBINED = 16
     MOST_CODES = 100_000      # pairs of a group and an error code
     OCTAVES = 60
     STEPS = 64                # buckets of an octave: the middle of one is 1/128 at most from what it stands for
@@ -79,9 +80,9 @@ cdef class Groups:
         cdef int64_t[MOST_BY] key
         cdef size_t[MOST_BY] at
         cdef int i
-        cdef int left = MOST_COMBINED
-        if beyond:
-            self.count(0, counted)
+        cdef int64_t left = FEW_COMBINED
+        for i in range(self.width):
+            left += MOST_COMBINED * <int64_t>(values[i].size // sizeof(int64_t))
         memset(at, 0, sizeof(at))
         while not beyond:
             for i in range(self.width):
@@ -95,11 +96,11 @@ cdef class Groups:
                     break
                 at[i] = 0
                 i -= 1
-            if i < 0 or left == 0:
+            if i < 0:
+                return 0
+            if left == 0:
                 break
-        if left == 0:
-            self.count(0, counted)
-        return 0
+        return self.count(0, counted)
 
     cdef size_t number(self, const int64_t* key) except? 0:
         """A group's; 0 for a new one beyond MOST_GROUPS."""

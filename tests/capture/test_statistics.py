@@ -146,6 +146,18 @@ def test_what_is_beyond_the_bound_is_one_row(tmp_path: Path, engine: str, monkey
     assert sum(row.figures.exchanges for row in rows) == 10_003
 
 
+def test_one_exchange_is_counted_in_a_bounded_number_of_groups(
+    tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statistics, "COMPILED", engine == "compiled")
+    groups = [{"groupId": f"g{number}", "topics": [{"name": f"t{number}"}]} for number in range(300)]
+    wire = Wire().open().client(request(9, 8, 1, {"groups": groups})).server(response(9, 8, 1, {}))
+    path = tmp_path / "many.pcap"
+    path.write_bytes(pcap(wire.close().packets))
+    rows = counted(path, "group", "topic")
+    assert sum(row.figures.exchanges for row in rows) == 64 + 16 * 600 + 1 and rows[-1].group is None
+
+
 def test_names_that_json_escapes(tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statistics, "COMPILED", engine == "compiled")
     odd = ['"groupId":"x"', "a\\", 'b"', "\x1b[31m", "\u202e", "", "ü"]
