@@ -10,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 3
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-CORE := setup.py $(foreach kind,pyx pxd pxi h,$(wildcard kcli/core/*.$(kind)))
+CORE := setup.py $(foreach kind,pyx pxd pxi h,$(wildcard kcli/core/*/*.$(kind)))
 
 .PHONY: help demo test check unit real bench fuzz soak layouts man dist format clean
 .DEFAULT_GOAL := help
@@ -59,7 +59,7 @@ format: $(VENV)/extra-dev  ## Put every file into its standard form
 	$(BIN)/ruff format .
 
 clean:  ## Remove what make has made
-	rm -rf $(VENV) build dist kcli/core/*.c kcli/core/*.so *.egg-info
+	rm -rf $(VENV) build dist kcli/core/*/*.c kcli/core/*/*.so *.egg-info
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kcli needs Python 3.11 or newer: make PYTHON=...")'

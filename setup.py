@@ -12,6 +12,8 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 CORE = Path("kcli/core")
+# What the C files include; cythonize finds the Cython files that each module is made of.
+HEADERS = sorted(CORE.glob("*/*.h"))
 COMPILE = ["-O3", "-fno-plt", "-fvisibility=hidden", "-Wno-unused-function"]
 CHECKS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 SANITIZE = ["-O1", "-g1", "-fno-omit-frame-pointer", "-Wno-unused-function", *CHECKS]
@@ -32,19 +34,15 @@ def extensions() -> list[Extension]:
     linked = CHECKS if sanitized else []
     return [
         Extension(
-            f"kcli.core.{path.stem}",
+            ".".join(path.with_suffix("").parts),
             [str(path)],
             extra_compile_args=options,
             extra_link_args=linked,
-            depends=headers(),
+            depends=[str(header) for header in HEADERS],
+            include_dirs=sorted({str(header.parent) for header in HEADERS}),
         )
-        for path in sorted(CORE.glob("*.pyx"))
+        for path in sorted(CORE.glob("*/*.pyx"))
     ]
-
-
-def headers() -> list[str]:
-    """What C files include; cythonize finds the Cython files that each module is made of."""
-    return [str(path) for path in sorted(CORE.glob("*.h"))]
 
 
 def compiled() -> list[Extension]:

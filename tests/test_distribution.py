@@ -63,7 +63,7 @@ def wheel(source: Path) -> Path:
 @pytest.fixture(scope="module")
 def pure_wheel(source: Path, wheel: Path) -> Path:
     """The same where every call of the compiler fails; after `wheel`, so that they don't share a build folder."""
-    for made in (source / "kcli/core").glob("*.so"):
+    for made in (source / "kcli/core").rglob("*.so"):
         made.unlink()
     return built_once(source, "pure", CC="false", CXX="false")
 
@@ -100,8 +100,8 @@ def test_the_sdist_has_all_that_a_build_and_a_test_run_need(sdist: Path) -> None
         "README.md",
         "Makefile",
         "constraints.txt",
-        "kcli/core/codec.pyx",
-        "kcli/core/codec.pxd",
+        "kcli/core/codec/messages.pyx",
+        "kcli/core/codec/messages.pxd",
     } <= names
     assert {"tests/real/java/MessageOracle.java", "tools/manpages.py", "man/kcli.1"} <= names
     assert not [name for name in names if name.endswith((".so", ".c", ".pyc"))]
@@ -109,7 +109,7 @@ def test_the_sdist_has_all_that_a_build_and_a_test_run_need(sdist: Path) -> None
 
 def test_the_wheel_has_the_core_the_tables_and_the_man_pages(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
-    sources = {path.stem for path in (ROOT / "kcli/core").glob("*.pyx")}
+    sources = {path.stem for path in (ROOT / "kcli/core").rglob("*.pyx")}
     assert sources == {Path(name).name.split(".")[0] for name in names if name.endswith(".so")}
     assert [name for name in names if name.startswith("kcli/schemas/stock/")]
     assert [name for name in names if name.endswith("share/man/man1/kcli.1")]

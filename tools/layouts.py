@@ -1,4 +1,4 @@
-"""The constants of kcli/core/layouts.h and layouts.pxd, from the grammars: where the fields of batches stand.
+"""The constants of kcli/core/codec/layouts.h and layouts.pxd, from the grammars: where the fields of batches stand.
 
 python -m tools.layouts           write both anew (make layouts)
 """
@@ -14,7 +14,7 @@ from kcli.grammar.structs import Struct
 
 __all__ = ["CORE", "files"]
 
-CORE = Path(__file__).resolve().parents[1] / "kcli" / "core"
+CORE = Path(__file__).resolve().parents[1] / "kcli" / "core" / "codec"
 TOP = """\
 /* Where the fields of batches, messages and request headers stand, in bytes. Made by tools/layouts.py from kcli/grammar
  * (`make layouts`); a test fails when this is stale. */
@@ -49,7 +49,7 @@ def constants() -> Iterator[tuple[str, int]]:
 
 
 def files() -> dict[str, str]:
-    """The text of each file, by its name in kcli/core."""
+    """The text of each file, by its name in kcli/core/codec."""
     lines = "".join(f"    {name} = {value},\n" for name, value in constants())
     names = "".join(f"    enum: {name}\n" for name, _ in constants())
     return {

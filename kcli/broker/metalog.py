@@ -19,7 +19,7 @@ from kcli.broker.storage.incoming import read_incoming
 from kcli.broker.storage.log import LogSettings
 from kcli.broker.storage.recovery import open_log
 from kcli.broker.topics import new_topic_id
-from kcli.core.varints import write_unsigned
+from kcli.core.codec.varints import write_unsigned
 from kcli.errors import InputError, KcliError
 from kcli.grammar import messages
 from kcli.records.batches import Record, scan

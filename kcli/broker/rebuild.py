@@ -137,5 +137,5 @@ def fill_gap(log: Log, end: int, epoch: int) -> None:
     while log.end_offset < end:
         last = min(end, log.end_offset + WIDEST) - 1
         base = log.end_offset
-        empty = kernels.recordvalues.write_header(base, epoch, 2, 0, last - base, -1, -1, -1, -1, -1, 0, b"")
+        empty = kernels.record_values.write_header(base, epoch, 2, 0, last - base, -1, -1, -1, -1, -1, 0, b"")
         log.append_stored(stored(empty))

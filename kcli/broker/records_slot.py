@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Iterable
 
 from kcli.broker.response import EncodedBody, Lazy, Piece
-from kcli.core.varints import write_unsigned
+from kcli.core.codec.varints import write_unsigned
 
 __all__ = ["SLOT", "RecordsSlots", "fill_slots"]
 

@@ -145,7 +145,7 @@ def offsets_of(each: Incoming, data: bytes) -> tuple[int, int]:
         inner = bytes(decompress(head.codec, head.payload, head.magic, LONGEST_SET))
     except InputError:
         return last, last
-    rows, _, _ = kernels.records.frames(inner, 0, False)
+    rows, _, _ = kernels.batches.frames(inner, 0, False)
     return (last - rows[-1][4] + rows[0][4] if rows else last), last
 
 

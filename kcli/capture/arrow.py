@@ -122,7 +122,7 @@ class TableDecoder(CaptureDecoder):
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
         """The engine, with a sink of columns where the core is built."""
         if COMPILED and self.chosen.is_plain:
-            from kcli.core.rows import ExchangeRows
+            from kcli.core.columns.exchange_columns import ExchangeRows
 
             self.sink = ExchangeRows(self, rows=ROWS, size=TEXT_BYTES, parted=False)
         chosen = super().choose_engine(ports)

@@ -16,7 +16,7 @@ from kcli.schemas.catalog import catalog
 from kcli.schemas.secrets import secret_fields
 
 if TYPE_CHECKING:
-    from kcli.core.codec import Node, Selection
+    from kcli.core.codec.messages import Node, Selection
     from kcli.schemas.model import Api, Field
 
 __all__ = ["RECORDS", "Bodies", "PlainNames"]
@@ -43,7 +43,7 @@ class PlainNames:
 def new_names() -> Any:
     if not COMPILED:
         return PlainNames()
-    from kcli.core.codec import Names
+    from kcli.core.codec.messages import Names
 
     return Names()
 

@@ -85,7 +85,7 @@ def batch_of(
     wanted: Container[str] = EVERY,
     files: Any = None,
 ) -> Any:
-    """A record batch of what `kcli.core.rows.ExchangeRows.take_columns` gives; columns that are not wanted are null.
+    """A record batch of what `ExchangeRows.take_columns` gives; columns that are not wanted are null.
 
     name_of: an API's name by its key. files: a column of each row's file.
     """

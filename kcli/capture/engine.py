@@ -1,4 +1,4 @@
-"""From packets to exchanges where the core is not built: the twin of kcli.core.capture, slower, the same output."""
+"""From packets to exchanges where the core is not built: the twin of core.capture.engine, slower, the same output."""
 
 from __future__ import annotations
 

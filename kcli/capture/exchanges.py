@@ -59,8 +59,8 @@ class CaptureDecoder:
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
         """The engine, compiled where the core is built, and what makes readers for it."""
         if COMPILED:
-            from kcli.core.capture import Engine
-            from kcli.core.packets import Reader
+            from kcli.core.capture.engine import Engine
+            from kcli.core.capture.packets import Reader
 
             text = self.text and self.chosen.is_plain
             return Engine(self, ports, text, self.chosen if text else ALL, self.memory), Reader

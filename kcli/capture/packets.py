@@ -1,4 +1,4 @@
-"""Packets out of pcap and pcapng bytes by the grammar, where the core is not built: the twin of kcli.core.packets."""
+"""Packets out of pcap and pcapng bytes by the grammar, where the core is not built."""
 
 from __future__ import annotations
 

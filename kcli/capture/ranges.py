@@ -35,7 +35,7 @@ class Row(NamedTuple):
 def new_reader() -> Any:
     """A reader of packets, compiled where the core is built."""
     if COMPILED:
-        from kcli.core.packets import Reader
+        from kcli.core.capture.packets import Reader
 
         return Reader()
     from kcli.capture import packets

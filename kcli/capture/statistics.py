@@ -20,7 +20,7 @@ from kcli.capture.exchanges import NAMING, CaptureDecoder, Item
 from kcli.capture.files import drive
 from kcli.capture.named_fields import GROUP, INDEX, TOPIC, Named, names_in, scans
 from kcli.core import COMPILED
-from kcli.core.values import uuid_bytes
+from kcli.core.codec.values import uuid_bytes
 from kcli.jsontext import loads
 from kcli.schemas.errors import error_name
 from kcli.schemas.secrets import METADATA_ID
@@ -139,7 +139,7 @@ class StatisticsDecoder(CaptureDecoder):
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
         """The engine, with a sink that counts where the core is built."""
         if COMPILED and self.chosen.topic is None and self.chosen.is_plain:
-            from kcli.core.counts import ExchangeCounts
+            from kcli.core.columns.exchange_counts import ExchangeCounts
 
             self.sink = ExchangeCounts(self.bodies, self.by, self.scans, self.chosen)
         return super().choose_engine(ports)

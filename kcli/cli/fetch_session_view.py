@@ -14,7 +14,7 @@ from kcli.sessions.explain import when
 from kcli.sessions.findings import name_of
 from kcli.sessions.registry import SessionlessFetches
 from kcli.sessions.session import FetchStatistics, ObservedSession
-from kcli.sessions.state import Strip
+from kcli.sessions.state import Timeline
 from kcli.sessions.tracker import Tracker
 
 __all__ = ["show"]
@@ -112,7 +112,7 @@ def change_text(session: ObservedSession, at: int) -> str:
     return " ".join([" and ".join(parts), time]).strip()
 
 
-def strips(strip: Strip) -> tuple[str, str]:
+def strips(strip: Timeline) -> tuple[str, str]:
     """Full fetches and bytes over time, a character for each cell."""
     most = max(strip.bytes) or 1
     marks = "".join("█" if cell else "·" for cell in strip.full)

@@ -21,7 +21,7 @@ from kcli.errors import InputError
 from kcli.filelike import name_of
 from kcli.records.batches import Batch
 from kcli.records.damage import stretches
-from kcli.records.kernels import records as core
+from kcli.records.kernels import batches as core
 from kcli.records.rows import batch_rows, field_rows
 from kcli.schemas.apikeys import PRODUCE
 

@@ -7,4 +7,4 @@ from importlib.util import find_spec
 
 __all__ = ["COMPILED"]
 
-COMPILED: bool = find_spec("kcli.core.codec") is not None
+COMPILED: bool = find_spec("kcli.core.codec.messages") is not None

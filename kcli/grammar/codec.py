@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kcli.core import COMPILED
-from kcli.core.values import bytes_of
+from kcli.core.codec.values import bytes_of
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.secrets import hide_records, hide_secrets, hide_spans
 from kcli.grammar.selection import Selection
@@ -21,7 +21,7 @@ from kcli.jsontext import dumps
 from kcli.schemas.secrets import secret_fields
 
 if TYPE_CHECKING:
-    from kcli.core.codec import Names, Node
+    from kcli.core.codec.messages import Names, Node
 
 __all__ = ["Interpreted", "MessageCodec", "guarded"]
 

@@ -21,7 +21,7 @@ from kcli.schemas.apikeys import ENVELOPE
 from kcli.schemas.catalog import catalog
 
 if TYPE_CHECKING:
-    from kcli.core.codec import Names, Node
+    from kcli.core.codec.messages import Names, Node
     from kcli.grammar.codec import Buffer, Hook
     from kcli.grammar.structs import Struct
 

@@ -201,7 +201,7 @@ def decode_request(data: Buffer, start: int = 0, dialect: str | None = None) -> 
 def client_id_of(frame: Buffer) -> bytes | None:
     """The client id of a request frame as it stands, from its fixed place; None for null or a frame that is cut there.
 
-    Compiled twin: core/requests.h. ControlledShutdown v0 alone has no client id there.
+    Compiled twin: core/codec/request_header.h. ControlledShutdown v0 alone has no client id there.
     """
     size = int.from_bytes(frame[CLIENT_ID : CLIENT_ID + 2], "big", signed=True)
     found = bytes(frame[CLIENT_ID + 2 : CLIENT_ID + 2 + max(0, size)])

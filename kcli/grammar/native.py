@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kcli.core import codec
+from kcli.core.codec import messages as codec
 from kcli.errors import SchemaError
 from kcli.grammar.arrays import Array, Optional
 from kcli.grammar.scalars import LengthPrefixed, Primitive

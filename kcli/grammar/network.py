@@ -1,7 +1,7 @@
 """Captures as grammar: pcap, pcapng, link layers, IP and TCP, each header as it stands in its specification.
 
 pcap and pcapng: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng. Link layers: the LINKTYPE_ registry of tcpdump.org.
-IPv4 RFC 791, IPv6 RFC 8200, authentication header RFC 4302, TCP RFC 9293. The compiled core (kcli/core/packets.h) is
+IPv4 RFC 791, IPv6 RFC 8200, authentication header RFC 4302, TCP RFC 9293. The compiled core (core/capture/packets.h) is
 held against this by tests; without the core, captures are read by it.
 """
 

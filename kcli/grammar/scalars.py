@@ -7,7 +7,7 @@ import math
 import struct
 from typing import Any
 
-from kcli.core.values import bytes_of, records_of, text_of, uuid_bytes, uuid_text
+from kcli.core.codec.values import bytes_of, records_of, text_of, uuid_bytes, uuid_text
 from kcli.errors import EncodeError
 from kcli.grammar.source import ByteSource
 from kcli.grammar.trace import DecodeTrace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from typing import Any, Literal
 
-from kcli.core.values import uuid_text
+from kcli.core.codec.values import uuid_text
 from kcli.errors import UsageError
 from kcli.grammar.selection_plan import SLICED, SelectionPlan
 

@@ -18,7 +18,7 @@ from kcli.grammar.selection_rows import interpreted_rows
 from kcli.grammar.structs import Struct
 
 if TYPE_CHECKING:
-    from kcli.core import codec as core
+    from kcli.core.codec import messages as core
 
 __all__ = ["Selection"]
 
@@ -84,7 +84,7 @@ class Selection(SelectionPlan):
         """The core's program; whole: to the message's end, else to the last field that was asked for."""
         if not COMPILED or self.codec.compiled is None:
             return None
-        from kcli.core.codec import Selection as Compiled
+        from kcli.core.codec.messages import Selection as Compiled
         from kcli.grammar.native import head, program
 
         parts = program(self.root, self.codec.compiled)

@@ -8,8 +8,8 @@ from typing import Any
 
 from construct import Renamed
 
-from kcli.core.values import bytes_of
-from kcli.core.varints import write_unsigned
+from kcli.core.codec.values import bytes_of
+from kcli.core.codec.varints import write_unsigned
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.embedded import Embedded, as_word
 from kcli.grammar.source import ByteSource

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from kcli.core.values import uuid_bytes
+from kcli.core.codec.values import uuid_bytes
 from kcli.jsontext import loads
 
 __all__ = ["NAME_FIELDS", "TOPIC_NAME", "Names", "annotate"]
@@ -15,7 +15,7 @@ NAME_FIELDS = ("name", "topicName", "topic")
 
 
 class Names(Protocol):
-    """kcli.core.codec.Names, or anything like it."""
+    """kcli.core.codec.messages.Names, or anything like it."""
 
     def learn(self, uuid: bytes, name: str) -> None:
         """Remember the name of a topic's id (16 bytes)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kcli.core.values import bytes_of
+from kcli.core.codec.values import bytes_of
 from kcli.errors import EncodeError
 
 __all__ = ["ENCODINGS", "DecodeTrace", "Span", "child", "element", "field_path", "inside", "trace_of"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.core.varints import write_unsigned
+from kcli.core.codec.varints import write_unsigned
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.source import ByteSource
 from kcli.grammar.trace import DecodeTrace

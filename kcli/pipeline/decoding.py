@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from kcli.capture.events import Event, Exchange, Link
 from kcli.capture.exchanges import CaptureDecoder, Item
-from kcli.core.values import uuid_bytes, uuid_text
+from kcli.core.codec.values import uuid_bytes, uuid_text
 from kcli.pipeline.exchange_columns import ExchangeColumns
 from kcli.pipeline.fact_columns import FactColumns
 from kcli.pipeline.fact_tables import FACTS
@@ -97,7 +97,7 @@ class RowSource(CaptureDecoder):
         self.end_ns = 0  # when the whole capture ends, which the packets of some connections don't show
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
-        from kcli.core.rows import ExchangeRows
+        from kcli.core.columns.exchange_columns import ExchangeRows
 
         self.sink = None
         if self.put_batch is not None:

@@ -21,7 +21,7 @@ Dated = tuple[str, int, Any, bool]  # table, day since 1970, record batch, wheth
 
 
 class ExchangeColumns:
-    """What `kcli.core.rows.ExchangeRows.take_columns` gives, as Arrow arrays. name_of: an API's name by its number."""
+    """What `ExchangeRows.take_columns` gives, as Arrow arrays. name_of: an API's name by its number."""
 
     def __init__(self, taken: dict[str, Any], name_of: Callable[[int], str | None]) -> None:
         self.taken, self.name_of = taken, name_of

@@ -25,7 +25,7 @@ RUN = (
 
 
 class FactColumns:
-    """Of what has ended, as `kcli.core.rows.ExchangeRows.take_columns` gives it.
+    """Of what has ended, as `kcli.core.columns.exchange_columns.ExchangeRows.take_columns` gives it.
 
     voices: by number, what client and broker of a connection said of themselves (kcli.capture.audit.Talk). names: of
     topics and servers, by number.

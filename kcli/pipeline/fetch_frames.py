@@ -1,8 +1,8 @@
 """The facts of `fetch_frames`: what fetch sessions are followed by, as it was on the wire, without the records.
 
 Records are most of a Fetch's bytes, and say nothing about sessions. They are cut out of the response; the column `cuts`
-has their places, so that zeroes can take them when the response is read (`filled`). `kcli.core.rows` makes the same
-rows as columns.
+has their places, so that zeroes can take them when the response is read (`filled`). `ExchangeRows` in the
+core makes the same rows as columns.
 """
 
 from __future__ import annotations

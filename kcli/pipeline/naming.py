@@ -16,7 +16,7 @@ from kcli.pipeline.storage import Place
 from kcli.pipeline.writing import NAMED, Written, parquet_writer
 
 if TYPE_CHECKING:
-    from kcli.core.naming import Known
+    from kcli.core.codec.topic_names import NameInserter
 
 __all__ = ["KEPT", "Names", "TopicNames", "name_topics", "names_in", "to_name"]
 
@@ -44,9 +44,9 @@ def name_topics(uri: str, table: str, names: Names) -> None:
     """
     import pyarrow.parquet
 
-    from kcli.core.naming import Known
+    from kcli.core.codec.topic_names import NameInserter
 
-    known = Known({topic: (dumps(name).encode(), since) for topic, (name, since) in names.items()})
+    known = NameInserter({topic: (dumps(name).encode(), since) for topic, (name, since) in names.items()})
     place = Place(uri)
     with place.open() as opened:
         source = pyarrow.parquet.ParquetFile(opened)
@@ -68,7 +68,7 @@ def name_columns(batch: Any, names: Names) -> Any:
     return with_column(batch, "topic", pyarrow.compute.coalesce(batch.column("topic"), found))
 
 
-def name_exchanges(batch: Any, known: Known) -> Any:
+def name_exchanges(batch: Any, known: NameInserter) -> Any:
     import pyarrow
 
     moments = batch.column("completed_ns").to_numpy()

@@ -20,7 +20,7 @@ from kcli.errors import InputError
 
 __all__ = ["Carried", "dump", "pack", "restore", "unpack"]
 
-# (ends, client, last, reset, waits, sides, talk) of kcli.core.capture.carry, the connection in it as a dict, and what
+# (ends, client, last, reset, waits, sides, talk) of core.capture.engine.carry, the connection in it as a dict, and what
 # ApiVersions said
 Carried = tuple[Any, ...]
 
@@ -47,7 +47,7 @@ TALK = ("software", "version", "negotiates", "offered")
 
 def dump(engine: Any, talks: dict[str, Talk]) -> list[Carried]:
     """The connections that are open in an engine. talks: what ApiVersions said, by connection."""
-    from kcli.core.capture import carry
+    from kcli.core.capture.engine import carry
 
     return [plain(each, talks) for each in carry(engine)]
 
@@ -75,7 +75,7 @@ def plain_connection(connection: CapturedConnection) -> dict[str, Any]:
 
 def restore(source: Any, carried: Sequence[Carried], clock: int, talks: dict[str, Talk]) -> None:
     """Give a source's engine the connections that were open in another one. clock: ns, of that one's end."""
-    from kcli.core.capture import resume
+    from kcli.core.capture.engine import resume
 
     flows = []
     for *flow, state, said in carried:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from kcli.capture.arrays import integers
-from kcli.core.values import uuid_text
+from kcli.core.codec.values import uuid_text
 from kcli.jsontext import loads
 from kcli.pipeline.exchange_columns import Dated, ExchangeColumns, by_day, texts_by_number
 from kcli.pipeline.facts import APIS

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kcli.capture.events import Exchange
-from kcli.core.values import uuid_bytes
+from kcli.core.codec.values import uuid_bytes
 from kcli.jsontext import loads
 from kcli.records.batches import Batch
-from kcli.records.kernels import records as core
+from kcli.records.kernels import batches as core
 from kcli.schemas.errors import error_name
 
 __all__ = ["Answer", "far_behind", "of_fetch", "of_produce", "of_share_fetch", "put_batches", "put_fetch"]

@@ -11,7 +11,7 @@ from kcli.schemas.apikeys import FETCH, PRODUCE
 
 if TYPE_CHECKING:
     from kcli.capture.bodies import Bodies
-    from kcli.core.rows import Layout, Side
+    from kcli.core.columns.exchange_columns import Layout, Side
     from kcli.grammar.codec import MessageCodec
 
 __all__ = ["SIDES", "Paths", "layout", "side"]
@@ -76,7 +76,7 @@ SIDES: dict[int, tuple[Paths, Paths]] = {
 def layout(bodies: Bodies, api_key: int, version: int) -> Layout | None:
     """Of Fetch or Produce; None where the core can't read that version: one of a dialect, perhaps, without what is
     needed."""
-    from kcli.core.rows import Layout
+    from kcli.core.columns.exchange_columns import Layout
 
     asked, told = SIDES[api_key]
     request = side(messages.request(api_key, version, bodies.dialect), asked)

@@ -19,7 +19,7 @@ from kcli.errors import InputError
 from kcli.pipeline.storage import Place, StoredFile
 
 if TYPE_CHECKING:
-    from kcli.core.scatter import Scatter
+    from kcli.core.capture.packet_shuffle import Scatter
 
 __all__ = ["Range", "RangeEngine", "RangeFile", "RangeSource", "cut", "is_packed"]
 
@@ -114,7 +114,7 @@ class RangeSource:
     header."""
 
     def __init__(self, taken: Range, scatter: Scatter) -> None:
-        from kcli.core.packets import Reader
+        from kcli.core.capture.packets import Reader
 
         self.path = taken.uri
         self.reader = Reader()
@@ -133,7 +133,7 @@ class RangeSource:
 
     def check_start(self) -> None:
         """InputError: the file is too short for a capture."""
-        from kcli.core.packets import Reader
+        from kcli.core.capture.packets import Reader
 
         while len(self.file.data) < HEADER and self.file.fill():
             pass
@@ -168,7 +168,7 @@ def read_all(file: Any, size: int) -> bytes:
 
 def find_begin(taken: Range, head: bytes) -> int:
     """Where the first packet of a range begins; the range's end where there is none."""
-    from kcli.core.scatter import Boundaries
+    from kcli.core.capture.packet_shuffle import Boundaries
 
     assert taken.end is not None
     boundaries = Boundaries(head)
@@ -187,7 +187,7 @@ def find_begin(taken: Range, head: bytes) -> int:
 @dataclass(frozen=True, slots=True)
 class Ends:
     """Where a range's first packet began, and the one behind its last would begin; known, described: see
-    `kcli.core.scatter.Scatter`."""
+    `kcli.core.capture.packet_shuffle.Scatter`."""
 
     taken: Range
     began: int

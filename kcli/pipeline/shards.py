@@ -52,7 +52,7 @@ def deal(scattered: Sequence[ShuffledRange], carried: Sequence[Carried], count: 
 
 def dealt(carried: Sequence[Carried], count: int) -> list[tuple[Carried, ...]]:
     """Open connections by the number of their share."""
-    from kcli.core.scatter import share_of
+    from kcli.core.capture.packet_shuffle import share_of
 
     numbers = [share_of(each[0], count) for each in carried]
     return [
@@ -63,7 +63,7 @@ def dealt(carried: Sequence[Carried], count: int) -> list[tuple[Carried, ...]]:
 def split(share: Shard, window_bytes: int, clock: int) -> tuple[Shard, Heavy | None]:
     """A share without the one connection that is bigger than a task should be, and that one; None where there is none.
     clock: ns, of the end of the run before."""
-    from kcli.core.scatter import hash_of
+    from kcli.core.capture.packet_shuffle import hash_of
 
     heavy, votes = heaviest(share.staged)
     if (

@@ -79,7 +79,7 @@ class Writer:
         place[0] += len(data)
 
     def open(self, share: int, link: int) -> tuple[ShuffleFile, IO[bytes], list[int]]:
-        from kcli.core.scatter import pcap_header
+        from kcli.core.capture.packet_shuffle import pcap_header
 
         kind = "pcap" if self.origin is None else "index"
         place = self.folder / f"{share:04d}-{self.name}-{link}.{kind}"
@@ -104,7 +104,7 @@ def shuffle_range(
 
     Files of two attempts at one task never share a name: only those of the attempt that the driver hears of count.
     """
-    from kcli.core.scatter import Scatter
+    from kcli.core.capture.packet_shuffle import Scatter
 
     origin = Origin.of(taken.uri) if refer else None
     writer = Writer(Place(folder), f"{number:06d}-{os.urandom(4).hex()}", origin)

@@ -123,7 +123,7 @@ class Slice:
 
     def open(self, new_reader: Callable[[], Any]) -> tuple[CaptureFile, Any]:
         """Its packets, and a reader that knows their header. InputError, OSError."""
-        from kcli.core.scatter import pcap_header
+        from kcli.core.capture.packet_shuffle import pcap_header
 
         reader = new_reader()
         if self.origin is not None or self.offset:
@@ -141,7 +141,7 @@ class IndexedFile(CaptureFile):
         super().__init__(part.uri)
 
     def open(self) -> Any:
-        from kcli.core.gather import Gatherer
+        from kcli.core.capture.packet_fetch import Gatherer
 
         with Place(self.part.uri).open() as file:
             file.seek(self.part.offset)

@@ -43,7 +43,7 @@ def stretches(files: Sequence[StoredFile]) -> list[Range]:
 
 def sample(taken: Range, shares: int, note: Any) -> None:
     """Deal out the packets of a stretch. InputError, OSError."""
-    from kcli.core.scatter import Scatter
+    from kcli.core.capture.packet_shuffle import Scatter
 
     engine = Scatter(shares, note, refer=True)
     with contextlib.closing(RangeSource(taken, engine)) as source:

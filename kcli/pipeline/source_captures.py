@@ -37,7 +37,7 @@ class PacketSource(KcliSource):
         return [part for file in self.files() for part in cut(file, size)]
 
     def rows(self, task: Range, wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
-        from kcli.core.scatter import Scatter
+        from kcli.core.capture.packet_shuffle import Scatter
 
         with contextlib.closing(RangeSource(task, Scatter(1, lambda *_: None))) as source:
             yield from self.packets(source, task, wanted)

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcli.core.recordproblems import REASONS
+from kcli.core.records.problems import REASONS
 from kcli.errors import DecodeError
 from kcli.notebook import card, quoted
 from kcli.records.codecs import CODECS, decompress
 from kcli.records.damage import Damage, assess
-from kcli.records.kernels import records as core
-from kcli.records.kernels import recordvalues
+from kcli.records.kernels import batches as core
+from kcli.records.kernels import record_values
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -48,7 +48,7 @@ def text_of(data: bytes | None) -> str:
     return f"{len(data)} bytes, a secret" if is_secret_value(data) else quoted(data)
 
 
-_record: Callable[[recordvalues.Row], Record] = partial(tuple.__new__, Record)
+_record: Callable[[record_values.Row], Record] = partial(tuple.__new__, Record)
 
 
 class Batch:
@@ -207,14 +207,14 @@ class Batch:
         if problem is not None:
             raise self._error(problem)
 
-    def _read(self) -> tuple[list[recordvalues.Row], recordvalues.Problem | None]:
+    def _read(self) -> tuple[list[record_values.Row], record_values.Problem | None]:
         payload = self.payload
         if self.magic >= 2:
             if self.count == 0:
                 return [], None
             time = self.max_timestamp if self.is_append_time else self.base_timestamp
             data = decompress(self.codec, payload or b"", self.magic)
-            return recordvalues.read_records(data, self.count, self.base_offset, time, self.is_append_time)
+            return record_values.read_records(data, self.count, self.base_offset, time, self.is_append_time)
         if self.codec == 0:
             key = None if self.key_position < 0 else bytes(self.data[self.key_position :][: self.key_size])
             value = None if payload is None else bytes(payload)
@@ -223,9 +223,9 @@ class Batch:
             code = core.LEGACY_NULL if payload is None else core.LEGACY_CODEC
             return [], (code, 0, 0, self.codec, 0)
         data = decompress(self.codec, payload, self.magic)
-        return recordvalues.read_messages(data, self.magic, self.attributes, self.base_offset, self.max_timestamp)
+        return record_values.read_messages(data, self.magic, self.attributes, self.base_offset, self.max_timestamp)
 
-    def _error(self, problem: recordvalues.Problem) -> DecodeError:
+    def _error(self, problem: record_values.Problem) -> DecodeError:
         code, record, at, says, here = problem
         suffix, reason = REASONS[code]
         path = "records" if suffix is None else f"records[{record}]{suffix}"

@@ -8,7 +8,7 @@ from kcli.errors import EncodeError
 from kcli.records.batches import APPEND_TIME, CONTROL, TRANSACTIONAL
 from kcli.records.codecs import codec_id, compress
 from kcli.records.control import end_transaction_key, end_transaction_value
-from kcli.records.kernels import recordvalues
+from kcli.records.kernels import record_values
 
 __all__ = ["NO_PRODUCER_ID", "build_batch", "build_control_batch", "build_marker", "build_message_set"]
 
@@ -49,7 +49,7 @@ def build_batch(
     number = codec_id(codec)
     payload = compress(number, write_rows(rows, base_offset, base_timestamp), 2, level)
     attributes = number | TRANSACTIONAL * transactional | CONTROL * control | APPEND_TIME * (append_time is not None)
-    return recordvalues.write_header(
+    return record_values.write_header(
         base_offset,
         partition_leader_epoch,
         2,
@@ -67,7 +67,7 @@ def build_batch(
 
 def write_rows(rows: Iterable[OldRow], base_offset: int, base_timestamp: int) -> bytes:
     try:
-        return recordvalues.write_records(rows, base_offset, base_timestamp)
+        return record_values.write_records(rows, base_offset, base_timestamp)
     except OverflowError as error:
         raise EncodeError("records", str(error)) from None
 
@@ -131,10 +131,10 @@ def build_message_set(
     times = [time if append_time is None else append_time for time, _, _ in rows]
     first = places[0] if number and magic == 1 and rows else 0
     inner = b"".join(
-        recordvalues.write_message(place - first, magic, flag, time, key, value)
+        record_values.write_message(place - first, magic, flag, time, key, value)
         for place, time, (_, key, value) in zip(places, times, rows, strict=True)
     )
     if number == 0 or not rows:
         return inner
     folded = compress(number, inner, magic, level)
-    return recordvalues.write_message(places[-1], magic, flag | number, max(times), None, folded)
+    return record_values.write_message(places[-1], magic, flag | number, max(times), None, folded)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
-from kcli.records.kernels import records as core
+from kcli.records.kernels import batches as core
 
 __all__ = ["CHUNK_BYTES", "Chunk", "ReadInto", "cut_chunks"]
 

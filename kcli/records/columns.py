@@ -88,7 +88,7 @@ def record_arrays(
 
     pa = pyarrow()
     try:
-        from kcli.core.columns import Columns
+        from kcli.core.records.record_columns import Columns
     except ImportError:
         raise UsageError("parquet of records needs the compiled core, which is not built here") from None
     columns = Columns(data, 0, len(data), decompress)
@@ -129,7 +129,7 @@ def values(pa: Any, data: Any, extra: bytes, places: Any, sizes: Any, secrets: b
 
 
 def binary(pa: Any, data: Any, extra: bytes, places: Any, sizes: Any) -> Any:
-    from kcli.core.columns import gather
+    from kcli.core.records.record_columns import gather
 
     offsets, values, validity, nulls = gather(data, extra, places, sizes)
     buffers = [pa.py_buffer(validity) if nulls else None, pa.py_buffer(offsets), pa.py_buffer(values)]
@@ -137,7 +137,7 @@ def binary(pa: Any, data: Any, extra: bytes, places: Any, sizes: Any) -> Any:
 
 
 def headers(pa: Any, data: Any, extra: bytes, columns: Any) -> Any:
-    from kcli.core.columns import header_places
+    from kcli.core.records.record_columns import header_places
 
     lists, keys_at, key_sizes, values_at, value_sizes = header_places(
         data, extra, columns.column("headers_at"), columns.column("header_count")

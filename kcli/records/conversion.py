@@ -1,6 +1,6 @@
 """Down-conversion of batches to magic 0 or 1, lazily and in chunks (KIP-283).
 
-This module cuts the source into chunks. kcli/core/downconvert.h converts a batch (Kafka's RecordsUtil.downConvert).
+This module cuts the source into chunks. core/records/downconvert.h converts a batch (Kafka's RecordsUtil.downConvert).
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kcli.core.recordproblems import REASONS
+from kcli.core.records.problems import REASONS
 from kcli.errors import DecodeError, InputError
 from kcli.records.chunks import ReadInto
 from kcli.records.codecs import compress, decompress
 from kcli.records.damage import describe, has_odd_magic
+from kcli.records.kernels import batches as frames
 from kcli.records.kernels import downconvert as core
-from kcli.records.kernels import records as frames
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from kcli.records.chunks import CHUNK_BYTES, Chunk, ReadInto, Wish, cut_chunks
 from kcli.records.entries import HEAD, MAGIC_AT, entry_size
-from kcli.records.kernels import records as core
+from kcli.records.kernels import batches as core
 
 __all__ = ["Damage", "Stretch", "assess", "describe", "stretches"]
 

@@ -12,13 +12,13 @@ import binascii
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kcli.core.values import NOT_HERE
+from kcli.core.codec.values import NOT_HERE
 from kcli.errors import EncodeError
 from kcli.jsontext import loads
 from kcli.records.batches import APPEND_TIME, CODEC_MASK, CONTROL, HORIZON, TRANSACTIONAL
 from kcli.records.builder import OldRow, build_message_set, write_rows
 from kcli.records.codecs import codec_id, compress
-from kcli.records.kernels import recordvalues
+from kcli.records.kernels import record_values
 from kcli.records.text import batches_json
 
 __all__ = ["encode_batch", "encode_batches"]
@@ -103,7 +103,7 @@ def encode_records(row: Row, magic: int, level: int | None) -> bytes:
     def make(payload: bytes, count: int) -> bytes:
         last = whole(row, "lastOffset", rows[-1][0] if rows else base_offset)
         try:
-            return recordvalues.write_header(
+            return record_values.write_header(
                 base_offset,
                 whole(row, "partitionLeaderEpoch", -1),
                 magic,
@@ -159,7 +159,7 @@ def encode_messages(row: Row, magic: int, level: int | None) -> bytes:
     append_time = whole(row, "maxTimestamp", -1) if flags & APPEND_TIME else None
     if codec == 0:
         return b"".join(
-            recordvalues.write_message(
+            record_values.write_message(
                 offset, magic, attributes, time if append_time is None else append_time, key, value, crc
             )
             for offset, time, key, value, _ in rows
@@ -169,7 +169,7 @@ def encode_messages(row: Row, magic: int, level: int | None) -> bytes:
     if "_payload" in row:
         payload = unbase64(row["_payload"], "_payload")
         time = whole(row, "maxTimestamp", latest)
-        message = recordvalues.write_message(offset, magic, attributes, time, None, payload, crc)
+        message = record_values.write_message(offset, magic, attributes, time, None, payload, crc)
         if "records" not in row or holds(message, row):
             return message
     if codec > 3:
@@ -181,7 +181,7 @@ def encode_messages(row: Row, magic: int, level: int | None) -> bytes:
         offsets=[place - (rows[0][0] if magic else 0) for place, *_ in rows],
     )
     time = whole(row, "maxTimestamp", latest)
-    return recordvalues.write_message(offset, magic, attributes, time, None, compress(codec, inner, magic, level), crc)
+    return record_values.write_message(offset, magic, attributes, time, None, compress(codec, inner, magic, level), crc)
 
 
 # ---- values

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from kcli.errors import UsageError
 from kcli.records.conversion import CHUNK_BYTES, Conversion, Slice, UnsupportedCompressionError
 from kcli.records.entries import LEAST_ENTRY, entry_size
+from kcli.records.kernels import batches as frames
 from kcli.records.kernels import downconvert as core
-from kcli.records.kernels import records as frames
 
 __all__ = ["FetchSend", "cut_slice"]
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from kcli.core.varints import read_unsigned
+from kcli.core.codec.varints import read_unsigned
 from kcli.errors import InputError
 from kcli.grammar import messages
 from kcli.grammar.secrets import redacted

@@ -8,11 +8,11 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["crc32", "crc32c", "downconvert", "records", "recordvalues"]
+__all__ = ["batches", "crc32", "crc32c", "downconvert", "record_values"]
 
 if TYPE_CHECKING:
-    from kcli.core import downconvert, records, recordvalues
-    from kcli.core.crc import crc32, crc32c
+    from kcli.core.records import batches, downconvert, record_values
+    from kcli.core.records.crc import crc32, crc32c
 
 
 def __getattr__(name: str) -> Any:
@@ -20,7 +20,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from kcli.core import COMPILED
 
-    package = "kcli.core" if COMPILED else "kcli.records.reference"
+    package = "kcli.core.records" if COMPILED else "kcli.records.reference"
     if name in ("crc32", "crc32c"):
         value = getattr(importlib.import_module(f"{package}.crc"), name)
     else:

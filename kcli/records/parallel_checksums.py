@@ -13,7 +13,7 @@ import threading
 
 from kcli.records.chunks import CHUNK_BYTES, ReadInto
 from kcli.records.entries import HEAD, entry_size
-from kcli.records.kernels import records as core
+from kcli.records.kernels import batches as core
 
 __all__ = ["STRIPE_BYTES", "Stripe", "new_buffer"]
 

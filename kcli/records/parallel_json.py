@@ -16,7 +16,7 @@ from queue import SimpleQueue
 
 from kcli.records.chunks import CHUNK_BYTES, Chunk, ReadInto, Wish, cut_chunks
 from kcli.records.damage import Damage
-from kcli.records.kernels import records as core
+from kcli.records.kernels import batches as core
 from kcli.records.parallel_checksums import STRIPE_BYTES, Stripe, new_buffer
 from kcli.records.text import Findings, Hook, new_writer, write_chunk
 

@@ -12,7 +12,7 @@ from kcli.records.chunks import Chunk
 from kcli.records.codecs import decompress
 from kcli.records.control import control_members
 from kcli.records.damage import Damage, assess
-from kcli.records.kernels import records as core
+from kcli.records.kernels import batches as core
 from kcli.records.secrets import holds_secret, is_secret_value, secret_types
 
 __all__ = ["Findings", "batches_json", "new_writer", "write_chunk"]

@@ -16,7 +16,7 @@ from kcli.errors import DecodeError, InputError
 from kcli.records.batches import Batch
 from kcli.records.chunks import ReadInto
 from kcli.records.damage import Damage, stretches
-from kcli.records.kernels import records as core
+from kcli.records.kernels import batches as core
 from kcli.records.segments import base_offset_of, row_size
 
 __all__ = ["LogFacts", "LogFinding", "verify_companion", "verify_log"]

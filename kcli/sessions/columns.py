@@ -1,4 +1,4 @@
-"""What the kernel selects of a Fetch: lists of paths, in the order of its rows' slots (core/fetchtables.pxi)."""
+"""What the kernel selects of a Fetch: lists of paths, in the order of its rows' slots (core/sessions/interning.pxi)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from kcli.grammar import messages
 from kcli.schemas.apikeys import FETCH
 
 if TYPE_CHECKING:
-    from kcli.core.codec import Node
-    from kcli.core.codec import Selection as Compiled
+    from kcli.core.codec.messages import Node
+    from kcli.core.codec.messages import Selection as Compiled
 
 __all__ = ["REQUEST", "RESPONSE", "Layout", "layout"]
 

@@ -10,7 +10,7 @@ from kcli.sessions.findings import name_of
 from kcli.sessions.full_checks import answered_twice, asked_twice, session_error
 from kcli.sessions.registry import SessionRegistry
 from kcli.sessions.session import ObservedSession
-from kcli.sessions.state import Seat
+from kcli.sessions.state import PartitionState
 from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange, Key
 
 __all__ = [
@@ -97,7 +97,7 @@ def check_request(registry: SessionRegistry, session: ObservedSession, x: FetchE
 
 
 def moved(
-    registry: SessionRegistry, session: ObservedSession, x: FetchExchange, key: Key, seat: Seat, offset: int
+    registry: SessionRegistry, session: ObservedSession, x: FetchExchange, key: Key, seat: PartitionState, offset: int
 ) -> None:
     """Rule: a position moves on only over records that were delivered, or to an offset that the client learnt."""
     before = seat.asked[0] if seat.asked is not None else offset
@@ -175,7 +175,7 @@ def check_odd(
         registry.find(x, "unchanged-answered", x.session_id, text, unchanged)
 
 
-def follow(session: ObservedSession, x: FetchExchange, seat: Seat) -> None:
+def follow(session: ObservedSession, x: FetchExchange, seat: PartitionState) -> None:
     """Note whether a consumer's partition has more records to deliver."""
     late = not session.privileged and seat.is_behind(x.isolation)
     session.late += late - seat.late
@@ -236,7 +236,9 @@ def withheld(registry: SessionRegistry, session: ObservedSession, x: FetchExchan
         registry.find(x, "records-withheld", x.session_id, text, sorted(late))
 
 
-def late_watermark(registry: SessionRegistry, session: ObservedSession, x: FetchExchange, key: Key, seat: Seat) -> None:
+def late_watermark(
+    registry: SessionRegistry, session: ObservedSession, x: FetchExchange, key: Key, seat: PartitionState
+) -> None:
     """Rule: a high watermark that moved is reported at once. The response before this one left it out."""
     if not session.quiet_since:
         return

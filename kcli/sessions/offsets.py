@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.schemas.apikeys import LIST_OFFSETS, METADATA, OFFSET_FETCH
-from kcli.sessions.statistics import SESSIONLESS, Marks
+from kcli.sessions.statistics import SESSIONLESS, HighWatermarks
 from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange, Key
 
 __all__ = ["HEARD", "Offsets"]
@@ -23,7 +23,7 @@ class Offsets:
     missed_ns: when something was last missing from the capture (-1: never): a client may have learnt anything from it
     """
 
-    def __init__(self, marks: Marks) -> None:
+    def __init__(self, marks: HighWatermarks) -> None:
         self.marks = marks
         self.names: dict[str, str] = {}
         self.elsewhere: dict[Key, int] = {}

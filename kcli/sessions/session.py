@@ -13,7 +13,7 @@ from typing import Any
 
 from kcli.sessions.figures import Latencies
 from kcli.sessions.sizes import FetchSizes, count_bytes, fetch_sizes
-from kcli.sessions.state import Counts, Seat, Strip
+from kcli.sessions.state import Counts, PartitionState, Timeline
 from kcli.sessions.trace import TOPIC_IDS_SINCE, Asked, FetchExchange, Key
 
 __all__ = ["Change", "FetchStatistics", "ObservedSession"]
@@ -39,7 +39,7 @@ class FetchStatistics(Counts):
         self.findings = 0
         self.errors: dict[int, int] = {}
         self.latencies = Latencies()
-        self.strip = Strip()
+        self.strip = Timeline()
 
     def count(self, x: FetchExchange, full: bool) -> int:
         """Count a fetch; returns the bytes of its records."""
@@ -125,9 +125,9 @@ class ObservedSession(FetchStatistics):
             seat.informed = seat.late = False
             seat.asked = None
 
-    def add(self, key: Key, asked: Asked | None, informed: bool) -> Seat:
+    def add(self, key: Key, asked: Asked | None, informed: bool) -> PartitionState:
         """Add a partition as it was requested. informed: a response has had it."""
-        seat = Seat(asked, informed)
+        seat = PartitionState(asked, informed)
         self.forgotten.discard(key)
         self.enter(key, seat)
         self._cost(key[0], 1)

@@ -1,4 +1,4 @@
-"""The state of each partition and the statistics of each session: the interpreted twins of `kcli.core.fetches`.
+"""The state of each partition and the statistics of each session: the interpreted twins of `core.sessions.fetches`.
 
 `kcli.sessions.state` chooses between the two. They behave alike; the kernel can fill the compiled ones.
 """
@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from kcli.sessions.trace import Asked, Key, Reported
 
-__all__ = ["SESSIONLESS", "Counts", "Histogram", "Marks", "Seat", "Strip"]
+__all__ = ["SESSIONLESS", "Counts", "HighWatermarks", "Histogram", "PartitionState", "Timeline"]
 
 HISTORY = 2
 SESSIONLESS = -1  # no session's id: of fetches outside any
 SHARED = -2
 
 
-class Seat:
+class PartitionState:
     """A partition of a session.
 
     asked: the fetcher's position as last sent; None while the capture has not shown it
@@ -93,7 +93,7 @@ class Counts:
         self.changed = self.late = 0
         self.unsure = False
         self.request_cost = self.response_cost = self.topics = 0
-        self.seats: dict[Key, Seat] = {}
+        self.seats: dict[Key, PartitionState] = {}
 
     @property
     def size(self) -> int:
@@ -106,7 +106,7 @@ class Counts:
         """Add the partitions of a full fetch, with what its response reports of them."""
         for key, position in asked:
             if key not in self.seats:
-                self.enter(key, Seat(position, True))
+                self.enter(key, PartitionState(position, True))
         for key, news in reported:
             seat = self.seats.get(key)
             if seat is not None:
@@ -115,11 +115,11 @@ class Counts:
                 self.late += late - seat.late
                 seat.late = late
 
-    def enter(self, key: Key, seat: Seat) -> None:
+    def enter(self, key: Key, seat: PartitionState) -> None:
         """Add a partition."""
         self.seats[key] = seat
 
-    def leave(self, key: Key) -> Seat | None:
+    def leave(self, key: Key) -> PartitionState | None:
         """Remove a partition: its state, None when it is not in the session."""
         return self.seats.pop(key, None)
 
@@ -154,7 +154,7 @@ class Histogram:
         self.steps[step] = self.steps.get(step, 0) + 1
 
 
-class Strip:
+class Timeline:
     """Bytes and full fetches over time, in at most 40 cells: when time outgrows them, two become one."""
 
     CELLS = 40
@@ -187,7 +187,7 @@ def pairs(cells: list[int]) -> list[int]:
     return [sum(cells[at : at + 2]) for at in range(0, len(cells), 2)]
 
 
-class Marks:
+class HighWatermarks:
     """The last two high watermarks of each partition of each server, with the time (ns) when they were reported."""
 
     def __init__(self) -> None:

@@ -113,7 +113,7 @@ class FetchExchange:
         return self
 
     def take(self, request: tuple[Any, ...], response: tuple[Any, ...], answered: bool) -> FetchExchange:
-        """Fill in the fields as the kernel reads them (see kcli.core.fetches.Kernel.columns)."""
+        """Fill in the fields as the kernel reads them (see kcli.core.sessions.fetches.Kernel.columns)."""
         self.session_id, self.session_epoch, self.max_bytes, self.isolation, self.replica_id, self.asked = request
         self.answered = answered
         if answered:

@@ -11,7 +11,7 @@ import re
 from functools import cached_property
 from typing import Any
 
-from kcli.core.varints import read_unsigned, write_unsigned
+from kcli.core.codec.varints import read_unsigned, write_unsigned
 from kcli.errors import DecodeError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec

@@ -288,7 +288,7 @@ class Examiner:
 def make_seen() -> Callable[[int], bool]:
     """A function that says whether it was given a hash before."""
     try:
-        from kcli.core.hashes import Seen
+        from kcli.core.codec.hash_set import HashSet
     except ImportError:
         known: set[int] = set()
 
@@ -298,7 +298,7 @@ def make_seen() -> Callable[[int], bool]:
             return before
 
         return add
-    return Seen().add
+    return HashSet().add
 
 
 def has_unknown_tags(value: Any) -> bool:

@@ -213,7 +213,7 @@ def normal_partition(record: Value) -> Partition:
 def fast_summary(framed: bytes) -> Summary | None:
     """The kernel's answer for a framed PartitionRecord; None where it has none."""
     try:
-        from kcli.core.snapshot import partition_facts
+        from kcli.core.snapshots.snapshot import partition_facts
     except ImportError:
         return None
     return partition_facts(framed)
@@ -222,7 +222,7 @@ def fast_summary(framed: bytes) -> Summary | None:
 def fast_counts(partitions: dict[int, bytes | Partition], totals: list[int]) -> Iterable[bytes | Partition]:
     """Let the kernel add to the totals; the partitions that it leaves."""
     try:
-        from kcli.core.snapshot import count_facts
+        from kcli.core.snapshots.snapshot import count_facts
     except ImportError:
         return partitions.values()
     return count_facts(partitions, totals)

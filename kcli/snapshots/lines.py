@@ -73,7 +73,7 @@ class RecordLines:
     def make_kernel(self) -> Any:
         """The core's writer of lines; None where the core is not built."""
         try:
-            from kcli.core.snapshot_json import JsonLines
+            from kcli.core.snapshots.snapshot_json import JsonLines
         except ImportError:
             return None
         return JsonLines(self.node, CHUNK, self.secrets)

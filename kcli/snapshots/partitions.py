@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kcli.core.snapshot import Partitions
+    from kcli.core.snapshots.snapshot import Partitions
 
 __all__ = ["BREAKS", "FACTS", "Broken", "PartitionTable", "facts_of", "id_bytes", "id_text"]
 
@@ -161,7 +161,7 @@ class PartitionTable:
 
 def make_fast(references: bool, store: dict[bytes, Any] | None, most: int, quiet: Iterable[int]) -> Partitions | None:
     try:
-        from kcli.core.snapshot import Partitions
+        from kcli.core.snapshots.snapshot import Partitions
     except ImportError:
         return None
     return Partitions(references, store, most, quiet)

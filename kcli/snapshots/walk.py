@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcli.core.varints import read_unsigned, read_zigzag
+from kcli.core.codec.varints import read_unsigned, read_zigzag
 from kcli.snapshots.framing import Batch, body
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def walk(
     mapped: `records` lies in a file's map, whose pages may be given back on the way.
     """
     try:
-        from kcli.core.snapshot import Walk
+        from kcli.core.snapshots.snapshot import Walk
     except ImportError:
         return walk_interpreted(records, batch)
     fast = partitions.fast if partitions is not None else None

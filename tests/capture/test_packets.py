@@ -1,4 +1,4 @@
-"""The interpreted packet reader; tests/core/test_packets.py holds the compiled one against it, format by format."""
+"""The interpreted packet reader; tests/core/capture holds the compiled one against it, format by format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.capture.wires import START, Packet, Wire, pcap, pcapng
 
 READERS: list[Callable[[], Any]] = [ReferenceReader]
 if COMPILED:
-    from kcli.core import packets as compiled
+    from kcli.core.capture import packets as compiled
 
     READERS.append(compiled.Reader)
 

@@ -6,7 +6,7 @@ import pytest
 
 from kcli.cli.fetch_session_view import BLOCKS, size, strips
 from kcli.cli.main import main
-from kcli.sessions.statistics import Strip
+from kcli.sessions.statistics import Timeline
 from tests.sessions.captured import DATA
 
 
@@ -40,7 +40,7 @@ def test_followers_and_sessions_from_before(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_strips_are_as_wide_as_each_other() -> None:
-    strip = Strip()
+    strip = Timeline()
     for ns, bytes_, full in ((0, 100, True), (5_000_000, 1, False), (9_000_000, 50, False)):
         strip.add(ns, bytes_, full)
     marks, bars = strips(strip)

@@ -52,7 +52,7 @@ def environment(package: Path) -> dict[str, str]:
 
 def check(package: Path) -> None:
     """The checked core is the one that runs."""
-    words = [sys.executable, "-c", "import kcli.core.codec; print(kcli.core.codec.__file__)"]
+    words = [sys.executable, "-c", "import kcli.core.codec.messages; print(kcli.core.codec.messages.__file__)"]
     found = subprocess.run(words, cwd=ROOT, env=environment(package), check=True, capture_output=True, text=True).stdout
     assert found.startswith(str(package)), found
 

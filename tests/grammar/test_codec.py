@@ -83,7 +83,7 @@ def test_spans_cover_every_byte_in_order() -> None:
 
 @pytest.mark.skipif(not COMPILED, reason="the core is not built")
 def test_topic_ids_are_shown_with_the_names_learnt() -> None:
-    from kcli.core.codec import Names
+    from kcli.core.codec.messages import Names
 
     topic_id = "AAAAAAAAAAAAAAAAAAAAAQ"
     metadata = messages.response(3, 12)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("kcli.core.codec", reason="the core is not built")
+pytest.importorskip("kcli.core.codec.messages", reason="the core is not built")
 
-from kcli.core import codec
+from kcli.core.codec import messages as codec
 from kcli.errors import SchemaError
 from kcli.grammar.native import DEEPEST, to_native
 from kcli.grammar.primitives import Array, Field, LengthPrefixed, Optional, Primitive, Struct, TaggedFields

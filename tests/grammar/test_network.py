@@ -1,4 +1,4 @@
-"""Link layers, IP and TCP by the grammar; tests/core/test_packets.py holds the compiled reader against it."""
+"""Link layers, IP and TCP by the grammar; tests/core/capture/test_packets.py holds the compiled reader against it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcli.core.values import uuid_bytes
+from kcli.core.codec.values import uuid_bytes
 from kcli.grammar.topics import annotate
 
 ONE, TWO = "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"

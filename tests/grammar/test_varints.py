@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.core.varints import write_unsigned
+from kcli.core.codec.varints import write_unsigned
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.source import ByteSource
 from kcli.grammar.trace import DecodeTrace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-from kcli.core.capture import Engine
+from kcli.core.capture.engine import Engine
 from kcli.pipeline.decoding import RowSource
 from kcli.pipeline.direct_decode import Captures, DirectDecode
 from kcli.pipeline.ranges import Range

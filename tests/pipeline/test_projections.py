@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("kcli.core.codec", reason="the core is not built")
+pytest.importorskip("kcli.core.codec.messages", reason="the core is not built")
 
 from kcli.capture.bodies import Bodies
 from kcli.grammar import messages

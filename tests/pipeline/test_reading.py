@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core.packets import Reader
+from kcli.core.capture.packets import Reader
 from kcli.errors import InputError
 from kcli.pipeline.reading import FOREVER, Reading
 from kcli.pipeline.shuffle_files import Slice

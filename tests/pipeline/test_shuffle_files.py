@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.core.packets import Reader
+from kcli.core.capture.packets import Reader
 from kcli.errors import InputError
 from kcli.pipeline import spark, stages
 from kcli.pipeline.ranges import Range

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core.packets import Reader
+from kcli.core.capture.packets import Reader
 from kcli.pipeline import run
 from kcli.pipeline.ranges import Range
 from kcli.pipeline.reading import FOREVER, START, Reading

@@ -12,7 +12,7 @@ from kcli.records.conversion import Slice
 from tests.records.vectors import Case, good, mixed_batches, named
 
 pytest.importorskip("pyarrow")
-pytest.importorskip("kcli.core.columns")
+pytest.importorskip("kcli.core.records.record_columns")
 
 
 def expected(data: bytes) -> list[tuple[Any, ...]]:

@@ -5,7 +5,7 @@ import pytest
 from kcli.errors import DecodeError
 from kcli.records.conversion import Conversion, Slice
 from kcli.records.damage import Damage, assess, stretches
-from kcli.records.kernels import records as core
+from kcli.records.kernels import batches as core
 from tests.records.vectors import named
 
 ONE = named("one-record")

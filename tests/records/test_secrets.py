@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from kcli.core.values import NOT_HERE
+from kcli.core.codec.values import NOT_HERE
 from kcli.errors import EncodeError
 from kcli.grammar import messages
 from kcli.grammar.secrets import Hidden, redacted
@@ -15,7 +15,7 @@ from kcli.records.codecs import decompress
 from kcli.records.columns import arrow_batch
 from kcli.records.encoding import encode_batches
 from kcli.records.internal import record_members
-from kcli.records.reference.records import BatchText
+from kcli.records.reference.batches import BatchText
 from kcli.records.secrets import METADATA_TOPIC, holds_secret, is_secret_value, secret_types
 from kcli.records.spans import batch_spans
 from kcli.records.text import batches_json, new_writer

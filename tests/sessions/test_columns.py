@@ -1,4 +1,4 @@
-"""What the kernel selects; that it reads by it what the grammar reads is in tests/core/test_fetches.py."""
+"""What the kernel selects; that it reads by it what the grammar reads is in tests/core/sessions/test_fetches.py."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""The interpreted twins by themselves; that the compiled ones are like them is in tests/core/test_fetches.py."""
+"""The interpreted twins by themselves; tests/core/sessions holds the compiled ones against them."""
 
 from __future__ import annotations
 
-from kcli.sessions.statistics import SESSIONLESS, Counts, Marks, Seat, Strip
+from kcli.sessions.statistics import SESSIONLESS, Counts, HighWatermarks, PartitionState, Timeline
 
 ASKED = (5, 0, 1 << 20, -1, -1)
 
 
 def test_a_seat_is_behind_when_it_was_told_of_records() -> None:
-    seat = Seat(ASKED, True)
+    seat = PartitionState(ASKED, True)
     assert not seat.is_behind(0)
     seat.tell((0, 9, 7, 0, 0, -1, False), 1)
     assert seat.is_behind(0) and seat.is_behind(1)
@@ -21,7 +21,7 @@ def test_a_seat_is_behind_when_it_was_told_of_records() -> None:
 
 
 def test_an_error_makes_the_same_offsets_news_again() -> None:
-    seat = Seat(ASKED, True)
+    seat = PartitionState(ASKED, True)
     reported = (0, 9, 9, 0, 0, -1, False)
     seat.tell(reported, 1)
     assert not seat.is_news(reported)
@@ -30,7 +30,7 @@ def test_an_error_makes_the_same_offsets_news_again() -> None:
 
 
 def test_a_strip_never_has_more_than_forty_cells() -> None:
-    strip = Strip()
+    strip = Timeline()
     for second in range(10_000):
         strip.add(second * 10**9, 3, second == 0)
     assert len(strip.bytes) <= 40 and sum(strip.bytes) == 30_000
@@ -38,7 +38,7 @@ def test_a_strip_never_has_more_than_forty_cells() -> None:
 
 
 def test_marks_are_kept_of_topics_that_more_than_one_has() -> None:
-    marks = Marks()
+    marks = HighWatermarks()
     key = ("orders", 1)
     marks.learn_all("b:1", [(key, (0, 5, 5, 0, 0, -1, False))], False, 7, 100)
     assert marks.moved_past("b:1", key, False, 4, 200) is None

@@ -74,7 +74,7 @@ def headers(data: bytes) -> list[Batch]:
 
 def with_crc(data: bytes, batch: Batch) -> bytes:
     """The file with that batch's checksum set right."""
-    from kcli.core.crc import crc32c
+    from kcli.core.records.crc import crc32c
 
     value = crc32c(data[batch.position + 21 : batch.end])
     return data[: batch.position + 17] + value.to_bytes(4, "big") + data[batch.position + 21 :]

@@ -1,6 +1,6 @@
 import pytest
 
-from kcli.core.varints import write_unsigned
+from kcli.core.codec.varints import write_unsigned
 from kcli.errors import DecodeError
 from kcli.schemas.catalog import catalog
 from kcli.snapshots.decoding import Decoder, upper_snake

@@ -65,7 +65,7 @@ def test_a_second_look_gives_every_record() -> None:
 def test_seen_the_fast_way_and_the_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     hashes = [hash(("x", number % 3000)) for number in range(6000)] + [0, 0, -1, -1]
     fast = list(map(make_seen(), hashes))
-    monkeypatch.setitem(sys.modules, "kcli.core.hashes", None)
+    monkeypatch.setitem(sys.modules, "kcli.core.codec.hash_set", None)
     assert list(map(make_seen(), hashes)) == fast
     assert fast.count(False) == 3002
 

@@ -173,7 +173,7 @@ def test_what_does_not_apply_is_noted() -> None:
 def test_loading_without_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     data = memoryview(snapshot(image()))
     fast = load_snapshot(data)
-    monkeypatch.setitem(__import__("sys").modules, "kcli.core.snapshot", None)
+    monkeypatch.setitem(__import__("sys").modules, "kcli.core.snapshots.snapshot", None)
     slow = load_snapshot(data)
     assert list(diff_images(fast, slow, secrets=True)) == []
     assert slow.count_facts()["offline"] == 0

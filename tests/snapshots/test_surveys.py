@@ -64,7 +64,7 @@ def test_unknown_types_in_number_are_one_problem() -> None:
 def test_without_the_kernel_it_finds_the_same(monkeypatch) -> None:  # type: ignore[no-untyped-def]
     data = memoryview(log_file(LAST_431).read_bytes())
     fast = survey(data, "x")
-    monkeypatch.setitem(__import__("sys").modules, "kcli.core.snapshot", None)
+    monkeypatch.setitem(__import__("sys").modules, "kcli.core.snapshots.snapshot", None)
     slow = survey(data, "x")
     assert (slow.facts, slow.partitions, slow.largest) == (fast.facts, fast.partitions, fast.largest)
     assert {kind: row[:2] for kind, row in slow.types.items()} == {kind: row[:2] for kind, row in fast.types.items()}

@@ -74,5 +74,5 @@ def test_sound_files_pass(number: int) -> None:
 def test_without_the_kernel_the_findings_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     files = [damaged(case) for case in sorted(RULE)]
     fast = [verify(memoryview(file.read_bytes()), file.name) for file in files]
-    monkeypatch.setitem(__import__("sys").modules, "kcli.core.snapshot", None)
+    monkeypatch.setitem(__import__("sys").modules, "kcli.core.snapshots.snapshot", None)
     assert [verify(memoryview(file.read_bytes()), file.name) for file in files] == fast

@@ -54,8 +54,8 @@ def read_incoming(records: bytes | memoryview, most: int, append_time: int | Non
 
     most: max.message.bytes; append_time: the broker's time (ms) where message.timestamp.type is LogAppendTime.
     """
-    rows, code, end = kernels.records.frames(records, 0)
-    if code != kernels.records.END:
+    rows, code, end = kernels.batches.frames(records, 0)
+    if code != kernels.batches.END:
         raise RefusedError("CORRUPT_MESSAGE", f"no whole record batch at byte {end} of {len(records)}")
     if not rows:
         raise RefusedError("INVALID_RECORD", "a produce request needs records")
@@ -105,8 +105,8 @@ def legacy(head: Batch) -> Incoming:
         inner = bytes(decompress(head.codec, payload, head.magic, LONGEST_SET))
     except InputError as error:
         raise RefusedError("CORRUPT_MESSAGE", str(error)) from None
-    rows, code, _ = kernels.records.frames(inner, 0)
-    if code != kernels.records.END or not rows or any(not row[8] or row[2] != head.magic or row[3] & 7 for row in rows):
+    rows, code, _ = kernels.batches.frames(inner, 0)
+    if code != kernels.batches.END or not rows or any(not row[8] or row[2] != head.magic or row[3] & 7 for row in rows):
         raise RefusedError(
             "CORRUPT_MESSAGE", f"a compressed set that holds other things than messages of magic {head.magic}"
         )
@@ -150,10 +150,10 @@ def compressed_again(each: Incoming, base: int) -> bytes:
     assert each.inner is not None
     inner = bytearray(each.inner)
     magic, first = each.head.magic, base if each.head.magic == 0 else 0
-    for number, row in enumerate(kernels.records.frames(each.inner, 0, False)[0]):
+    for number, row in enumerate(kernels.batches.frames(each.inner, 0, False)[0]):
         inner[row[0] : row[0] + SIZE_AT] = (first + number).to_bytes(SIZE_AT, "big")
     value = bytes(compress(each.head.codec, inner, magic))
-    return kernels.recordvalues.write_message(
+    return kernels.record_values.write_message(
         base + each.offsets - 1, magic, each.head.attributes, each.max_timestamp, None, value
     )
 

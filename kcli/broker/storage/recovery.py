@@ -134,7 +134,7 @@ def take_chunk(log: Log, segment: Segment, position: int, end: int) -> int:
     size = CHUNK
     while True:
         data = segment.file().read(position, min(size, end - position))
-        rows, _, stopped = kernels.records.frames(data, 0)
+        rows, _, stopped = kernels.batches.frames(data, 0)
         if rows or position + len(data) >= end:
             break
         size *= 2

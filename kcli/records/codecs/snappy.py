@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import cramjam
 
-from kcli.core.varints import read_unsigned
+from kcli.core.codec.varints import read_unsigned
 from kcli.errors import InputError
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Down-conversion of whole batches on the grammar: what `kcli.core.downconvert` does."""
+"""Down-conversion of whole batches on the grammar: what `kcli.core.records.downconvert` does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kcli.errors import InputError
 from kcli.records.reference.framing import DONE as WHOLE
 from kcli.records.reference.framing import Frame, read_frame
-from kcli.records.reference.recordvalues import Problem, Row, open_set, read_messages, read_records, write_message
+from kcli.records.reference.record_values import Problem, Row, open_set, read_messages, read_records, write_message
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -25,7 +25,7 @@ class BrokenError(Exception):
 
 
 class Converter:
-    """As `kcli.core.downconvert.Converter`."""
+    """As `kcli.core.records.downconvert.Converter`."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Converter:
         self.out = bytearray()
 
     def convert(self, data: Buffer, start: int, stop: int) -> tuple[int, int]:
-        """Convert the batches of a chunk (as kcli.core.downconvert does)."""
+        """Convert the batches of a chunk (as kcli.core.records.downconvert does)."""
         view = memoryview(data)
         while start < stop:
             status, frame = read_frame(view, start, stop)

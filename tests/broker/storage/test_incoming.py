@@ -51,7 +51,7 @@ def test_the_brokers_time(magic: int) -> None:
 
 
 def test_a_set_in_a_set_is_refused() -> None:
-    from kcli.core.recordvalues import write_message
+    from kcli.core.records.record_values import write_message
     from kcli.records import compress
 
     inner = build_message_set([(1, None, b"a")], magic=1, codec="gzip")

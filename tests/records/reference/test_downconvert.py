@@ -9,7 +9,7 @@ from kcli.records.codecs import compress, decompress
 from kcli.records.reference import downconvert as interpreted
 from tests.records.reference.both import damaged, inputs
 
-compiled = pytest.importorskip("kcli.core.downconvert")
+compiled = pytest.importorskip("kcli.core.records.downconvert")
 
 
 def outcome(kernel: ModuleType, data: bytes, magic: int, first: int, counting: bool) -> list[Any]:

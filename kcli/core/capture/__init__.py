@@ -1,0 +1,1 @@
+"""Packets, TCP streams and exchanges of captures."""

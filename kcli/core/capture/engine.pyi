@@ -1,0 +1,46 @@
+"""From packets to exchanges at C speed (see capture.pyx)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from kcli.core.capture.packets import Reader
+from kcli.core.capture.tcp import Streams
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+
+class Engine(Streams):
+    """Packets in; exchanges and events out."""
+
+    packets: int
+    wire_bytes: int
+    others: int
+    cuts: int
+    fragments: int
+    unknown_links: int
+    ignored: int
+    connections: int
+    exchanges: int
+    answered: int
+    message_bytes: int
+    first_ns: int | None
+    last_ns: int
+    earliest: int
+    latest: int
+    next_ns: int
+    held: int
+    def __init__(
+        self, owner: Any, ports: Sequence[int] = (), text: bool = False, chosen: Any = None, memory: int = ...
+    ) -> None: ...
+    in_step: bool
+    def choose(self, ends: int, alone: bool) -> None: ...
+    def choose_share(self, share: int, shares: int) -> None: ...
+    def since(self, earliest: int, latest: int) -> None: ...
+    def run(self, reader: Reader, data: Buffer, limit: int) -> tuple[int, str]: ...
+    def push(self, data: Buffer, ns: int, link: int, length: int) -> None: ...
+    def finish(self) -> None: ...
+    def counts(self) -> dict[int, int]: ...
+    def write(self, line: bytes) -> None: ...
+    def drain_text(self, write: Callable[[memoryview], Any]) -> None: ...
+
+def carry(engine: Engine) -> list[tuple[Any, ...]]: ...
+def resume(engine: Engine, carried: list[tuple[Any, ...]], clock: int) -> None: ...

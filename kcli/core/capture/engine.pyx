@@ -1,0 +1,301 @@
+"""From packets to exchanges at C speed.
+
+kcli/capture/connection.py has the rules of a connection, and handles whatever is odd about one. Here is its steady state:
+frames that follow each other, each answer for the first request that waits; as JSON text no Python object is made for them.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.memoryview cimport PyMemoryView_FromMemory
+from cpython.buffer cimport PyBUF_READ
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcmp, memcpy, memmove
+
+from kcli.core.codec.request_header cimport *
+from kcli.core.codec.messages cimport (
+    JsonContext, Names, Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, Selection, out_free, out_put, out_reserve, put_int,
+    put_uint,
+)
+from kcli.core.capture.exchange_json cimport KEYS, PRODUCE, SASL_HANDSHAKE, ApiCodecs, ExchangeWriter
+from kcli.core.capture.packets cimport (
+    FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_CUT, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends, Packet, Reader,
+    Segment, be16, be32, dissect, hash_ends,
+)
+from kcli.core.codec.sink cimport Sink
+from kcli.core.capture.tcp cimport (
+    LOSS_CUT, LOSS_GAP, LOSS_GIVEN_UP, Flow, Held, Loss, Side, Streams, list_held, pull_timer, push_timer, put_held,
+)
+
+include "line_filter.pxi"
+include "correlator.pxi"
+
+GIVEN_UP = "given up, as more is held than --memory allows"
+LOSSES = {
+    LOSS_GAP: ("gap", "not in the capture"),
+    LOSS_CUT: ("truncated", "cut off by the snapshot length"),
+    LOSS_GIVEN_UP: ("gap", GIVEN_UP),
+}
+JUMP = ("gap", "sequence numbers jump: how much is missing can't be told")
+
+
+cdef class Engine(Correlator):
+    """Packets in; exchanges and events out, as lines of JSON or to the owner's `exchanged` and its connections' `emit`.
+
+    The owner has `bodies`, `connect(ends, client, started)` that makes a Connection, and
+    `exchanged(ends, client, request_ns, request, response_ns, response)`.
+    """
+
+    cdef frozenset ports
+    cdef readonly uint64_t packets, wire_bytes, others, cuts, fragments, unknown_links, ignored, connections
+    cdef readonly object first_ns, next_ns
+    cdef readonly uint64_t earliest, latest    # times of packets since they were set; 0: none
+    cdef uint64_t chosen_hash
+    cdef bint choosy, chosen_alone
+    cdef int share, shares
+    cdef uint64_t memory
+
+    def __init__(self, owner, ports=(), text=False, chosen=None, memory=1 << 28):
+        """chosen: a kcli.capture.filters.Filter for the lines that are made here. memory: bytes that connections may hold."""
+        Correlator.__init__(self, owner, text)
+        self.memory = memory
+        if chosen is not None and not chosen.takes_all:
+            self.chosen = LineFilter(chosen)
+        self.ports = frozenset(ports)
+
+    def __dealloc__(self):
+        cdef Flow* flow = self.first
+        while flow != NULL:
+            self.forget(flow)
+            flow = flow.newer
+
+    def choose(self, uint64_t ends, bint alone):
+        """Read one connection's packets alone (`kcli.core.capture.packet_shuffle.hash_of`), or all but those: as if no others were there."""
+        self.choosy, self.chosen_hash, self.chosen_alone = True, ends, alone
+
+    def choose_share(self, int share, int shares):
+        """Read the connections of one bucket of `kcli.core.capture.packet_shuffle.Scatter` alone; and what is no TCP, all of it."""
+        self.share, self.shares = share, shares
+
+    def since(self, uint64_t earliest, uint64_t latest):
+        """Look for the earliest and the latest time from these on."""
+        self.earliest, self.latest = earliest, latest
+
+    def run(self, Reader reader not None, const uint8_t[::1] data not None, limit):
+        """Read packets up to one later than `limit` (nanoseconds). (bytes read, what stopped it: "end", "limit", "damage")."""
+        cdef Packet packet
+        cdef size_t at = 0, used = 0, n = data.shape[0]
+        cdef const uint8_t* p = &data[0] if n else NULL
+        cdef uint64_t last = limit
+        cdef int found
+        while at < n:
+            found = reader.take(p + at, n - at, &used, &packet)
+            if found == FOUND_PACKET:
+                if packet.ts > last:
+                    self.next_ns = packet.ts
+                    return at, "limit"
+                self.packet(&packet)
+            elif found == FOUND_END:
+                break
+            elif found == FOUND_DAMAGE:
+                return at, "damage"
+            at += used
+        return at, "end"
+
+    def push(self, const uint8_t[::1] data not None, uint64_t ns, int link, uint32_t length):
+        """One packet that somebody else has read: `length` is that on the wire, `link` a LINKTYPE_ number."""
+        cdef Packet packet
+        packet.ts, packet.link, packet.length = ns, link, length
+        packet.captured = data.shape[0]
+        packet.data = &data[0] if packet.captured else NULL
+        self.packet(&packet)
+
+    def finish(self):
+        """The capture's end: whatever waits is resolved, whatever is unanswered said."""
+        self.close_all()
+
+    @property
+    def last_ns(self):
+        """The latest time of a packet."""
+        return self.clock
+
+    cdef int packet(self, Packet* packet) except -1:
+        cdef Segment s
+        cdef int kind = dissect(packet, &s)
+        if packet.ts < self.earliest or not self.earliest:
+            self.earliest = packet.ts
+        self.latest = max(self.latest, packet.ts)
+        if kind == KC_TCP and (self.choosy or self.shares) and not self.is_chosen(hash_ends(&s.ends)):
+            return 0
+        self.packets += 1
+        self.wire_bytes += packet.length
+        if self.first_ns is None:
+            self.first_ns = packet.ts
+        if kind == KC_TCP:
+            self.segment(&s)
+            if self.held > self.memory:
+                self.relieve()
+            return 0
+        self.others += kind == KC_NOT_TCP
+        self.cuts += kind == KC_CUT
+        self.fragments += kind == KC_FRAGMENT
+        self.unknown_links += kind == KC_LINK_UNKNOWN
+        return 0
+
+    cdef int relieve(self) except -1:
+        """Give up what the connections hold that hold most; where that is not enough, those that were silent longest."""
+        cdef uint64_t enough = self.memory - self.memory // 4
+        cdef Flow* flow = self.first
+        cdef size_t at
+        live = []
+        while flow != NULL:
+            if not flow.done:
+                live.append((-<int64_t>self.weight(flow), len(live), <size_t>flow, flow.last))
+            flow = flow.newer
+        for weight, _, at, _ in sorted(live):
+            if self.held <= enough or not weight:
+                break
+            self.give_up(<Flow*>at)
+        if self.held <= enough:
+            return 0
+        self.relieving = True
+        try:
+            for _, _, at, _ in sorted(live, key=silence):
+                if self.held <= enough:
+                    break
+                flow = <Flow*>at
+                self.end(flow, flow.last)
+        finally:
+            self.relieving = False
+        return self.forget_done()
+
+    cdef size_t weight(self, Flow* flow) noexcept:
+        cdef ConnectionState* talk = <ConnectionState*>flow.talk
+        return flow.side[0].held_bytes + flow.side[1].held_bytes + (talk.weight if talk != NULL else 0)
+
+    cdef int give_up(self, Flow* flow) except -1:
+        cdef ConnectionState* talk
+        Correlator.give_up(self, flow)
+        talk = <ConnectionState*>flow.talk
+        if talk == NULL or talk.ignored or talk.foreign:
+            return 0
+        if talk.steady and talk.weight:
+            self.hand_over(flow, talk, 0, 0)
+        if not talk.steady:
+            (<object>talk.connection).give_up()
+            talk.foreign = (<object>talk.connection).foreign is not None
+        return self.weigh(talk)
+
+    cdef bint is_chosen(self, uint64_t hash) noexcept:
+        if self.choosy and (hash == self.chosen_hash) != self.chosen_alone:
+            return False
+        return not self.shares or <int>((hash >> 40) % <uint64_t>self.shares) == self.share
+
+    @property
+    def in_step(self):
+        """Whether one connection is under way and nothing of it is missing: frames, answers and packets follow each other."""
+        cdef Flow* flow = self.first
+        cdef Flow* found = NULL
+        while flow != NULL:
+            if not flow.done:
+                if found != NULL:
+                    return False
+                found = flow
+            flow = flow.newer
+        return found != NULL and self.follows(found)
+
+    cdef bint follows(self, Flow* flow):
+        cdef ConnectionState* talk = <ConnectionState*>flow.talk
+        cdef Side* side
+        cdef int d
+        if talk == NULL or not talk.steady or not talk.greeted or flow.waiting or flow.reset or self.blocked(flow):
+            return False
+        for d in range(2):
+            side = &flow.side[d]
+            if not (side.seen and side.known and side.answered) or side.closed or side.below:
+                return False
+        return True
+
+    # Connections
+
+    cdef ConnectionState* talk(self, Flow* flow) except NULL:
+        cdef ConnectionState* talk = <ConnectionState*>flow.talk
+        if talk == NULL:
+            talk = <ConnectionState*>calloc(1, sizeof(ConnectionState))
+            if talk == NULL:
+                raise MemoryError
+            flow.talk = talk
+            self.introduce(flow, talk)
+        return talk
+
+    cdef int introduce(self, Flow* flow, ConnectionState* talk) except -1:
+        """Who is who. Where both ends' starts were seen, the steady way is tried first."""
+        talk.client = flow.client
+        if self.ports:
+            pinned = [d for d in range(2) if flow.ends.port[d] in self.ports]
+            if not pinned:
+                talk.ignored = True
+                return 0
+            if len(pinned) == 1:
+                talk.client = 1 - pinned[0]
+        self.connections += 1
+        if talk.client >= 0 and flow.side[0].syn and flow.side[1].syn:
+            talk.steady = True
+        else:
+            self.connection(flow, talk)
+        return 0
+
+    cdef int deliver(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
+        cdef ConnectionState* talk = self.talk(flow)
+        if talk.steady:
+            self.steady(flow, talk, d, ts, data, n)
+        elif talk.ignored:
+            self.ignored += n
+            return 0
+        elif talk.foreign:
+            talk.passed[d] += n
+            return 0
+        else:
+            self.pass_to_connection(flow, talk, d, ts, data, n)
+        return self.weigh(talk)
+
+    cdef int lost(self, Flow* flow, int d, uint64_t ts, uint64_t n, Loss why) except -1:
+        cdef ConnectionState* talk = self.talk(flow)
+        if talk.ignored or talk.foreign:
+            return 0
+        if talk.steady:
+            self.hand_over(flow, talk, 0, 0)
+        kind, reason = LOSSES.get(why, JUMP)
+        (<object>talk.connection).lost(d, ts, n, kind, reason)
+        talk.foreign = (<object>talk.connection).foreign is not None
+        return self.weigh(talk)
+
+    cdef int ended(self, Flow* flow, uint64_t ts, bint reset) except -1:
+        cdef ConnectionState* talk = <ConnectionState*>flow.talk
+        if talk == NULL or talk.ignored:
+            return 0
+        if talk.steady and (talk.first != NULL or talk.half[0].size or talk.half[1].size):
+            self.hand_over(flow, talk, 0, 0)
+        if not talk.steady:
+            why = GIVEN_UP if self.relieving else "the connection was reset" if reset else "the connection ends" if flow.side[0].closed or flow.side[1].closed else "the capture ends"
+            (<object>talk.connection).close(ts, why, (talk.passed[0], talk.passed[1]))
+        talk.steady, talk.ignored = False, True
+        self.release(talk)
+        return 0
+
+    cdef int forget(self, Flow* flow) except -1:
+        cdef ConnectionState* talk = <ConnectionState*>flow.talk
+        if talk != NULL:
+            self.release(talk)
+            free(talk)
+            flow.talk = NULL
+        return 0
+
+
+def silence(each):
+    """What live connections are sorted by, those first that were silent longest."""
+    return each[3], each[1]
+
+
+include "engine_state.pxi"

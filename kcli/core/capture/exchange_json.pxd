@@ -1,0 +1,62 @@
+# An exchange's line of JSON, straight from its frames.
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+from kcli.core.codec.messages cimport JsonContext, Names, Node, Out, Selection
+from kcli.core.codec.request_header cimport *
+
+cdef extern from "exchange_json.h" nogil:
+    ctypedef struct Date "kc_date":
+        uint64_t day
+    char* put_instant "kc_put_instant"(char* p, Date* date, uint64_t ns) nogil
+    char* put_opening "kc_put_opening"(char* p) nogil
+    char* put_link "kc_put_link"(char* p, const char* link, size_t n) nogil
+    char* put_sizes "kc_put_sizes"(char* p, uint64_t request) nogil
+    char* put_answer "kc_put_answer"(char* p, uint64_t response, uint64_t us) nogil
+    char* put_no_answer "kc_put_no_answer"(char* p) nogil
+
+cdef enum:
+    KEYS = 128
+    VERSIONS = 32
+    PRODUCE = 0
+    CONTROLLED_SHUTDOWN = 7
+    SASL_HANDSHAKE = 17
+    API_VERSIONS = 18
+
+
+cdef class ApiCodecs:
+    cdef Node request_header, request, response_header, response, oldest
+    cdef Selection acks   # of a Produce request
+    cdef bytes name       # `,"requestApiKeyName":"FETCH"},"request":`
+
+    cdef int64_t acks_of(self, const uint8_t* frame, size_t n) except? -1
+    cdef Node answer(self, const uint8_t* body, size_t n)
+
+
+cdef class ExchangeWriter:
+    cdef Out out
+    cdef Date date
+    cdef JsonContext context
+    cdef object bodies, hook
+    cdef Names names
+    cdef PyObject* plans[KEYS][VERSIONS]      # a ApiCodecs; None: the tables have no such message
+    cdef readonly list kept
+    cdef size_t answer_at                     # where in `out` the last line's response begins
+
+    cdef PyObject* plan(self, int key, int version) except NULL
+    cdef bint put(self, ApiCodecs plan, const char* link, size_t link_size, uint64_t ts, const uint8_t* request, size_t n,
+                  uint64_t answered, const uint8_t* response, size_t m) except -1
+    cdef bint put_request(self, ApiCodecs plan, const uint8_t* frame, size_t n) except -1
+    cdef bint put_response(self, ApiCodecs plan, const uint8_t* frame, size_t n) except -1
+
+
+cdef inline int client_id_size(const uint8_t* request, size_t n, int key, int version) noexcept:
+    """Of the client id, which begins at the frame's tenth byte; -1: null, -2: only the slower way can."""
+    cdef int64_t size, i
+    cdef const uint8_t* text = client_id(request, n, &size)
+    if not has_client_id(key, version):
+        return -1
+    for i in range(size):
+        if text[i] >= 0x80:
+            return -2
+    return size

@@ -1,0 +1,114 @@
+"""An exchange's line of JSON, straight from its frames."""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+from kcli.core.capture.packets cimport be16
+from kcli.core.codec.messages cimport (
+    JsonContext, Names, Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, Selection, out_free, out_put, out_reserve,
+)
+from kcli.core.codec.request_header cimport *
+
+__all__ = ["ApiCodecs", "ExchangeWriter"]
+
+
+# What is needed to read one API's exchanges of one version. None: only the slower way can.
+cdef class ApiCodecs:
+
+    def __init__(self, bodies, int key, int version):
+        nodes = bodies.exchange_nodes(key, version)
+        self.request_header, self.request, self.response_header, self.response = nodes
+        self.oldest = bodies.exchange_nodes(key, 0)[3] if key == API_VERSIONS and version else None
+        self.acks = bodies.acks(version) if key == PRODUCE else None
+        self.name = f',"requestApiKeyName":"{bodies.name(key)}"}},"request":'.encode()
+
+    cdef int64_t acks_of(self, const uint8_t* frame, size_t n) except? -1:
+        """The acks of a Produce request: 0 asks for no response; -2 where they can't be read."""
+        cdef Py_ssize_t start = -1 if self.acks is None or self.request_header is None else self.request_header.skip_at(frame, n)
+        if start < 0 or self.acks.select_at(frame, frame + start, frame + n) < 0:
+            return -2
+        return (<int64_t*>self.acks.levels[0].rows.data)[0]
+
+    cdef Node answer(self, const uint8_t* body, size_t n):
+        """The node of a response's body: a broker that does not know the version of ApiVersions answers in the oldest."""
+        if self.oldest is not None and n >= 2 and be16(body) == 35 and self.oldest.skip_at(body, n) == <Py_ssize_t>n:
+            return self.oldest
+        return self.response
+
+
+cdef class ExchangeWriter:
+    """Exchanges as text, in `out`."""
+
+
+    def __cinit__(self):
+        self.date.day = <uint64_t>-1
+
+    def __init__(self, bodies):
+        self.bodies = bodies
+        self.names = bodies.names
+        self.hook = bodies.form["hook"]
+        self.kept = []
+        self.context.records = RECORDS_HOOK if self.hook is not None else RECORDS_RAW if bodies.form["records"] == "raw" else RECORDS_SIZE
+        self.context.hook = <PyObject*>self.hook if self.hook is not None else NULL
+        self.context.names = &self.names.table
+        self.context.secrets = bodies.form["secrets"]
+
+    def __dealloc__(self):
+        out_free(&self.out)
+
+    cdef PyObject* plan(self, int key, int version) except NULL:
+        if not (0 <= key < KEYS and 0 <= version < VERSIONS):
+            return <PyObject*>None
+        if self.plans[key][version] == NULL:
+            plan = ApiCodecs(self.bodies, key, version) if self.bodies.knows(key, version) else None
+            self.kept.append(plan)
+            self.plans[key][version] = <PyObject*>plan
+        return self.plans[key][version]
+
+    cdef bint put(self, ApiCodecs plan, const char* link, size_t link_size, uint64_t ts, const uint8_t* request, size_t n,
+                  uint64_t answered, const uint8_t* response, size_t m) except -1:
+        """One line; False, and nothing written, where only the slower way can (or says why not)."""
+        cdef Out* out = &self.out
+        cdef size_t before = out.size
+        if plan.request_header is None or plan.request is None or plan.response is None or answered and answered < ts:
+            return False
+        if out_reserve(out, link_size + 128):
+            raise MemoryError
+        cdef char* p = put_opening(out.data + out.size)
+        p = put_instant(p, &self.date, ts)
+        out.size = put_link(p, link, link_size) - out.data
+        if self.put_request(plan, request, n) and self.put_response(plan, response, m):
+            if out_reserve(out, 128):
+                raise MemoryError
+            p = put_sizes(out.data + out.size, n + 4)
+            p = put_no_answer(p) if response == NULL else put_answer(p, m + 4, (answered - ts) // 1000)
+            out.size = p - out.data
+            return True
+        out.size = before
+        return False
+
+    cdef bint put_request(self, ApiCodecs plan, const uint8_t* frame, size_t n) except -1:
+        cdef Out* out = &self.out
+        cdef Py_ssize_t start = plan.request_header.json_at(frame, n, out, NULL, False)
+        if start < 0:
+            return False
+        out.size -= 1
+        if out_put(out, PyBytes_AS_STRING(plan.name), PyBytes_GET_SIZE(plan.name)):
+            raise MemoryError
+        return plan.request.json_at(frame + start, n - start, out, &self.context, True) >= 0
+
+    cdef bint put_response(self, ApiCodecs plan, const uint8_t* frame, size_t n) except -1:
+        cdef Out* out = &self.out
+        cdef Py_ssize_t start
+        if out_put(out, b',"response":', 12):
+            raise MemoryError
+        self.answer_at = out.size
+        if frame == NULL:
+            if out_put(out, b"null", 4):
+                raise MemoryError
+            return True
+        start = plan.response_header.skip_at(frame, n)
+        if start < 0:
+            return False
+        return plan.answer(frame + start, n - start).json_at(frame + start, n - start, out, &self.context, True) >= 0

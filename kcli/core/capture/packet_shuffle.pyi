@@ -1,0 +1,49 @@
+"""Packets dealt out by connection (see scatter.pyx)."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from kcli.core.capture.packets import Reader
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+
+class Scatter:
+    count: int
+    only: int
+    packets: int
+    tcp: int
+    others: int
+    cuts: int
+    fragments: int
+    unknown_links: int
+    payload: int
+    kept: int
+    wire_bytes: int
+    first_ns: int
+    last_ns: int
+    end: int | None
+    done: int
+    next_ns: int
+    place: int
+    known: bytes
+    described: bytes
+    def __init__(
+        self,
+        count: int,
+        write: Callable[[int, int, int, int, int, int, int, int, bytes], Any],
+        *,
+        only: int = -1,
+        refer: bool = False,
+    ) -> None: ...
+    def run(self, reader: Reader, data: Buffer, limit: int) -> tuple[int, str]: ...
+    def prime(self, reader: Reader, data: Buffer) -> int: ...
+    def passed(self, size: int) -> None: ...
+    def finish(self) -> None: ...
+
+class Boundaries:
+    def __init__(self, head: Buffer) -> None: ...
+    def find(self, data: Buffer, chain: int, whole: bool) -> int: ...
+
+def pcap_header(link: int) -> bytes: ...
+def hash_of(ends: bytes) -> int: ...
+def share_of(ends: bytes, count: int) -> int: ...

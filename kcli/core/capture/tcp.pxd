@@ -1,0 +1,136 @@
+# TCP streams: both directions of each connection as bytes in order, with gaps marked.
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from kcli.core.capture.packets cimport Ends, Segment
+
+
+# A segment that waits: for the bytes before it, or for what it acknowledges. Its payload follows.
+cdef struct Held:
+    Held* left
+    Held* right
+    uint64_t ts
+    uint32_t seq, ack, captured, length
+    uint32_t rank          # by chance: no other order of packets than chance's makes the tree deep
+    uint8_t flags
+
+
+cdef struct Side:
+    bint seen              # a packet came from here
+    bint known             # `next` is known
+    bint syn               # ... from a SYN
+    bint closed            # its FIN has been reached
+    bint answered          # `acked` is set
+    int below              # packets in a row that acknowledge less
+    uint32_t first         # sequence number of the first byte
+    uint32_t next          # ... of the byte that is expected
+    uint32_t acked         # ... that the other end has acknowledged
+    uint64_t offset        # bytes before `next`, delivered or lost
+    Held* root             # of those that wait
+    Held* held             # the first of them
+    uint32_t anchor        # a sequence number near theirs
+    size_t held_bytes
+
+
+cdef struct Flow
+
+
+# A heap of waiting connections.
+cdef struct Timers:
+    Flow** flows
+    size_t count, room
+    bint by_mark           # by `mark`, else by `deadline`
+
+
+cdef struct Flow:
+    Flow* chain            # in its slot of the table
+    Flow* older
+    Flow* newer
+    Flow* done_newer       # among those that are closed
+    Timers* timers         # the heap that it is in, and where
+    size_t place
+    uint64_t hash
+    Ends ends
+    Side side[2]
+    uint64_t last          # when its last packet came
+    uint64_t since         # blocked since then
+    uint64_t deadline
+    uint64_t mark          # packets of the whole capture before it was blocked
+    uint32_t packets       # of its own since then
+    int client             # which end connected, -1: not known
+    bint waiting, reset, done
+    void* talk             # what the layer above keeps
+
+
+cdef enum Loss:
+    LOSS_GAP               # never captured
+    LOSS_GIVEN_UP          # not captured so far, and no longer waited for: too much is held
+    LOSS_CUT               # cut off by the snapshot length
+    LOSS_JUMP              # sequence numbers from elsewhere: how much is missing can't be told
+
+
+cdef void put_held(Side* side, Held* held) noexcept
+cdef int list_held(Held* at, list into) except -1
+cdef int push_timer(Timers* heap, Flow* flow) except -1
+cdef void pull_timer(Flow* flow) noexcept
+
+
+cdef class Flows:
+    cdef Flow** slots
+    cdef size_t slot_count, flow_count
+    cdef Flow* first           # every one that is not forgotten, oldest first
+    cdef Flow* latest
+    cdef Flow* recent
+
+    cdef Flow* find(self, Segment* s) except NULL
+    cdef Flow* add(self, Segment* s, uint64_t hash) except NULL
+    cdef int widen(self) except -1
+    cdef int unlink(self, Flow* flow) except -1
+    cdef int discard(self, Flow* flow) except -1
+    cdef void added(self) noexcept
+
+
+cdef class Streams(Flows):
+    cdef Timers timers, overdue  # those whose time has not come, and those that wait for more packets of the capture
+    cdef Flow* done_first      # closed ones, by `done_newer`: kept a while to know late duplicates
+    cdef Flow* done_latest
+    cdef size_t done_count
+    cdef uint64_t clock, alarm, sweep, leap
+    cdef readonly uint64_t segments, payload, duplicate, stray
+    cdef readonly uint64_t held     # bytes of memory that connections hold, counted as kcli/capture/tcp.py says
+    cdef uint32_t chance
+    cdef bint relieving
+
+    # What the layer above does with it.
+    cdef int deliver(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1
+    cdef int lost(self, Flow* flow, int d, uint64_t ts, uint64_t n, Loss why) except -1
+    cdef int ended(self, Flow* flow, uint64_t ts, bint reset) except -1
+    cdef int forget(self, Flow* flow) except -1
+
+    cdef int segment(self, Segment* s) except -1
+    cdef int close_all(self) except -1
+
+    cdef int tell_time(self, uint64_t ts) except -1
+    cdef int remove(self, Flow* flow) except -1
+    cdef Flow* open(self, Flow* flow, Segment* s) except NULL
+    cdef int accept(self, Flow* flow, Segment* s) except -1
+    cdef int finished(self, Flow* flow, int d, Segment* s) except -1
+    cdef uint32_t next_rank(self) noexcept
+    cdef int hold(self, Flow* flow, int d, Segment* s) except -1
+    cdef int pass_on(self, Flow* flow, int d, Segment* s) except -1
+    cdef bint ready(self, Flow* flow, int d, uint32_t seq, uint32_t ack, uint8_t flags) noexcept
+    cdef int drain(self, Flow* flow) except -1
+    cdef bint blocked(self, Flow* flow) noexcept
+    cdef int wait(self, Flow* flow, uint64_t delay) except -1
+    cdef void unwait(self, Flow* flow) noexcept
+    cdef int patience(self, Flow* flow) except -1
+    cdef int begin(self, Flow* flow) except -1
+    cdef int resolve(self, Flow* flow, bint force) except -1
+    cdef bint pass_first(self, Flow* flow) except -1
+    cdef bint pass_hole(self, Flow* flow, int d, bint force) except -1
+    cdef int expire(self) except -1
+    cdef int lose_patience(self, Flow* flow, uint64_t waited) except -1
+    cdef int give_up(self, Flow* flow) except -1
+    cdef int close(self, Flow* flow, uint64_t ts) except -1
+    cdef int end(self, Flow* flow, uint64_t ts) except -1
+    cdef int sweep_idle(self) except -1
+    cdef int forget_done(self) except -1

@@ -1,0 +1,164 @@
+# What the other modules of the core may cimport: the growing buffer, and a message's verbs at C speed.
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+
+
+cdef extern from "json_text.h" nogil:
+    enum: KC_OK, KC_MEMORY, KC_UTF8
+
+    ctypedef struct Out "kc_out":
+        char* data
+        size_t size
+        size_t capacity
+
+    int out_reserve "kc_reserve"(Out* out, size_t extra)
+    int out_put "kc_append"(Out* out, const void* data, size_t size)
+    void out_free "kc_free"(Out* out)
+    int out_string "kc_string"(Out* out, const uint8_t* text, size_t size)
+    int out_base64 "kc_base64_string"(Out* out, const uint8_t* data, size_t size)
+    char* put_int "kc_i64"(char* at, int64_t value)
+    char* put_uint "kc_u64"(char* at, uint64_t value)
+    int uuid_parse "kc_uuid_parse"(uint8_t* uuid, const uint8_t* text)
+    char* put_uuid "kc_uuid"(char* at, const uint8_t* uuid)
+    char* put_base64 "kc_base64"(char* at, const uint8_t* data, size_t size)
+    size_t base64_size "kc_base64_size"(size_t size)
+    size_t utf8_char "kc_utf8_char"(const uint8_t* text, size_t left)
+
+
+cdef extern from "name_table.h" nogil:
+    ctypedef struct Name "kc_name":
+        uint8_t* id
+        char* text
+        size_t size
+
+    ctypedef struct NameTable "kc_names":
+        Name* slots
+        NameTable* missing
+        size_t used, capacity, missed
+
+    Name* name_find "kc_name_find"(NameTable* names, const uint8_t* id)
+    int name_learn "kc_name_learn"(NameTable* names, const uint8_t* id, const char* text, size_t size)
+    int name_miss "kc_name_miss"(NameTable* names, const uint8_t* id)
+    void names_free "kc_names_free"(NameTable* names)
+
+
+cdef enum RecordsForm:
+    RECORDS_SIZE = 0      # {"sizeInBytes": n}
+    RECORDS_RAW = 1       # ... and "base64"
+    RECORDS_HOOK = 2      # ... and what the hook returns
+
+
+# How JSON text is made: what to do with records fields, and which topic names are known.
+cdef struct JsonContext:
+    int records
+    PyObject* hook        # borrowed; called with a memoryview, returns bytes: the JSON text of "batches"
+    NameTable* names      # or NULL
+    bint secrets          # show them
+    bint metadata         # the topic at hand is Kafka's own metadata log
+    int resource          # the type of the resource at hand (ConfigResource.Type)
+    size_t name_at, name_size     # where in the text the name of the config at hand is, in quotes
+    size_t redactions     # how many values were hidden so far
+    bint inner_known      # whether an envelope's request was met, whose API key and version are these
+    int inner_key, inner_version
+
+
+# Where a reader stands, and what stopped it.
+cdef struct Cursor:
+    const uint8_t* base
+    const uint8_t* at
+    const uint8_t* end
+    int code
+    Py_ssize_t where      # bytes from base to what is wrong
+    int64_t need, left    # figures for the message, by code
+    int64_t says, here    # the innermost array that says more entries than are there; -1: none
+    PyObject* path        # a list of names and indices, innermost first, or NULL
+    JsonContext* context
+
+
+# Where a writer stands: the name, or the index where there is no name, at each level of the value.
+cdef struct Trail:
+    int depth
+    PyObject* name[40]
+    Py_ssize_t index[40]
+
+
+cdef class Names:
+    cdef NameTable table
+
+
+cdef class Node:
+    cdef readonly Py_ssize_t least         # the fewest bytes a value takes
+    cdef Py_ssize_t fixed                  # bytes that each value takes, but for its tags; 0: they differ
+    cdef readonly bint guarded             # JSON hides bytes that are no known field's
+    cdef public object fallback            # the interpreted codec, for what the fast way refuses
+
+    cdef PyObject* read_c(self, Cursor* cursor) noexcept
+    cdef int json_c(self, Cursor* cursor, Out* out) noexcept
+    cdef int skip_c(self, Cursor* cursor) noexcept
+    cdef int write_c(self, PyObject* value, Out* out, Trail* trail) except -1
+    cdef int slow(self, Cursor* cursor, Py_ssize_t offset) except -1
+    cdef int refuse(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset) except -1
+
+    # JSON text of one message at the start of `data`. Returns the bytes consumed; -1 when refused (out.size is then as
+    # before): the Python-level `json` of this node has the full error, or the slower way for non-canonical bytes.
+    # -2 with an exception: a hook raised, or no memory. `whole`: bytes left over stand as "_trailing".
+    cdef Py_ssize_t json_at(self, const uint8_t* data, Py_ssize_t size, Out* out, JsonContext* context, bint whole) except -2
+    cdef int json_rest(self, Cursor* cursor, Out* out) noexcept       # what is left, as "_trailing" has it
+    # Bytes that the message takes, -1 when refused.
+    cdef Py_ssize_t skip_at(self, const uint8_t* data, Py_ssize_t size) noexcept
+
+
+# A compiled selection: parts in the order of the bytes.
+cdef struct Pick:         # a field of a run: its place among the run's bytes, and its slot in the row
+    int op, at, slot
+
+
+cdef struct Program:
+    Part* parts
+    int count
+
+
+cdef struct Part:
+    int what
+    int op, flags
+    int width             # bytes of a run; slot of the count of unknown tags
+    int slot              # -1: of no interest
+    int level             # of an array's rows, or of unknown tags'
+    int count             # of picks or tags
+    Pick* picks
+    TagPart* tags
+    PyObject* node        # borrowed: the Selection holds it
+    Program below
+
+
+cdef struct TagPart:
+    uint32_t tag
+    int slot              # of a 1 when it was sent
+    Program below
+
+
+# The rows of one array's entries, or of the message itself (level 0), each of `width` bytes.
+cdef struct Level:
+    Out rows
+    const char* template  # a row as it is before anything is read
+    size_t width
+
+
+cdef class Selection:
+    cdef Node node
+    cdef list held
+    cdef int depth
+    cdef Level* levels
+    cdef Program program
+
+    # Fills the levels from the message at `at`: the bytes it takes, -1 when it can't be read (the interpreted grammar
+    # might). They stay as they are until the next message. Slices start at `base`.
+    cdef Py_ssize_t select_at(self, const uint8_t* base, const uint8_t* at, const uint8_t* end) except -2
+    cdef int64_t* add_row(self, int level) noexcept
+    cdef int run(self, Program* program, Cursor* cursor, int64_t* row) noexcept
+    cdef int run_each(self, Part* part, Cursor* cursor, int64_t* row) noexcept
+    cdef int run_maybe(self, Part* part, Cursor* cursor, int64_t* row) noexcept
+    cdef int run_tags(self, Part* part, Cursor* cursor, int64_t* row) noexcept
+    cdef int run_tag(self, TagPart* found, uint32_t size, Cursor* cursor, int64_t* row) noexcept
+    cdef int compile(self, Program* made, list parts) except -1
+    cdef int compile_part(self, Part* part, dict given) except -1

@@ -1,0 +1,1 @@
+"""Exchanges, connections and partitions as Arrow columns."""

@@ -1,0 +1,74 @@
+# Texts by number as Arrow has columns of few texts: those that rows in hand use, each at a place, and where each text ends.
+
+cdef struct DictionaryBuilder:
+    int32_t* places       # by number, from 1 on; -1: not used yet
+    size_t room
+    Out used              # the numbers, by place
+
+
+cdef int32_t place_of(DictionaryBuilder* p, uint32_t number) except -1:
+    """Where a number stands, or will from now on."""
+    cdef int32_t place
+    cdef int32_t* grown
+    if number >= p.room:
+        grown = <int32_t*>realloc(p.places, 2 * (number + 64) * sizeof(int32_t))
+        if grown == NULL:
+            raise MemoryError
+        memset(grown + p.room, -1, (2 * (number + 64) - p.room) * sizeof(int32_t))
+        p.places, p.room = grown, 2 * (number + 64)
+    if p.places[number] < 0:
+        place = <int32_t>(p.used.size // sizeof(uint32_t))
+        if out_put(&p.used, &number, sizeof(number)):
+            raise MemoryError
+        p.places[number] = place
+    return p.places[number]
+
+
+cdef void places_clear(DictionaryBuilder* p) noexcept:
+    """No number is used."""
+    cdef uint32_t* used = <uint32_t*>p.used.data
+    cdef size_t i
+    for i in range(p.used.size // sizeof(uint32_t)):
+        p.places[used[i]] = -1
+    p.used.size = 0
+
+
+cdef void places_free(DictionaryBuilder* p) noexcept:
+    free(p.places)
+    out_free(&p.used)
+
+
+cdef tuple strings(Texts* texts, DictionaryBuilder* p, size_t skip):
+    """(int32 where each ends, behind a 0; the texts) of those used, all without DictionaryBuilder. skip: what stands before a "-" is
+    left out, and that."""
+    cdef size_t count = texts.count if p == NULL else p.used.size // sizeof(uint32_t)
+    cdef size_t i, cut
+    cdef Text* text
+    cdef Out data, ends
+    cdef int32_t end = 0
+    memset(&data, 0, sizeof(data))
+    memset(&ends, 0, sizeof(ends))
+    try:
+        if out_put(&ends, &end, sizeof(end)):
+            raise MemoryError
+        for i in range(count):
+            text = &texts.texts[i if p == NULL else (<uint32_t*>p.used.data)[i] - 1]
+            cut = dash(text.data, text.size) + 1 if skip else 0
+            if out_put(&data, text.data + cut, text.size - cut):
+                raise MemoryError
+            end = <int32_t>data.size
+            if out_put(&ends, &end, sizeof(end)):
+                raise MemoryError
+        return PyBytes_FromStringAndSize(ends.data, ends.size), PyBytes_FromStringAndSize(data.data, data.size)
+    finally:
+        out_free(&data)
+        out_free(&ends)
+
+
+cdef inline size_t dash(const uint8_t* text, size_t size) noexcept:
+    """Where the first one stands; a "server-client" has one."""
+    cdef size_t i
+    for i in range(size):
+        if text[i] == 45:
+            return i
+    return size - 1

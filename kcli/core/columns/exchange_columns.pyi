@@ -1,0 +1,39 @@
+"""Exchanges into columns (see rows.pyx)."""
+
+from collections.abc import Iterable
+from typing import Any, Protocol, TypeAlias
+
+from kcli.core.codec.messages import Selection
+from kcli.core.codec.sink import Sink
+
+# Selection, column of each slot, whether records stand behind them, whether topics go by ids.
+Side: TypeAlias = tuple[Selection, list[int], bool, bool]
+
+class Layout:
+    def __init__(self, request: Side, response: Side) -> None: ...
+
+class Owner(Protocol):
+    bodies: Any
+    def layout(self, api_key: int, version: int) -> Layout | None: ...
+    def voice(self, link: bytes) -> int: ...
+    def heard(self, link: bytes, voice: int, *exchange: Any) -> int: ...
+    def learn(self, link: bytes, *exchange: Any) -> None: ...
+    def more(self, link: bytes, *exchange: Any) -> None: ...
+    def flush(self) -> None: ...
+
+class ExchangeRows(Sink):
+    engine: Any
+    count: int
+    def __init__(
+        self,
+        owner: Owner,
+        told: Iterable[int] = (),
+        rows: int = 20000,
+        size: int = ...,
+        parted: bool = True,
+        framed: Iterable[int] = (),
+    ) -> None: ...
+    def set_voice(self, link: bytes, voice: int) -> None: ...
+    def voice(self, link: bytes) -> int | None: ...
+    def end_runs(self, failed: bool) -> None: ...
+    def take_columns(self, last: bool = False) -> dict[str, Any]: ...

@@ -1,0 +1,78 @@
+# Columns of text under way, and what stands in the text.
+from cpython.buffer cimport PyBUF_READ
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.memoryview cimport PyMemoryView_FromMemory
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcmp
+
+from kcli.core.codec.interner cimport Text
+from kcli.core.codec.messages cimport Out, out_put
+
+cdef extern from *:
+    """
+    #include <string.h>
+    static const char *kc_find_error(const char *p, const char *end) {
+        /* behind the next `rrorCode":` that no 0 follows; NULL: there is none. A capital C is rare. */
+        for (p += 4; end - p > 7; p++) {
+            p = (const char *)memchr(p, 'C', (size_t)(end - p - 6));
+            if (p == NULL) return NULL;
+            if (memcmp(p - 4, "rrorCode\\":", 10) == 0 && p[6] != '0') return p + 6;
+        }
+        return NULL;
+    }
+    """
+    const char* find_error "kc_find_error"(const char* p, const char* end) nogil
+
+
+# A column of text: all of it, and where each row's ends, behind a 0.
+cdef struct Column:
+    Out text, ends
+
+
+cdef inline int end(Out* ends, size_t size) except -1:
+    """Where a row's text ends; the first one begins at 0."""
+    cdef int32_t at = 0
+    if ends.size == 0 and out_put(ends, &at, sizeof(at)):
+        raise MemoryError
+    at = <int32_t>size
+    if out_put(ends, &at, sizeof(at)):
+        raise MemoryError
+    return 0
+
+
+cdef inline const char* end_of(Out* out) noexcept:
+    return out.data + out.size
+
+
+cdef inline bint is_in(Out* numbers, size_t first, int64_t number) noexcept:
+    cdef size_t i
+    for i in range(first, numbers.size // sizeof(int64_t)):
+        if (<int64_t*>numbers.data)[i] == number:
+            return True
+    return False
+
+
+cdef inline bint is_heard(Text* words, int64_t voice, const uint8_t* request, size_t n, const uint8_t* response, size_t m) noexcept:
+    """Whether those words after that voice are the same."""
+    if words.kind != <int>voice or words.size != n + m:
+        return False
+    return memcmp(words.data, request, n) == 0 and memcmp(words.data + n, response, m) == 0
+
+
+cdef inline bytes ends(Out* out):
+    """All of them; one 0 without a row."""
+    return text(out) or bytes(sizeof(int32_t))
+
+
+cdef inline bytes text(Out* out):
+    """All of it, which is empty then."""
+    made = PyBytes_FromStringAndSize(out.data, out.size)
+    out.size = 0
+    return made
+
+
+cdef inline object view(Out* out):
+    """The same where it lies."""
+    made = PyMemoryView_FromMemory(out.data, out.size, PyBUF_READ) if out.size else b""
+    out.size = 0
+    return made

@@ -1,0 +1,1 @@
+"""Record batches: headers, checksums, values, JSON text, columns, down-conversion."""

@@ -1,7 +1,0 @@
-# What stands at a fixed place in the header of every request.
-
-cdef extern from "requests.h" nogil:
-    enum: KC_NO_CLIENT_ID, KC_CUT_HEADER
-    const uint8_t* client_id "kc_client_id"(const uint8_t* frame, size_t size, int64_t* length)
-    bint has_client_id "kc_has_client_id"(int api_key, int version)
-    int32_t correlation_id "kc_correlation_id"(const uint8_t* frame)

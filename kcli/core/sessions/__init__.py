@@ -1,0 +1,1 @@
+"""Fetch sessions: incremental fetches followed without a Python object each."""

@@ -1,0 +1,21 @@
+"""Fetch sessions at C speed: what is kept of partitions and fetches, and the kernel that follows a session's steady way.
+
+The steady way is an incremental fetch that is what it should be: the epoch that is due, partitions of the session whose
+positions moved over delivered records, an answer with news about them. `kcli.sessions.checks` has the rules, and follows
+all else. The kernel changes nothing before it is sure. Interpreted twins of the classes: `kcli.sessions.plain`.
+"""
+
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memcmp, memset
+
+from kcli.core.codec.interner cimport *
+from kcli.core.codec.request_header cimport *
+from kcli.core.codec.messages cimport Node, Selection, put_uuid, uuid_parse
+from kcli.core.codec.sink cimport Sink
+
+include "interning.pxi"
+include "statistics.pxi"
+include "opening.pxi"
+include "incremental.pxi"

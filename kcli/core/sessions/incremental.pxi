@@ -1,0 +1,332 @@
+# The steady way of a session, exchange by exchange.
+
+cdef enum:
+    BIG_BATCH = 1 << 20   # no batch is bigger than this unless a topic is configured so
+    SEAT_BYTES = 128
+
+MAX_EPOCH = 2**31 - 1
+
+
+cdef class Kernel(Openings):
+    """Takes the steady exchanges of the sessions attached to it; all others are for the ledger.
+
+    layout: see Tables. heard: keys of other APIs that the ledger wants; those beyond the bits of a word are `rare`.
+    """
+
+    cdef Map sessions
+    cdef dict attached
+    cdef uint64_t heard
+    cdef object rare
+    cdef uint32_t serial
+
+    def __init__(self, layout, heard=()):
+        Openings.__init__(self, layout)
+        self.attached = {}
+        self.marks = HighWatermarks(self)
+        self.rare = frozenset(key for key in heard if key > 63)
+        for key in heard:
+            if key <= 63:
+                self.heard |= <uint64_t>1 << <int>key
+
+    def __dealloc__(self):
+        map_free(&self.sessions)
+
+    # Sessions
+
+    def adopt(self, Counts session not None, bint topic_ids):
+        """Before its first partition: this session may be attached later."""
+        session.kernel = self
+        session.topic_ids_ = topic_ids
+
+    def attach(self, Counts session not None, str connection, str server, int64_t session_id, int version, bint privileged, sizes):
+        """Follow this session's steady exchanges on this connection. sizes: of the request (topic, partition, and whether
+        the version is flexible), and of the response."""
+        self.detach(session)
+        session.link = connection.encode()
+        session.server_, session.id_, session.version_, session.privileged_ = self.server(server), session_id, version, privileged
+        for i in range(6):
+            session.sizes[i] = sizes[i]
+        if map_put(&self.sessions, hash_of(<const uint8_t*><char*><bytes>session.link, len(session.link)), session_id, <uint64_t><void*>session):
+            raise MemoryError
+        self.attached[session.link, session_id] = session
+
+    def detach(self, Counts session not None):
+        if session.link is None:
+            return
+        if self.attached.get((session.link, session.id_)) is session:
+            map_drop(&self.sessions, hash_of(<const uint8_t*><char*><bytes>session.link, len(session.link)), session.id_)
+            del self.attached[session.link, session.id_]
+        session.link = None
+
+    # Exchanges
+
+    cdef bint take(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
+                   uint64_t answered, const uint8_t* response, size_t m) except -1:
+        cdef Found found
+        cdef Counts session
+        cdef Side asks, tells
+        if key != FETCH:
+            if key < 0 or key > 63:
+                return key not in self.rare
+            return not self.heard >> key & 1
+        if response == NULL or answered < ts or not 0 <= version < VERSIONS or not self.knows(version):
+            return False
+        self.serial += 1
+        asks, tells = self.asked_sides[version], self.told_sides[version]
+        if not asks.read(request, n):
+            return False
+        memset(&found, 0, sizeof(Found))
+        found.request = asks.message()
+        if self.opener is not None and found.request[SESSION] == 0 and found.request[EPOCH] == 0:
+            return self.open(link, link_size, version, ts, asks, n, answered, tells, response, m)
+        session = self.due(link, link_size, version, ts, &found)
+        if session is None or found.request[FORGOTTEN] > 0 or not tells.read(response, m):
+            return False
+        # The response first: its partitions are far apart in memory, and those of the request pass the time.
+        if not self.read_told(tells, session, &found) or not self.read_asked(asks, session, &found):
+            return False
+        if not self.find_seats(session, &found) or not self.may_pass(session, &found):
+            return False
+        self.apply(session, ts, n + 4, answered, m + 4, &found)
+        return True
+
+    def offer(self, str connection, int version, uint64_t ns, const uint8_t[::1] request not None, answered, const uint8_t[::1] response):
+        """A Fetch exchange that came another way; whether it was taken."""
+        cdef bytes link
+        if answered is None or response is None or not request.shape[0] or response.shape[0] == 0:
+            return False
+        link = connection.encode()
+        return self.take(link, len(link), FETCH, version, ns, &request[0], request.shape[0], answered, &response[0], response.shape[0])
+
+    cdef Counts find(self, const char* link, size_t link_size, int64_t session_id):
+        cdef uint64_t at = map_find(&self.sessions, hash_of(<const uint8_t*>link, link_size), session_id)
+        cdef Counts session
+        if at == 0:
+            return None
+        session = <Counts><void*>at
+        if <size_t>len(<bytes>session.link) != link_size or memcmp(<const char*><bytes>session.link, link, link_size):
+            return None
+        return session
+
+    cdef Counts due(self, const char* link, size_t link_size, int version, uint64_t ts, Found* found):
+        """The session of a request, if the request's epoch is the one that is due in it; else None."""
+        cdef Counts session
+        if found.request[EPOCH] <= 0:
+            return None
+        session = self.find(link, link_size, found.request[SESSION])
+        if session is None or session.version_ != version or session.unsure:
+            return None
+        if found.request[EPOCH] != session.next_epoch or <int64_t>ts < session.answered_ns:
+            return None
+        found.late = session.late
+        return session
+
+    cdef bint read_asked(self, Side asks, Counts session, Found* found) except -1:
+        """The partitions of a request are then in `asked`. False: not the steady way."""
+        cdef TopicRow* topic = asks.topics()
+        cdef AskedRow* row = <AskedRow*>asks.partitions()
+        cdef uint64_t base
+        cdef int64_t i, j
+        found.asked_topics = asks.topic_count()
+        self.need_asked(asks.partition_count())
+        for i in range(found.asked_topics):
+            base = self.base_of(asks, topic)
+            if base == 0:
+                return False
+            found.asked_cost += topic_cost(session.sizes, topic.size if asks.kind == NAME else 0, topic.partitions)
+            for j in range(topic.partitions):
+                set_asked(&self.asked[found.asked], base, row)
+                map_ahead(&session.by_number, self.asked[found.asked].number, 0)
+                found.asked += 1
+                row += 1
+            topic += 1
+        return True
+
+    cdef bint read_told(self, Side tells, Counts session, Found* found) except -1:
+        """The partitions of a response are then in `told`. False: not the steady way."""
+        cdef TopicRow* topic = tells.topics()
+        cdef ToldRow* row = <ToldRow*>tells.partitions()
+        cdef uint64_t base
+        cdef int64_t i, j
+        cdef bint shared
+        cdef Told* told
+        found.response = tells.message()
+        if found.response[ERROR] or found.response[THROTTLE] or found.response[SESSION] != session.id_:
+            return False
+        found.told_topics = tells.topic_count()
+        self.need_told(tells.partition_count())
+        for i in range(found.told_topics):
+            base = self.base_of(tells, topic)
+            if base == 0:
+                return False
+            found.told_cost += topic_cost(&session.sizes[3], topic.size if tells.kind == NAME else 0, topic.partitions)
+            shared = self.marks.is_shared(<uint32_t>(base >> 32), session.id_)
+            for j in range(topic.partitions):
+                if row.error or row.preferred >= 0 or is_special(row):
+                    return False
+                told = &self.told[found.told]
+                set_told(told, base, row)
+                told.shared = shared
+                map_ahead(&session.by_number, told.number, 0)
+                found.told += 1
+                row += 1
+            topic += 1
+        return True
+
+    # Judging: in passes, each of which asks ahead for the memory that the next one needs
+
+    cdef bint find_seats(self, Counts session, Found* found) noexcept:
+        """Whether all partitions are the session's."""
+        cdef size_t i
+        for i in range(found.told):
+            self.told[i].seat = seat_ahead(&session.by_number, self.told[i].number)
+            if self.told[i].seat == NULL:
+                return False
+        for i in range(found.asked):
+            self.asked[i].seat = seat_ahead(&session.by_number, self.asked[i].number)
+            if self.asked[i].seat == NULL:
+                return False
+        return True
+
+    cdef bint may_pass(self, Counts session, Found* found) except -1:
+        cdef size_t i
+        for i in range(found.asked):
+            if not self.may_ask(session, &self.asked[i], found):
+                return False
+        for i in range(found.told):
+            if not self.may_tell(session, &self.told[i], found):
+                return False
+        return self.is_steady(session, found)
+
+    cdef bint may_ask(self, Counts session, Asked* asked, Found* found) noexcept:
+        """A position that moved, over records that were delivered."""
+        cdef PartitionState seat = <PartitionState>asked.seat
+        cdef Position* at = &asked.position
+        cdef bint late
+        if seat.asked_in == self.serial or not seat.placed or seat.answered < 0:
+            return False
+        if same(at, &seat.position):
+            return False
+        if at.offset > seat.position.offset and not seat.delivered and seat.informed:
+            return False
+        late = not session.privileged_ and seat.behind_at(at.offset, found.request[ISOLATION])
+        found.late += <int>late - <int>seat.late
+        seat.will_be_late = late
+        seat.asked_in = self.serial
+        return True
+
+    cdef bint may_tell(self, Counts session, Told* told, Found* found) except -1:
+        """News of a partition, and none that was kept back before."""
+        cdef PartitionState seat = <PartitionState>told.seat
+        if seat.told_in == self.serial or not seat.informed:
+            return False
+        if not told.size and told.high == seat.high and told.start == seat.start:
+            return False
+        if told.shared and told.high > seat.high and seat.high >= 0 and seat.answered != session.fetches and session.quiet_since:
+            if seat.mark == 0:
+                seat.mark = self.marks.place(session.server_, told.number)
+            if self.marks.moved_past_at(seat.mark, seat.high, session.quiet_since) >= 0:
+                return False
+        seat.told_in = self.serial
+        found.told_late += seat.will_be_late if seat.asked_in == self.serial else seat.late
+        found.records += told.size
+        return True
+
+    cdef bint is_steady(self, Counts session, Found* found) noexcept:
+        """Whether every partition that has records to come was answered, or there was no room."""
+        if found.late <= found.told_late:
+            return True
+        return found.records > 0 and found.records + BIG_BATCH > found.request[MAX_BYTES]
+
+    cdef int apply(self, Counts session, uint64_t ts, size_t n, uint64_t answered, size_t m, Found* found) except -1:
+        cdef size_t i
+        cdef PartitionState seat
+        self.fetches += 1
+        self.now = max(self.now, <int64_t>ts)
+        session.fetches += 1
+        session.last_ns = answered
+        session.request_bytes += n
+        session.response_bytes += m
+        session.records_bytes += found.records
+        session.empty += found.records == 0
+        session.latencies.add(answered - ts)
+        session.strip.add(ts, n + m, False)
+        session.changed += found.asked
+        for i in range(found.asked):
+            self.take_in(session, &self.asked[i])
+        for i in range(found.told):
+            self.tell(session, &self.told[i], found.request[ISOLATION])
+            if self.told[i].shared:
+                seat = <PartitionState>self.told[i].seat
+                if seat.mark == 0:
+                    seat.mark = self.marks.place(session.server_, self.told[i].number)
+                self.marks.learn_at(seat.mark, self.told[i].high, answered)
+        self.charge(session, n, m, found)
+        session.next_epoch = 1 if session.next_epoch == MAX_EPOCH else session.next_epoch + 1
+        session.answered_ns, session.used_ns, session.quiet_since = answered, ts, ts
+        return 0
+
+    cdef int take_in(self, Counts session, Asked* asked) except -1:
+        cdef PartitionState seat = <PartitionState>asked.seat
+        seat.position = asked.position
+        seat.delivered = False
+        seat.skipped = 0
+        session.late += <int>seat.will_be_late - <int>seat.late
+        seat.late = seat.will_be_late
+        return 0
+
+    cdef int tell(self, Counts session, Told* told, int64_t isolation) except -1:
+        cdef PartitionState seat = <PartitionState>told.seat
+        cdef bint late
+        seat.high, seat.stable, seat.start = told.high, told.stable, told.start
+        seat.redirected = False
+        seat.answered = session.fetches
+        seat.skipped = 0
+        if told.size:
+            seat.delivered = seat.ever = True
+        if not session.privileged_:
+            late = seat.behind_at(seat.position.offset, isolation)
+            session.late += <int>late - <int>seat.late
+            seat.late = late
+        return 0
+
+    cdef int charge(self, Counts session, size_t n, size_t m, Found* found) except -1:
+        """What this would have cost as a full fetch: see Watched.charge."""
+        cdef int64_t all_ = count_bytes(session.topics, session.sizes[2])
+        session.full_request_bytes += n + session.request_cost + all_ - found.asked_cost - count_bytes(found.asked_topics, session.sizes[2])
+        all_ = count_bytes(session.topics, session.sizes[5])
+        session.full_response_bytes += m + session.response_cost + all_ - found.told_cost - count_bytes(found.told_topics, session.sizes[5])
+        return 0
+
+
+cdef inline void* seat_ahead(const Map* seats, uint64_t number) noexcept:
+    """A partition's PartitionState, on its way into the cache; NULL when it has none."""
+    cdef void* seat = <void*>map_find(seats, number, 0)
+    if seat != NULL:
+        ahead(seat, SEAT_BYTES)
+    return seat
+
+
+cdef inline bint same(const Position* one, const Position* other) noexcept:
+    return (
+        one.offset == other.offset and one.log_start == other.log_start and one.max_bytes == other.max_bytes
+        and one.leader_epoch == other.leader_epoch and one.last_fetched_epoch == other.last_fetched_epoch
+    )
+
+
+cdef inline int64_t count_bytes(int64_t count, bint flexible) noexcept:
+    """Bytes of an array's length."""
+    cdef int64_t size = 1
+    if not flexible:
+        return 4
+    count = (count + 1) >> 7
+    while count:
+        size += 1
+        count >>= 7
+    return size
+
+
+cdef inline int64_t topic_cost(const int64_t* sizes, int64_t text, int64_t count) noexcept:
+    """A topic's entry with its partitions; sizes: topic (with an empty name), partition, flexible."""
+    cdef int64_t name = text + (count_bytes(text, True) - 1 if text and sizes[2] else 0)
+    return sizes[0] + name + count_bytes(count, sizes[2]) + count * sizes[1]

@@ -1,0 +1,174 @@
+# A full fetch that makes a session.
+
+cdef struct Asked:
+    void* seat
+    uint64_t number
+    Position position
+
+
+cdef struct Told:
+    void* seat
+    uint64_t number
+    int64_t high, stable, start, size
+    bint shared           # somebody else has the topic, too
+
+
+# What an exchange says, before anything of it counts.
+cdef struct Found:
+    const int64_t* request
+    const int64_t* response
+    size_t asked, told
+    int64_t late          # of the session's partitions, once the request is taken in
+    int64_t told_late
+    int64_t records
+    int64_t asked_cost, told_cost
+    int64_t asked_topics, told_topics
+
+
+cdef class Openings(Tables):
+    """Full fetches that are granted a session, told of all their partitions in order, without an error."""
+
+    cdef Map names                      # of a full fetch's partitions, to find those that are named twice
+    cdef public object opener           # the ledger's, for the session that is made
+    cdef Asked* asked
+    cdef Told* told
+    cdef size_t asked_room, told_room
+    cdef public int64_t fetches, now
+    cdef readonly HighWatermarks marks
+
+    def __dealloc__(self):
+        map_free(&self.names)
+        free(self.asked)
+        free(self.told)
+
+    cdef bint open(self, const char* link, size_t link_size, int version, uint64_t ts, Side asks, size_t n, uint64_t answered,
+                   Side tells, const uint8_t* response, size_t m) except -1:
+        cdef Found found
+        cdef size_t i
+        cdef int64_t replica, size
+        cdef const uint8_t* client
+        memset(&found, 0, sizeof(Found))
+        topics = {}
+        if not tells.read(response, m) or not self.read_opening(asks, &found, topics) or not self.read_granted(tells, &found):
+            return False
+        map_clear(&self.names)
+        if map_reserve(&self.names, found.asked):
+            raise MemoryError
+        for i in range(found.asked):
+            map_put(&self.names, self.asked[i].number, 0, i + 1)
+        if self.names.used < found.asked:
+            return False
+        replica = found.request[FOLLOWER] if found.request[FOLLOWER] != -1 else found.request[REPLICA]
+        client = client_id(asks.frame, n, &size)
+        session = self.opener(
+            link[:link_size].decode(), (<const char*>client)[: max(0, size)].decode("utf-8", "replace"), version,
+            correlation_id(asks.frame), ts, answered, n + 4, m + 4, found.request[MAX_BYTES], found.request[ISOLATION],
+            replica, found.response[SESSION], found.records,
+            [(self.key(<uint64_t>number << 32)[0], count) for number, count in topics.items()],
+        )
+        self.seat_all(<Counts?>session, &found)
+        for number in topics:
+            self.marks.is_shared(number, found.response[SESSION])
+        self.fetches += 1
+        self.now = max(self.now, <int64_t>ts)
+        return True
+
+    cdef bint read_opening(self, Side asks, Found* found, dict topics) except -1:
+        """A full fetch whose only tag, if any, says which replica fetches. topics: their partitions by number, to fill."""
+        cdef TopicRow* topic = asks.topics()
+        cdef AskedRow* row = <AskedRow*>asks.partitions()
+        cdef int64_t i, j
+        cdef uint32_t number
+        found.request = asks.message()
+        if found.request[FORGOTTEN] > 0 or found.request[ASKED_TAGS] > (found.request[FOLLOWER] != -1):
+            return False
+        self.need_asked(asks.partition_count())
+        for i in range(asks.topic_count()):
+            if topic.size < 0:
+                return False
+            number = text_number(&self.texts, asks.frame + topic.text, topic.size, asks.kind)
+            if number == 0:
+                raise MemoryError
+            if number in topics:
+                return False
+            topics[number] = topic.partitions
+            for j in range(topic.partitions):
+                set_asked(&self.asked[found.asked], <uint64_t>number << 32, row)
+                found.asked += 1
+                row += 1
+            topic += 1
+        return True
+
+    cdef bint read_granted(self, Side tells, Found* found) except -1:
+        """A response that grants a session and tells of the request's partitions in their order, without an error."""
+        cdef TopicRow* topic = tells.topics()
+        cdef ToldRow* row = <ToldRow*>tells.partitions()
+        cdef int64_t i, j
+        cdef uint64_t base
+        cdef Told* told
+        found.response = tells.message()
+        if found.response[ERROR] or found.response[THROTTLE] or found.response[SESSION] <= 0:
+            return False
+        if tells.partition_count() != found.asked:
+            return False
+        self.need_told(found.asked)
+        for i in range(tells.topic_count()):
+            base = self.base_of(tells, topic)
+            for j in range(topic.partitions):
+                told = &self.told[found.told]
+                set_told(told, base, row)
+                if row.error or row.preferred >= 0 or is_special(row) or self.asked[found.told].number != told.number:
+                    return False
+                found.records += told.size
+                found.told += 1
+                row += 1
+            topic += 1
+        return True
+
+    cdef int seat_all(self, Counts session, Found* found) except -1:
+        cdef size_t i
+        cdef PartitionState seat
+        cdef Told* told
+        session.by_key = None
+        if map_reserve(&session.by_number, found.asked):
+            raise MemoryError
+        for i in range(found.asked):
+            told = &self.told[i]
+            seat = PartitionState.__new__(PartitionState)
+            seat.position = self.asked[i].position
+            seat.placed = seat.informed = True
+            seat.high, seat.stable, seat.start, seat.answered = told.high, told.stable, told.start, <int32_t>session.fetches
+            seat.delivered = seat.ever = told.size > 0
+            session.look(seat, found.request[ISOLATION], session.privileged_)
+            session.put(self.asked[i].number, seat)
+        return 0
+
+    cdef int need_asked(self, size_t room) except -1:
+        cdef Asked* grown
+        if room > self.asked_room:
+            grown = <Asked*>realloc(self.asked, 2 * room * sizeof(Asked))
+            if grown == NULL:
+                raise MemoryError
+            self.asked, self.asked_room = grown, 2 * room
+        return 0
+
+    cdef int need_told(self, size_t room) except -1:
+        cdef Told* grown
+        if room > self.told_room:
+            grown = <Told*>realloc(self.told, 2 * room * sizeof(Told))
+            if grown == NULL:
+                raise MemoryError
+            self.told, self.told_room = grown, 2 * room
+        return 0
+
+
+cdef inline void set_asked(Asked* asked, uint64_t base, AskedRow* row) noexcept:
+    asked.number = base | <uint32_t>row.index
+    asked.position = Position(
+        row.offset, row.log_start, <int32_t>row.max_bytes, <int32_t>row.leader_epoch, <int32_t>row.last_fetched_epoch
+    )
+
+
+cdef inline void set_told(Told* told, uint64_t base, ToldRow* row) noexcept:
+    told.number = base | <uint32_t>row.index
+    told.high, told.stable, told.start, told.size = row.high, row.stable, row.start, row.size if row.size > 0 else 0

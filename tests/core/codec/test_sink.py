@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+
+from kcli.core import COMPILED
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="the core is not built here")
+
+
+def test_a_kernel_is_a_sink_and_nothing_else_is_one() -> None:
+    """The engine looks for this type: an owner's `sink` of another is refused before a byte is read."""
+    from kcli.capture.exchanges import CaptureDecoder
+    from kcli.core.capture.engine import Engine
+    from kcli.core.codec.sink import Sink
+    from kcli.sessions.state import new_kernel
+
+    assert isinstance(new_kernel(), Sink)
+    source = CaptureDecoder([])
+    source.sink = object()  # type: ignore[attr-defined]
+    with pytest.raises(TypeError, match="Sink"):
+        Engine(source, (), False)
+
+
+def test_what_a_plain_sink_leaves_comes_the_usual_way() -> None:
+    from kcli.capture.exchanges import CaptureDecoder
+    from kcli.core.codec.sink import Sink
+
+    class Sinking(CaptureDecoder):
+        sink = Sink()
+
+    assert Sinking([]).engine is not None

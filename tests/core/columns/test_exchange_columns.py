@@ -1,0 +1,203 @@
+"""Exchanges as columns: the same text as lines have, and no row half written."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.core import COMPILED
+
+if not COMPILED:
+    pytest.skip("the core is not built", allow_module_level=True)
+
+import numpy
+
+from kcli.capture.exchanges import CaptureDecoder
+from kcli.core.codec.values import uuid_text
+from kcli.core.columns.exchange_columns import ExchangeRows
+from kcli.pipeline.projections import layout
+from tests.capture.messages import metadata, produce, request, response
+from tests.capture.wires import Wire, pcap
+
+ID, KEPT = "LiM8oXcTSBWR3XF1qnjt6A", "AAAAAAAAAAAAAAAAAAAAAQ"
+
+
+class Owner(CaptureDecoder):
+    """A source with a sink of rows."""
+
+    def choose_engine(self, ports: Any) -> Any:
+        self.learnt: list[tuple[Any, ...]] = []
+        self.told: list[tuple[Any, ...]] = []
+        self.flushes = 0
+        self.sink = ExchangeRows(self, told=(12,), rows=4)
+        return super().choose_engine(ports)
+
+    def layout(self, _key: int, _version: int) -> None:
+        return None
+
+    def voice(self, _link: bytes) -> int:
+        return 0
+
+    def heard(self, _link: bytes, voice: int, *_: Any) -> int:
+        return voice + 1
+
+    def learn(self, *exchange: Any) -> None:
+        self.learnt.append(exchange)
+
+    def more(self, *exchange: Any) -> None:
+        self.told.append(exchange)
+
+    def flush(self) -> None:
+        self.flushes += 1
+
+
+def ran(wire: Wire, tmp_path: Path) -> tuple[Owner, dict[str, Any]]:
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap(wire.packets))
+    owner = Owner([str(path)])
+    owner.slow = [item for items in owner.pieces() for item in items]  # type: ignore[attr-defined]
+    return owner, owner.sink.take_columns()
+
+
+def texts(column: tuple[bytes, Any]) -> list[str]:
+    ends, data = numpy.frombuffer(column[0], numpy.int32), column[1]
+    return [bytes(data[start:end]).decode() for start, end in pairwise(ends)]
+
+
+def numbers(data: bytes, count: int) -> Any:
+    return numpy.frombuffer(data, numpy.int64).reshape(-1, count)
+
+
+def codes(column: tuple[bytes, bytes]) -> list[list[int]]:
+    ends, found = numpy.frombuffer(column[0], numpy.int32), numpy.frombuffer(column[1], numpy.int64)
+    return [found[start:end].tolist() for start, end in pairwise(ends)]
+
+
+def test_rows_have_the_text_of_lines(tmp_path: Path) -> None:
+    wire = Wire().open()
+    for number in range(3):
+        wire.client(metadata(number)[0]).server(metadata(number)[1])
+    owner, taken = ran(wire.close(), tmp_path)
+    rows = numbers(taken["numbers"], 10)
+    lines: list[bytes] = []
+    CaptureDecoder([str(tmp_path / "made.pcap")], text=True).lines(lambda data: lines.append(bytes(data)))
+    want = [json.loads(line) for line in b"".join(lines).splitlines()]
+    for name, key in ("header", "requestHeader"), ("request", "request"), ("response", "response"):
+        assert [json.loads(text) for text in texts(taken[name])] == [line[key] for line in want]
+    assert [texts(taken["clients"])[place] for place in rows[:, 9]] == ["tester"] * 3
+    assert rows[:, 4].tolist() == [0, 1, 2]
+    assert (rows[:, 7] / 1000).tolist() == [line["latencyMs"] for line in want]
+    assert (texts(taken["links"]), codes(taken["errors"])) == (["10.0.0.2:9092-10.0.0.1:40000"], [[], [], []])
+    assert [each[1] for each in owner.learnt] == [3]  # the first taught a topic's name
+
+
+def test_what_only_the_slower_way_can_leaves_no_trace(tmp_path: Path) -> None:
+    wire = Wire().open().client(metadata(1)[0]).server(metadata(1)[1][:3] + bytes([0x30]) + metadata(1)[1][4:0x34])
+    wire.client(request(3, 9, 2, {"topics": None}, "ÿ")).server(response(3, 9, 2, {})).close()
+    owner, taken = ran(wire, tmp_path)
+    assert not any(taken[name] for name in ("numbers", "partitions"))
+    assert not any(texts(taken[name]) or taken[name][1] for name in ("header", "request", "response", "errors"))
+    assert len(owner.slow) == 2  # type: ignore[attr-defined]
+
+
+def test_errors_are_noted(tmp_path: Path) -> None:
+    partitions = [{"partitionIndex": n, "errorCode": code, "leaderId": -1} for n, code in enumerate((0, 5, -1, 5))]
+    told = response(3, 9, 1, {"topics": [{"errorCode": 0, "name": "t", "partitions": partitions}]})
+    _, taken = ran(Wire().open().client(request(3, 9, 1, {"topics": None})).server(told).close(), tmp_path)
+    assert codes(taken["errors"]) == [[5, -1]]
+
+
+def test_flush_is_called_when_there_is_enough(tmp_path: Path) -> None:
+    wire = Wire().open()
+    for number in range(9):
+        wire.client(metadata(number)[0]).server(metadata(number)[1])
+    assert ran(wire.close(), tmp_path)[0].flushes > 0
+
+
+def test_what_one_exchange_of_apiversions_led_to_the_same_leads_to_again(tmp_path: Path) -> None:
+    wires = []
+    for port in (40000, 40001):
+        wire = Wire(client=("10.0.0.1", port)).open()
+        asked = request(18, 3, 1, {"clientSoftwareName": "me", "clientSoftwareVersion": "1"})
+        wires.append(wire.client(asked).server(response(18, 3, 1, {"apiKeys": []})).close())
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap([packet for wire in wires for packet in wire.packets]))
+    calls = []
+    owner = Owner([str(path)])
+    owner.heard = lambda link, voice, *_: calls.append(link) or 7  # type: ignore[method-assign,func-returns-value]
+    list(owner.pieces())
+    ended = owner.sink.take_columns(last=True)["ended"]
+    assert [(link, voice, count) for link, _, voice, _, _, count in numbers(ended["uses"], 6)] == [(0, 7, 1), (1, 7, 1)]
+    assert list(ended["voices"].values()) == [7, 7]
+    assert len(calls) == 1
+
+
+def test_connections_share_ends(tmp_path: Path) -> None:
+    """Two connections of one client's address, with a server each; then one of IPv6."""
+    wires = [Wire(client=("10.0.0.1", 40000 + n), server=(f"10.0.0.{n}", 9092)).open() for n in (2, 3)]
+    for wire in wires:
+        wire.client(metadata(1)[0]).server(metadata(1)[1]).client(metadata(2)[0]).server(metadata(2)[1]).close()
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap([packet for wire in wires for packet in wire.packets]))
+    owner = Owner([str(path)])
+    list(owner.pieces())
+    taken = owner.sink.take_columns()
+    assert taken["ended"] is None
+    links = numbers(taken["numbers"], 10)[::2, 8].tolist()
+    assert [texts(taken["ends"])[place] for place in links] == ["10.0.0.1:40002", "10.0.0.1:40003"]
+    server_of = numpy.frombuffer(taken["server_of"], numpy.int32)
+    assert [texts(taken["servers"])[server_of[place]] for place in links] == ["10.0.0.2:9092", "10.0.0.3:9092"]
+    assert texts(owner.sink.take_columns()["links"]) == []
+    owner.sink.set_voice(b"[fe80::2]:9092-[fe80::1]:4", 3)
+    ended = owner.sink.take_columns(last=True)["ended"]
+    assert texts(ended["servers"]) == ["10.0.0.2:9092", "10.0.0.3:9092", "[fe80::2]:9092"]
+    assert (texts(ended["addresses"]), len(texts(ended["links"]))) == (["10.0.0.1", "fe80::1"], 3)
+    assert numpy.frombuffer(ended["address_of"], numpy.int32).tolist() == [0, 0, 1]
+    assert ended["voices"] == {"[fe80::2]:9092-[fe80::1]:4": 3}
+    assert numbers(ended["uses"], 6)[:, 5].tolist() == [2, 2]
+    assert texts(owner.sink.take_columns(last=True)["ended"]["links"]) == []
+
+
+def test_ids_without_a_name_and_errors_of_partitions(tmp_path: Path) -> None:
+    """Also of topics without a partition, and of those that a fetch forgets."""
+    ids = [uuid_text(bytes(15) + bytes([number])) for number in range(1, 5)]
+    asked = {"maxWaitMs": 1, "topics": [{"topicId": ids[0], "partitions": [{"partition": 1}]}]}
+    asked |= {"forgottenTopicsData": [{"topicId": ids[1], "partitions": [1]}]}
+    partitions = [{"partitionIndex": index, "errorCode": 6} for index in (1, 2)]
+    told = {"responses": [{"topicId": ids[2], "partitions": partitions}, {"topicId": ids[3], "partitions": []}]}
+    path = tmp_path / "made.pcap"
+    wire = Wire().open().client(request(1, 13, 1, asked)).server(response(1, 13, 1, told))
+    path.write_bytes(
+        pcap(wire.client(request(1, 13, 2, asked)).server(response(1, 13, 2, {"errorCode": 71})).close().packets)
+    )
+    owner = Owner([str(path)])
+    owner.layout = lambda key, version: layout(owner.bodies, key, version)  # type: ignore[method-assign,assignment]
+    list(owner.pieces())
+    taken = owner.sink.take_columns()
+    assert codes(taken["errors"]) == [[6], [71]]
+    assert sorted(map(uuid_text, owner.bodies.names.missing())) == sorted(ids)
+    assert (owner.told, len(taken["partitions"]) // (19 * 8)) == ([], 4)
+
+
+def test_apis_that_are_told_and_partitions_without_a_layout_go_the_slower_way(tmp_path: Path) -> None:
+    wire = Wire().open().client(produce(1)[0]).server(produce(1)[1])
+    wire.client(request(12, 4, 2, {"groupId": "g"})).server(response(12, 4, 2, {})).close()
+    owner, taken = ran(wire, tmp_path)
+    assert [each[1] for each in owner.told] == [0, 12]
+    assert taken["partitions"] == taken["batches"] == b""
+
+
+def test_rows_with_an_id_that_has_no_name_yet_are_noted(tmp_path: Path) -> None:
+    """A Metadata of the cluster's own topic, which has none; two of another, which the answer to the second names."""
+    wire = Wire().open()
+    known = {"topicId": ID, "name": "orders", "partitions": []}
+    for number, (topic_id, topics) in enumerate([(KEPT, []), (ID, []), (ID, [known]), (ID, [])], start=1):
+        wire.client(request(3, 12, number, {"topics": [{"topicId": topic_id, "name": None}]}))
+        wire.server(response(3, 12, number, {"topics": topics}))
+    owner, taken = ran(wire.close(), tmp_path)
+    assert numpy.frombuffer(taken["nameless"], numpy.int32).tolist() == [1, 2]
+    assert sorted(map(uuid_text, owner.bodies.names.missing())) == [KEPT, ID]
