@@ -18,7 +18,8 @@ from pathlib import Path
 import click
 import pytest
 
-from kcli.cli.main import COMMANDS, cli, main
+from kcli.cli.main import COMMANDS, main
+from tests.commands import commands
 from tests.hostile import NAME, TEXTS, Liar, World, illegible
 
 LOGIN = (
@@ -93,17 +94,6 @@ CASES: dict[str, list[str]] = {
     "stats": ["{capture} --by client --by topic --by group", "{garbage}", "{name}", "{capture} --client {name}"],
 }  # fmt: skip
 NEEDED = {"pipeline": "pyspark"}
-
-
-def commands(group: click.Group = cli, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        if isinstance(command, click.Group):
-            yield from commands(command, f"{path}{name} ")
-        else:
-            yield f"{path}{name}", command
 
 
 def forms(command: click.Command) -> list[list[str]]:

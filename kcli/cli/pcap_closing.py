@@ -56,7 +56,8 @@ def slow_text(latency: float) -> str:
 
 def apis_text(tally: Tally) -> str:
     apis = catalog().apis
-    top = [f"{apis[key].name if key in apis else key} {number:,}" for key, number in tally.apis.most_common(4)]
+    most = sorted(tally.apis.items(), key=lambda each: (-each[1], each[0]))
+    top = [f"{apis[key].name if key in apis else key} {number:,}" for key, number in most[:4]]
     return ", ".join(top) + (f" and {len(tally.apis) - 4} more APIs" if len(tally.apis) > 4 else "")
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 
 from kcli.cli.inputs import read_bytes, unhex
-from kcli.cli.main import cli, main
+from kcli.cli.main import main
 from kcli.errors import InputError, UsageError
 from tests.capture.wires import SAMPLES
+from tests.commands import commands
 
 DATA = bytes(range(40))
 
@@ -85,19 +84,8 @@ READERS = [
 ]
 
 
-def commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Every command by its name."""
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if isinstance(command, click.Group):
-            yield from commands(command, f"{path}{name} ")
-        elif command is not None:
-            yield path + name, command
-
-
 def test_quiet_has_its_letter_wherever_it_is_and_every_reader_of_captures_has_it() -> None:
-    for name, command in commands(cli):
+    for name, command in commands():
         options = {option.name: option.opts for option in command.params}
         if "memory" in options:
             assert "quiet" in options, name

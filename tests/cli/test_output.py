@@ -14,12 +14,12 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import click
 import pytest
 
-from kcli.cli.main import cli, main
+from kcli.cli.main import main
 from kcli.cli.output import open_output, refuse_inputs
 from kcli.errors import DecodeError, InputError, UsageError
+from tests.commands import commands
 
 KCLI = [sys.executable, "-m", "kcli.cli"]
 SEGMENT = "00000000000000000000.log"
@@ -302,9 +302,10 @@ REFUSED = [
     (f"snapshot diff {SNAPSHOT} {SNAPSHOT}", [SNAPSHOT]),
     ("snapshot diff meta meta", [SNAPSHOT]),
 ]
-# Commands whose -o is a folder, or whose input is one of the pipeline's: tested where they are.
+# Tested where they are: commands whose -o is a folder, whose input is of the pipeline, or whose words are a query.
 ELSEWHERE = {
     "pipeline report": "tests/cli/test_pipeline_report.py",
+    "sql": "tests/cli/test_sql.py",
     "schema import": "tests/cli/test_schema_import.py",
     "snapshot create": "tests/cli/test_snapshot_create.py",
     "snapshot extract": "tests/cli/test_snapshot_extract.py",
@@ -312,19 +313,8 @@ ELSEWHERE = {
 }
 
 
-def commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        if isinstance(command, click.Group):
-            yield from commands(command, f"{path}{name} ")
-        else:
-            yield path + name, command
-
-
 def test_every_command_with_an_output_is_tried() -> None:
-    writing = {name for name, command in commands(cli) if any("-o" in param.opts for param in command.params)}
+    writing = {name for name, command in commands() if any("-o" in param.opts for param in command.params)}
     tried = {name for name in writing if any(words.startswith(f"{name} ") for words, _ in REFUSED)}
     assert tried | set(ELSEWHERE) == writing
 

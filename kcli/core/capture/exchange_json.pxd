@@ -39,7 +39,7 @@ cdef class ExchangeWriter:
     cdef JsonContext context
     cdef object bodies, hook
     cdef Names names
-    cdef PyObject* plans[KEYS][VERSIONS]      # a ApiCodecs; None: the tables have no such message
+    cdef PyObject* plans[KEYS][VERSIONS]      # an ApiCodecs; None: the tables have no such message
     cdef readonly list kept
     cdef size_t answer_at                     # where in `out` the last line's response begins
 

@@ -404,8 +404,8 @@ cdef inline Verdict* find_verdict(Verdict* verdicts, const char* name, size_t si
     cdef uint64_t first = 0, last = 0
     cdef Verdict* at
     cdef int i
-    memcpy(&first, name, min(size, 8))
-    memcpy(&last, name + size - min(size, 8), min(size, 8))
+    memcpy(&first, name, min(size, <size_t>8))
+    memcpy(&last, name + size - min(size, <size_t>8), min(size, <size_t>8))
     first = ((first ^ size) * <uint64_t>0x9E3779B97F4A7C15 ^ last) * <uint64_t>0xC2B2AE3D27D4EB4F
     at = verdicts + (first >> 32) % VERDICTS
     for i in range(TRIES):

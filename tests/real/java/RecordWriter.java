@@ -51,6 +51,7 @@ public final class RecordWriter {
                 }
                 producer.send(record(topic, random, n));
                 if (transactional && n % 100 == 99) {
+                    producer.flush(); // an abort drops what was not sent yet, and without records there is no marker
                     if (n / 100 % 3 == 0) {
                         producer.abortTransaction();
                     } else {
