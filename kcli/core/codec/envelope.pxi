@@ -24,7 +24,7 @@ cdef class Envelope(Secret):
         cdef Py_ssize_t length
         cdef int code
         if not hides(cursor):
-            return json_sized(self.op, self.flags, cursor, out)
+            return json_rare(self.op, self.flags, cursor, out)
         length = length_of(self.op, self.flags, cursor)
         if length == -2:
             return -1

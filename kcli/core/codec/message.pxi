@@ -291,6 +291,7 @@ cdef class Message(Node):
         cdef int i
         cdef Step* step
         cdef char* p
+        cdef size_t before
         cdef TopicMet topic = TopicMet(NULL, 0, 0)
         if out_reserve(out, self.room):
             return no_memory(cursor)
@@ -312,8 +313,14 @@ cdef class Message(Node):
                 cursor.at += step.width
                 continue
             out.size = p - out.data
-            if self.json_step(step, cursor, out) if step.role == PLAIN else self.json_telling(step, &topic, cursor, out):
-                return within(cursor, <object>step.key)
+            if step.width and step.role != PLAIN:
+                self.json_fixed_role(step, &topic, cursor, out)
+            else:
+                before = out.size
+                if self.json_step(step, cursor, out):
+                    return within(cursor, <object>step.key)
+                if step.role != PLAIN:
+                    self.note_name(step, &topic, before, cursor, out)
             if out_reserve(out, self.room):
                 return no_memory(cursor)
             p = out.data + out.size
@@ -327,30 +334,31 @@ cdef class Message(Node):
                 return -1
         return no_memory(cursor) if out_put(out, b"}", 1) else 0
 
-    cdef int json_telling(self, Step* step, TopicMet* topic, Cursor* cursor, Out* out) noexcept:
-        """A field with a role: its JSON, and what it tells about others."""
+    cdef void json_fixed_role(self, Step* step, TopicMet* topic, Cursor* cursor, Out* out) noexcept:
+        """A field of a fixed width that says something about others: its JSON, for which there is room, and what it says."""
         cdef JsonContext* context = cursor.context
         cdef const uint8_t* at = cursor.at
-        cdef size_t before = out.size
-        if step.role == TOPIC_ID or step.role == RESOURCE_TYPE:
-            out.size = put_fixed(step.op, at, out.data + before) - out.data      # the room is there
-            cursor.at += step.width
-        elif json_sized(STRING, step.flags, cursor, out):
-            return -1
+        out.size = put_fixed(step.op, at, out.data + out.size) - out.data
+        cursor.at += step.width
         if context == NULL:
-            return 0
+            return
         if step.role == TOPIC_ID:
             topic.id = at if context.names != NULL else NULL
             context.metadata = be64(at) == 0 and be64(at + 8) == 1
         elif step.role == RESOURCE_TYPE:
             context.resource = <int8_t>at[0]
-        elif step.role == CONFIG_NAME:
+
+    cdef void note_name(self, Step* step, TopicMet* topic, size_t before, Cursor* cursor, Out* out) noexcept:
+        """What a name says about other fields; its JSON stands in `out` from `before` on."""
+        cdef JsonContext* context = cursor.context
+        if context == NULL:
+            return
+        if step.role == CONFIG_NAME:
             context.name_at, context.name_size = before, out.size - before
         else:
             topic.name_at, topic.name_size = before, out.size - before
             if topic.name_size > 2:
                 context.metadata = is_metadata_topic(out.data + before, topic.name_size)
-        return 0
 
     cdef inline int json_step(self, Step* step, Cursor* cursor, Out* out) noexcept:
         if step.op == CHILD:

@@ -354,7 +354,7 @@ cdef class Secret(Scalar):
             hidden = self.judged(cursor, out)
             if hidden < 0:
                 return raised(cursor)
-        if json_sized(self.op, self.flags, cursor, out):      # also what is hidden has to be sound
+        if json_rare(self.op, self.flags, cursor, out):       # also what is hidden has to be sound
             return -1
         if not hidden:
             return 0
