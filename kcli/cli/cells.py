@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from kcli.legible import legible
 
-__all__ = ["align", "cut", "fit", "pad", "width", "wrap"]
+__all__ = ["align", "cut", "fit", "narrowed", "pad", "width", "wrap"]
 
 
 CUT = "…"  # stands where text was cut
@@ -67,3 +67,11 @@ def align(rows: Iterable[Sequence[str]]) -> list[str]:
     cells = [[legible(cell) for cell in row] for row in rows]
     sizes = [max(map(width, column)) for column in zip(*cells, strict=True)]
     return ["  ".join(pad(cell, size) for cell, size in zip(row, sizes, strict=True)).rstrip() for row in cells]
+
+
+def narrowed(sizes: Sequence[int], room: int, least: int) -> list[int]:
+    """The sizes of columns, the widest taken in until all fit into `room` cells or none is above `least`."""
+    taken = list(sizes)
+    while sum(taken) > room and max(taken, default=0) > least:
+        taken[taken.index(max(taken))] -= 1
+    return taken

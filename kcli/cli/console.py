@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from typing import IO, TYPE_CHECKING
@@ -14,12 +15,17 @@ from kcli.legible import legible
 if TYPE_CHECKING:
     from kcli.cli.screen import Screen
 
-__all__ = ["console", "is_terminal", "progress", "warn"]
+__all__ = ["console", "is_terminal", "progress", "terminal_room", "warn"]
 
 
 def is_terminal(stream: IO[str]) -> bool:
     """Whether the stream is a terminal."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def terminal_room(output: str | None = None) -> int | None:
+    """Cells of a line on standard output's terminal; None where the text goes to a pipe or to the file `output`."""
+    return shutil.get_terminal_size((120, 24)).columns if output is None and is_terminal(sys.stdout) else None
 
 
 def console(stderr: bool = False, quiet: bool = False) -> Screen:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from kcli.cli.console import is_terminal
+from kcli.cli.console import is_terminal, terminal_room
 from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option, secrets_option
 from kcli.cli.lines import print_line
 from kcli.cli.output import open_output, output_option, refuse_inputs
@@ -75,7 +75,8 @@ def ask(query: str | None, files: tuple[str, ...], options: dict[str, Any]) -> N
             prompt(engine, options["format_"], quiet=options["quiet"])
             return
         with open_output(options["output"], files) as out:
-            write_answer(engine, query, out, options["format_"], quiet=options["quiet"])
+            room = terminal_room(options["output"])
+            write_answer(engine, query, out, options["format_"], room=room, quiet=options["quiet"])
 
 
 def print_list() -> None:

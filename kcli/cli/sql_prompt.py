@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kcli.cli.console import is_terminal
+from kcli.cli.console import is_terminal, terminal_room
 from kcli.cli.lines import print_line, print_note
 from kcli.cli.sql_results import list_lines, write_answer
 from kcli.errors import KcliError
@@ -54,7 +54,7 @@ def answer(engine: Engine, query: str, form: str, *, quiet: bool) -> None:
             print_line(line)
         return
     sys.stdout.flush()
-    write_answer(engine, query, sys.stdout.buffer, form, quiet=quiet)
+    write_answer(engine, query, sys.stdout.buffer, form, room=terminal_room(), quiet=quiet)
     sys.stdout.buffer.flush()
 
 

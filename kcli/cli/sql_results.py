@@ -5,15 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import math
-import sys
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from kcli.cli.cells import cut, pad, width
-from kcli.cli.console import is_terminal
+from kcli.cli.cells import cut, narrowed, pad, width
 from kcli.cli.lines import Lines, print_note
 from kcli.jsontext import dumps
 from kcli.legible import legible
@@ -25,14 +23,17 @@ __all__ = ["list_lines", "write_answer"]
 
 MEASURED = 500  # rows whose values say how wide the columns of a table are
 WIDEST = 60  # cells of a column on a terminal
+LEAST = 6  # ... where many columns have to share it
 PADDED = 100  # ... in a pipe, where longer values are not cut
 
 
-def write_answer(engine: Engine, query: str, out: BinaryIO, form: str, *, quiet: bool) -> None:
-    """Write the answer's rows. UsageError: the query is wrong. InputError at the end: what is wrong with the inputs."""
-    rows = 0
+def write_answer(engine: Engine, query: str, out: BinaryIO, form: str, *, room: int | None, quiet: bool) -> None:
+    """Write the answer's rows. room: cells of a line of the terminal; None: no table is cut to fit one.
+
+    UsageError: the query is wrong. InputError at the end: what is wrong with the inputs.
+    """
     with engine.answer(query) as reader:
-        rows = WRITERS[form](reader, out)
+        rows = write_table(reader, out, room) if form == "table" else WRITERS[form](reader, out)
         out.flush()
     if not quiet and form == "table":
         print_note(f"{rows:,} row{'' if rows == 1 else 's'}")
@@ -141,23 +142,25 @@ def write_parquet(reader: Any, out: BinaryIO) -> int:
     return count
 
 
-def write_table(reader: Any, out: BinaryIO) -> int:
-    """Columns as wide as their first values; on a terminal long values are cut."""
+def write_table(reader: Any, out: BinaryIO, room: int | None = None) -> int:
+    """Columns as wide as their first values; with `room` (cells) values and then lines are cut."""
     import pyarrow
 
-    cutting = is_terminal(sys.stdout)
-    most = WIDEST if cutting else PADDED
+    most = PADDED if room is None else WIDEST
     right = [pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_decimal(kind)
              for kind in reader.schema.types]  # fmt: skip
     rows = ([legible(text_of(value)) for value in row] for row in rows_of(reader))
     first = [[legible(name) for name in reader.schema.names], *islice(rows, MEASURED)]
     sizes = [min(max(map(width, column)), most) for column in zip(*first, strict=True)]
+    if room is not None:
+        sizes = narrowed(sizes, room - 2 * (len(sizes) - 1), LEAST)
     write = Lines(out).line
     count = -1  # the head
     for row in chain(first, rows):
         count += 1
-        cells = zip(row, sizes, right, strict=True)
-        write("  ".join(pad(cut(cell, size) if cutting else cell, size, right=at) for cell, size, at in cells).rstrip())
+        shown = row if room is None else map(cut, row, sizes)
+        line = "  ".join(pad(cell, size, right=at) for cell, size, at in zip(shown, sizes, right, strict=True)).rstrip()
+        write(line if room is None else cut(line, room))
     return count
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from kcli.capture.statistics import Figures
 from kcli.capture.tally import bytes_text
-from kcli.cli.cells import cut, fit, pad, width
+from kcli.cli.cells import cut, fit, narrowed, pad, width
 from kcli.legible import legible
 
 __all__ = ["table_lines"]
@@ -93,9 +93,7 @@ def fitted(
         figures = [column for column in figures if column.rank != rank]
     used = sum(GAP + column.size for column in figures if column.rank != 6) + GAP * (len(groups) - 1)
     used += GAP + LEAST if any(column.rank == 6 for column in figures) else 0
-    sizes = [column.size for column in groups]
-    while sum(sizes) + used > room and max(sizes) > LEAST:
-        sizes[sizes.index(max(sizes))] -= 1
+    sizes = narrowed([column.size for column in groups], room - used, LEAST)
     cut_groups = [
         column._replace(title=cut(column.title, size), cells=[cut(cell, size) for cell in column.cells])
         for column, size in zip(groups, sizes, strict=True)

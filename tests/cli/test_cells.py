@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from kcli.cli.cells import align, cut, fit, pad, width, wrap
+from kcli.cli.cells import align, cut, fit, narrowed, pad, width, wrap
 
 TEXTS = ["", "plain", "日本語", "e\u0301e\u0301", "👍 ok", "\x1b[2J", "\u202ex\n"]
 
@@ -36,3 +36,9 @@ def test_lines_are_broken_between_words_and_within_long_ones() -> None:
 def test_columns_stand_below_each_other() -> None:
     lines = align([["a", "b"], ["日本", "x"], ["\x1b", "\n"], ["e\u0301", "y"]])
     assert lines == ["a     b", "日本  x", "\\x1b  \\n", "e\u0301     y"]
+
+
+def test_the_widest_columns_are_taken_in_first() -> None:
+    assert sorted(narrowed([30, 5, 20], 40, 6)) == [5, 17, 18]
+    assert narrowed([30, 5], 40, 6) == [30, 5]
+    assert narrowed([30, 30], 4, 6) == [6, 6] and narrowed([], -2, 6) == []

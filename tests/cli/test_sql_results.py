@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from kcli.cli.sql_results import WRITERS, list_lines, plain, text_of
+from kcli.cli.cells import width
+from kcli.cli.sql_results import WRITERS, list_lines, plain, text_of, write_table
 from kcli.tables.captured import CAPTURED
 from tests.hostile import illegible
 
@@ -78,6 +79,15 @@ def test_forms() -> None:
 def test_nothing_steers_a_terminal(form: str) -> None:
     text = written(form, HOSTILE)
     assert not illegible(text.decode()) and text.count(b"\n") == {"json": 5, "jsonl": 3}.get(form, 4)
+
+
+@pytest.mark.parametrize("room", [20, 40, 60, 200])
+def test_a_table_fits_the_terminal(room: int) -> None:
+    columns = {f"column {number}": ["x" * 100, "数据" * 9] for number in range(4)}
+    out = io.BytesIO()
+    assert write_table(pyarrow.table(columns).to_reader(), out, room) == 2
+    lines = out.getvalue().decode().splitlines()
+    assert max(map(width, lines)) == min(room, 4 * 60 + 3 * 2) and "…" in lines[1]
 
 
 @pytest.mark.parametrize(("form", "empty"), [("json", b"[]\n"), ("jsonl", b""), ("csv", b"a\n"), ("table", b"a\n")])
