@@ -160,10 +160,11 @@ class Fetching:
         return self.target.leader(key) if captured is None else captured
 
     async def any_node(self) -> int:
-        """The id of some broker of the cluster."""
-        nodes = self.target.client.metadata.nodes
+        """The id of some broker of the cluster. NetworkError: it names none."""
+        client = self.target.client
+        nodes = client.metadata.nodes or (await client.refresh()).nodes
         if not nodes:
-            await self.target.client.refresh()
+            raise NetworkError("the cluster names no broker")
         return next(iter(nodes))
 
     def version(self, node: Node, captured: int) -> int:
