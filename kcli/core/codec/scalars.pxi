@@ -242,11 +242,6 @@ cdef inline int json_sized(int op, int flags, Cursor* cursor, Out* out) noexcept
     return no_memory(cursor) if code else 0
 
 
-cdef int json_rare(int op, int flags, Cursor* cursor, Out* out) noexcept:
-    """json_sized for callers that are few: with one copy here, the compiler goes on to build it into the loop over fields."""
-    return json_sized(op, flags, cursor, out)
-
-
 cdef inline int skip_sized(int op, int flags, Cursor* cursor) noexcept:
     cdef Py_ssize_t length = length_of(op, flags, cursor)
     if length > 0:
