@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from typing import IO, TYPE_CHECKING
@@ -25,6 +24,8 @@ def is_terminal(stream: IO[str]) -> bool:
 
 def terminal_room(output: str | None = None) -> int | None:
     """Cells of a line on standard output's terminal; None where the text goes to a pipe or to the file `output`."""
+    import shutil
+
     return shutil.get_terminal_size((120, 24)).columns if output is None and is_terminal(sys.stdout) else None
 
 
