@@ -119,7 +119,7 @@ class FileReader(DataSourceReader):
 
 
 def array_of(values: Sequence[Any], kind: Any) -> Any:
-    """Values as an Arrow array. Integers beyond 64 bits (where the deltas of a batch lead to) wrap, as those of Java do."""
+    """Values as an Arrow array. Integers beyond 64 bits (where a batch's deltas lead to) wrap, as those of Java do."""
     import pyarrow
 
     try:
