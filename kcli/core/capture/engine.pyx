@@ -4,29 +4,26 @@ kcli/capture/connection.py has the rules of a connection, and handles whatever i
 frames that follow each other, each answer for the first request that waits; as JSON text no Python object is made for them.
 """
 
+from cpython.buffer cimport PyBUF_READ
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.memoryview cimport PyMemoryView_FromMemory
-from cpython.buffer cimport PyBUF_READ
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
-from kcli.core.codec.request_header cimport *
-from kcli.core.codec.messages cimport (
-    JsonContext, Names, Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, Selection, out_free, out_put, out_reserve, put_int,
-    put_uint,
-)
 from kcli.core.capture.exchange_json cimport KEYS, PRODUCE, SASL_HANDSHAKE, ApiCodecs, ExchangeWriter
 from kcli.core.capture.packets cimport (
     FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_CUT, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends, Packet, Reader,
     Segment, be16, be32, dissect, hash_ends,
 )
-from kcli.core.codec.sink cimport Sink
 from kcli.core.capture.tcp cimport (
     LOSS_CUT, LOSS_GAP, LOSS_GIVEN_UP, Flow, Held, Loss, Side, Streams, list_held, pull_timer, push_timer, put_held,
 )
+from kcli.core.codec.messages cimport Node, Out, out_put
+from kcli.core.codec.request_header cimport *
+from kcli.core.codec.sink cimport Sink
 
 include "line_filter.pxi"
 include "correlator.pxi"

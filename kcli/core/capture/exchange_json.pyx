@@ -5,9 +5,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from kcli.core.capture.packets cimport be16
-from kcli.core.codec.messages cimport (
-    JsonContext, Names, Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, Selection, out_free, out_put, out_reserve,
-)
+from kcli.core.codec.messages cimport Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, out_free, out_put, out_reserve
 from kcli.core.codec.request_header cimport *
 
 __all__ = ["ApiCodecs", "ExchangeWriter"]
@@ -15,7 +13,6 @@ __all__ = ["ApiCodecs", "ExchangeWriter"]
 
 # What is needed to read one API's exchanges of one version. None: only the slower way can.
 cdef class ApiCodecs:
-
     def __init__(self, bodies, int key, int version):
         nodes = bodies.exchange_nodes(key, version)
         self.request_header, self.request, self.response_header, self.response = nodes
@@ -39,7 +36,6 @@ cdef class ApiCodecs:
 
 cdef class ExchangeWriter:
     """Exchanges as text, in `out`."""
-
 
     def __cinit__(self):
         self.date.day = <uint64_t>-1

@@ -1,5 +1,5 @@
 # TCP streams: both directions of each connection as bytes in order, with gaps marked.
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from kcli.core.capture.packets cimport Ends, Segment
 

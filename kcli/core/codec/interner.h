@@ -1,4 +1,4 @@
-/* Big-endian numbers, values by a pair of numbers, numbers for texts. */
+/* Values by a pair of numbers, numbers for texts. */
 #ifndef KC_INTERNER_H
 #define KC_INTERNER_H
 
@@ -11,18 +11,6 @@ static inline uint64_t kc_mix_two(uint64_t a, uint64_t b) {
     a = (a ^ (a >> 32)) * 0xD6E8FEB86659FD93ull;
     a = (a ^ (a >> 29)) * 0xD6E8FEB86659FD93ull;
     return a ^ (a >> 32);
-}
-
-static inline int64_t kc_fixed(const uint8_t *p, int width) {
-    uint16_t two;
-    uint32_t four;
-    uint64_t eight;
-    switch (width) {
-    case 8: memcpy(&eight, p, 8); return (int64_t)__builtin_bswap64(eight);
-    case 4: memcpy(&four, p, 4); return (int32_t)__builtin_bswap32(four);
-    case 2: memcpy(&two, p, 2); return (int16_t)__builtin_bswap16(two);
-    default: return (int8_t)*p;
-    }
 }
 
 /* Open addressing, at most three quarters full; a slot with value 0 is free, so values are never 0. */

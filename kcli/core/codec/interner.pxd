@@ -22,7 +22,6 @@ cdef extern from "interner.h" nogil:
     void map_free "kc_map_free"(Map* map)
     void map_clear "kc_map_clear"(Map* map)
     int map_reserve "kc_map_reserve"(Map* map, size_t count)
-    int64_t fixed "kc_fixed"(const uint8_t* p, int width)
     uint32_t text_find "kc_text_find"(const Texts* texts, const uint8_t* data, size_t size, int kind)
     uint32_t text_number "kc_text_number"(Texts* texts, const uint8_t* data, size_t size, int kind)
     void texts_free "kc_texts_free"(Texts* texts)

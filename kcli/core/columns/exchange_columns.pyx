@@ -1,25 +1,19 @@
 """Exchanges into the columns of kcli.pipeline's tables, without a Python object for a row."""
 
-from cpython.buffer cimport PyBUF_READ
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.object cimport PyObject
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, qsort, realloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, qsort, realloc
+from libc.string cimport memcmp, memset
 
-from kcli.core.codec.interner cimport *
-from kcli.core.columns.json_columns cimport *
-from kcli.core.codec.request_header cimport *
-from kcli.core.codec.messages cimport (
-    JsonContext, Level, Name, Names, NameTable, Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, Selection, name_find, name_miss,
-    out_free, out_put, out_reserve, put_int, put_uint,
-)
 from kcli.core.capture.exchange_json cimport API_VERSIONS, KEYS, VERSIONS, ApiCodecs, ExchangeWriter, client_id_size
-from kcli.core.capture.packets cimport be16, be32
-from kcli.core.records.batches cimport KB_OK, Batch, batch_checksum, crc_setup, read_batch
-from kcli.core.codec.sink cimport Sink
+from kcli.core.capture.packets cimport be32
 from kcli.core.capture.tcp cimport Streams
+from kcli.core.codec.interner cimport *
+from kcli.core.codec.messages cimport Level, Name, NameTable, Out, Selection, name_find, name_miss, out_free, out_put
+from kcli.core.codec.sink cimport Sink
+from kcli.core.columns.json_columns cimport *
+from kcli.core.records.batches cimport KB_OK, Batch, batch_checksum, crc_setup, read_batch
 
 crc_setup(3)
 
@@ -43,7 +37,6 @@ cdef enum:
 # client -1: null.
 cdef struct Use:
     int64_t link, client, voice, key, version, count
-
 
 
 cdef class ExchangeRows(Sink):
@@ -245,20 +238,10 @@ cdef class ExchangeRows(Sink):
     cdef int note_errors(self, const char* p, const char* end) except -1:
         """The codes, each once."""
         cdef size_t first = self.errors.size // sizeof(int64_t)
-        cdef int sign
         cdef int64_t code
-        p = find_error(p, end)
-        while p != NULL:
-            sign = -1 if p[0] == 45 else 1       # "-"
-            p += p[0] == 45
-            code = 0
-            while 48 <= p[0] <= 57:
-                code = code * 10 + p[0] - 48
-                p += 1
-            code *= sign
+        while next_error(&p, end, &code):
             if not is_in(&self.errors, first, code) and out_put(&self.errors, &code, sizeof(code)):
                 raise MemoryError
-            p = find_error(p, end)
         return 0
 
     cdef int note_nameless(self) except -1:

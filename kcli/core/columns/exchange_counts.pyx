@@ -1,23 +1,16 @@
 """Exchanges into counts by group, for `kcli stats`: no text is kept and no Python object is made for an exchange."""
 
-from cpython.buffer cimport PyBUF_READ
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.memoryview cimport PyMemoryView_FromMemory
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcmp, memset
 
-from kcli.core.codec.interner cimport *
-from kcli.core.columns.json_columns cimport *
-from kcli.core.codec.request_header cimport *
-from kcli.core.codec.messages cimport (
-    JsonContext, Names, Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, Selection, out_free, out_put, out_reserve, put_int,
-    put_uint,
-)
 from kcli.core.capture.exchange_json cimport KEYS, VERSIONS, ApiCodecs, ExchangeWriter, client_id_size
-from kcli.core.capture.packets cimport be16, be32
+from kcli.core.codec.interner cimport *
+from kcli.core.codec.messages cimport Out, out_free, out_put
 from kcli.core.codec.sink cimport Sink
+from kcli.core.columns.json_columns cimport *
 
 include "groups.pxi"
 
@@ -236,21 +229,11 @@ cdef class ExchangeCounts(Sink):
 
     cdef int note_errors(self) except -1:
         """The response's codes, each once."""
-        cdef const char* end = end_of(&self.response)
-        cdef const char* p = find_error(self.response.data, end) if self.response.size > 10 else NULL
+        cdef const char* p = self.response.data
         cdef int64_t code
-        cdef int sign
-        while p != NULL:
-            sign = -1 if p[0] == 45 else 1       # "-"
-            p += p[0] == 45
-            code = 0
-            while 48 <= p[0] <= 57:
-                code = code * 10 + p[0] - 48
-                p += 1
-            code *= sign
+        while next_error(&p, end_of(&self.response), &code):
             if self.groups.is_new(code) and out_put(&self.groups.codes, &code, sizeof(code)):
                 raise MemoryError
-            p = find_error(p, end)
         return 0
 
     cdef int note_names(self, int i, tuple scans) except -1:

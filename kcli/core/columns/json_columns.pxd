@@ -11,17 +11,26 @@ from kcli.core.codec.messages cimport Out, out_put
 cdef extern from *:
     """
     #include <string.h>
-    static const char *kc_find_error(const char *p, const char *end) {
-        /* behind the next `rrorCode":` that no 0 follows; NULL: there is none. A capital C is rare. */
+    static inline int kc_next_error(const char **from, const char *end, int64_t *code) {
+        /* The number behind the next `rrorCode":` that is not 0; 0: there is none. A capital C is rare. */
+        const char *p = *from;
+        if (end - p < 12) return 0;
         for (p += 4; end - p > 7; p++) {
             p = (const char *)memchr(p, 'C', (size_t)(end - p - 6));
-            if (p == NULL) return NULL;
-            if (memcmp(p - 4, "rrorCode\\":", 10) == 0 && p[6] != '0') return p + 6;
+            if (p == NULL) return 0;
+            if (memcmp(p - 4, "rrorCode\\":", 10) || p[6] == '0') continue;
+            p += 6;
+            int minus = *p == '-';
+            *code = 0;
+            for (p += minus; p < end && *p >= '0' && *p <= '9'; p++) *code = *code * 10 + *p - '0';
+            if (minus) *code = -*code;
+            *from = p;
+            return 1;
         }
-        return NULL;
+        return 0;
     }
     """
-    const char* find_error "kc_find_error"(const char* p, const char* end) nogil
+    bint next_error "kc_next_error"(const char** p, const char* end, int64_t* code) nogil
 
 
 # A column of text: all of it, and where each row's ends, behind a 0.

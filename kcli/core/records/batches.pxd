@@ -1,4 +1,4 @@
-# What the kernels over record batches share: frames, records and wrapped message sets, from batches.h and recordjson.h.
+# What the kernels over record batches share: frames, records and wrapped message sets, from batches.h and record_json.h.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from kcli.core.codec.messages cimport Out

@@ -11,7 +11,7 @@ from libc.string cimport memcpy
 from kcli.core.codec.layouts cimport *
 from kcli.core.records.batches cimport *
 
-from kcli.core.codec.messages cimport KC_OK, Out, out_free, out_reserve
+from kcli.core.codec.messages cimport Out, out_free, out_reserve
 
 crc_setup(3)
 

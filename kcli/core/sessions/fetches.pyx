@@ -1,8 +1,8 @@
 """Fetch sessions at C speed: what is kept of partitions and fetches, and the kernel that follows a session's steady way.
 
 The steady way is an incremental fetch that is what it should be: the epoch that is due, partitions of the session whose
-positions moved over delivered records, an answer with news about them. `kcli.sessions.checks` has the rules, and follows
-all else. The kernel changes nothing before it is sure. Interpreted twins of the classes: `kcli.sessions.plain`.
+positions moved over delivered records, an answer with news about them. `kcli.sessions.incremental_checks` has the rules, and
+follows all else. The kernel changes nothing before it is sure. Interpreted twins of the classes: `kcli.sessions.statistics`.
 """
 
 from cpython.ref cimport Py_DECREF, Py_INCREF

@@ -8,9 +8,9 @@ MAX_EPOCH = 2**31 - 1
 
 
 cdef class Kernel(Openings):
-    """Takes the steady exchanges of the sessions attached to it; all others are for the ledger.
+    """Takes the steady exchanges of the sessions attached to it; all others are for the tracker.
 
-    layout: see Tables. heard: keys of other APIs that the ledger wants; those beyond the bits of a word are `rare`.
+    layout: see Tables. heard: keys of other APIs that the tracker wants; those beyond the bits of a word are `rare`.
     """
 
     cdef Map sessions
@@ -291,7 +291,7 @@ cdef class Kernel(Openings):
         return 0
 
     cdef int charge(self, Counts session, size_t n, size_t m, Found* found) except -1:
-        """What this would have cost as a full fetch: see Watched.charge."""
+        """What this would have cost as a full fetch: see kcli.sessions.session."""
         cdef int64_t all_ = count_bytes(session.topics, session.sizes[2])
         session.full_request_bytes += n + session.request_cost + all_ - found.asked_cost - count_bytes(found.asked_topics, session.sizes[2])
         all_ = count_bytes(session.topics, session.sizes[5])

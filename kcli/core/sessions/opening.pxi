@@ -29,7 +29,7 @@ cdef class Openings(Tables):
     """Full fetches that are granted a session, told of all their partitions in order, without an error."""
 
     cdef Map names                      # of a full fetch's partitions, to find those that are named twice
-    cdef public object opener           # the ledger's, for the session that is made
+    cdef public object opener           # the tracker's, for the session that is made
     cdef Asked* asked
     cdef Told* told
     cdef size_t asked_room, told_room

@@ -12,7 +12,7 @@ cdef struct Position:
 
 
 cdef class PartitionState:
-    """See kcli.sessions.plain.PartitionState."""
+    """See kcli.sessions.statistics.PartitionState."""
 
     # Small, since there are many and each fetch touches a few of them, far apart.
     cdef public int64_t high, stable, start
@@ -68,7 +68,7 @@ cdef class PartitionState:
 
 
 cdef class Histogram:
-    """See kcli.sessions.plain.Histogram."""
+    """See kcli.sessions.statistics.Histogram."""
 
     cdef public int64_t count, most
     cdef uint32_t* cells
@@ -120,7 +120,7 @@ cdef class Histogram:
 
 
 cdef class Timeline:
-    """See kcli.sessions.plain.Timeline."""
+    """See kcli.sessions.statistics.Timeline."""
 
     cdef readonly int64_t width, start
     cdef int64_t size[CELLS]
@@ -164,7 +164,7 @@ cdef class Timeline:
 
 
 cdef class Counts:
-    """See kcli.sessions.plain.Counts."""
+    """See kcli.sessions.statistics.Counts."""
 
     cdef public int64_t first_ns, last_ns, fetches, full, empty, unanswered, throttled
     cdef public int64_t request_bytes, response_bytes, records_bytes, full_request_bytes, full_response_bytes
@@ -288,7 +288,7 @@ cdef struct Mark:
 
 
 cdef class HighWatermarks:
-    """See kcli.sessions.plain.HighWatermarks."""
+    """See kcli.sessions.statistics.HighWatermarks."""
 
     cdef Tables kernel
     cdef Map by_number
