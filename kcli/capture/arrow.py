@@ -11,13 +11,12 @@ from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from typing import Any
 
 from kcli.capture.columns import EVERY, batch_of, event_row, exchange_row, rows_batch, wanted_rows
-from kcli.capture.events import Event, Exchange
-from kcli.capture.exchanges import NAMING, CaptureDecoder, Item, with_failures
-from kcli.capture.files import drive
+from kcli.capture.events import Event
+from kcli.capture.exchanges import CaptureDecoder, Item, with_failures
 from kcli.core import COMPILED
 from kcli.errors import InputError
 from kcli.extras import require
-from kcli.filelike import Stream, name_of
+from kcli.filelike import Stream
 from kcli.tables.captured import PARQUET_COLUMNS
 from kcli.tables.definition import Column, schema_of
 
@@ -49,8 +48,6 @@ class TableDecoder(CaptureDecoder):
         self.numpy, self.arrow = numpy, pyarrow
         self.schema = schema_of(columns)
         self.columns_wanted = wanted
-        self.names = [*dict.fromkeys(map(name_of, paths))]
-        self.number = 0  # of the file whose packets go through
         self.marks: list[tuple[int, int]] = [(0, 0)]  # (the sink's row, the file's number from there on)
         self.sink: Any = None
         self.rows: list[dict[str, Any]] = []
@@ -68,28 +65,25 @@ class TableDecoder(CaptureDecoder):
     def steps(self, moved: Callable[[int], None]) -> Generator[None, None, None]:
         """Read the files piece by piece; what has been made of each is in `ready`."""
         try:
-            for _ in drive(self.paths, self.engine, self.new_reader, self.emit, moved, self.enter):
-                yield
-            self.flush()
-            yield
+            yield from self.read(moved)
         except InputError:
             self.flush()
             yield
             raise
-        finally:
-            self.tally.add_steady(self.engine)
+        self.flush()
+        yield
 
     def enter(self, number: int) -> None:
         """The next packets are those of another file."""
         if number != self.number:
-            self.number = number
+            super().enter(number)
             self.marks.append((0 if self.sink is None else self.sink.count, number))
 
     def file_column(self, count: int) -> Any:
         """The file of each of the sink's rows."""
         starts, numbers = (self.numpy.array(each) for each in zip(*self.marks, strict=True))
         which = numbers[self.numpy.searchsorted(starts, self.numpy.arange(count), side="right") - 1]
-        return self.arrow.array(self.names, self.arrow.string()).take(self.arrow.array(which))
+        return self.arrow.array(self.entered_names, self.arrow.string()).take(self.arrow.array(which))
 
     def taken_batches(self) -> list[Any]:
         """The record batches that are ready, once."""
@@ -101,8 +95,7 @@ class TableDecoder(CaptureDecoder):
     def emit(self, item: Item) -> None:
         """Take an exchange or event that comes as a value."""
         self.tally.add(item)
-        if isinstance(item, Exchange) and item.api_key in NAMING:
-            _ = item.request, item.response  # topic names are learnt also from what is not wanted
+        self.learn_names(item)
         if not self.chosen.wants(item):
             return
         for each in with_failures(item):
@@ -110,7 +103,7 @@ class TableDecoder(CaptureDecoder):
 
     def put(self, row: dict[str, Any]) -> None:
         """Keep a row, with its place among those of the core."""
-        row["file"] = self.names[self.number]
+        row["file"] = self.file_name
         self.rows.append(row)
         self.places.append(0 if self.sink is None else self.sink.count)
         self.row_bytes += len(row.get("request") or "") + len(row.get("response") or "")

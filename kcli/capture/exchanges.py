@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.bodies import Bodies
@@ -48,6 +49,8 @@ class CaptureDecoder:
     ) -> None:
         self.paths = paths
         self.file_names = tuple(map(name_of, paths))
+        self.entered_names = [name_of(path) for path in dict.fromkeys(paths)]
+        self.number = 0  # of the file whose packets go through
         self.memory = memory
         self.chosen = chosen
         self.bodies = Bodies(dialect, records, names, secrets)
@@ -113,21 +116,39 @@ class CaptureDecoder:
         self.items.clear()
         return taken
 
-    def pieces(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[list[Item]]:
-        """What came out of each piece of the files, in order. InputError at the end for damaged files."""
+    def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
+        """Read the files piece by piece; what comes out goes to `emit`. InputError at the end for damaged files."""
         try:
-            for _ in drive(self.paths, self.engine, self.new_reader, self.emit, moved):
-                if self.items:
-                    yield self.taken()
+            yield from drive(self.paths, self.engine, self.new_reader, self.emit, moved, self.enter)
         finally:
             self.tally.add_steady(self.engine)
+
+    def enter(self, number: int) -> None:
+        """The next packets are those of another file."""
+        self.number = number
+
+    @property
+    def file_name(self) -> str:
+        """The file whose packets go through."""
+        return self.entered_names[self.number]
+
+    @staticmethod
+    def learn_names(item: Item) -> None:
+        """Learn the topic names that an exchange has, whether it is wanted or not."""
+        if isinstance(item, Exchange) and item.api_key in NAMING:
+            _ = item.request, item.response
+
+    def pieces(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[list[Item]]:
+        """What came out of each piece of the files, in order. InputError at the end for damaged files."""
+        for _ in self.read(moved):
+            if self.items:
+                yield self.taken()
 
     def wanted(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[list[Item]]:
         """The same, but only what passes the filter. An exchange's own events are in its `failures`."""
         for items in self.pieces(moved):
             for item in items:
-                if isinstance(item, Exchange) and item.api_key in NAMING:
-                    _ = item.request, item.response  # topic names are learnt also from what is not wanted
+                self.learn_names(item)
             yield items if self.chosen.takes_all else [item for item in items if self.chosen.wants(item)]
 
     def lines(
@@ -137,13 +158,11 @@ class CaptureDecoder:
         flush: Callable[[], None] | None = None,
     ) -> None:
         """Write everything as lines of JSON; `flush` after each piece. InputError at the end for damaged files."""
-        try:
-            for _ in drive(self.paths, self.engine, self.new_reader, self.emit, moved):
+        with contextlib.closing(self.read(moved)) as pieces:  # counted also where writing fails
+            for _ in pieces:
                 self.engine.drain_text(write)
                 if flush is not None:
                     flush()
-        finally:
-            self.tally.add_steady(self.engine)
 
 
 def with_failures(item: Item) -> Iterator[Item]:

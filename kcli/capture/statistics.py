@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 from kcli.capture.clock import instant
 from kcli.capture.events import Exchange, error_codes
-from kcli.capture.exchanges import NAMING, CaptureDecoder, Item
-from kcli.capture.files import drive
+from kcli.capture.exchanges import CaptureDecoder, Item
 from kcli.capture.named_fields import GROUP, INDEX, TOPIC, Named, names_in, scans
 from kcli.core import COMPILED
 from kcli.core.codec.values import uuid_bytes
@@ -148,22 +147,11 @@ class StatisticsDecoder(CaptureDecoder):
         """As `kcli.capture.named_fields.scans`: what the sink looks for."""
         return scans(api_key, version, self.roles, self.bodies.dialect)
 
-    def read(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[None]:
-        """Read the files piece by piece. InputError at the end for damaged files."""
-        try:
-            for _ in drive(self.paths, self.engine, self.new_reader, self.emit, moved):
-                yield
-        finally:
-            self.tally.add_steady(self.engine)
-
     def emit(self, item: Item) -> None:
         """Take an exchange or event that comes as a value."""
         self.tally.add(item)
-        if not isinstance(item, Exchange):
-            return
-        if item.api_key in NAMING:
-            _ = item.request, item.response  # topic names are learnt also from what is not wanted
-        if self.chosen.wants(item):
+        self.learn_names(item)
+        if isinstance(item, Exchange) and self.chosen.wants(item):
             self.count(item)
 
     # Exchanges as values
