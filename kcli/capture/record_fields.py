@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kcli.capture.events import Exchange
-from kcli.grammar.topics import NAME_FIELDS, TOPIC_NAME
+from kcli.capture.exchanges import CaptureDecoder, Item
+from kcli.core.codec.values import uuid_bytes
+from kcli.grammar.topics import NAME_FIELDS
+from kcli.jsontext import loads
 from kcli.schemas.apikeys import FETCH, PRODUCE, SHARE_FETCH
 from kcli.schemas.secrets import METADATA_ID
 from kcli.topic_names import CLUSTER_METADATA
 
-__all__ = ["WITH_RECORDS", "RecordField", "record_fields"]
+__all__ = ["CapturedField", "RecordDecoder", "RecordField", "partitions_in", "record_fields"]
 
 Row = dict[str, Any]
 
@@ -19,17 +22,32 @@ Row = dict[str, Any]
 class RecordField(NamedTuple):
     """One partition's records in an exchange.
 
-    topic: its name; its id where the capture never names it. base_offset: of a Produce, where the broker put the first
-    record; None where the answer does not say. append_time: ms, that the broker gave to all of them; None: it did not.
-    aborted: of a Fetch, the first offsets of transactions that were aborted, by producer id.
+    topic: its name; None where the capture never names its id. topic_id: None where the message has the name instead.
+    base_offset: of a Produce, where the broker put the first record; None where the answer does not say. append_time:
+    ms, that the broker gave to all of them; None: it did not. aborted: of a Fetch, the first offsets of transactions
+    that were aborted, by producer id.
     """
 
-    topic: str
+    topic: str | None
+    topic_id: str | None
     partition: int
     data: memoryview
     base_offset: int | None = None
     append_time: int | None = None
     aborted: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The topic's name, or what is known of it."""
+        return self.topic or (CLUSTER_METADATA if self.topic_id == METADATA_ID else self.topic_id or "")
+
+
+class CapturedField(NamedTuple):
+    """A records field and where it was seen. file: by name."""
+
+    exchange: Exchange
+    file: str
+    field: RecordField
 
 
 def record_fields(exchange: Exchange) -> Iterator[RecordField]:
@@ -41,16 +59,17 @@ def record_fields(exchange: Exchange) -> Iterator[RecordField]:
 
 def of_produce(exchange: Exchange) -> Iterator[RecordField]:
     answers = {
-        (topic, partition["index"]): partition
-        for topic, partition in partitions(exchange.response, "responses", "partitionResponses")
+        (topic_id or topic, partition["index"]): partition
+        for topic, topic_id, partition in partitions_in(exchange, exchange.response, "responses", "partitionResponses")
     }
-    for topic, partition in partitions(exchange.request, "topicData", "partitionData"):
+    for topic, topic_id, partition in partitions_in(exchange, exchange.request, "topicData", "partitionData"):
         if data := partition.get("records"):
-            answer = answers.get((topic, partition["index"]), {})
+            answer = answers.get((topic_id or topic, partition["index"]), {})
             stored = not answer.get("errorCode", -1) and answer.get("baseOffset", -1) >= 0
             time = answer.get("logAppendTimeMs", -1)
             yield RecordField(
                 topic,
+                topic_id,
                 partition["index"],
                 memoryview(data),
                 answer["baseOffset"] if stored else None,
@@ -59,21 +78,25 @@ def of_produce(exchange: Exchange) -> Iterator[RecordField]:
 
 
 def of_fetch(exchange: Exchange) -> Iterator[RecordField]:
-    for topic, partition in partitions(exchange.response, "responses", "partitions"):
+    for topic, topic_id, partition in partitions_in(exchange, exchange.response, "responses", "partitions"):
         if data := partition.get("records"):
             aborted = partition.get("abortedTransactions") or ()
-            firsts = sorted((each["firstOffset"], each["producerId"]) for each in aborted)
-            yield RecordField(topic, partition["partitionIndex"], memoryview(data), aborted=tuple(firsts))
+            firsts = tuple(sorted((each["firstOffset"], each["producerId"]) for each in aborted))
+            yield RecordField(topic, topic_id, partition["partitionIndex"], memoryview(data), aborted=firsts)
 
 
-def partitions(body: Mapping[str, Any] | None, topics: str, inside: str) -> Iterator[tuple[str, Row]]:
-    """(topic, partition's value) of a message."""
+def partitions_in(
+    exchange: Exchange, body: Row | None, topics: str, inside: str
+) -> Iterator[tuple[str | None, str | None, Row]]:
+    """(topic, topic id, partition's value) of a body, in order. The name is the message's own, or what the capture has
+    taught; None where it has not."""
     for topic in (body or {}).get(topics) or ():
-        names = (topic.get(field) for field in (*NAME_FIELDS, TOPIC_NAME, "topicId"))
-        name = next((name for name in names if name), "")
-        name = CLUSTER_METADATA if name == METADATA_ID else name
+        name, topic_id = next((topic[field] for field in NAME_FIELDS if topic.get(field)), None), topic.get("topicId")
+        if name is None and topic_id is not None:
+            known = exchange.bodies.names.get(uuid_bytes(topic_id))
+            name = None if known is None else loads(known)
         for partition in topic.get(inside) or ():
-            yield name, partition
+            yield name, topic_id, partition
 
 
 WITH_RECORDS: Mapping[int, Callable[[Exchange], Iterator[RecordField]]] = {
@@ -81,3 +104,27 @@ WITH_RECORDS: Mapping[int, Callable[[Exchange], Iterator[RecordField]]] = {
     FETCH: of_fetch,
     SHARE_FETCH: of_fetch,
 }
+
+
+class RecordDecoder(CaptureDecoder):
+    """A capture whose records are wanted."""
+
+    def __init__(self, *paths: Any, **options: Any) -> None:
+        """As `CaptureDecoder`. chosen: which exchanges; errors among it: of those that were answered with one."""
+        super().__init__(*paths, **options)
+        self.found: list[tuple[Exchange, str]] = []
+
+    def emit(self, item: Item) -> None:
+        """Keep an exchange that may have records."""
+        self.tally.add(item)
+        self.learn_names(item)
+        if isinstance(item, Exchange) and item.api_key in WITH_RECORDS and self.chosen.wants(item):
+            self.found.append((item, self.file_name))
+
+    def fields(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[CapturedField]:
+        """The records fields of all exchanges, in order. InputError at the end for damaged files."""
+        for _ in self.read(moved):
+            found, self.found = self.found, []
+            for exchange, file in found:
+                for field in record_fields(exchange):
+                    yield CapturedField(exchange, file, field)

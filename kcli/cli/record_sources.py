@@ -10,11 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kcli.capture.events import Exchange
-from kcli.capture.exchanges import NAMING, CaptureDecoder, Item
-from kcli.capture.files import drive
-from kcli.capture.filters import Filter
-from kcli.capture.record_fields import WITH_RECORDS, RecordField, record_fields
+from kcli.capture.record_fields import CapturedField, RecordDecoder
 from kcli.cli.capture_files import is_capture, starts_capture
 from kcli.cli.streams import standard_input
 from kcli.errors import InputError
@@ -67,7 +63,7 @@ def record_rows(
         for name, capture in kinds:
             (captures if capture else segments).append(name)
     if captures:
-        yield from RecordDecoder(captures, secrets=secrets, **options).rows(problems, moved)
+        yield from capture_rows(RecordDecoder(captures, secrets=secrets, **options), problems, moved)
     for name in segments:
         yield from segment_rows(name, problems, secrets, moved)
 
@@ -96,67 +92,40 @@ def holds_capture(file: str) -> bool:
     return starts_capture(standard_input().peek(4)[:4]) if file == "-" else is_capture(Path(file))
 
 
-class RecordDecoder(CaptureDecoder):
-    """A capture whose records are wanted."""
+def capture_rows(source: RecordDecoder, problems: Problems, moved: Callable[[int], None]) -> Iterator[Row]:
+    """The records that captures show, in order."""
+    try:
+        for captured in source.fields(moved):
+            yield from captured_rows(captured, problems, source.bodies.secrets)
+    except InputError as error:
+        problems.add(error)
 
-    def __init__(self, paths: Sequence[str], *, chosen: Filter, **options: Any) -> None:
-        """chosen: which exchanges; errors among it: of those that were answered with one."""
-        super().__init__(paths, chosen=chosen, **options)
-        self.names = [*dict.fromkeys(self.file_names)]
-        self.number = 0
-        self.found: list[tuple[Exchange, str]] = []
 
-    def enter(self, number: int) -> None:
-        """The next packets are those of another file."""
-        self.number = number
-
-    def emit(self, item: Item) -> None:
-        """Keep an exchange that may have records."""
-        self.tally.add(item)
-        if not isinstance(item, Exchange):
-            return
-        if item.api_key in NAMING:
-            _ = item.request, item.response  # topic names are learnt also from what is not wanted
-        if item.api_key in WITH_RECORDS and self.chosen.wants(item):
-            self.found.append((item, self.names[self.number]))
-
-    def rows(self, problems: Problems, moved: Callable[[int], None]) -> Iterator[Row]:
-        """The records of all exchanges, in order."""
-        try:
-            for _ in drive(self.paths, self.engine, self.new_reader, self.emit, moved, self.enter):
-                found, self.found = self.found, []
-                for exchange, name in found:
-                    yield from self.exchange_rows(exchange, name, problems)
-        except InputError as error:
-            problems.add(error)
-
-    def exchange_rows(self, exchange: Exchange, name: str, problems: Problems) -> Iterator[Row]:
-        """The records of an exchange."""
-        seen = {
-            "api": exchange.api_name,
-            "client_id": exchange.client_id,
-            "connection": exchange.connection,
-            "file": name,
-        }
-        for each in record_fields(exchange):
-            place: Row = {"topic": each.topic, "partition": each.partition}
-            wrong: list[str] = []
-            for row in self.field_rows(exchange, each, wrong):
-                yield place | row | seen
-            for text in wrong:
-                where = f"{exchange.api_name} {exchange.correlation_id} of {exchange.connection}"
-                problems.add(InputError(f"{where}: {each.topic}[{each.partition}]: {text}", file=name))
-
-    def field_rows(self, exchange: Exchange, each: RecordField, wrong: list[str]) -> Iterator[Row]:
-        return field_rows(
-            each.data,
-            wrong,
-            base_offset=each.base_offset,
-            append_time=each.append_time,
-            produced=exchange.api_key == PRODUCE,
-            aborted=each.aborted,
-            secrets=self.bodies.secrets,
-        )
+def captured_rows(captured: CapturedField, problems: Problems, secrets: bool) -> Iterator[Row]:
+    """The records of one field."""
+    exchange, file, found = captured
+    place: Row = {"topic": found.label, "partition": found.partition}
+    seen = {
+        "api": exchange.api_name,
+        "client_id": exchange.client_id,
+        "connection": exchange.connection,
+        "file": file,
+    }
+    wrong: list[str] = []
+    rows = field_rows(
+        found.data,
+        wrong,
+        base_offset=found.base_offset,
+        append_time=found.append_time,
+        produced=exchange.api_key == PRODUCE,
+        aborted=found.aborted,
+        secrets=secrets,
+    )
+    for row in rows:
+        yield place | row | seen
+    for text in wrong:
+        where = f"{exchange.api_name} {exchange.correlation_id} of {exchange.connection}"
+        problems.add(InputError(f"{where}: {found.label}[{found.partition}]: {text}", file=file))
 
 
 def segment_rows(file: str, problems: Problems, secrets: bool, moved: Callable[[int], None]) -> Iterator[Row]:

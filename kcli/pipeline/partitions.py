@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kcli.capture.events import Exchange
-from kcli.core.codec.values import uuid_bytes
-from kcli.jsontext import loads
+from kcli.capture.record_fields import partitions_in
 from kcli.records.batches import Batch
 from kcli.records.kernels import batches as core
 from kcli.schemas.errors import error_name
@@ -50,61 +49,42 @@ class Answer:
             self.batches = [Batch(memoryview(self.records), frame) for frame in core.frames(self.records)[0]]
 
 
-def topic_of(value: dict[str, Any], item: Exchange) -> tuple[str | None, str | None]:
-    """(name, id) as a message has them, or the capture has taught; each None where it has not."""
-    topic_id = value.get("topicId")
-    if topic_id is None:
-        return value.get("topic") or value.get("name"), None
-    name = item.bodies.names.get(uuid_bytes(topic_id))
-    return None if name is None else loads(name), topic_id
-
-
 def of_fetch(item: Exchange) -> list[Answer]:
     """Every partition asked for, in order, then those answered without."""
     found: dict[tuple[str | None, int], Answer] = {}
-    for topic in (item.request or {})["topics"]:
-        name, topic_id = topic_of(topic, item)
-        for each in topic["partitions"]:
-            answer = Answer(name, topic_id, each["partition"], asked=each)
-            found[answer.key] = answer
-    for topic in (item.response or {}).get("responses", ()):
-        name, topic_id = topic_of(topic, item)
-        for each in topic["partitions"]:
-            key = (topic_id or name, each["partitionIndex"])
-            answer = found.get(key) or found.setdefault(key, Answer(name, topic_id, key[1]))
-            answer.answered, answer.records = each, each.get("records")
-            answer.topic = answer.topic or name
-            answer.scan()
+    for name, topic_id, each in partitions_in(item, item.request, "topics", "partitions"):
+        answer = Answer(name, topic_id, each["partition"], asked=each)
+        found[answer.key] = answer
+    for name, topic_id, each in partitions_in(item, item.response, "responses", "partitions"):
+        key = (topic_id or name, each["partitionIndex"])
+        answer = found.get(key) or found.setdefault(key, Answer(name, topic_id, key[1]))
+        answer.answered, answer.records = each, each.get("records")
+        answer.topic = answer.topic or name
+        answer.scan()
     return list(found.values())
 
 
 def of_produce(item: Exchange) -> list[Answer]:
     """Every partition that was produced to, with its answer where there is one."""
     found: dict[tuple[str | None, int], Answer] = {}
-    for topic in (item.request or {})["topicData"]:
-        name, topic_id = topic_of(topic, item)
-        for each in topic["partitionData"]:
-            answer = Answer(name, topic_id, each["index"], asked=each, records=each.get("records"))
-            answer.scan()
-            found[answer.key] = answer
-    for topic in (item.response or {}).get("responses", ()):
-        name, topic_id = topic_of(topic, item)
-        for each in topic["partitionResponses"]:
-            key = (topic_id or name, each["index"])
-            if key in found:
-                found[key].answered = each
+    for name, topic_id, each in partitions_in(item, item.request, "topicData", "partitionData"):
+        answer = Answer(name, topic_id, each["index"], asked=each, records=each.get("records"))
+        answer.scan()
+        found[answer.key] = answer
+    for name, topic_id, each in partitions_in(item, item.response, "responses", "partitionResponses"):
+        key = (topic_id or name, each["index"])
+        if key in found:
+            found[key].answered = each
     return list(found.values())
 
 
 def of_share_fetch(item: Exchange) -> list[Answer]:
     """Every partition that was answered about (KIP-932)."""
     made = []
-    for topic in (item.response or {}).get("responses", ()):
-        name, topic_id = topic_of(topic, item)
-        for each in topic["partitions"]:
-            answer = Answer(name, topic_id, each["partitionIndex"], answered=each, records=each.get("records"))
-            answer.scan()
-            made.append(answer)
+    for name, topic_id, each in partitions_in(item, item.response, "responses", "partitions"):
+        answer = Answer(name, topic_id, each["partitionIndex"], answered=each, records=each.get("records"))
+        answer.scan()
+        made.append(answer)
     return made
 
 

@@ -9,16 +9,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from kcli.capture.events import Exchange
-from kcli.capture.exchanges import NAMING, CaptureDecoder
-from kcli.capture.files import drive
+from kcli.capture.record_fields import CapturedField, RecordDecoder
 from kcli.errors import InputError, all_of
-from kcli.filelike import name_of
 from kcli.jsontext import dumps
-from kcli.pipeline import partitions
+from kcli.records.batches import Batch
 from kcli.records.columns import record_arrays
 from kcli.records.damage import stretches
-from kcli.schemas.apikeys import FETCH, PRODUCE, SHARE_FETCH
+from kcli.records.kernels import batches as core
 from kcli.sql.scans import Source
 from kcli.tables.captured import CAPTURED
 from kcli.tables.definition import schema_of
@@ -31,8 +28,6 @@ STEERS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}]"  # for Arrow (RE2)
 STEERING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999  # the years 1 to 9999
 FOLDER = re.compile(r"(.+)-(\d{1,9})")  # topic-partition
-APIS = {PRODUCE: "PRODUCE", FETCH: "FETCH", SHARE_FETCH: "SHARE_FETCH"}
-ANSWERS = {PRODUCE: partitions.of_produce, FETCH: partitions.of_fetch, SHARE_FETCH: partitions.of_share_fetch}
 SNAKE = {
     "baseOffset": "base_offset", "timestampType": "timestamp_type", "isTransactional": "is_transactional",
     "partitionLeaderEpoch": "partition_leader_epoch", "producerId": "producer_id", "producerEpoch": "producer_epoch",
@@ -160,44 +155,29 @@ def count_batches(data: memoryview) -> int:
     return sum(1 for _ in scan(data, check=False))
 
 
-class RecordDecoder(CaptureDecoder):
-    """A capture whose exchanges with records are gathered, batch behind batch."""
+class Gathered:
+    """The batches of a capture, one behind another, until they are `taken`."""
 
-    def __init__(self, paths: Sequence[str], **options: Any) -> None:
-        super().__init__(paths, **options)
-        self.names = [*dict.fromkeys(map(name_of, paths))]
-        self.number = 0
+    def __init__(self) -> None:
         self.data, self.places = bytearray(), list[Place]()
 
-    def enter(self, number: int) -> None:
-        """The next packets are those of another file."""
-        self.number = number
-
-    def emit(self, item: Any) -> None:
-        """Gather the batches of an exchange."""
-        if not isinstance(item, Exchange):
+    def add(self, captured: CapturedField) -> None:
+        """The whole batches of one records field."""
+        exchange, file, found = captured
+        frames = core.frames(found.data)[0]
+        if not frames:
             return
-        if item.api_key in NAMING:
-            _ = item.request, item.response  # which teach topic names
-        if item.api_key not in APIS or item.request is None:
-            return
-        for answer in ANSWERS[item.api_key](item):
-            if answer.batches:
-                self.gather(item, answer)
-
-    def gather(self, item: Exchange, answer: partitions.Answer) -> None:
-        """The whole batches of one partition."""
         place = Place({
-            "topic": answer.topic, "topic_id": answer.topic_id, "partition": answer.partition,
-            "api": APIS[item.api_key], "client_id": item.client_id, "connection": item.connection,
-            "file": self.names[self.number],
+            "topic": found.topic, "topic_id": found.topic_id, "partition": found.partition,
+            "api": exchange.api_name, "client_id": exchange.client_id, "connection": exchange.connection,
+            "file": file,
         })  # fmt: skip
-        place.count = len(answer.batches)
+        place.count = len(frames)
         self.places.append(place)
-        for batch in answer.batches:
-            self.data += batch.data[batch.position : batch.position + batch.size]
+        for frame in frames:
+            self.data += Batch(found.data, frame).bytes
 
-    def taken_data(self) -> tuple[bytearray, list[Place]]:
+    def taken(self) -> tuple[bytearray, list[Place]]:
         """The batches so far, once."""
         taken = self.data, self.places
         self.data, self.places = bytearray(), []
@@ -209,18 +189,18 @@ def captured_records(paths: Sequence[str], options: dict[str, Any]) -> Source:
     read."""
 
     def batches(_wanted: frozenset[str]) -> Iterator[Any]:
-        source = RecordDecoder(paths, **options)
+        source, gathered = RecordDecoder(paths, **options), Gathered()
         found: list[tuple[int, int, str]] = []
         failures: list[InputError] = []
-        secrets = bool(options.get("secrets"))
         try:
-            for _ in drive(source.paths, source.engine, source.new_reader, source.emit, entered=source.enter):
-                if len(source.data) >= CHUNK:
-                    yield record_batch(*source.taken_data(), secrets, found)
+            for captured in source.fields():
+                gathered.add(captured)
+                if len(gathered.data) >= CHUNK:
+                    yield record_batch(*gathered.taken(), source.bodies.secrets, found)
         except InputError as error:
             failures.append(error)
-        if source.data:
-            yield record_batch(*source.taken_data(), secrets, found)
+        if gathered.data:
+            yield record_batch(*gathered.taken(), source.bodies.secrets, found)
         failures += [InputError(f"records[{record}] of a batch: {reason}") for _, record, reason in found]
         if failures:
             raise all_of(failures)

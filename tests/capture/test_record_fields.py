@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kcli.capture.events import Exchange
 from kcli.capture.exchanges import CaptureDecoder
-from kcli.capture.record_fields import RecordField, record_fields
+from kcli.capture.record_fields import RecordDecoder, RecordField, record_fields
 from tests.capture.wires import DATA, SAMPLES
 
 
@@ -35,4 +35,20 @@ def test_what_was_fetched() -> None:
 
 
 def test_the_metadata_log_has_its_name() -> None:
-    assert {field.topic for _, field in fields(DATA / "kraft-boot.pcap.zst")} >= {"__cluster_metadata"}
+    assert {field.label for _, field in fields(DATA / "kraft-boot.pcap.zst")} >= {"__cluster_metadata"}
+
+
+def test_a_topic_without_a_known_name_is_called_by_its_id() -> None:
+    data = memoryview(b"")
+    assert RecordField(None, "AAAAAAAAAAAAAAAAAAAAAg", 0, data).label == "AAAAAAAAAAAAAAAAAAAAAg"
+    assert RecordField("orders", "AAAAAAAAAAAAAAAAAAAAAg", 0, data).label == "orders"
+
+
+def test_fields_come_with_the_file_that_shows_them() -> None:
+    names = ["java44-txn.pcap", "kcat-codecs.pcap"]
+    paths = [str(SAMPLES / name) for name in names]
+    found = list(RecordDecoder([paths[0], *paths]).fields())
+    assert {each.file for each in found} == set(paths)
+    for path in paths:
+        alone = [field for _, field in fields(path)]
+        assert [each.field for each in found if each.file == path] == alone
