@@ -12,7 +12,16 @@ from collections.abc import Sequence
 
 from kcli.errors import InputError
 
-__all__ = ["CLUSTER_METADATA", "INTERNAL", "LONGEST_NAME", "folder_prefix", "lawful_name", "name_fault", "renaming"]
+__all__ = [
+    "CLUSTER_METADATA",
+    "INTERNAL",
+    "LONGEST_NAME",
+    "folder_prefix",
+    "lawful_name",
+    "name_fault",
+    "partition_of",
+    "renaming",
+]
 
 # The metadata log: no client can create it, nor write to it.
 CLUSTER_METADATA = "__cluster_metadata"
@@ -21,6 +30,8 @@ INTERNAL = frozenset(["__consumer_offsets", "__transaction_state", "__share_grou
 LONGEST_NAME = 249
 LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 ILLEGAL = re.compile(r"[^a-zA-Z0-9._-]+")
+FOLDER = re.compile(r"(.+)-([0-9]{1,10})")  # of a partition, in a broker's data directory
+HIGHEST_PARTITION = (1 << 31) - 1
 KEPT, DIGEST, SHOWN = 48, 12, 3
 
 
@@ -60,3 +71,11 @@ def folder_prefix(name: str) -> str:
     if fault := name_fault(name):
         raise InputError(f"no topic can have this name: {fault}")
     return f"{name}-"
+
+
+def partition_of(folder: str) -> tuple[str, int] | tuple[None, None]:
+    """(topic, partition) of the name of a log's folder, as "orders-0"; (None, None) of any other's."""
+    found = FOLDER.fullmatch(folder)
+    if found is None or int(found[2]) > HIGHEST_PARTITION:
+        return None, None
+    return found[1], int(found[2])

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.errors import InputError
-from kcli.topic_names import CLUSTER_METADATA, INTERNAL, LONGEST_NAME, folder_prefix, lawful_name, name_fault
+from kcli.topic_names import (
+    CLUSTER_METADATA,
+    INTERNAL,
+    LONGEST_NAME,
+    folder_prefix,
+    lawful_name,
+    name_fault,
+    partition_of,
+)
 
 UNLAWFUL = ["", ".", "..", "../x", "a/b", "/abs", "nul\0", "a b", "back\\slash", "x" * 250, "ä", "line\n", "\ud800"]
 
@@ -40,3 +48,23 @@ def test_any_name_becomes_a_folder_right_here(name: str) -> None:
     assert name_fault(made) is None
     assert len(PurePosixPath(f"{folder_prefix(made)}0").parts) == 1
     assert lawful_name(made) == made
+
+
+@pytest.mark.parametrize(
+    ("folder", "partition"),
+    [
+        ("orders-0", ("orders", 0)),
+        ("a-topic-12", ("a-topic", 12)),
+        (f"t-{2**31 - 1}", ("t", 2**31 - 1)),
+        (f"t-{2**31}", (None, None)),
+        ("t-99999999999", (None, None)),
+        ("-0", (None, None)),
+        ("orders", (None, None)),
+        ("orders-x", (None, None)),
+        ("orders-\N{SUPERSCRIPT TWO}", (None, None)),
+        ("orders-0.f3-delete", (None, None)),
+        ("", (None, None)),
+    ],
+)
+def test_the_folder_of_a_log_names_its_partition(folder: str, partition: tuple[object, object]) -> None:
+    assert partition_of(folder) == partition

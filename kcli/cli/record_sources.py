@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,10 +19,10 @@ from kcli.records.damage import stretches
 from kcli.records.kernels import batches as core
 from kcli.records.rows import batch_rows, field_rows
 from kcli.schemas.apikeys import PRODUCE
+from kcli.topic_names import partition_of
 
 __all__ = ["Problems", "inputs_of", "record_rows"]
 
-FOLDER = re.compile(r"(.+)-(\d{1,9})")  # a partition's, in a broker's data directory
 MOST_PROBLEMS = 20
 Row = dict[str, Any]
 
@@ -130,8 +129,8 @@ def captured_rows(captured: CapturedField, problems: Problems, secrets: bool) ->
 
 def segment_rows(file: str, problems: Problems, secrets: bool, moved: Callable[[int], None]) -> Iterator[Row]:
     """The records of a log segment, or of batches alone; the segment's directory names its topic and partition."""
-    folder = None if file == "-" else FOLDER.fullmatch(Path(file).absolute().parent.name)
-    place: Row = {"topic": folder[1], "partition": int(folder[2])} if folder else {"topic": None, "partition": None}
+    topic, partition = partition_of("" if file == "-" else Path(file).absolute().parent.name)
+    place: Row = {"topic": topic, "partition": partition}
     seen = {"api": None, "client_id": None, "connection": None, "file": name_of(file)}
     try:
         with io.FileIO(0, closefd=False) if file == "-" else io.FileIO(file) as raw:

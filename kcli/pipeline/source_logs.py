@@ -10,6 +10,7 @@ from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps, loads
 from kcli.pipeline.file_source import KcliSource, shows_secrets
 from kcli.pipeline.storage import Place, StoredFile
+from kcli.topic_names import partition_of
 
 __all__ = ["SegmentSource", "SnapshotSource"]
 
@@ -36,7 +37,7 @@ class SegmentSource(KcliSource):
         return "kcli.segments"
 
     def rows(self, task: StoredFile, wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
-        topic, partition = partition_of(task.uri)
+        topic, partition = partition_of(folder_of(task.uri))
         decode = self.decoder(topic) if "record" in wanted else None
         failing = self.options.get("damage") == "fail"
         for batch in batches_of(task.uri, failing):
@@ -82,11 +83,9 @@ def shown_value(value: bytes | None, secrets: bool) -> bytes | None:
     return dumps(redacted(len(value))).encode()
 
 
-def partition_of(uri: str) -> tuple[str | None, int | None]:
-    """(topic, partition) of a folder named topic-partition."""
-    folder = uri.partition("?")[0].rpartition("/")[0].rpartition("/")[2]
-    topic, _, number = folder.rpartition("-")
-    return (topic, int(number)) if topic and number.isdigit() else (None, None)
+def folder_of(uri: str) -> str:
+    """The name of the folder that a file lies in."""
+    return uri.partition("?")[0].rpartition("/")[0].rpartition("/")[2]
 
 
 def batches_of(uri: str, failing: bool) -> Iterator[Any]:

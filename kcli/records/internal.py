@@ -20,6 +20,7 @@ from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
 from kcli.records.secrets import holds_secret, is_secret_value
 from kcli.schemas.catalog import catalog
+from kcli.topic_names import partition_of
 
 __all__ = ["TOPICS", "record_members", "topic_of"]
 
@@ -37,8 +38,8 @@ Row = dict[str, Any]
 
 def topic_of(folder: str) -> str | None:
     """The internal topic whose partition a log folder holds, as `__consumer_offsets-12`; None for any other."""
-    topic, _, partition = folder.rpartition("-")
-    return topic if topic in TOPICS and partition.isdigit() else None
+    topic, _ = partition_of(folder)
+    return topic if topic in TOPICS else None
 
 
 def record_members(

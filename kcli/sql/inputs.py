@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kcli.errors import InputError
 from kcli.filelike import STDIN
-from kcli.topic_names import CLUSTER_METADATA
+from kcli.topic_names import CLUSTER_METADATA, partition_of
 
 __all__ = ["Inputs", "sort_inputs"]
 
@@ -38,7 +38,7 @@ class Inputs:
         elif name.endswith(SNAPSHOT):
             self.metadata.append(path)
         elif name.endswith(SEGMENT):
-            topic = Path(path).absolute().parent.name.rpartition("-")[0]
+            topic, _ = partition_of(Path(path).absolute().parent.name)
             (self.metadata if topic == CLUSTER_METADATA else self.segments).append(path)
         elif name.endswith(PARQUET) or starts_with(path, MAGIC):
             self.written.append((None, path))

@@ -19,6 +19,7 @@ from kcli.records.kernels import batches as core
 from kcli.sql.scans import Source
 from kcli.tables.captured import CAPTURED
 from kcli.tables.definition import schema_of
+from kcli.topic_names import partition_of
 
 __all__ = ["as_text", "captured_records", "segment_records"]
 
@@ -27,7 +28,6 @@ CHUNK = 4 << 20  # bytes of batches in a record batch
 STEERS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}]"  # for Arrow (RE2)
 STEERING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999  # the years 1 to 9999
-FOLDER = re.compile(r"(.+)-(\d{1,9})")  # topic-partition
 SNAKE = {
     "baseOffset": "base_offset", "timestampType": "timestamp_type", "isTransactional": "is_transactional",
     "partitionLeaderEpoch": "partition_leader_epoch", "producerId": "producer_id", "producerEpoch": "producer_epoch",
@@ -124,9 +124,9 @@ def segment_records(paths: Sequence[str], secrets: bool) -> Source:
     def batches(_wanted: frozenset[str]) -> Iterator[Any]:
         failures: list[InputError] = []
         for path in paths:
-            folder = FOLDER.fullmatch(Path(path).absolute().parent.name)
-            values = {"topic": folder[1], "partition": int(folder[2])} if folder else {}
-            yield from log_batches(path, values | {"file": path}, secrets, failures)
+            topic, partition = partition_of(Path(path).absolute().parent.name)
+            values = {"topic": topic, "partition": partition, "file": path}
+            yield from log_batches(path, values, secrets, failures)
         if failures:
             raise all_of(failures)
 

@@ -12,7 +12,7 @@ pytest.importorskip("pyspark")
 
 from kcli.cli.main import main
 from kcli.errors import InputError
-from kcli.pipeline.source_logs import SegmentSource, SnapshotSource, partition_of
+from kcli.pipeline.source_logs import SegmentSource, SnapshotSource, folder_of
 from kcli.records import build_batch
 from tests.pipeline.test_file_source import read
 
@@ -76,7 +76,6 @@ def test_a_damaged_snapshot(samples: Path, tmp_path: Path) -> None:
         read(SnapshotSource({"path": str(path), "damage": "fail"}))
 
 
-def test_the_partition_is_the_folders_name() -> None:
-    assert partition_of("/x/my-topic-3/0.log") == ("my-topic", 3)
-    assert partition_of("s3://b/t-1/0.log?x=y-9/z") == ("t", 1)
-    assert partition_of("/x/logs/0.log") == (None, None)
+def test_the_folder_is_that_of_the_path() -> None:
+    assert folder_of("/x/my-topic-3/0.log") == "my-topic-3"
+    assert folder_of("s3://b/t-1/0.log?x=y-9/z") == "t-1"
