@@ -14,7 +14,7 @@ from kcli.legible import legible
 if TYPE_CHECKING:
     from kcli.cli.screen import Screen
 
-__all__ = ["console", "is_terminal", "progress", "terminal_room", "warn"]
+__all__ = ["console", "is_terminal", "progress", "terminal_room", "terminal_width", "warn"]
 
 
 def is_terminal(stream: IO[str]) -> bool:
@@ -22,11 +22,16 @@ def is_terminal(stream: IO[str]) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def terminal_room(output: str | None = None) -> int | None:
-    """Cells of a line on standard output's terminal; None where the text goes to a pipe or to the file `output`."""
+def terminal_width() -> int:
+    """Cells of a line of the terminal, or as COLUMNS says; 120 where nobody knows."""
     import shutil
 
-    return shutil.get_terminal_size((120, 24)).columns if output is None and is_terminal(sys.stdout) else None
+    return shutil.get_terminal_size((120, 24)).columns
+
+
+def terminal_room(output: str | None = None) -> int | None:
+    """Cells of a line on standard output's terminal; None where the text goes to a pipe or to the file `output`."""
+    return terminal_width() if output is None and is_terminal(sys.stdout) else None
 
 
 def console(stderr: bool = False, quiet: bool = False) -> Screen:

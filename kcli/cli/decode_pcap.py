@@ -14,7 +14,7 @@ import click
 from kcli.capture.bodies import RECORDS
 from kcli.capture.events import Exchange
 from kcli.capture.exchanges import CaptureDecoder, Item, with_failures
-from kcli.cli.console import is_terminal, progress
+from kcli.cli.console import is_terminal, progress, terminal_room
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
 from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option, secrets_option
 from kcli.cli.lines import Lines, print_note
@@ -130,17 +130,17 @@ def write_lines(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], No
 
 
 def write_table(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
-    from kcli.cli.pcap_table import Table, opening, terminal_width
+    from kcli.cli.pcap_table import Table, opening
 
-    terminal = options["output"] is None and is_terminal(sys.stdout)
-    colour = terminal and "NO_COLOR" not in os.environ
+    room = terminal_room(options["output"])
+    colour = room is not None and "NO_COLOR" not in os.environ
 
     write = Lines(out).line
-    table = Table(write, width=terminal_width() if terminal else None, colour=colour)
+    table = Table(write, width=room, colour=colour)
     with summed_up(source, options, table):
         for items in source.wanted(moved):
             if table.start is None and items and source.engine.first_ns is not None:
-                table.begin(source.engine.first_ns, opening(source.file_names) if terminal else "")
+                table.begin(source.engine.first_ns, opening(source.file_names) if room else "")
             for item in items:
                 for shown in with_failures(item):
                     table.show(shown)

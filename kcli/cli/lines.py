@@ -7,6 +7,7 @@ whatever is written to sys.stdout and sys.stderr by other ways, line feeds and t
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable, Iterable
 from itertools import islice
@@ -16,7 +17,17 @@ import click
 
 from kcli.legible import legible, legible_lines
 
-__all__ = ["Guarded", "Lines", "cut_line", "guard_streams", "paint", "print_line", "print_note", "unguarded"]
+__all__ = [
+    "Guarded",
+    "Lines",
+    "csv_line",
+    "cut_line",
+    "guard_streams",
+    "paint",
+    "print_line",
+    "print_note",
+    "unguarded",
+]
 
 AT_ONCE = 256  # lines
 SPECIAL = bytes({*range(256)} - {*range(0x20, 0x7F), 0x0A})  # bytes that plain lines do not have
@@ -39,6 +50,15 @@ def line_of(parts: tuple[str, ...]) -> str:
     if text.isprintable():
         return text
     return "".join([part if type(part) is Painted else legible(part) for part in parts])
+
+
+def csv_line(values: Iterable[Any]) -> str:
+    """A row of CSV, without a line's end."""
+    import csv
+
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(values)
+    return text.getvalue()
 
 
 class Lines:

@@ -14,7 +14,7 @@ from kcli.cli.lines import paint
 from kcli.cli.pcap_summaries import answer_of, errors_text, summarize
 from kcli.schemas.catalog import catalog
 
-__all__ = ["Table", "opening", "terminal_width"]
+__all__ = ["Table", "opening"]
 
 SECOND = 1_000_000_000
 NARROWEST = 18  # columns for what was said
@@ -161,10 +161,3 @@ def opening(files: tuple[str, ...]) -> str:
     sizes = [Path(name).stat().st_size for name in files if name != "-" and Path(name).is_file()]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return f"{', '.join(names[:3])}{more}  {bytes_text(sum(sizes)) if sizes else ''}".rstrip()
-
-
-def terminal_width() -> int:
-    """Columns of the terminal; 120 where nobody knows."""
-    import shutil
-
-    return shutil.get_terminal_size((120, 24)).columns

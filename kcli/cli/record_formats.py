@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import base64
-import csv
-import io
-import shutil
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, BinaryIO
 
 from kcli.cli.cells import cut, fit, pad, width
-from kcli.cli.lines import Lines
+from kcli.cli.lines import Lines, csv_line
 from kcli.extras import require
 from kcli.jsontext import dumps
 
@@ -38,13 +35,13 @@ Row = dict[str, Any]
 Rows = Iterator[Row]
 
 
-def write_jsonl(rows: Rows, out: BinaryIO, _terminal: bool) -> None:
+def write_jsonl(rows: Rows, out: BinaryIO, _room: int | None) -> None:
     """An object a line."""
     for row in rows:
         out.write(dumps(row).encode("utf-8", "surrogatepass") + b"\n")
 
 
-def write_csv(rows: Rows, out: BinaryIO, _terminal: bool) -> None:
+def write_csv(rows: Rows, out: BinaryIO, _room: int | None) -> None:
     """COLUMNS under their names; what is no text, and headers, as JSON."""
     write = Lines(out).lines
 
@@ -57,20 +54,13 @@ def write_csv(rows: Rows, out: BinaryIO, _terminal: bool) -> None:
     write(lines())
 
 
-def csv_line(values: Any) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(values)
-    return text.getvalue()
-
-
 def text_of(value: Any) -> str | None:
     """A key or value: text as it is, None as None, all else as JSON."""
     return value if value is None or isinstance(value, str) else dumps(value)
 
 
-def write_table(rows: Rows, out: BinaryIO, terminal: bool) -> None:
-    """A line for each record; on a terminal as wide as that."""
-    room = shutil.get_terminal_size((120, 24)).columns if terminal else None
+def write_table(rows: Rows, out: BinaryIO, room: int | None) -> None:
+    """A line for each record. room: cells that it has at most; None: as many as it takes."""
     head = f"{'topic[partition]':<{PLACE}} {'offset':>12}  {'time':<23}  {'key':<{KEY}}  "
 
     def lines() -> Iterator[str]:
@@ -117,7 +107,7 @@ def write_values(rows: Rows, out: BinaryIO) -> None:
     Lines(out).lines(text_of(row["value"]) or "" for row in rows)
 
 
-def write_parquet(rows: Rows, out: BinaryIO, _terminal: bool) -> None:
+def write_parquet(rows: Rows, out: BinaryIO, _room: int | None) -> None:
     """A row for each record; key, value and headers are bytes, of a secret its JSON."""
     require("a table of records", "parquet")
     import pyarrow
@@ -160,7 +150,7 @@ def bytes_of(value: Any) -> bytes | None:
     return None if text is None else text.encode("utf-8", "surrogatepass")
 
 
-FORMATS: dict[str, Callable[[Rows, BinaryIO, bool], None]] = {
+FORMATS: dict[str, Callable[[Rows, BinaryIO, int | None], None]] = {
     "table": write_table,
     "jsonl": write_jsonl,
     "csv": write_csv,

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kcli.capture.filters import matches
-from kcli.cli.console import is_terminal, warn
+from kcli.cli.console import is_terminal, terminal_room, warn
 from kcli.cli.decode_pcap import reading
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options
 from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option, secrets_option
@@ -75,12 +75,11 @@ def records(files: tuple[str, ...], **options: Any) -> int:
             memory=options["memory"],
             chosen=chosen,
         )
-        terminal = options["output"] is None and is_terminal(sys.stdout)
         rows = choice.wanted(found)
         if options["values"]:
             write_values(rows, out)
         else:
-            FORMATS[options["format_"]](rows, out, terminal)
+            FORMATS[options["format_"]](rows, out, terminal_room(options["output"]))
         out.flush()
         conclude(problems, options["quiet"])
     if choice.asks and not choice.count:

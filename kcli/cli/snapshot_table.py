@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-
+from kcli.cli.console import terminal_width
 from kcli.legible import legible
 from kcli.snapshots.names import parse_snapshot_name, segment_offset
 from kcli.snapshots.report import instant, stats_json, type_name
@@ -40,7 +39,7 @@ def survey_table(found: Survey, path: str, stats: bool = False) -> list[str]:
             f"kcli snapshot {each}" for each in (f"image {shown}", f"diff {shown} OTHER", f"verify {shown}")
         )
         lines += ["", f"Next: {commands}"]
-    width = shutil.get_terminal_size((120, 24)).columns
+    width = terminal_width()
     return [part for line in lines for part in wrapped(legible(line), width)]
 
 

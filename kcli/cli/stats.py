@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
 
 from kcli.capture.statistics import COLUMNS, Figures, StatisticsDecoder, StatisticsRow
 from kcli.cli.capture_files import captures_in
-from kcli.cli.console import is_terminal
+from kcli.cli.console import terminal_room
 from kcli.cli.decode_pcap import reading, summed_up
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
 from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option
-from kcli.cli.lines import Lines
+from kcli.cli.lines import Lines, csv_line
 from kcli.cli.output import open_output, output_option
 from kcli.cli.stats_table import table_lines
 from kcli.jsontext import dumps
@@ -107,16 +104,10 @@ def csv_lines(source: StatisticsDecoder, _options: dict[str, Any]) -> Iterator[s
         yield csv_line([*group, *values_of(row.figures), names])
 
 
-def csv_line(values: Iterable[Any]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(values)
-    return text.getvalue()
-
-
 def text_lines(source: StatisticsDecoder, options: dict[str, Any]) -> Iterator[str]:
     rows: list[StatisticsRow] = source.rows()
-    terminal = options["output"] is None and is_terminal(sys.stdout)
-    return table_lines(source.columns, [(row.group, values_of(row.figures), row.figures) for row in rows], terminal)
+    room = terminal_room(options["output"])
+    return table_lines(source.columns, [(row.group, values_of(row.figures), row.figures) for row in rows], room)
 
 
 FORMATS: dict[str, Callable[[StatisticsDecoder, dict[str, Any]], Iterator[str]]] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -35,14 +34,13 @@ class StatisticsColumn(NamedTuple):
         return max(map(width, [self.title, *self.cells]))
 
 
-def table_lines(names: Sequence[str], rows: Sequence[Row], terminal: bool) -> Iterator[str]:
-    """Headings and a line for each row: as wide as the terminal at most, or as wide as they are."""
-    room = shutil.get_terminal_size((120, 24)).columns if terminal else None
+def table_lines(names: Sequence[str], rows: Sequence[Row], room: int | None) -> Iterator[str]:
+    """Headings and a line for each row. room: cells that a line has at most; None: as many as it takes."""
     groups = [group_column(name, rows) for name in names]
     figures = figure_columns(rows)
     if room is not None:
         groups, figures = fitted(groups, figures, room)
-    yield from lines_of([*groups, *figures], len(rows), None if room is None else room)
+    yield from lines_of([*groups, *figures], len(rows), room)
 
 
 def group_column(name: str, rows: Sequence[Row]) -> StatisticsColumn:

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kcli.cli.console import console, is_terminal, progress, warn
+from kcli.cli.console import console, is_terminal, progress, terminal_room, terminal_width, warn
 
 
 class Terminal:
@@ -46,3 +46,10 @@ def test_progress_and_warnings_stay_off_stdout(capsys: pytest.CaptureFixture[str
     warn("odd", quiet=True)
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "kcli: odd\n")
+
+
+def test_only_a_terminal_limits_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "77")
+    assert (terminal_room(), terminal_width()) == (None, 77)
+    monkeypatch.setattr("kcli.cli.console.is_terminal", lambda stream: True)
+    assert (terminal_room(), terminal_room("a file")) == (77, None)

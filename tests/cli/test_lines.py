@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcli.cli.lines import Lines, guard_streams, paint, print_line, print_note, unguarded
+from kcli.cli.lines import Lines, csv_line, guard_streams, paint, print_line, print_note, unguarded
 
 HOSTILE = "\x1b[31mred\x1b]0;t\x07\nFORGED\r\u202e\x9b\u2028\udcff"
 SHOWN = "\\x1b[31mred\\x1b]0;t\\x07\\nFORGED\\r\\u202e\\x9b\\u2028\\udcff"
@@ -73,3 +73,7 @@ def test_guards_escape_all_but_lines_and_tabs(capsys: pytest.CaptureFixture[str]
     captured = capsys.readouterr()
     assert captured.out == "a\tb " + SHOWN.replace("\\n", "\n") + "\n"
     assert captured.err == "x\\x1b\\u202ey\n"
+
+
+def test_a_row_of_csv() -> None:
+    assert csv_line(["a", 1, None, 'two "words"', "a,b"]) == 'a,1,,"two ""words""","a,b"'
