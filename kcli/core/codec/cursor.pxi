@@ -183,3 +183,12 @@ cdef int fail(Cursor* cursor, Py_ssize_t offset) except -1:
         decref(cursor.path)
         cursor.path = NULL
     raise DecodeError(path_text(names), cursor.where + offset, reason_text(cursor, offset))
+
+
+cdef object _kept = None
+
+
+cdef void keep_error(object error) noexcept:
+    """A hook's exception, to be raised again at the top: the levels between do not look."""
+    global _kept
+    _kept = error

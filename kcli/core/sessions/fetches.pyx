@@ -16,6 +16,10 @@ from kcli.core.codec.messages cimport Node, Selection, put_uuid, uuid_parse
 from kcli.core.codec.sink cimport Sink
 
 include "interning.pxi"
+include "partition_state.pxi"
+include "distributions.pxi"
 include "statistics.pxi"
+include "high_watermarks.pxi"
 include "opening.pxi"
 include "incremental.pxi"
+include "steady.pxi"

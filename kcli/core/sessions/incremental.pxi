@@ -1,9 +1,5 @@
 # The steady way of a session, exchange by exchange.
 
-cdef enum:
-    BIG_BATCH = 1 << 20   # no batch is bigger than this unless a topic is configured so
-    SEAT_BYTES = 128
-
 MAX_EPOCH = 2**31 - 1
 
 
@@ -85,7 +81,7 @@ cdef class Kernel(Openings):
         # The response first: its partitions are far apart in memory, and those of the request pass the time.
         if not self.read_told(tells, session, &found) or not self.read_asked(asks, session, &found):
             return False
-        if not self.find_seats(session, &found) or not self.may_pass(session, &found):
+        if not find_seats(self, session, &found) or not may_pass(self, session, &found):
             return False
         self.apply(session, ts, n + 4, answered, m + 4, &found)
         return True
@@ -173,71 +169,6 @@ cdef class Kernel(Openings):
             topic += 1
         return True
 
-    # Judging: in passes, each of which asks ahead for the memory that the next one needs
-
-    cdef bint find_seats(self, Counts session, Found* found) noexcept:
-        """Whether all partitions are the session's."""
-        cdef size_t i
-        for i in range(found.told):
-            self.told[i].seat = seat_ahead(&session.by_number, self.told[i].number)
-            if self.told[i].seat == NULL:
-                return False
-        for i in range(found.asked):
-            self.asked[i].seat = seat_ahead(&session.by_number, self.asked[i].number)
-            if self.asked[i].seat == NULL:
-                return False
-        return True
-
-    cdef bint may_pass(self, Counts session, Found* found) except -1:
-        cdef size_t i
-        for i in range(found.asked):
-            if not self.may_ask(session, &self.asked[i], found):
-                return False
-        for i in range(found.told):
-            if not self.may_tell(session, &self.told[i], found):
-                return False
-        return self.is_steady(session, found)
-
-    cdef bint may_ask(self, Counts session, Asked* asked, Found* found) noexcept:
-        """A position that moved, over records that were delivered."""
-        cdef PartitionState seat = <PartitionState>asked.seat
-        cdef Position* at = &asked.position
-        cdef bint late
-        if seat.asked_in == self.serial or not seat.placed or seat.answered < 0:
-            return False
-        if same(at, &seat.position):
-            return False
-        if at.offset > seat.position.offset and not seat.delivered and seat.informed:
-            return False
-        late = not session.privileged_ and seat.behind_at(at.offset, found.request[ISOLATION])
-        found.late += <int>late - <int>seat.late
-        seat.will_be_late = late
-        seat.asked_in = self.serial
-        return True
-
-    cdef bint may_tell(self, Counts session, Told* told, Found* found) except -1:
-        """News of a partition, and none that was kept back before."""
-        cdef PartitionState seat = <PartitionState>told.seat
-        if seat.told_in == self.serial or not seat.informed:
-            return False
-        if not told.size and told.high == seat.high and told.start == seat.start:
-            return False
-        if told.shared and told.high > seat.high and seat.high >= 0 and seat.answered != session.fetches and session.quiet_since:
-            if seat.mark == 0:
-                seat.mark = self.marks.place(session.server_, told.number)
-            if self.marks.moved_past_at(seat.mark, seat.high, session.quiet_since) >= 0:
-                return False
-        seat.told_in = self.serial
-        found.told_late += seat.will_be_late if seat.asked_in == self.serial else seat.late
-        found.records += told.size
-        return True
-
-    cdef bint is_steady(self, Counts session, Found* found) noexcept:
-        """Whether every partition that has records to come was answered, or there was no room."""
-        if found.late <= found.told_late:
-            return True
-        return found.records > 0 and found.records + BIG_BATCH > found.request[MAX_BYTES]
-
     cdef int apply(self, Counts session, uint64_t ts, size_t n, uint64_t answered, size_t m, Found* found) except -1:
         cdef size_t i
         cdef PartitionState seat
@@ -291,27 +222,12 @@ cdef class Kernel(Openings):
         return 0
 
     cdef int charge(self, Counts session, size_t n, size_t m, Found* found) except -1:
-        """What this would have cost as a full fetch: see kcli.sessions.session."""
+        """What this would have cost as a full fetch: see ObservedSession.charge."""
         cdef int64_t all_ = count_bytes(session.topics, session.sizes[2])
         session.full_request_bytes += n + session.request_cost + all_ - found.asked_cost - count_bytes(found.asked_topics, session.sizes[2])
         all_ = count_bytes(session.topics, session.sizes[5])
         session.full_response_bytes += m + session.response_cost + all_ - found.told_cost - count_bytes(found.told_topics, session.sizes[5])
         return 0
-
-
-cdef inline void* seat_ahead(const Map* seats, uint64_t number) noexcept:
-    """A partition's PartitionState, on its way into the cache; NULL when it has none."""
-    cdef void* seat = <void*>map_find(seats, number, 0)
-    if seat != NULL:
-        ahead(seat, SEAT_BYTES)
-    return seat
-
-
-cdef inline bint same(const Position* one, const Position* other) noexcept:
-    return (
-        one.offset == other.offset and one.log_start == other.log_start and one.max_bytes == other.max_bytes
-        and one.leader_epoch == other.leader_epoch and one.last_fetched_epoch == other.last_fetched_epoch
-    )
 
 
 cdef inline int64_t count_bytes(int64_t count, bint flexible) noexcept:

@@ -1,0 +1,62 @@
+# One field of a message, as the verbs take it.
+
+
+cdef enum Role:
+    PLAIN = 0
+    TOPIC_ID = 1
+    TOPIC_NAME = 2
+    CONFIG_NAME = 3
+    RESOURCE_TYPE = 4
+
+cdef enum:
+    KEY_ROOM = 64         # keys are copied as whole blocks of 32 or 64 bytes: padded, never measured
+    VALUE_ROOM = 24       # the longest fixed value: a uuid in quotes
+    KEPT_STRING = 64      # strings up to this length are kept, and found again without a new object
+
+cdef struct Step:
+    int op
+    int flags
+    int width             # bytes of a fixed field
+    int run               # bytes of the fixed fields from here to the next that is not; 0 inside a run
+    int tag
+    int role
+    bint direct           # JSON is put_fixed's and nothing else: a fixed field that tells nothing about others
+    int key_size
+    char* key_text        # `,"name":`, padded
+    PyObject* key
+    PyObject* node        # CHILD: the Node
+    PyObject* default     # bytes: the encoding of the default
+    PyObject* kept        # the last value read, and what tells that it comes again
+    int64_t kept_int
+    const char* kept_text
+    Py_ssize_t kept_size
+
+
+cdef void release(Step* step) noexcept:
+    free(step.key_text)
+    xdecref(step.key)
+    xdecref(step.node)
+    xdecref(step.default)
+    xdecref(step.kept)
+
+
+cdef int next_tag(Cursor* cursor, int64_t* before, uint32_t* tag, uint32_t* size) noexcept:
+    """A tag and its size, which is there; tags out of order or twice are for the fallback."""
+    cdef const uint8_t* at = cursor.at
+    if varint(cursor, tag) or varint(cursor, size):
+        return within(cursor, "_tags")
+    if tag[0] <= before[0]:
+        return stop(cursor, ODD, at, 0, 0)
+    before[0] = tag[0]
+    if cursor.end - cursor.at < size[0]:
+        short_of(cursor, size[0])
+        return within(cursor, "_tags")
+    return 0
+
+
+cdef int tag_ends(Step* step, const uint8_t* at, const uint8_t* end, Cursor* cursor) noexcept:
+    if cursor.at != cursor.end:
+        stop(cursor, TAG_SIZE, at, cursor.end - at, cursor.at - at)
+        return within(cursor, <object>step.key)
+    cursor.end = end
+    return 0

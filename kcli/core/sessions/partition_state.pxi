@@ -1,0 +1,63 @@
+# What is kept of each partition of a session.
+
+
+# What is asked of a partition, as trace.Asked.
+cdef struct Position:
+    int64_t offset, log_start
+    int32_t max_bytes, leader_epoch, last_fetched_epoch
+
+
+cdef class PartitionState:
+    """See kcli.sessions.statistics.PartitionState."""
+
+    # Small, since there are many and each fetch touches a few of them, far apart.
+    cdef public int64_t high, stable, start
+    cdef Position position
+    cdef public int32_t answered
+    cdef uint32_t asked_in, told_in     # the kernel's last exchange that named it
+    cdef uint32_t mark                  # its place among the marks, from 1 on; 0: not known yet
+    cdef public unsigned char informed, delivered, ever, redirected, late, skipped
+    cdef unsigned char placed, will_be_late
+
+    def __init__(self, asked, bint informed):
+        self.asked = asked
+        self.informed = informed
+        self.high = self.stable = self.start = self.answered = -1
+
+    @property
+    def asked(self):
+        if not self.placed:
+            return None
+        cdef Position* at = &self.position
+        return (at.offset, at.log_start, at.max_bytes, at.leader_epoch, at.last_fetched_epoch)
+
+    @asked.setter
+    def asked(self, value):
+        self.placed = value is not None
+        cdef Position* at = &self.position
+        if value is not None:
+            at.offset, at.log_start, at.max_bytes, at.leader_epoch, at.last_fetched_epoch = value
+
+    cdef bint behind_at(self, int64_t offset, int64_t isolation) noexcept:
+        if not self.placed or not self.informed or self.redirected:
+            return False
+        return offset < (self.high if isolation == 0 or self.stable > self.high else self.stable)
+
+    def is_behind(self, int64_t isolation):
+        return self.behind_at(self.position.offset, isolation)
+
+    def is_news(self, told):
+        error, high, _, start, size, preferred, diverging = told
+        return bool(size or error or high != self.high or start != self.start or preferred >= 0 or diverging)
+
+    def tell(self, told, int64_t number):
+        error, high, stable, start, size, preferred, _ = told
+        self.informed = True
+        self.high = -1 if error else high
+        self.stable = -1 if error else stable
+        self.start = start
+        self.redirected = preferred >= 0
+        self.answered = number
+        self.skipped = 0
+        if size:
+            self.delivered = self.ever = True

@@ -1,0 +1,88 @@
+# Whether an exchange goes the steady way: in passes, each of which asks ahead for the memory that the next one needs.
+
+cdef enum:
+    BIG_BATCH = 1 << 20   # no batch is bigger than this unless a topic is configured so
+    SEAT_BYTES = 128
+
+
+cdef bint find_seats(Kernel kernel, Counts session, Found* found) noexcept:
+    """Whether all partitions are the session's."""
+    cdef size_t i
+    for i in range(found.told):
+        kernel.told[i].seat = seat_ahead(&session.by_number, kernel.told[i].number)
+        if kernel.told[i].seat == NULL:
+            return False
+    for i in range(found.asked):
+        kernel.asked[i].seat = seat_ahead(&session.by_number, kernel.asked[i].number)
+        if kernel.asked[i].seat == NULL:
+            return False
+    return True
+
+
+cdef bint may_pass(Kernel kernel, Counts session, Found* found) except -1:
+    cdef size_t i
+    for i in range(found.asked):
+        if not may_ask(kernel, session, &kernel.asked[i], found):
+            return False
+    for i in range(found.told):
+        if not may_tell(kernel, session, &kernel.told[i], found):
+            return False
+    return is_steady(session, found)
+
+
+cdef bint may_ask(Kernel kernel, Counts session, Asked* asked, Found* found) noexcept:
+    """A position that moved, over records that were delivered."""
+    cdef PartitionState seat = <PartitionState>asked.seat
+    cdef Position* at = &asked.position
+    cdef bint late
+    if seat.asked_in == kernel.serial or not seat.placed or seat.answered < 0:
+        return False
+    if same(at, &seat.position):
+        return False
+    if at.offset > seat.position.offset and not seat.delivered and seat.informed:
+        return False
+    late = not session.privileged_ and seat.behind_at(at.offset, found.request[ISOLATION])
+    found.late += <int>late - <int>seat.late
+    seat.will_be_late = late
+    seat.asked_in = kernel.serial
+    return True
+
+
+cdef bint may_tell(Kernel kernel, Counts session, Told* told, Found* found) except -1:
+    """News of a partition, and none that was kept back before."""
+    cdef PartitionState seat = <PartitionState>told.seat
+    if seat.told_in == kernel.serial or not seat.informed:
+        return False
+    if not told.size and told.high == seat.high and told.start == seat.start:
+        return False
+    if told.shared and told.high > seat.high and seat.high >= 0 and seat.answered != session.fetches and session.quiet_since:
+        if seat.mark == 0:
+            seat.mark = kernel.marks.place(session.server_, told.number)
+        if kernel.marks.moved_past_at(seat.mark, seat.high, session.quiet_since) >= 0:
+            return False
+    seat.told_in = kernel.serial
+    found.told_late += seat.will_be_late if seat.asked_in == kernel.serial else seat.late
+    found.records += told.size
+    return True
+
+
+cdef bint is_steady(Counts session, Found* found) noexcept:
+    """Whether every partition that has records to come was answered, or there was no room."""
+    if found.late <= found.told_late:
+        return True
+    return found.records > 0 and found.records + BIG_BATCH > found.request[MAX_BYTES]
+
+
+cdef inline void* seat_ahead(const Map* seats, uint64_t number) noexcept:
+    """A partition's PartitionState, on its way into the cache; NULL when it has none."""
+    cdef void* seat = <void*>map_find(seats, number, 0)
+    if seat != NULL:
+        ahead(seat, SEAT_BYTES)
+    return seat
+
+
+cdef inline bint same(const Position* one, const Position* other) noexcept:
+    return (
+        one.offset == other.offset and one.log_start == other.log_start and one.max_bytes == other.max_bytes
+        and one.leader_epoch == other.leader_epoch and one.last_fetched_epoch == other.last_fetched_epoch
+    )
