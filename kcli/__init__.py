@@ -17,7 +17,8 @@ from __future__ import annotations
 TYPE_CHECKING = False  # importing typing would take longer than the rest of this
 if TYPE_CHECKING:
     from kcli.broker.embedded import EmbeddedBroker, embedded_broker
-    from kcli.capture.events import Event, Exchange
+    from kcli.capture.events import Event
+    from kcli.capture.exchange import Exchange
     from kcli.capture.reading import Capture, read_capture
     from kcli.errors import (
         BrokerError,
@@ -68,7 +69,8 @@ __all__ = [
 
 _HOMES = {
     "broker.embedded": ("EmbeddedBroker", "embedded_broker"),
-    "capture.events": ("Event", "Exchange"),
+    "capture.events": ("Event",),
+    "capture.exchange": ("Exchange",),
     "capture.reading": ("Capture", "read_capture"),
     "errors": (
         "BrokerError",

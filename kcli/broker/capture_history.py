@@ -16,7 +16,7 @@ from kcli.broker.conversion import NEWEST_MAGIC, newest_magic
 from kcli.broker.seen_topics import LAST_END, BatchSpool, SeenPartition, SeenTopic, Span, merge, span_of
 from kcli.broker.session_slots import Place, SessionSlots
 from kcli.broker.storage.incoming import RefusedError, numbered, read_incoming, stamped, stored
-from kcli.capture.events import Exchange
+from kcli.capture.exchange import Exchange
 from kcli.errors import InputError
 from kcli.schemas.apikeys import CREATE_TOPICS, DESCRIBE_TOPIC_PARTITIONS, FETCH, LIST_OFFSETS, METADATA, PRODUCE
 from kcli.sessions.trace import SESSIONS_SINCE, Key, topic_of

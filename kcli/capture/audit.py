@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from kcli.capture.events import Event, Exchange, Link
+from kcli.capture.events import Event, Link
+from kcli.capture.exchange import Exchange
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.ranges import Range

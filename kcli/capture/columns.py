@@ -6,7 +6,9 @@ from collections.abc import Callable, Container
 from typing import Any
 
 from kcli.capture.arrays import error_names, integers, strings
-from kcli.capture.events import Event, Exchange, error_codes
+from kcli.capture.error_codes import error_codes
+from kcli.capture.events import Event
+from kcli.capture.exchange import Exchange
 from kcli.capture.filters import Filter, mentions
 from kcli.jsontext import dumps, loads
 from kcli.schemas.errors import error_name

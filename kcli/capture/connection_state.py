@@ -1,6 +1,6 @@
-"""What is under way on a connection: its streams, the requests that wait, what is known of it; how it is handed over.
+"""What is under way on a connection: its streams, the requests that wait, what is known of it; and what it puts out.
 
-The compiled engine reads connections by itself while nothing odd happens, and gives them back and forth.
+The compiled engine reads connections by itself while nothing odd happens: it takes a state over, and hands it back.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kcli.capture.bodies import Bodies
-from kcli.capture.events import Event, Exchange, Link
-from kcli.capture.frames import FrameStream
+from kcli.capture.events import Event, Kind, Link
+from kcli.capture.exchange import Exchange
+from kcli.capture.frames import LARGEST, FrameStream
 from kcli.capture.pending import Pending, PendingRequests
 from kcli.capture.trial import Trial
 
@@ -43,8 +44,6 @@ class ConnectionState:
         self.lossy = False  # an answer may be missing
         self.foreign: str | None = None  # why this is not Kafka
         self.began = 0
-
-    # What is asked from outside
 
     @property
     def steady(self) -> bool:
@@ -104,3 +103,55 @@ class ConnectionState:
         """Servers have the lower port, as a rule."""
         ports = [int(end.rpartition(":")[2]) for end in self.ends]
         return 0 if ports[0] > ports[1] else 1
+
+    def plausible_size(self, d: int, size: int) -> bool:
+        """Whether a frame of end `d` may have this length."""
+        return (0 if self.tokens else 8 if d == self.client else 4) <= size < LARGEST
+
+    # What comes out
+
+    def put(self, item: Exchange | Event) -> None:
+        """Emit it, or hold it back until the connection is known to be Kafka's."""
+        if self.trial is None:
+            self.emit(item)
+        elif self.foreign is None:
+            self.trial.hold(item)
+
+    def exchange(self, request: Pending, ns: int | None, frame: bytes | None) -> None:
+        """Put out a request with its response, or without one (None). ns: the response's time."""
+        assert request.frame is not None
+        self.put(Exchange(self.link, request.ns, request.frame, ns, frame, self.bodies))
+
+    def event(
+        self,
+        kind: Kind,
+        d: int,
+        offset: int,
+        size: int,
+        reason: str,
+        ns: int | None = None,
+        data: bytes | None = None,
+        captured: bool = True,
+        api_key: int | None = None,
+    ) -> None:
+        """Put out an event about bytes of end `d`. offset: of the first in that end's bytes. ns: None for the latest.
+
+        data: the bytes that could not be decoded. api_key: the API of these bytes; None where it is unknown.
+        """
+        link = self.link
+        sender = "server" if self.ends[d] == link.server else "client"
+        ns = self.streams[d].ns if ns is None else ns
+        hidden = data is not None and self.bodies.hides(api_key)
+        self.put(Event(kind, str(link), ns, offset, size, reason, sender, data=data, hidden=hidden, captured=captured))
+
+    def unread(self, d: int, count: int, why: str) -> None:
+        """Pass over bytes of end `d`, with an event."""
+        stream = self.streams[d]
+        offset = stream.offset
+        stream.take(count)
+        self.event("undecodable", d, offset, count, why)
+
+    def describe(self, request: Pending) -> str:
+        """A request's API, version and correlation id, for a reason."""
+        api = self.bodies.api(request.api_key)
+        return f"{api.name if api else request.api_key} v{request.api_version} request {request.correlation_id}"

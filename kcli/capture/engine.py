@@ -10,6 +10,7 @@ from kcli.capture.connection import CapturedConnection
 from kcli.capture.events import Kind
 from kcli.capture.flows import End, Flow
 from kcli.capture.held import FlowSegment
+from kcli.capture.losses import WHY_GIVEN_UP
 from kcli.capture.packets import DamagedError, Packet, ReferenceReader, ShortError
 from kcli.capture.reassembly import CUT, GAP, GIVEN_UP
 from kcli.capture.tcp import Streams
@@ -17,7 +18,6 @@ from kcli.grammar import network
 
 __all__ = ["LOSSES", "ReferenceEngine"]
 
-WHY_GIVEN_UP = "given up, as more is held than --memory allows"
 LOSSES: dict[str, tuple[Kind, str]] = {
     GAP: ("gap", "not in the capture"),
     CUT: ("truncated", "cut off by the snapshot length"),

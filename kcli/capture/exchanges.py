@@ -7,7 +7,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.bodies import Bodies
-from kcli.capture.events import Event, Exchange, Link
+from kcli.capture.events import Event, Link
+from kcli.capture.exchange import Exchange
 from kcli.capture.files import drive
 from kcli.capture.filters import Filter
 from kcli.capture.tally import Tally

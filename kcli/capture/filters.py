@@ -11,7 +11,9 @@ from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
 from kcli.capture.clock import parse_instant
-from kcli.capture.events import Event, Exchange, error_codes
+from kcli.capture.error_codes import error_codes
+from kcli.capture.events import Event
+from kcli.capture.exchange import Exchange
 from kcli.errors import UsageError
 from kcli.jsontext import loads
 from kcli.schemas.catalog import catalog

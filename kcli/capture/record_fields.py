@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from kcli.capture.events import Exchange
+from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import CaptureDecoder, Item
 from kcli.core.codec.values import uuid_bytes
 from kcli.grammar.topics import NAME_FIELDS

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kcli.capture.clock import instant
-from kcli.capture.events import Exchange, error_codes
+from kcli.capture.error_codes import error_codes
+from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import CaptureDecoder, Item
 from kcli.capture.named_fields import GROUP, INDEX, TOPIC, Named, names_in, scans
 from kcli.core import COMPILED

@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from kcli.capture.events import Event, Exchange
+from kcli.capture.events import Event
+from kcli.capture.exchange import Exchange
 
 __all__ = ["Tally", "bytes_text"]
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.capture.bodies import Bodies
-from kcli.capture.events import Event, Exchange
+from kcli.capture.events import Event
+from kcli.capture.exchange import Exchange
 from kcli.capture.pending import Pending
 from kcli.grammar.frames import client_id_of
 

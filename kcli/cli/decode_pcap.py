@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import click
 
 from kcli.capture.bodies import RECORDS
-from kcli.capture.events import Exchange
+from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import CaptureDecoder, Item, with_failures
 from kcli.cli.console import is_terminal, progress, terminal_room
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is

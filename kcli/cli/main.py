@@ -29,11 +29,11 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "serve": "broker:serve",
     },
     "decode": {
-        "batch": "decode_records:batch",
+        "batch": "decode_batch:batch",
         "pcap": "decode_pcap:pcap",
         "request": "decode_message:request",
         "response": "decode_message:response",
-        "segment": "decode_records:segment",
+        "segment": "decode_segment:segment",
     },
     "down-convert": "down_convert:down_convert",
     "encode": {

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.capture.events import Exchange
-from kcli.cli.pcap_summaries import cut, partition_number, topic_name
+from kcli.capture.exchange import Exchange
+from kcli.cli.summaries.phrases import cut
+from kcli.cli.summaries.topic_partitions import partition_number, topic_name
 from kcli.jsontext import dumps, loads
 
 __all__ = ["record_lines"]

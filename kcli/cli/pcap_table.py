@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kcli.capture.clock import instant
-from kcli.capture.events import Event, Exchange
+from kcli.capture.events import Event
+from kcli.capture.exchange import Exchange
 from kcli.capture.tally import bytes_text
 from kcli.cli.cells import cut, fit, pad, width, wrap
 from kcli.cli.lines import paint

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kcli.capture.bodies import Bodies
-from kcli.capture.events import Event, Exchange
+from kcli.capture.events import Event
+from kcli.capture.exchange import Exchange
 from kcli.cli.spans import failure_line, tree_lines
 from kcli.errors import DecodeError
 from kcli.grammar import messages

@@ -9,7 +9,7 @@ from typing import IO
 
 import click
 
-from kcli.capture.events import Exchange
+from kcli.capture.exchange import Exchange
 from kcli.capture.reading import read_capture
 from kcli.cli.console import warn
 from kcli.cli.inputs import dialect_option, memory_option, quiet_option

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, Protocol
 
-from kcli.capture.events import Event, Exchange, Link
+from kcli.capture.events import Event, Link
+from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import CaptureDecoder, Item
 from kcli.core.codec.values import uuid_bytes, uuid_text
 from kcli.pipeline.exchange_columns import ExchangeColumns

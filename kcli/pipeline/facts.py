@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from kcli.capture.audit import Talk
-from kcli.capture.events import Exchange
+from kcli.capture.exchange import Exchange
 from kcli.pipeline.partitions import Answer
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.errors import error_name

@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 
 from kcli.capture.arrays import strings
-from kcli.capture.events import Exchange
+from kcli.capture.exchange import Exchange
 from kcli.pipeline.exchange_columns import ExchangeColumns
 from kcli.pipeline.writing import stored_schema
 from kcli.schemas.apikeys import FETCH, LIST_OFFSETS, OFFSET_FETCH

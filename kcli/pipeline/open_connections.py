@@ -13,7 +13,8 @@ from typing import Any
 
 from kcli.capture.audit import Talk
 from kcli.capture.connection import CapturedConnection
-from kcli.capture.events import Event, Exchange, Link
+from kcli.capture.events import Event, Link
+from kcli.capture.exchange import Exchange
 from kcli.capture.pending import Pending, PendingRequests
 from kcli.capture.trial import Trial
 from kcli.errors import InputError

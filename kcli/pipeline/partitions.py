@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from kcli.capture.events import Exchange
+from kcli.capture.exchange import Exchange
 from kcli.capture.record_fields import partitions_in
 from kcli.records.batches import Batch
 from kcli.records.kernels import batches as core

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kcli.capture.connection import CapturedConnection
-from kcli.capture.events import Exchange
+from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import Item
 from kcli.capture.files import FOREVER
 from kcli.pipeline.decoding import Decoded, RowSource

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kcli.capture.events import Event, Exchange
+from kcli.capture.events import Event
+from kcli.capture.exchange import Exchange
 from kcli.grammar.topics import NAME_FIELDS
 from kcli.pipeline import facts, partitions
 from kcli.pipeline.facts import ClientUses, Outcomes

@@ -92,7 +92,8 @@ def sessions(rows: Iterator[Row], names: Mapping[str, str], dialect: str | None 
 
 def feed(feeder: Any, row: Row, bodies: Any) -> None:
     """Hand one row on: frames, an event, or an exchange as older kcli has left it."""
-    from kcli.capture.events import Event, Exchange, Link
+    from kcli.capture.events import Event, Link
+    from kcli.capture.exchange import Exchange
 
     server, connection = row["server"], row["connection"]
     if row["event"] is not None:

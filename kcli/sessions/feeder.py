@@ -16,7 +16,8 @@ from kcli.sessions.trace import FetchExchange, require_types
 from kcli.sessions.tracker import Tracker
 
 if TYPE_CHECKING:
-    from kcli.capture.events import Event, Exchange
+    from kcli.capture.events import Event
+    from kcli.capture.exchange import Exchange
 
 __all__ = ["Feeder", "span", "understood"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kcli.capture.events import Event, Exchange
+from kcli.capture.events import Event
+from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import MEMORY, CaptureDecoder
 from kcli.sessions.feeder import Feeder
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kcli.capture import exchanges
-from kcli.capture.events import Event, Exchange
+from kcli.capture.events import Event
+from kcli.capture.exchange import Exchange
 from kcli.core import COMPILED
 from tests.capture.wires import Packet, Wire, pcap
 

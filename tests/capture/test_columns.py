@@ -9,7 +9,8 @@ import pytest
 
 from kcli.capture.bodies import Bodies
 from kcli.capture.columns import EVERY, batch_of, event_row, exchange_row, rows_batch, wanted_rows
-from kcli.capture.events import Event, Exchange, Link
+from kcli.capture.events import Event, Link
+from kcli.capture.exchange import Exchange
 from kcli.capture.filters import Filter
 from kcli.tables.captured import EXCHANGE_COLUMNS, PARQUET_COLUMNS
 from kcli.tables.definition import schema_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kcli.capture.bodies import Bodies
 from kcli.capture.connection_state import ConnectionState
-from kcli.capture.events import Event, Exchange
+from kcli.capture.events import Event
+from kcli.capture.exchange import Exchange
 from kcli.capture.pending import REQUEST_SIZE, Pending
 from tests.capture.messages import metadata
 

@@ -11,7 +11,8 @@ from kcli.capture import exchanges
 from kcli.capture.bodies import Bodies
 from kcli.capture.connection import CapturedConnection
 from kcli.capture.engine import ReferenceEngine
-from kcli.capture.events import Event, Exchange
+from kcli.capture.events import Event
+from kcli.capture.exchange import Exchange
 from kcli.capture.packets import ReferenceReader
 from kcli.core import COMPILED
 from tests.capture.messages import metadata, produce

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.events import Event, Exchange, error_codes
+from kcli.capture.error_codes import error_codes
+from kcli.capture.events import Event
+from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import CaptureDecoder
 from kcli.capture.filters import Filter, chosen, matches, mentions
 from kcli.capture.reading import read_capture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kcli.capture.events import Exchange
+from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import CaptureDecoder
 from kcli.capture.record_fields import RecordDecoder, RecordField, record_fields
 from tests.capture.wires import DATA, SAMPLES

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.events import Event, Exchange
+from kcli.capture.events import Event
+from kcli.capture.exchange import Exchange
 from kcli.capture.held import ahead
 from tests.capture.messages import metadata, produce
 from tests.capture.wires import ACK, RST, SAMPLES, SYN, Packet, Wire, packets_of, rebuilt, split

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from kcli.capture.bodies import Bodies
-from kcli.capture.events import Event, Exchange
+from kcli.capture.events import Event
+from kcli.capture.exchange import Exchange
 from kcli.capture.pending import Pending
 from kcli.capture.trial import ITEM_SIZE, Trial
 from tests.capture.messages import metadata, produce, request

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kcli.capture.bodies import Bodies
-from kcli.capture.events import Event, Exchange, Link
+from kcli.capture.events import Event, Link
+from kcli.capture.exchange import Exchange
 from kcli.capture.reading import read_capture
 from kcli.cli.pcap_tree import tree
 from tests.capture.messages import metadata

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
-from kcli.capture.events import Exchange
+from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import CaptureDecoder
 from kcli.pipeline import decoding
 from kcli.pipeline.fetch_frames import FRAMED, filled, frame_row, without_records

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kcli.capture.events import Exchange
+from kcli.capture.exchange import Exchange
 from kcli.capture.reading import read_capture
 from kcli.snapshots.extract import Assembly, pieces_of
 from kcli.snapshots.names import SnapshotId

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.capture.clock import parse_instant
-from kcli.capture.events import Exchange
+from kcli.capture.exchange import Exchange
 from kcli.client.replay.names import TOPIC_LISTS, TopicNames
 from kcli.client.replay.plan import Captured
 from kcli.errors import InputError, UsageError

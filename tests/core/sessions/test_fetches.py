@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from kcli.capture.bodies import Bodies
 from kcli.capture.clock import parse_instant
-from kcli.capture.events import Event, Exchange, Link
+from kcli.capture.events import Event, Link
+from kcli.capture.exchange import Exchange
 from kcli.core import COMPILED
 from kcli.grammar import messages
 from kcli.sessions import statistics

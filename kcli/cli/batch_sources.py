@@ -1,0 +1,47 @@
+"""Where `kcli decode batch` and `kcli decode segment` read batches from: a file, a pipe, bytes in memory."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from kcli.cli.streams import standard_input
+
+if TYPE_CHECKING:
+    from kcli.records.chunks import ReadInto
+
+__all__ = ["OpenSource", "memory_source", "open_source"]
+
+
+class OpenSource:
+    """Where batches are read from: `read` for positions, or in order where `seekable` is False."""
+
+    def __init__(self, read: ReadInto, size: int | None, seekable: bool) -> None:
+        self.read, self.size, self.seekable = read, size, seekable
+
+
+@contextmanager
+def open_source(path: str) -> Iterator[OpenSource]:
+    """Open a file, a pipe, or standard input ("-"). Raises OSError."""
+    if path == "-":
+        yield OpenSource(lambda into, _position: standard_input().readinto1(into), None, False)
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        status = os.fstat(handle)
+        if stat.S_ISREG(status.st_mode):
+            yield OpenSource(lambda into, position: os.preadv(handle, [into], position), status.st_size, True)
+        else:
+            yield OpenSource(lambda into, _position: os.readv(handle, [into]), None, False)
+    finally:
+        os.close(handle)
+
+
+def memory_source(data: bytes) -> OpenSource:
+    """Read from bytes in memory."""
+    from kcli.records.conversion import Slice
+
+    return OpenSource(Slice.of(data).read, len(data), True)

@@ -1,0 +1,79 @@
+"""`kcli decode batch`: record batches and message sets."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+import click
+
+from kcli.cli.batch_findings import report_findings
+from kcli.cli.batch_formats import RECORDS, hook_of, write_lines, write_table
+from kcli.cli.batch_sources import memory_source
+from kcli.cli.inputs import binary_input, dialect_option, name_of, quiet_option, read_bytes, secrets_option
+from kcli.cli.lines import Lines
+from kcli.cli.output import open_output, output_option
+from kcli.errors import InputError
+
+__all__ = ["batch"]
+
+
+@click.command()
+@click.argument("file", default="-")
+@binary_input
+@dialect_option
+@click.option(
+    "--records", type=RECORDS, default="full", show_default=True, help="Batches alone, or with their records."
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["json", "jsonl", "table", "tree", "hexdump"]),
+    default="json",
+    show_default=True,
+    help="json and jsonl: a batch on each line. tree, hexdump: each field with its bytes.",
+)
+@click.option("--topic", help="The internal topic they are from: its records are decoded as well.")
+@output_option
+@quiet_option("No warnings.")
+@secrets_option()
+def batch(
+    file: str,
+    hex_: bool,
+    base64_: bool,
+    dialect: str | None,
+    records: str,
+    format_: str,
+    topic: str | None,
+    output: str | None,
+    quiet: bool,
+    secrets: bool,
+) -> None:
+    """Decode record batches or message sets, as in a Produce request, a Fetch response or a log segment.
+
+    FILE holds their bytes ("-", the default: standard input). With --records full, `kcli encode batch` gives the same
+    bytes again.
+    """
+    data = read_bytes(file, hex_, base64_)
+    if not data:
+        raise InputError("no bytes: record batches expected", file=name_of(file))
+    with open_output(output, [file]) as out:
+        if format_ in ("tree", "hexdump"):
+            show_spans(data, format_, out, name_of(file), secrets)
+            return
+        source = memory_source(data)
+        if format_ == "table":
+            found = write_table(source, out)
+        else:
+            hook = hook_of(topic, dialect, secrets)
+            found = write_lines(source, out, records == "full", payloads=True, record=hook, secrets=secrets)
+    report_findings(found, name_of(file), quiet)
+
+
+def show_spans(data: bytes, format_: str, out: BinaryIO, name: str, secrets: bool) -> None:
+    from kcli.cli.spans import hexdump_lines, tree_lines
+    from kcli.records.spans import batch_spans
+
+    spans, problem = batch_spans(data, secrets)
+    Lines(out).lines((tree_lines if format_ == "tree" else hexdump_lines)(data, spans))
+    if problem is not None:
+        raise problem.within(name)

@@ -1,0 +1,173 @@
+"""`kcli decode segment`: log segments, and the files beside them in a partition's folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from kcli.cli.batch_findings import report_findings
+from kcli.cli.batch_formats import RECORDS, hook_of, write_lines, write_table
+from kcli.cli.batch_sources import open_source
+from kcli.cli.console import progress, warn
+from kcli.cli.inputs import dialect_option, name_of, quiet_option, secrets_option
+from kcli.cli.lines import Lines
+from kcli.cli.output import open_output, output_option
+from kcli.cli.segment_verification import run_verify
+from kcli.errors import DecodeError, InputError, UsageError
+
+if TYPE_CHECKING:
+    from kcli.records.text import Hook
+
+__all__ = ["segment"]
+
+
+@click.command()
+@click.argument("files", metavar="FILE|DIR...", nargs=-1, required=True)
+@dialect_option
+@click.option(
+    "--records", type=RECORDS, default="batches", show_default=True, help="Batches alone, or with their records."
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["table", "jsonl", "parquet"]),
+    default="table",
+    show_default=True,
+    help="jsonl: an object for each batch or entry; parquet: a row for each record.",
+)
+@click.option("--verify", is_flag=True, help="Check batches, records and the files beside the log; exit 1 on errors.")
+@click.option("--topic", help="The internal topic they are from (default: what the folder's name says).")
+@click.option("--position", is_flag=True, help='Say where each batch is in its file ("_position").')
+@click.option("--exact", is_flag=True, help="Carry what an exact encode needs: stored payloads of compressed batches.")
+@output_option
+@quiet_option("No progress, no warnings.")
+@secrets_option()
+def segment(
+    files: tuple[str, ...],
+    dialect: str | None,
+    records: str,
+    format_: str,
+    verify: bool,
+    topic: str | None,
+    position: bool,
+    exact: bool,
+    output: str | None,
+    quiet: bool,
+    secrets: bool,
+) -> int:
+    """Decode the files of a partition's folder.
+
+    FILE is a log segment (.log), an .index, .timeindex or .txnindex, a producer .snapshot or a leader-epoch-checkpoint;
+    DIR a folder of them. Records of __consumer_offsets, __transaction_state, __share_group_state and __cluster_metadata
+    are decoded to their own form with --records full.
+    """
+    paths = expand(files)
+    if verify:
+        return run_verify(paths, [*files, *paths], format_, output, quiet)
+    if format_ == "parquet":
+        return write_parquet(paths, [*files, *paths], output, quiet, secrets)
+    failure: InputError | None = None
+    with open_output(output, [*files, *paths]) as out:
+        for path in paths:
+            if len(paths) > 1:
+                title(out, path, format_)
+            try:
+                hook = hook_of(topic or folder_topic(path), dialect, secrets) if records == "full" else None
+                decode_file(path, out, format_, records == "full", hook, exact, position, quiet, secrets)
+            except InputError as error:
+                if failure:
+                    warn(str(failure), quiet)
+                failure = error.within(path)
+    if failure is not None:
+        raise failure
+    return 0
+
+
+def expand(files: tuple[str, ...]) -> list[str]:
+    """The files; for a folder the files of logs in it, by name, each log before the files beside it."""
+    from kcli.records.segments import kind_of
+
+    paths: list[str] = []
+    for file in files:
+        if file == "-" or not Path(file).is_dir():
+            paths.append(file)
+            continue
+        inside = sorted(path for path in Path(file).rglob("*") if path.is_file() and kind_of(path.name))
+        if not inside:
+            raise InputError("no log segment in this folder", file=file)
+        inside.sort(key=lambda path: (path.parent, path.name.partition(".")[0], path.suffix != ".log", path.name))
+        paths += map(str, inside)
+    return paths
+
+
+def title(out: BinaryIO, path: str, format_: str) -> None:
+    from kcli.jsontext import dumps
+
+    Lines(out).line(dumps({"event": "file", "file": path}) if format_ == "jsonl" else f"{path}:")
+
+
+def folder_topic(path: str) -> str | None:
+    from kcli.records.internal import topic_of
+
+    return topic_of(Path(path).absolute().parent.name)
+
+
+def decode_file(
+    path: str,
+    out: BinaryIO,
+    format_: str,
+    full: bool,
+    hook: Hook | None,
+    exact: bool,
+    position: bool,
+    quiet: bool,
+    secrets: bool,
+) -> None:
+    from kcli.records.segments import kind_of, read_rows
+
+    kind = kind_of(path)
+    if kind in (None, "log"):
+        with open_source(path) as source, progress(source.size, path, quiet) as bar:
+            if format_ == "table":
+                found = write_table(source, out, bar)
+            else:
+                form = {"payloads": exact, "positions": position, "secrets": secrets}
+                found = write_lines(source, out, full, record=hook, bar=bar, **form)
+        report_findings(found, name_of(path), quiet)
+        return
+    assert kind is not None
+    for number, row in enumerate(read_rows(kind, Path(path).read_bytes(), path)):
+        write_row(out, row, number, format_)
+
+
+def write_row(out: BinaryIO, row: dict[str, Any], number: int, format_: str) -> None:
+    from kcli.jsontext import dumps
+
+    if format_ == "jsonl":
+        out.write(dumps(row).encode() + b"\n")
+        return
+    if number == 0:
+        Lines(out).line("  ".join(f"{name:>20}" for name in row))
+    Lines(out).line("  ".join(f"{value:>20}" for value in row.values()))
+
+
+def write_parquet(paths: list[str], inputs: list[str], output: str | None, quiet: bool, secrets: bool) -> int:
+    if output is None or output == "-":
+        raise UsageError("--format parquet writes a file: -o OUT expected")
+    from kcli.records.columns import write_parquet as write
+    from kcli.records.segments import kind_of
+
+    logs = [path for path in paths if kind_of(path) in (None, "log")]
+    failure = None
+    with open_output(output, inputs) as out, write(out, secrets) as append:
+        for path in logs:
+            with open_source(path) as source, progress(source.size, path, quiet) as bar:
+                try:
+                    append(source.read, path, bar)
+                except DecodeError as error:
+                    failure = error.within(path)
+        if failure is not None:
+            raise failure
+    return 0

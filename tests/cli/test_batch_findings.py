@@ -1,0 +1,35 @@
+"""What is wrong with batches, said once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.main import main
+from tests.records.vectors import mixed_batches, named
+
+
+def test_a_wrong_checksum_is_shown_and_ends_with_3(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = bytearray(mixed_batches())
+    data[70] ^= 1
+    file.write_bytes(data)
+    for command in (["batch"], ["segment", "--format", "jsonl"]):
+        assert main(["decode", *command, str(file)]) == 3
+        printed = capsys.readouterr()
+        found = [json.loads(line) for line in printed.out.splitlines()]
+        assert found[0]["crcValid"] is False and len(found) == 20
+        assert "1 batch has a wrong checksum" in printed.err and printed.err.count("\n") == 1
+
+
+def test_damage_is_reported_and_passed_over(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = named("one-record")
+    file.write_bytes(one + b"\1" * 50 + one + named("key-length-long") + one[:40])
+    assert main(["decode", "segment", str(file), "--format", "jsonl", "--records", "full"]) == 3
+    printed = capsys.readouterr()
+    found = [json.loads(line) for line in printed.out.splitlines()]
+    assert [row.get("event") for row in found] == [None, "undecodable", None, None, None, "truncated"]
+    assert found[1]["offset"] == len(one) and found[1]["bytes"] == 50
+    assert found[3]["_error"]["path"] == "records[0].key"
+    assert "50 bytes passed over" in printed.err and "a cut batch" in printed.err and "Traceback" not in printed.err
