@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from kcli.sessions.figures import Latencies
-from kcli.sessions.sizes import FetchSizes, count_bytes, fetch_sizes
+from kcli.sessions.sizes import FetchSizes, Side, count_bytes, fetch_sizes
 from kcli.sessions.state import Counts, PartitionState, Timeline
 from kcli.sessions.trace import TOPIC_IDS_SINCE, Asked, FetchExchange, Key
 
@@ -191,30 +191,21 @@ class ObservedSession(FetchStatistics):
 
     def charge(self, x: FetchExchange) -> None:
         """Count what this fetch would have cost as a full one: its own bytes, and the partitions it did not name."""
+        request, response = self.sizes.request, self.sizes.response
         if x.request_bytes:
-            self.full_request_bytes += x.request_bytes + self._missing_request(x)
+            forgotten = self.sizes.forgotten_bytes(counts(x.forgotten))
+            missing = self._missing(request, self.request_cost, x.asked) - forgotten
+            self.full_request_bytes += x.request_bytes + missing
         if x.response_bytes:
-            self.full_response_bytes += x.response_bytes + self._missing_response(x)
+            missing = self._missing(response, self.response_cost, x.reported)
+            self.full_response_bytes += x.response_bytes + missing
 
-    def _missing_request(self, x: FetchExchange) -> int:
-        side = self.sizes.request
-        missing = self.request_cost + count_bytes(len(self._topics), side.flexible) - count_bytes(0, side.flexible)
-        if x.asked:
-            topics = runs(x.asked)
-            missing -= sum(side.topic_bytes(topic, count) for topic, count in topics)
-            missing -= count_bytes(len(topics), side.flexible) - count_bytes(0, side.flexible)
-        if x.forgotten:
-            missing -= self.sizes.forgotten_bytes(counts(x.forgotten))
-        return missing
-
-    def _missing_response(self, x: FetchExchange) -> int:
-        side = self.sizes.response
-        missing = self.response_cost + count_bytes(len(self._topics), side.flexible) - count_bytes(0, side.flexible)
-        if x.reported:
-            topics = runs(x.reported)
-            missing -= sum(side.topic_bytes(topic, count) for topic, count in topics)
-            missing -= count_bytes(len(topics), side.flexible) - count_bytes(0, side.flexible)
-        return missing
+    def _missing(self, side: Side, cost: int, named: Sequence[tuple[Key, object]]) -> int:
+        """Bytes by which a message that names every partition (`cost` for their topics) is longer than one that names
+        these."""
+        topics = runs(named)
+        cost -= sum(side.topic_bytes(topic, count) for topic, count in topics)
+        return cost + count_bytes(len(self._topics), side.flexible) - count_bytes(len(topics), side.flexible)
 
     def _cost(self, topic: str, more: int) -> None:
         """Keep the price of naming every partition, on both sides, as the set changes."""
