@@ -6,18 +6,12 @@ import contextlib
 import io
 import os
 import random
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 from kcli.cli.main import main
-from tests.fuzz.damage import damaged
+from tests.fuzz.samples import Round, on_samples
 
-__all__ = ["COMMANDS", "command"]
-
-ROOT = Path(__file__).parents[2]
-SAMPLES = ROOT / "samples"
-LARGEST = 160_000  # bytes of a seed: more only makes the rounds slow
+__all__ = ["COMMANDS", "command", "quiet"]
 
 # What is run on which of the samples; FILE is the damaged copy, under its own name.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -35,23 +29,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
-def command(name: str) -> Callable[[random.Random], bytes]:
+def command(name: str) -> Round:
     """One round of a command: a sample, damaged, and its exit code."""
     pattern, line = COMMANDS[name]
-    seeds = [path for path in sorted(SAMPLES.glob(pattern)) if 0 < path.stat().st_size <= LARGEST]
-    assert seeds, f"no sample is a {pattern}"
 
-    def round_(rng: random.Random) -> bytes:
-        seed = rng.choice(seeds)
-        data = damaged(seed.read_bytes(), rng)
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / seed.name
-            file.write_bytes(data)
-            code = quiet([str(file) if word == "FILE" else word for word in line.split()])
+    def run(file: Path, _rng: random.Random) -> None:
+        code = quiet([str(file) if word == "FILE" else word for word in line.split()])
         assert code in (0, 1, 3), f"exit {code}"
-        return data
 
-    return round_
+    return on_samples(pattern, run)
 
 
 def quiet(words: list[str]) -> int:

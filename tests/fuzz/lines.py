@@ -15,8 +15,9 @@ from typing import Any
 from kcli.broker.broker import Broker
 from kcli.broker.embedded import EmbeddedBroker
 from kcli.cli.main import main
-from tests.fuzz.commands import SAMPLES, quiet
+from tests.fuzz.commands import quiet
 from tests.fuzz.damage import damaged
+from tests.fuzz.samples import SAMPLES
 
 __all__ = ["LINES", "lines"]
 

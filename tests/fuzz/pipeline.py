@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import random
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from kcli.errors import InputError
-from tests.fuzz.commands import LARGEST, SAMPLES
-from tests.fuzz.damage import damaged
+from tests.fuzz.samples import Round, on_samples
 
 __all__ = ["READERS", "installed", "reader"]
 
-Round = Callable[[random.Random], bytes]
 CAPTURES, LOGS, SNAPSHOTS = "*.pcap*", "orders-0/*.log", "__cluster_metadata-0/*.checkpoint"
 
 
@@ -78,22 +75,14 @@ READERS: dict[str, tuple[str, Callable[[Path, random.Random], None]]] = {
 def reader(name: str) -> Round:
     """One round of a reader: a sample, damaged; an InputError says what is wrong with the file."""
     pattern, read = READERS[name]
-    seeds = [path for path in sorted(SAMPLES.glob(pattern)) if path.stat().st_size <= LARGEST]
-    assert seeds, f"no sample is a {pattern}"
 
-    def round_(rng: random.Random) -> bytes:
-        seed = rng.choice(seeds)
-        data = damaged(seed.read_bytes(), rng)
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / seed.name
-            file.write_bytes(data)
-            try:
-                read(file, rng)
-            except InputError as error:
-                assert file.name in str(error), f"{error} does not name the file"
-        return data
+    def run(file: Path, rng: random.Random) -> None:
+        try:
+            read(file, rng)
+        except InputError as error:
+            assert file.name in str(error), f"{error} does not name the file"
 
-    return round_
+    return on_samples(pattern, run)
 
 
 def installed() -> Iterator[str]:
