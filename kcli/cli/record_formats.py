@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, BinaryIO
 
+from kcli.capture.clock import LAST_MS, instant
 from kcli.cli.cells import cut, fit, pad, width
 from kcli.cli.lines import Lines, csv_line
 from kcli.extras import require
@@ -30,7 +31,6 @@ COLUMNS = (
 GROUP = 20_000  # rows of a row group
 PLACE, KEY, WHERE = 24, 16, 26  # cells of the table's columns
 LONGEST_VALUE = 120  # ... of a value, where lines are not broken
-LAST_MS = 253_402_300_799_999  # in the year 9999
 Row = dict[str, Any]
 Rows = Iterator[Row]
 
@@ -95,8 +95,6 @@ def fitted(line: str, room: int | None) -> str:
 
 def time_text(ms: int | None) -> str:
     """ "2026-11-21 01:22:07.846", as it is where no calendar has it."""
-    from kcli.capture.clock import instant
-
     if ms is None or ms < 0:
         return "-"
     return instant(ms * 1_000_000)[:23].replace("T", " ") if ms <= LAST_MS else str(ms)

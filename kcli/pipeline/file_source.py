@@ -114,19 +114,8 @@ class FileReader(DataSourceReader):
         names = [name for name, _ in self.source.columns]
         kinds = dict(self.source.columns)
         by_name = dict(zip(names, zip(*rows, strict=True), strict=True))
-        arrays = [array_of(by_name[name], arrow_type(kinds[name])) for name in self.wanted]
+        arrays = [pyarrow.array(by_name[name], arrow_type(kinds[name])) for name in self.wanted]
         return pyarrow.record_batch(arrays, names=self.wanted)
-
-
-def array_of(values: Sequence[Any], kind: Any) -> Any:
-    """Values as an Arrow array. Integers beyond 64 bits (where a batch's deltas lead to) wrap, as those of Java do."""
-    import pyarrow
-
-    try:
-        return pyarrow.array(values, kind)
-    except OverflowError:
-        wrapped = [(v + (1 << 63)) % (1 << 64) - (1 << 63) if isinstance(v, int) else v for v in values]
-        return pyarrow.array(wrapped, kind)
 
 
 class FilteringReader(FileReader):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kcli.capture.clock import LAST_MS
 from kcli.errors import InputError
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps, loads
@@ -18,7 +19,8 @@ PIECE = 16 << 20  # bytes of a segment that are read at a time
 
 
 class SegmentSource(KcliSource):
-    """A row for each record of .log files. `record`: JSON, of internal topics; `timestamp` null where there is none.
+    """A row for each record of .log files. `record`: JSON, of internal topics; `timestamp` null where there is none
+    that a calendar has.
 
     topic and partition are what the folder's name says. Markers and other control records have is_control.
     """
@@ -48,7 +50,7 @@ class SegmentSource(KcliSource):
             )  # fmt: skip
             for record in records_of(batch, task.uri, failing):
                 decoded = decode(record.key, record.value) if decode and not batch.is_control else None
-                when = record.timestamp * 1000 if record.timestamp >= 0 else None
+                when = record.timestamp * 1000 if 0 <= record.timestamp <= LAST_MS else None
                 names = dumps(
                     [
                         [name, value.decode("utf-8", "replace") if value is not None else None]

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from kcli.capture.clock import FIRST_MS, LAST_MS
 from kcli.capture.record_fields import CapturedField, RecordDecoder
 from kcli.errors import InputError, all_of
 from kcli.jsontext import dumps
@@ -27,7 +28,6 @@ CHUNK = 4 << 20  # bytes of batches in a record batch
 # Characters that make a value no text, as in kcli's JSON: controls other than tab, line feed and carriage return.
 STEERS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}]"  # for Arrow (RE2)
 STEERING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999  # the years 1 to 9999
 SNAKE = {
     "baseOffset": "base_offset", "timestampType": "timestamp_type", "isTransactional": "is_transactional",
     "partitionLeaderEpoch": "partition_leader_epoch", "producerId": "producer_id", "producerEpoch": "producer_epoch",

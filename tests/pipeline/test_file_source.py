@@ -11,7 +11,7 @@ pytest.importorskip("pyspark")
 from pyspark.sql.datasource import EqualTo
 
 from kcli.errors import UsageError
-from kcli.pipeline.file_source import FilteringReader, array_of, arrow_type
+from kcli.pipeline.file_source import FilteringReader, arrow_type
 from kcli.pipeline.source_captures import ExchangeSource
 from kcli.pipeline.source_logs import SnapshotSource
 
@@ -50,9 +50,3 @@ def test_types_of_both_worlds() -> None:
     assert str(arrow_type("array<string>")).startswith("list<")
     assert str(arrow_type("timestamp")) == "timestamp[us, tz=UTC]"
     assert str(arrow_type("map<string, int>")) == "map<string, int32>"
-
-
-def test_a_sum_beyond_64_bits_wraps_as_in_java() -> None:
-    pyarrow = pytest.importorskip("pyarrow")
-    made = array_of([(1 << 63) + 4, None, -1, -(1 << 63) - 1], pyarrow.int64())
-    assert made.to_pylist() == [-(1 << 63) + 4, None, -1, (1 << 63) - 1]
