@@ -103,8 +103,10 @@ class Filter:
 
     def wants_exchange(self, exchange: Exchange) -> bool:
         """Whether an exchange passes; its bodies are decoded where topic or errors are asked for."""
-        if not self.fits_header(exchange):
-            return False
+        return self.fits_header(exchange) and self.fits_bodies(exchange)
+
+    def fits_bodies(self, exchange: Exchange) -> bool:
+        """Whether an exchange passes as far as its bodies tell."""
         if self.topic is not None and not any(
             mentions(each, self.topic) for each in (exchange.request, exchange.response) if each
         ):
@@ -115,15 +117,18 @@ class Filter:
 
     def fits_header(self, exchange: Exchange) -> bool:
         """Whether an exchange passes as far as can be told without its bodies."""
-        if not self.in_time(exchange.request_ns) or (self.apis and exchange.api_key not in self.apis):
+        ends = exchange.request_ns, exchange.response_ns
+        return self.fits(*ends, exchange.api_key, exchange.client_id, exchange.connection)
+
+    def fits(self, ns: int, answered: int | None, api_key: int, client_id: str | None, connection: str) -> bool:
+        """The same of an exchange that is no value: when it was asked and answered (ns), and by whom."""
+        if not self.in_time(ns) or (self.apis and api_key not in self.apis):
             return False
-        if self.client_id is not None and not matches(exchange.client_id, self.client_id):
+        if self.client_id is not None and not matches(client_id, self.client_id):
             return False
-        if self.connection is not None and not matches(exchange.connection, self.connection, part=True):
+        if self.connection is not None and not matches(connection, self.connection, part=True):
             return False
-        if self.slower_than is None:
-            return True
-        return exchange.response_ns is not None and exchange.response_ns - exchange.request_ns > self.slower_than
+        return self.slower_than is None or (answered is not None and answered - ns > self.slower_than)
 
     def wants_line(self, line: bytes) -> bool:
         """Whether an exchange's line names the topic; the rest of the filter was looked at before."""

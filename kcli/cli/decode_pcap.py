@@ -13,7 +13,7 @@ import click
 
 from kcli.capture.bodies import RECORDS
 from kcli.capture.exchange import Exchange
-from kcli.capture.exchanges import CaptureDecoder, Item, with_failures
+from kcli.capture.exchanges import CaptureDecoder
 from kcli.cli.console import is_terminal, progress, terminal_room
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
 from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option, secrets_option
@@ -130,30 +130,26 @@ def write_lines(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], No
 
 
 def write_table(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
+    from kcli.cli.pcap_rows import RowDecoder
     from kcli.cli.pcap_table import Table, opening
 
+    assert isinstance(source, RowDecoder)
     room = terminal_room(options["output"])
     colour = room is not None and "NO_COLOR" not in os.environ
 
     write = Lines(out).line
     table = Table(write, width=room, colour=colour)
-    with summed_up(source, options, table):
-        for items in source.wanted(moved):
-            if table.start is None and items and source.engine.first_ns is not None:
-                table.begin(source.engine.first_ns, opening(source.file_names) if room else "")
-            for item in items:
-                for shown in with_failures(item):
-                    table.show(shown)
-                    show_records(shown, options, write)
-            out.flush()
-
-
-def show_records(item: Item, options: dict[str, Any], write: Callable[..., None]) -> None:
-    if options["records"] in ("batches", "full") and isinstance(item, Exchange):
+    if options["records"] in ("batches", "full"):
         from kcli.cli.pcap_records import record_lines
 
-        for line in record_lines(item, options["records"]):
-            write(line)
+        def show_records(exchange: Exchange) -> None:
+            for line in record_lines(exchange, options["records"]):
+                write(line)
+
+        source.beside = show_records
+    with summed_up(source, options, table):
+        for _ in source.show(table, moved, opening(source.file_names) if room else ""):
+            out.flush()
 
 
 def write_tree(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
@@ -183,11 +179,15 @@ def write_parquet(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], 
 
 def source_class(format_: str) -> type[CaptureDecoder]:
     """What reads captures for that format."""
-    if format_ != "parquet":
-        return CaptureDecoder
-    from kcli.capture.arrow import TableDecoder
+    if format_ == "parquet":
+        from kcli.capture.arrow import TableDecoder
 
-    return TableDecoder
+        return TableDecoder
+    if format_ == "table":
+        from kcli.cli.pcap_rows import RowDecoder
+
+        return RowDecoder
+    return CaptureDecoder
 
 
 WRITERS: dict[str, Callable[[CaptureDecoder, BinaryIO, Callable[[int], None], dict[str, Any]], None]] = {

@@ -24,7 +24,7 @@ def closing(
     """
     first = f"{count(tally.exchanges, 'exchange')} on {count(engine.connections, 'connection')}"
     if table is not None and table.exchanges < tally.exchanges:
-        first = f"{table.exchanges:,} of {first.replace(' on ', f', on {len(table.connections):,} of ')}"
+        first = f"{table.exchanges:,} of {first.replace(' on ', f', on {len(table.shown):,} of ')}"
     if table is not None:
         first += f", {count(len(table.clients), 'client')}; {table.failed:,} with errors" if tally.exchanges else ""
     elif tally.exchanges:

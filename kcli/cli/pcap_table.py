@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from kcli.cli.lines import paint
 from kcli.cli.pcap_summaries import answer_of, errors_text, summarize
 from kcli.schemas.catalog import catalog
 
-__all__ = ["Table", "opening"]
+__all__ = ["Said", "Table", "opening", "words_of"]
 
 SECOND = 1_000_000_000
 NARROWEST = 18  # columns for what was said
@@ -48,6 +49,14 @@ def layout(width: int | None) -> TableLayout:
     return TableLayout(client, api, sizes, max(NARROWEST, width - used))
 
 
+class Said(NamedTuple):
+    """What an exchange says, in words. failed: the answer has an error; fits: the bodies pass a filter."""
+
+    text: str
+    failed: bool = False
+    fits: bool = True
+
+
 class Table:
     """Lines out of exchanges and events. width: columns of the terminal, None: lines are not broken (a pipe)."""
 
@@ -58,11 +67,16 @@ class Table:
         self.broken = width is not None
         self.layout = layout(width)
         self.start: int | None = None
-        self.connections: dict[str, str] = {}
+        self.connections: dict[str, str] = {}  # labels of all that were met
+        self.shown: dict[str, str] = {}  # those in the table, by label
         self.clients: set[str] = set()
         self.exchanges = self.failed = 0
         self.slowest: tuple[float, str] = (0.0, "")
-        self.ports: set[str] = set()
+
+    @property
+    def ports(self) -> set[str]:
+        """Those of the servers in the table."""
+        return {each.partition("-")[0].rpartition(":")[2] for each in self.shown.values()} if self.exchanges else set()
 
     def begin(self, ns: int, opening: str = "") -> None:
         """The headings; times are shown from here. opening: what is being read, for a terminal."""
@@ -86,38 +100,59 @@ class Table:
         """Seconds since the first request, as the table shows them."""
         return f"{(ns - (self.start or 0)) / SECOND:+.3f} s" if ns else ""
 
-    def conn(self, connection: str | None) -> str:
-        """A short name for a connection: c1, c2, ... by when it was first seen."""
-        if connection is None:
-            return ""
-        return self.connections.setdefault(connection, f"c{len(self.connections) + 1}")
+    def label(self, connection: str) -> str:
+        """A short name for a connection: c1, c2, ... by when it was first met, shown or not."""
+        known = self.connections.get(connection)
+        if known is None:
+            known = self.connections[connection] = f"c{len(self.connections) + 1}"
+        return known
 
     def show_exchange(self, exchange: Exchange) -> None:
-        """A line for an exchange: what was asked, what was answered."""
-        header = exchange.header
-        client = header.get("clientId")
-        self.clients.add(client or "")
-        self.ports.add(exchange.link.server.rpartition(":")[2])
-        asked, answered = summarize(exchange)
-        errors = errors_text(exchange.response)
-        self.exchanges += 1
-        self.failed += bool(errors)
+        """A line for an exchange that comes as a value."""
+        said = words_of(exchange)
+        colour = "red" if said.failed or exchange.failures else None
         api = catalog(exchange.bodies.dialect).api(exchange.api_key)
-        latency = exchange.latency_ms
-        if latency is not None and latency > self.slowest[0]:
-            self.slowest = latency, api.name if api else str(exchange.api_key)
         name = api.name if api else f"key {exchange.api_key}"
-        words = f"{cut(name, self.layout.api - 3)} {exchange.api_version}"
-        left = self.layout.left(self.time(exchange.request_ns), self.conn(exchange.connection), client or "-", words)
-        answer = compose(exchange, answered, errors)
-        text = f"{asked} -> {answer}" if answer else asked
-        size = f"{short(exchange.request_bytes)} / {short(exchange.response_bytes)}"
-        self.line(left, text.strip(), milliseconds(latency), size, "red" if errors or exchange.failures else None)
+        client = exchange.header.get("clientId")
+        request = exchange.connection, exchange.request_ns, client, name, exchange.api_version
+        self.row(*request, said, exchange.latency_ms, (exchange.request_bytes, exchange.response_bytes), colour)
+
+    def row(
+        self,
+        connection: str,
+        ns: int,
+        client: str | None,
+        api: str,
+        version: int,
+        said: Said,
+        latency: float | None,
+        sizes: tuple[int, int | None],
+        colour: str | None,
+    ) -> None:
+        """A line for an exchange. latency: ms; sizes: bytes of request and response."""
+        self.exchanges += 1
+        self.failed += said.failed
+        self.clients.add(client or "")
+        if latency is not None and latency > self.slowest[0]:
+            self.slowest = latency, api.removeprefix("key ")
+        label = self.label(connection)
+        self.shown[label] = connection
+        layout = self.layout
+        name = cell(client or "-", layout.client)
+        left = f"{self.time(ns):>11}  {label:<5} {name} {api_cell(api, version, layout.api)} "
+        size = f"{short(sizes[0])} / {short(sizes[1])}"
+        if self.broken or self.colour or not said.text.isascii():
+            self.line(left, said.text, milliseconds(latency), size, colour)
+        else:
+            self.write(f"{left}{said.text:<{PLAIN}} {milliseconds(latency) or '-':>8}  {size}")
 
     def show_event(self, event: Event) -> None:
         """A line for an event."""
         where = event.file or (event.sender or "")
-        left = self.layout.left(self.time(event.ns), self.conn(event.connection), where, event.kind)
+        label = "" if event.connection is None else self.label(event.connection)
+        if event.connection is not None:
+            self.shown.setdefault(label, event.connection)
+        left = self.layout.left(self.time(event.ns), label, where, event.kind)
         self.line(left, event.reason, "", short(event.size), "yellow")
 
     def line(self, left: str, text: str, ms: str, size: str, colour: str | None) -> None:
@@ -132,6 +167,24 @@ class Table:
     def paint(self, text: str, colour: str | None) -> str:
         """Text in a colour, where there are colours."""
         return paint(text, self.colour and colour is not None, fg=colour)
+
+
+@lru_cache(1 << 12)
+def cell(text: str, size: int) -> str:
+    return fit(text, size)
+
+
+@lru_cache(1 << 12)
+def api_cell(name: str, version: int, size: int) -> str:
+    return fit(f"{cut(name, size - 3)} {version}", size)
+
+
+def words_of(exchange: Exchange) -> Said:
+    """What was asked, and what was answered."""
+    asked, answered = summarize(exchange)
+    errors = errors_text(exchange.response)
+    answer = compose(exchange, answered, errors)
+    return Said((f"{asked} -> {answer}" if answer else asked).strip(), bool(errors))
 
 
 def compose(exchange: Exchange, answered: str, errors: str) -> str:
@@ -151,6 +204,7 @@ def milliseconds(latency: float | None) -> str:
     return f"{latency:.1f}" if latency < 1000 else f"{latency:,.0f}"
 
 
+@lru_cache(1 << 12)
 def short(count: int | None) -> str:
     """ "812", "33 k" """
     return "-" if count is None else bytes_text(count).removesuffix("B").rstrip()

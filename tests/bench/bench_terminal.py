@@ -3,7 +3,7 @@
     python -m tests.bench.bench_terminal [MEGABYTES]        default: 200
 
 A speed is of processor time (user and system), the least of some rounds, the commands in turn. `kcli stats` is to keep
-0.8 of it.
+0.8 of it, Parquet 0.5, the table 0.2.
 """
 
 from __future__ import annotations
@@ -20,7 +20,16 @@ from tests.bench.grow import grow
 ROUNDS = 5
 KCLI = [sys.executable, "-m", "kcli.cli"]
 PEER = "decode pcap --format jsonl"
-QUESTIONS = ("stats", "stats --by client --by api --by error", "stats --by topic", "stats --by partition --by minute")
+QUESTIONS = (
+    "stats",
+    "stats --by client --by api --by error",
+    "stats --by topic",
+    "stats --by partition --by minute",
+    "decode pcap --format table",
+    "decode pcap --format table --errors",
+    "decode pcap --format table --api Produce",
+    "decode pcap --format parquet",
+)
 
 
 def seconds(words: str, path: Path) -> float:
