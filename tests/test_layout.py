@@ -39,10 +39,6 @@ LARGER = {
     "kcli/core/snapshots/snapshot.pyx": 475,
     "kcli/core/capture/correlator.pxi": 450,
     "kcli/core/capture/tcp.pyx": 475,
-    "kcli/records/reference/batches.py": 425,
-    "kcli/sessions/report.py": 325,
-    "kcli/snapshots/evidence.py": 325,
-    "kcli/snapshots/fetch.py": 350,
 }
 CORE = sorted(
     path for path in (ROOT / "kcli/core").rglob("*") if path.suffix in (".py", ".pyx", ".pxi", ".pxd", ".pyi")

@@ -23,7 +23,7 @@ from kcli.capture.exchanges import MEMORY
 from kcli.capture.reading import read_capture
 from kcli.errors import InputError
 from kcli.records import kernels
-from kcli.sessions.report import shown
+from kcli.sessions.comparison import shown
 from kcli.topic_names import lawful_name, name_fault, renaming
 
 __all__ = ["RebuiltBroker", "rebuild"]

@@ -27,7 +27,7 @@ from kcli.client.replay.runner import Options, Replayed, parse_speed, replay
 from kcli.client.replay.source import fetch_of_exchange, fetch_of_row
 from kcli.errors import InputError, UsageError
 from kcli.jsontext import dumps
-from kcli.sessions.report import LEVELS, Level, shown
+from kcli.sessions.comparison import LEVELS, Level, shown
 
 if TYPE_CHECKING:
     from kcli.broker.rebuild import RebuiltBroker

@@ -14,7 +14,8 @@ from kcli.cli.inputs import dialect_option, quiet_option
 from kcli.cli.lines import print_line
 from kcli.errors import InputError
 from kcli.snapshots.directory import parse_leader_epochs, parse_partition_metadata, parse_quorum_state
-from kcli.snapshots.evidence import Evidence, examine
+from kcli.snapshots.evidence import Evidence
+from kcli.snapshots.examination import examine
 from kcli.snapshots.files import listing_of, metadata_directory, open_file
 from kcli.snapshots.findings import SnapshotFinding
 from kcli.snapshots.rules_directory import DirectoryEvidence, judge_directory

@@ -32,23 +32,20 @@ from typing import Any, NamedTuple
 from kcli.errors import NetworkError
 from kcli.schemas.apikeys import FETCH, FETCH_SNAPSHOT
 from kcli.schemas.errors import error_name
+from kcli.snapshots.fetch_messages import Body, download_body, find_body, first_partition, offered_id
 from kcli.snapshots.names import SnapshotId
 
 __all__ = ["Endpoint", "Restart", "SnapshotFetch", "SnapshotFetchError", "Write"]
 
-TOPIC, TOPIC_ID = "__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"
-NONE, BROKER_NOT_AVAILABLE, NOT_LEADER = 0, 8, 6
+BROKER_NOT_AVAILABLE, NOT_LEADER = 8, 6
 FENCED_EPOCH, UNKNOWN_EPOCH = 74, 75
 SNAPSHOT_NOT_FOUND, POSITION_OUT_OF_RANGE = 98, 99
-BY_ID = 13  # the first Fetch version that names topics by id only
 
 # (offset, epoch of the record before it; None: the leader's) to ask for, until the leader would rather have the asker
 # begin with a snapshot: where the log begins later; where it begins at 0 with a snapshot of epoch 0 (that of the
 # bootstrap records); where its oldest snapshot is of a later epoch (Kafka's `ReplicatedLog.validateOffsetAndEpoch`).
 PROBES: tuple[tuple[int, int | None], ...] = ((0, 0), (0, None), (1, 0))
 MOST_TURNS = 60  # answers in a row without a byte of progress
-
-Body = dict[str, Any]
 
 
 class SnapshotFetchError(NetworkError):
@@ -123,45 +120,12 @@ class SnapshotFetch:
 
     def request(self, version: int) -> Body:
         """The body of the next request, in this version of `api_key`."""
-        body = self.fetch_body(version) if self.state == "find" else self.snapshot_body()
+        if self.state == "find":
+            body = find_body(version, self.epoch, *PROBES[self.probe])
+        else:
+            assert self.id is not None
+            body = download_body(self.id, self.epoch, self.position, self.max_bytes)
         return body | ({"clusterId": self.cluster_id} if self.cluster_id else {})
-
-    def fetch_body(self, version: int) -> Body:
-        """A Fetch of the metadata log at an offset that makes a leader name its snapshot (KIP-630)."""
-        offset, epoch = PROBES[self.probe]
-        partition = {
-            "partition": 0,
-            "currentLeaderEpoch": self.epoch,
-            "fetchOffset": offset,
-            "lastFetchedEpoch": self.epoch if epoch is None else epoch,
-            "logStartOffset": -1,
-            "partitionMaxBytes": 0,
-        }
-        topic = {"topicId": TOPIC_ID} if version >= BY_ID else {"topic": TOPIC}
-        return {
-            "replicaId": -1,
-            "maxWaitMs": 0,
-            "minBytes": 0,
-            "maxBytes": 1,
-            "isolationLevel": 0,
-            "sessionId": 0,
-            "sessionEpoch": -1,
-            "topics": [topic | {"partitions": [partition]}],
-            "forgottenTopicsData": [],
-            "rackId": "",
-        }
-
-    def snapshot_body(self) -> Body:
-        """A FetchSnapshot from the position reached."""
-        assert self.id is not None
-        partition = {
-            "partition": 0,
-            "currentLeaderEpoch": self.epoch,
-            "snapshotId": {"endOffset": self.id.end_offset, "epoch": self.id.epoch},
-            "position": self.position,
-        }
-        topics = [{"name": TOPIC, "partitions": [partition]}]
-        return {"replicaId": -1, "maxBytes": self.max_bytes, "topics": topics}
 
     # What came
 
@@ -325,22 +289,6 @@ class SnapshotFetch:
         """Go on from `position` bytes that an earlier run has of this id, from this leader."""
         assert self.state == "download"
         self.position = position
-
-
-def first_partition(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The one partition of a Fetch or FetchSnapshot response."""
-    for topic in body.get("responses") or body.get("topics") or ():
-        for partition in topic["partitions"]:
-            found: Mapping[str, Any] = partition
-            return found
-    return None
-
-
-def offered_id(partition: Mapping[str, Any]) -> SnapshotId | None:
-    current = partition.get("snapshotId") or {}
-    if current.get("endOffset", -1) < 0 or current.get("epoch", -1) < 0:
-        return None
-    return SnapshotId(current["endOffset"], current["epoch"])
 
 
 def named(code: int) -> str:

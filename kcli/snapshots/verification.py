@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kcli.snapshots import rules_file, rules_records
-from kcli.snapshots.evidence import Evidence, examine
+from kcli.snapshots.evidence import Evidence
+from kcli.snapshots.examination import examine
 from kcli.snapshots.findings import RULES, SnapshotFinding
 
 __all__ = ["RULES", "SnapshotFinding", "judge", "verify"]

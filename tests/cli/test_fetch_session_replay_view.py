@@ -2,7 +2,8 @@ import pytest
 
 from kcli.cli.fetch_session_replay_view import SHOWN, show_pairs
 from kcli.client.replay.outcome import Pair
-from kcli.sessions.report import Difference, Recorder, compare
+from kcli.sessions.comparison import Difference, compare
+from kcli.sessions.report import Recorder
 from tests.client.replay.made import fetch
 
 T0 = ("t", 0)

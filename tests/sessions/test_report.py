@@ -1,36 +1,13 @@
-"""Reports of captured and live sessions side by side."""
+"""The figures of a session."""
 
 from __future__ import annotations
 
-import copy
-from typing import Any
-
-import pytest
-
-from kcli.errors import UsageError
-from kcli.sessions.report import Recorder, SessionReport, compare, compare_all
-from kcli.sessions.trace import FetchExchange
-from tests.sessions.captured import Row, rows_of
-from tests.sessions.test_incremental_checks import incremental, session, size
-
-NAMES = {"UN81GBVGSGmhiqBEPXpYyw": "orders"}
+from tests.sessions.reports import evicted_rows, report
+from tests.sessions.test_incremental_checks import size
 
 
-def report(rows: list[Row], label: str = "s", names: dict[str, str] = NAMES) -> SessionReport:
-    recorder = Recorder(label, client_id="c")
-    for row in rows:
-        x = FetchExchange("b:1", "b:1-c:2", row["requestHeader"], 0, 5_000_000)
-        x.request_bytes, x.response_bytes = row["requestBytes"], row["responseBytes"] or 0
-        recorder.add(x.read(row["request"], row["response"]), names)
-    return recorder.report()
-
-
-@pytest.fixture
-def rows() -> list[Row]:
-    return session(rows_of("fetch-session-eviction"), 0)
-
-
-def test_figures(rows: list[Row]) -> None:
+def test_figures() -> None:
+    rows = evicted_rows()
     made = report(rows)
     assert made.fetches == len(rows) == made.kinds.total() and made.kinds["full"] == 1 and made.granted == 1
     assert made.faults == made.errors == {"FETCH_SESSION_ID_NOT_FOUND": 1}
@@ -39,93 +16,3 @@ def test_figures(rows: list[Row]) -> None:
     shown = made.as_dict()
     assert shown["latencyMs"]["max"] == 5.0 and shown["partitions"] == 7 and shown["sessionFaults"]
     assert shown["bytesPerResponse"] == round(made.response_bytes / len(rows), 1)
-
-
-def test_equal_sessions_have_no_differences(rows: list[Row]) -> None:
-    assert compare(report(rows), report(rows), "strict") == []
-
-
-def test_none_compares_nothing(rows: list[Row]) -> None:
-    assert compare(report(rows), report(rows[:3]), "none") == compare_all([report(rows)], [], "none") == []
-    with pytest.raises(UsageError, match="loose"):
-        compare(report(rows), report(rows), "loose")  # type: ignore[arg-type]
-
-
-def altered(rows: list[Row], alter: Any) -> SessionReport:
-    changed = copy.deepcopy(rows)
-    alter(changed)
-    return report(changed)
-
-
-def less_records(rows: list[Row]) -> None:
-    rows[0]["response"]["responses"][0]["partitions"][0]["records"]["sizeInBytes"] -= 1
-
-
-def another_error(rows: list[Row]) -> None:
-    rows[0]["response"]["responses"][0]["partitions"][0]["errorCode"] = 6
-
-
-def a_fault(rows: list[Row]) -> None:
-    incremental(rows)["response"]["errorCode"] = 71
-
-
-def a_fetch_less(rows: list[Row]) -> None:
-    del rows[5]
-
-
-def no_session(rows: list[Row]) -> None:
-    rows[0]["response"]["sessionId"] = 0
-
-
-def another_partition(rows: list[Row]) -> None:
-    rows[0]["request"]["topics"][0]["partitions"][0]["partition"] = 99
-
-
-def nothing_of_one(rows: list[Row]) -> None:
-    for row in rows:
-        for topic in row["response"]["responses"]:
-            topic["partitions"] = [p for p in topic["partitions"] if p["partitionIndex"] != 4]
-
-
-def a_lost_answer(rows: list[Row]) -> None:
-    incremental(rows)["response"] = None
-
-
-@pytest.mark.parametrize(
-    ("alter", "level", "what"),
-    [
-        (less_records, "strict", "error and bytes of orders"),
-        (less_records, "shape", None),
-        (another_error, "shape", "NOT_LEADER_OR_FOLLOWER of orders"),
-        (a_fault, "shape", "responses with INVALID_FETCH_SESSION_EPOCH"),
-        (a_fetch_less, "shape", "incremental fetches"),
-        (no_session, "shape", "sessions granted"),
-        (no_session, "strict", "in a session"),
-        (another_partition, "shape", "partitions asked for by one side only"),
-        (nothing_of_one, "shape", "records of orders[4]"),
-        (nothing_of_one, "strict", "partitions of one response only"),
-        (a_lost_answer, "shape", "fetches without an answer"),
-    ],
-)
-def test_differences(rows: list[Row], alter: Any, level: Any, what: str | None) -> None:
-    found = compare(report(rows), altered(rows, alter), level)
-    if what is None:
-        assert found == []
-    else:
-        assert any(what in difference.what for difference in found), found
-        assert str(found[0]).startswith("s") and found[0].as_dict()["session"] == "s"
-
-
-def test_an_eviction_that_does_not_come_again_is_no_difference(rows: list[Row]) -> None:
-    def calm(changed: list[Row]) -> None:
-        changed[-1]["response"]["errorCode"] = 0
-
-    assert compare(report(rows), altered(rows, calm), "shape") == []
-    assert compare(report(rows), altered(rows, calm), "strict")
-
-
-def test_sessions_that_one_side_does_not_have(rows: list[Row]) -> None:
-    one, other = report(rows, "one"), report(rows, "other")
-    assert [d.session for d in compare_all([one, other], [one])] == ["other"]
-    assert [d.captured for d in compare_all([one], [one, other])] == ["none"]
-    assert compare_all([one, other], [other, one]) == []

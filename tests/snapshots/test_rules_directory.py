@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from kcli.records.builder import build_control_batch
 from kcli.snapshots.directory import EpochEntry, QuorumState, list_directory
-from kcli.snapshots.evidence import examine
+from kcli.snapshots.examination import examine
 from kcli.snapshots.rules_directory import DIRECTORY_RULES, DirectoryEvidence, judge_directory
 from tests.snapshots.files import NODES, partition_folder
 

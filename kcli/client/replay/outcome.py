@@ -9,7 +9,8 @@ from typing import Any
 from kcli.client.replay.fetching import LiveFetch
 from kcli.client.replay.plan import Fetcher
 from kcli.client.replay.runner import Replayed
-from kcli.sessions.report import Difference, Level, Recorder, SessionReport, compare
+from kcli.sessions.comparison import Difference, Level, compare
+from kcli.sessions.report import Recorder, SessionReport
 
 __all__ = ["Pair", "pairs"]
 
@@ -38,7 +39,7 @@ class Pair:
 
 
 def pairs(replayed: Replayed, names: Mapping[str, str], level: Level) -> Iterator[Pair]:
-    """Each fetcher of each run; names: captured topic ids to names; level: as `kcli.sessions.report.compare` has it."""
+    """Each fetcher of each run. names: of topics, by captured id. level: see `kcli.sessions.comparison.compare`."""
     runs: dict[int, int] = {}
     for fetcher, fetches in replayed.fetchers:
         run = runs[id(fetcher)] = runs.get(id(fetcher), 0) + 1

@@ -8,7 +8,7 @@ from kcli.client.replay.outcome import Pair, pairs
 from kcli.client.replay.plan import Captured, make_plan
 from kcli.client.replay.runner import Options, parse_speed, replay
 from kcli.errors import NetworkError, UsageError
-from kcli.sessions.report import Level
+from kcli.sessions.comparison import Level
 from tests.client.broker import running
 from tests.client.fetchable import FetchableBroker
 from tests.client.replay.made import fetch

@@ -1,0 +1,126 @@
+"""Compares the reports of two sessions: of a capture, and of a live broker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kcli.errors import UsageError
+from kcli.sessions.report import ResponseReport, SessionReport
+
+__all__ = ["LEVELS", "Difference", "Level", "compare", "compare_all", "shown"]
+
+Level = Literal["strict", "shape", "none"]
+LEVELS: tuple[Level, ...] = ("strict", "shape", "none")
+SHOWN = 5  # names of a list; the rest is counted
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A difference between a live session and the captured one; fetch: its number, None for the whole session."""
+
+    session: str
+    what: str
+    captured: Any
+    live: Any
+    fetch: int | None = None
+
+    def __str__(self) -> str:
+        at = f", fetch {self.fetch}" if self.fetch is not None else ""
+        return f"{self.session}{at}: {self.what}: captured {self.captured}, live {self.live}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Its line of JSON."""
+        return {
+            "session": self.session,
+            "fetch": self.fetch,
+            "what": self.what,
+            "captured": self.captured,
+            "live": self.live,
+        }
+
+
+def compare(captured: SessionReport, live: SessionReport, level: Level = "shape") -> list[Difference]:
+    """The differences of a live session from the captured one. Raises UsageError: no such level.
+
+    shape: the same kinds of fetches over the same partitions, a session where there was one, records of each partition
+        that had any, and no error or session fault that the capture does not have; sizes, timing, the number of
+        partitions in a response and what only a full session cache brings about (no session, 70) may differ
+    strict: besides, each response has the same error, and the same partitions with the same errors and bytes
+    none: nothing is compared
+    """
+    if level not in LEVELS:
+        raise UsageError(f"{level}: no level of comparison (there are: {', '.join(LEVELS)})")
+    if level == "none":
+        return []
+    found = list(compare_shape(captured, live))
+    if level == "strict":
+        found += compare_responses(captured, live)
+    return found
+
+
+def compare_all(
+    captured: Sequence[SessionReport], live: Sequence[SessionReport], level: Level = "shape"
+) -> list[Difference]:
+    """The differences of sessions with the same label; a session without its counterpart is one, too."""
+    if level == "none":
+        return []
+    lives = {report.label: report for report in live}
+    found = []
+    for report in captured:
+        other = lives.pop(report.label, None)
+        if other is None:
+            found.append(Difference(report.label, "the session", f"{report.fetches} fetches", "none"))
+        else:
+            found += compare(report, other, level)
+    found += [Difference(label, "the session", "none", f"{report.fetches} fetches") for label, report in lives.items()]
+    return found
+
+
+def compare_shape(captured: SessionReport, live: SessionReport) -> Iterable[Difference]:
+    label = captured.label
+    for kind in ("full", "incremental", "close"):
+        if captured.kinds[kind] != live.kinds[kind]:
+            yield Difference(label, f"{kind} fetches", captured.kinds[kind], live.kinds[kind])
+    if captured.granted and not live.granted:
+        yield Difference(label, "sessions granted", captured.granted, live.granted)
+    for name in sorted(live.errors.keys() - captured.errors.keys()):
+        yield Difference(label, f"responses with {name}", 0, live.errors[name])
+    for partition, name in sorted(live.partition_errors.keys() - captured.partition_errors.keys()):
+        yield Difference(label, f"{name} of {partition}", 0, live.partition_errors[partition, name])
+    if captured.wanted != live.wanted:
+        only = sorted(captured.wanted - live.wanted), sorted(live.wanted - captured.wanted)
+        yield Difference(label, "partitions asked for by one side only", shown(only[0]), shown(only[1]))
+    silent = sorted(captured.delivered.keys() - live.delivered.keys())
+    if silent:
+        yield Difference(label, f"records of {shown(silent)}", sum(captured.delivered[name] for name in silent), 0)
+    if live.lost > captured.lost:
+        yield Difference(label, "fetches without an answer", captured.lost, live.lost)
+
+
+def compare_responses(captured: SessionReport, live: SessionReport) -> Iterable[Difference]:
+    for number, (one, other) in enumerate(zip(captured.responses, live.responses, strict=False)):
+        if (one.kind, one.error) != (other.kind, other.error):
+            yield Difference(captured.label, "kind and error", (one.kind, one.error), (other.kind, other.error), number)
+        elif one.in_session != other.in_session:
+            yield Difference(captured.label, "in a session", one.in_session, other.in_session, number)
+        else:
+            yield from compare_partitions(captured.label, number, one, other)
+
+
+def compare_partitions(label: str, number: int, one: ResponseReport, other: ResponseReport) -> Iterable[Difference]:
+    ones = {part.name: (part.error, part.records_bytes) for part in one.partitions}
+    others = {part.name: (part.error, part.records_bytes) for part in other.partitions}
+    if ones.keys() != others.keys():
+        only = sorted(ones.keys() - others.keys()), sorted(others.keys() - ones.keys())
+        yield Difference(label, "partitions of one response only", shown(only[0]), shown(only[1]), number)
+    for name in ones.keys() & others.keys():
+        if ones[name] != others[name]:
+            yield Difference(label, f"error and bytes of {name}", ones[name], others[name], number)
+
+
+def shown(names: Sequence[str]) -> str:
+    """The first names, and how many more there are; "none" for an empty list."""
+    rest = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + rest if names else "none"
