@@ -13,6 +13,7 @@ from typing import Any
 from kcli.capture.columns import EVERY, batch_of, event_row, exchange_row, rows_batch, wanted_rows
 from kcli.capture.events import Event
 from kcli.capture.exchanges import CaptureDecoder, Item, with_failures
+from kcli.capture.file_marks import FileMarks
 from kcli.core import COMPILED
 from kcli.errors import InputError
 from kcli.extras import require
@@ -48,7 +49,7 @@ class TableDecoder(CaptureDecoder):
         self.numpy, self.arrow = numpy, pyarrow
         self.schema = schema_of(columns)
         self.columns_wanted = wanted
-        self.marks: list[tuple[int, int]] = [(0, 0)]  # (the sink's row, the file's number from there on)
+        self.marks = FileMarks()
         self.sink: Any = None
         self.rows: list[dict[str, Any]] = []
         self.places: list[int] = []  # of each of these, how many of the sink's rows stand before it
@@ -75,15 +76,8 @@ class TableDecoder(CaptureDecoder):
 
     def enter(self, number: int) -> None:
         """The next packets are those of another file."""
-        if number != self.number:
-            super().enter(number)
-            self.marks.append((0 if self.sink is None else self.sink.count, number))
-
-    def file_column(self, count: int) -> Any:
-        """The file of each of the sink's rows."""
-        starts, numbers = (self.numpy.array(each) for each in zip(*self.marks, strict=True))
-        which = numbers[self.numpy.searchsorted(starts, self.numpy.arange(count), side="right") - 1]
-        return self.arrow.array(self.entered_names, self.arrow.string()).take(self.arrow.array(which))
+        super().enter(number)
+        self.marks.enter(number, 0 if self.sink is None else self.sink.count)
 
     def taken_batches(self) -> list[Any]:
         """The record batches that are ready, once."""
@@ -146,13 +140,14 @@ class TableDecoder(CaptureDecoder):
         batch = None
         if self.sink is not None and self.sink.count:
             taken = self.sink.take_columns()
-            files = self.file_column(len(taken["numbers"]) // ROW_BYTES) if "file" in self.columns_wanted else None
+            count = len(taken["numbers"]) // ROW_BYTES
+            files = self.marks.column(self.entered_names, count) if "file" in self.columns_wanted else None
             batch = batch_of(taken, self.bodies.name, self.schema, self.columns_wanted, files)
             if not self.chosen.takes_all:
                 kept = wanted_rows(self.chosen, taken, batch)
                 batch = batch.filter(self.arrow.array(kept))
                 places = self.numpy.concatenate(([0], self.numpy.cumsum(kept)))[places]
-        self.marks = [(0, self.number)]
+        self.marks.restart()
         if rows:
             batch = self.merged(batch, rows_batch(rows, self.schema), places)
         if batch is not None and batch.num_rows:

@@ -87,10 +87,13 @@ def queries(typed: bool) -> Iterator[str]:
         yield " ".join(held)
 
 
-def completions(engine: Engine, start: str) -> list[str]:
-    """Words of SQL, tables and columns that begin so."""
-    names = {each for scan in engine.scans.values() for each in (scan.name, *scan.schema.names)}
-    known = [*sorted({*names, *engine.views}), *WORDS]
+def completions(engine: Engine, start: str, before: str = "") -> list[str]:
+    """Words of SQL, tables and columns that begin so; tables alone behind FROM and JOIN. before: what stands before."""
+    tables = {*engine.scans, *engine.views}
+    columns = {name for scan in engine.scans.values() for name in scan.schema.names}
+    known = [*sorted({*tables, *columns}), *WORDS]
+    if before.upper().split()[-1:] in (["FROM"], ["JOIN"]):
+        known = sorted(tables)
     found = [each for each in known if each.lower().startswith(start.lower())]
     return [each.lower() if start and start.islower() else each for each in dict.fromkeys(found)]
 
@@ -110,7 +113,8 @@ def line_editing(engine: Engine) -> Iterator[None]:
     readline.set_completer_delims(" \t\n,()=<>!;'\"")
 
     def complete(start: str, number: int) -> str | None:
-        return [*completions(engine, start), None][number]
+        before = readline.get_line_buffer()[: readline.get_begidx()]
+        return [*completions(engine, start, before), None][number]
 
     readline.set_completer(complete)
     readline.parse_and_bind("tab: complete")

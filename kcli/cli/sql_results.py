@@ -175,10 +175,10 @@ WRITERS: dict[str, Callable[[Any, BinaryIO], int]] = {
 
 def list_lines() -> Iterator[str]:
     """The tables with their columns, and example questions."""
+    from kcli.sql.definitions import TABLES
     from kcli.sql.examples import EXAMPLES
-    from kcli.tables.captured import CAPTURED
 
-    for table in CAPTURED.values():
+    for table in TABLES.values():
         yield f"{table.name}: {table.text}"
         size = max(map(len, table.names))
         for each in table.columns:

@@ -13,12 +13,17 @@ from kcli.pipeline.session_table import make_sessions
 from kcli.pipeline.writing import TableWriter, Written
 from kcli.schemas.catalog import catalog
 
-__all__ = ["MAKERS", "client_rows", "derive", "snapshots"]
+__all__ = ["MAKERS", "SNAPSHOT_KEYS", "WHO_ASKED", "client_rows", "derive", "snapshots"]
+
+SNAPSHOT_KEYS = ["server", "client", "topic", "partition", "end_offset", "epoch"]
+WHO_ASKED = ["client_id", "address", "software", "software_version"]
 
 
 def make_snapshots(gathered: Gathered, table: str) -> list[Written]:
-    keys = ["server", "client", "topic", "partition", "end_offset", "epoch"]
-    return fold(gathered, lambda files: files.frame("snapshot_parts"), keys, ["answered_ns"], snapshots, table)
+    def parts(files: Gathered) -> Any:
+        return files.frame("snapshot_parts")
+
+    return fold(gathered, parts, SNAPSHOT_KEYS, ["answered_ns"], snapshots, table)
 
 
 def snapshots(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
@@ -45,13 +50,12 @@ def make_clients(gathered: Gathered, table: str) -> list[Written]:
         return []
     from pyspark.sql import functions
 
-    who = ["client_id", "address", "software", "software_version"]
-    uses = frame.groupBy(*who, "api_key", "api_version").agg(
+    uses = frame.groupBy(*WHO_ASKED, "api_key", "api_version").agg(
         functions.sum("requests").alias("requests"),
         functions.max("free").alias("free"),
         functions.max("negotiates").alias("negotiates"),
     )
-    counted = frame.groupBy(*who).agg(functions.count_distinct("connection").alias("connections")).collect()
+    counted = frame.groupBy(*WHO_ASKED).agg(functions.count_distinct("connection").alias("connections")).collect()
     connections = {tuple(row)[:4]: row["connections"] for row in counted}
     writer = TableWriter(gathered.folder, os.urandom(6).hex())
     for row in client_rows((row.asDict() for row in uses.collect()), connections):

@@ -83,13 +83,14 @@ class RowSource(CaptureDecoder):
         put: Any,
         wanted: frozenset[str] = WANTED,
         put_batch: Callable[[str, int, Any, bool], None] | None = None,
+        paths: Sequence[str] = (),
         **options: Any,
     ) -> None:
         """put_batch(table, day, batch, nameless): takes rows that the core makes as columns; None: all are put one by
-        one."""
+        one. paths: for `read`; whoever runs packets needs none."""
         self.put_batch = put_batch
         self.counted = 0  # bytes of exchanges that the engine gave to the sink
-        super().__init__([], names=False, **options)
+        super().__init__(paths, names=False, **options)
         self.rows = Rows(put, wanted)
         if self.sink is not None:
             self.sink.engine = self.engine
@@ -98,10 +99,10 @@ class RowSource(CaptureDecoder):
         self.end_ns = 0  # when the whole capture ends, which the packets of some connections don't show
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
-        from kcli.core.columns.exchange_columns import ExchangeRows
-
         self.sink = None
         if self.put_batch is not None:
+            from kcli.core.columns.exchange_columns import ExchangeRows
+
             self.sink = ExchangeRows(self, told=MAKERS.keys() - {FETCH, PRODUCE}, framed=FRAMED)
         return super().choose_engine(ports)
 
@@ -154,12 +155,13 @@ class RowSource(CaptureDecoder):
         self.tally.exchange_bytes += self.engine.message_bytes - self.counted
         self.counted = self.engine.message_bytes
         columns = ExchangeColumns(self.sink.take_columns(last), self.bodies.name)
-        partitions = PartitionColumns(columns)
+        partitions, wanted = PartitionColumns(columns), self.rows.wanted
         if len(columns.numbers):
             self.rows.exchanges += len(columns.numbers)
-            for each in (*columns.batches(), *partitions.batches()):
+            exchanges = columns.batches() if "exchanges" in wanted else ()
+            for each in (*exchanges, *partitions.batches(wanted)):
                 self.put_batch(*each)
-            frames = frame_batch(columns)
+            frames = frame_batch(columns) if "fetch_frames" in wanted else None
             if frames is not None:
                 self.put_batch("fetch_frames", -1, frames, False)
         ended = columns.taken["ended"]

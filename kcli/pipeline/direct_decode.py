@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kcli.capture.capture_file import CaptureFile
 from kcli.capture.files import FileCursor, by_time, run_source
 from kcli.errors import InputError
 from kcli.pipeline.decoding import Decoded, decode
@@ -25,12 +26,13 @@ COUNTS = ("packets", "others", "cuts", "fragments", "unknown_links", "payload")
 
 @dataclass(frozen=True, slots=True)
 class DirectDecode:
-    """A share of the connections of some files, and what an earlier run left of them."""
+    """A share of the connections of some files, and what an earlier run left of them. open_file: by its path."""
 
     files: tuple[StoredFile, ...]
     carried: tuple[Carried, ...]
     share: int = 0
     shares: int = 1
+    open_file: Callable[[Any], CaptureFile] = RangeFile
 
     def decode(self, folder: str, options: dict[str, Any]) -> tuple[Decoded, list[ShuffledRange]]:
         """Decode it. Returned with what became of each file: packets that are not TCP, and problems, with share 0."""
@@ -39,7 +41,7 @@ class DirectDecode:
         def reading(engine: Any, new_reader: Callable[[], Any]) -> Captures:
             if self.shares > 1:
                 engine.choose_share(self.share, self.shares)
-            found.append(Captures(self.files, engine, new_reader))
+            found.append(Captures(self.files, engine, new_reader, self.open_file))
             return found[0]
 
         made = decode(self.share, reading, folder, carried=self.carried, **options)
@@ -50,13 +52,19 @@ class DirectDecode:
 class Captures:
     """Captures on their way through an engine as one, in order of time, each with its own counts."""
 
-    def __init__(self, files: Sequence[StoredFile], engine: Any, new_reader: Callable[[], Any]) -> None:
+    def __init__(
+        self,
+        files: Sequence[StoredFile],
+        engine: Any,
+        new_reader: Callable[[], Any],
+        open_file: Callable[[Any], CaptureFile] = RangeFile,
+    ) -> None:
         self.engine = engine
         self.scattered = [ShuffledRange(Range(file.uri, file.size), 0, 0, [], [], None) for file in files]
         self.queue: list[tuple[int, int, FileCursor]] = []
         for number, file in enumerate(files):
             try:
-                source = FileCursor(file.uri, number, new_reader, RangeFile)
+                source = FileCursor(file.uri, number, new_reader, open_file)
                 self.queue.append((source.first, number, source))
             except (InputError, OSError) as error:
                 self.note(number, error)

@@ -11,7 +11,7 @@ from kcli.pipeline.decoding import Decoded, events_only
 from kcli.pipeline.shuffle import ShuffledRange
 from kcli.pipeline.writing import TableWriter
 
-__all__ = ["lineage_rows", "put_lineage"]
+__all__ = ["lineage_rows", "open_rows", "put_lineage"]
 
 
 def put_lineage(context: RunContext, scattered: Sequence[ShuffledRange], decoded: Sequence[Decoded]) -> None:

@@ -3,7 +3,7 @@ same, row by row."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any
 
 import numpy
@@ -44,25 +44,31 @@ class PartitionColumns:
         self.columns = columns
         self.names: list[str | None] = [None, *map(text_of, columns.taken["topics"])]
 
-    def batches(self) -> Iterator[Dated]:
-        """For each table and day that has rows."""
+    def batches(self, wanted: Container[str]) -> Iterator[Dated]:
+        """For each table and day that has rows. wanted: names of tables."""
+        for table, index, batch in self.tables(wanted):
+            yield from by_day(table, batch, self.columns.days[index], self.columns.nameless[index])
+
+    def tables(self, wanted: Container[str]) -> Iterator[tuple[str, Any, Any]]:
+        """(table, of each row the number of its exchange, record batch) for each wanted table that has rows."""
+        import pyarrow
+
+        for table, (rows, arrays) in self.rows().items():
+            if table in wanted and rows.count:
+                yield table, rows.row, pyarrow.record_batch(arrays(rows), schema=stored_schema(table))
+
+    def rows(self) -> dict[str, tuple[Rows, Callable[[Rows], list[Any]]]]:
+        """The rows of each table, and what makes their columns."""
         answered = Rows(self.columns.taken["partitions"], PARTITION)
         versions = self.columns.numbers[:, 3][answered.row]
         old = answered.where((versions < MAGIC_2_SINCE) & (answered.batches > 0))
-        yield from self.dated("fetch_partitions", answered, self.fetched)
-        yield from self.dated("down_conversions", old, self.converted)
         far = answered.where(answered.behind >= 0)
-        yield from self.dated("remote_fetches", far, self.far)
-        held = Rows(self.columns.taken["batches"], BATCH)
-        yield from self.dated("record_batches", held, self.described)
-
-    def dated(self, table: str, rows: Rows, arrays: Callable[[Rows], list[Any]]) -> Iterator[Dated]:
-        """Rows of one table as record batches, one a day. arrays: makes their columns."""
-        import pyarrow
-
-        if rows.count:
-            batch = pyarrow.record_batch(arrays(rows), schema=stored_schema(table))
-            yield from by_day(table, batch, self.columns.days[rows.row], self.columns.nameless[rows.row])
+        return {
+            "fetch_partitions": (answered, self.fetched),
+            "down_conversions": (old, self.converted),
+            "remote_fetches": (far, self.far),
+            "record_batches": (Rows(self.columns.taken["batches"], BATCH), self.described),
+        }
 
     def who(self, rows: Rows) -> list[Any]:
         """The columns that all tables of exchanges begin with, for these rows."""

@@ -6,7 +6,7 @@ import atexit
 import gc
 import json
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Self
@@ -48,10 +48,15 @@ class Answer:
 class Engine:
     """Answers queries over tables by name; close it when done.
 
-    views: name -> SQL of a table that is made from others.
+    views: name -> SQL of a table that is made from others. at_close: called when it is closed.
     """
 
-    def __init__(self, scans: Iterable[Scan], views: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        scans: Iterable[Scan],
+        views: Mapping[str, str] | None = None,
+        at_close: Callable[[], None] = lambda: None,
+    ) -> None:
         """UsageError: DuckDB is missing."""
         require("kcli sql", "sql")
         import duckdb
@@ -59,7 +64,7 @@ class Engine:
         # Its library counts its objects when the process ends, and complains on stderr about those that were never
         # looked at: let the collector see them then.
         atexit.register(gc.unfreeze)
-        self.duckdb = duckdb
+        self.duckdb, self.at_close = duckdb, at_close
         self.scans = {scan.name: scan for scan in scans}
         self.views = dict(views or {})
         self.folder = tempfile.TemporaryDirectory(prefix="kcli-sql-")
@@ -86,6 +91,7 @@ class Engine:
         self.connection.close()
         del self.connection
         self.folder.cleanup()
+        self.at_close()
 
     @contextmanager
     def answer(self, query: str) -> Iterator[Answer]:

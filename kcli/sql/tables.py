@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 from kcli.filelike import STDIN
 from kcli.sql.captures import event_source, exchange_source
+from kcli.sql.definitions import PIPELINED, TABLES
 from kcli.sql.engine import Engine
 from kcli.sql.inputs import Inputs
 from kcli.sql.scans import Scan, Source
 from kcli.sql.views import VIEWS
-from kcli.tables.captured import CAPTURED
 from kcli.tables.definition import schema_of
+
+if TYPE_CHECKING:
+    from kcli.sql.derived import Facts
+    from kcli.sql.row_tables import LearntNames
 
 __all__ = ["open_engine"]
 
@@ -20,10 +26,13 @@ __all__ = ["open_engine"]
 def open_engine(inputs: Inputs, options: dict[str, Any]) -> Engine:
     """An engine over the tables of all inputs. options: of captures, as for `CaptureDecoder`. UsageError: DuckDB is
     missing. InputError: a written table can't be read."""
-    sources: dict[str, list[Source]] = {name: [] for name in CAPTURED if name not in VIEWS}
-    schemas = {name: schema_of(CAPTURED[name].columns) for name in sources}
+    sources: dict[str, list[Source]] = {name: [] for name in TABLES if name not in VIEWS}
+    schemas = {name: schema_of(TABLES[name].columns) for name in sources}
     for name, source in sources_of(inputs, options):
         sources[name].append(source)
+    across = Across(inputs, options)
+    for name in PIPELINED if inputs.captures else ():
+        sources[name].append(across.source(name))
     if inputs.written:
         from kcli.sql.written import written_sources
 
@@ -31,7 +40,49 @@ def open_engine(inputs: Inputs, options: dict[str, Any]) -> Engine:
             schemas.setdefault(name, schema)
             sources.setdefault(name, []).append(source)
     once = STDIN in inputs.captures
-    return Engine([Scan(name, schemas[name], each, once=once) for name, each in sources.items()], VIEWS)
+    scans = [Scan(name, schemas[name], each, once=once) for name, each in sources.items()]
+    return Engine(scans, VIEWS, across.close)
+
+
+class Across:
+    """What the pipeline's tables of the same captures share; made, and imported, when a query first needs it."""
+
+    def __init__(self, inputs: Inputs, options: dict[str, Any]) -> None:
+        self.paths, self.options = inputs.captures, options
+        self.lock = Lock()  # DuckDB may read several tables at once
+
+    def source(self, table: str) -> Source:
+        """The rows of one of PIPELINED."""
+
+        def batches(wanted: frozenset[str]) -> Iterator[Any]:
+            from kcli.sql.derived import DERIVED, derived_source
+            from kcli.sql.row_tables import row_source
+
+            with self.lock:
+                facts, learnt = self.facts, self.learnt
+            source = derived_source(table, facts) if table in DERIVED else row_source(table, learnt, self.options)
+            return source(wanted)
+
+        return batches
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Those of all captures."""
+        from kcli.sql.derived import Facts
+
+        return Facts(self.paths, self.options)
+
+    @cached_property
+    def learnt(self) -> LearntNames:
+        """The topic names that any of them says."""
+        from kcli.sql.row_tables import LearntNames
+
+        return LearntNames(self.paths, self.options)
+
+    def close(self) -> None:
+        """Remove what was left in temporary folders."""
+        if "facts" in self.__dict__:
+            self.facts.close()
 
 
 def sources_of(inputs: Inputs, options: dict[str, Any]) -> Iterator[tuple[str, Source]]:

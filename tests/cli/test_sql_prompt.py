@@ -46,7 +46,8 @@ def test_a_wrong_query_of_a_pipe_ends_it(
 
 def test_completion_knows_tables_columns_and_words(samples: Path) -> None:
     with open_engine(sort_inputs([str(samples / "ipv6.pcapng")]), {}) as engine:
-        assert completions(engine, "ex") == ["exchanges"]
+        assert completions(engine, "exch") == ["exchange_bytes", "exchanges"]
+        assert completions(engine, "exch", "SELECT 1 from ") == ["exchanges"]
         assert completions(engine, "conn") == ["connection", "connections"]
         assert completions(engine, "SEL") == ["SELECT"] and completions(engine, "sel") == ["select"]
         assert "client_id" in completions(engine, "client") and completions(engine, "zzz") == []

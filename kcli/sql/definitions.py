@@ -1,0 +1,25 @@
+"""All tables of `kcli sql`: those of captures, segments and snapshots, and the pipeline's, each row with its file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kcli.pipeline import tables as pipeline
+from kcli.tables.captured import CAPTURED
+from kcli.tables.definition import Column, Table
+
+__all__ = ["PIPELINED", "TABLES"]
+
+FILE = Column("file", "string", "the capture whose packet completed it; of what looks across: all captures read", False)
+
+
+def with_file(table: Table) -> Table:
+    """A table with the column `file`, where it has none."""
+    return table if "file" in table.names else replace(table, columns=(*table.columns, FILE))
+
+
+# The pipeline's own: its `exchanges` are those of CAPTURED without some columns.
+PIPELINED: dict[str, Table] = {
+    name: with_file(table) for name, table in pipeline.TABLES.items() if name not in CAPTURED
+}
+TABLES: dict[str, Table] = {**CAPTURED, **PIPELINED}

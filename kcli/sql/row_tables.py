@@ -1,0 +1,167 @@
+"""The pipeline's tables whose rows come of single exchanges and events, made in this process while captures are read.
+
+The rows are those that the pipeline's workers make (`kcli.pipeline.decoding.RowSource`), each with its file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+from kcli.capture.arrow import TableDecoder
+from kcli.capture.events import Event
+from kcli.capture.file_marks import FileMarks
+from kcli.core import COMPILED
+from kcli.core.codec.values import uuid_bytes
+from kcli.errors import InputError
+from kcli.filelike import STDIN
+from kcli.jsontext import loads
+from kcli.pipeline.decoding import AT_END, RowSource
+from kcli.pipeline.exchange_columns import ExchangeColumns
+from kcli.pipeline.naming import name_columns
+from kcli.pipeline.partition_columns import PartitionColumns
+from kcli.pipeline.tables import TABLES
+from kcli.sql.scans import Source
+from kcli.tables.definition import schema_of
+
+__all__ = ["ROW_TABLES", "LearntNames", "row_source"]
+
+ROW_TABLES = ("fetch_partitions", "record_batches", "down_conversions", "remote_fetches", "undecodable")
+ROWS = 20_000  # in a record batch, at most
+
+
+class LearntNames:
+    """The topic names that captures say anywhere, by id: they are read for it once, when a name is first missing."""
+
+    def __init__(self, paths: Sequence[str], options: dict[str, Any]) -> None:
+        self.paths, self.options = paths, options
+
+    @cached_property
+    def names(self) -> Any:
+        """Of all captures; of none where one can't be read twice."""
+        if STDIN in self.paths:
+            return None
+        source = TableDecoder(self.paths, wanted=frozenset(), **self.options)
+        try:
+            for _ in source.batches():
+                pass
+        except InputError:
+            pass  # whoever reads the rows says what is wrong
+        return source.bodies.names
+
+    def of(self, ids: Sequence[str]) -> dict[str, tuple[str, int]]:
+        """The names of those ids that have one, as `name_columns` takes them."""
+        found = {} if self.names is None else {each: self.names.get(uuid_bytes(each)) for each in ids}
+        return {each: (loads(name), 0) for each, name in found.items() if name is not None}
+
+
+class TableRows(RowSource):
+    """Captures whose rows of one table become record batches, with the column `file`."""
+
+    def __init__(self, table: str, learnt: LearntNames, options: dict[str, Any]) -> None:
+        self.table, self.learnt = table, learnt
+        self.schema = schema_of(TABLES[table].columns)
+        self.marks = FileMarks()
+        self.ready: list[Any] = []
+        self.waiting: list[tuple[Any, ...]] = []
+        self.files: list[str] = []
+        put_batch = ignored if COMPILED else None
+        super().__init__(self.put_row, frozenset({table}), put_batch, learnt.paths, **options)
+
+    def batches(self) -> Iterator[Any]:
+        """The rows. InputError at the end for damaged files."""
+        failures = []
+        try:
+            for _ in self.read():
+                yield from self.taken_batches()
+        except InputError as error:
+            failures.append(error)
+        self.flush(last=True)
+        self.flush_rows()
+        yield from self.taken_batches()
+        if failures:
+            raise failures[0]
+
+    def taken_batches(self) -> list[Any]:
+        """The record batches that are ready, once."""
+        taken, self.ready = self.ready, []
+        return taken
+
+    def enter(self, number: int) -> None:
+        """The next packets are those of another file."""
+        super().enter(number)
+        self.marks.enter(number, 0 if self.sink is None else self.sink.count)
+
+    def emit(self, item: Any) -> None:
+        """Take an exchange or event that comes as a value."""
+        if isinstance(item, Event) and item.reason.endswith(AT_END):
+            self.end_ns = max(self.engine.last_ns, getattr(self.engine, "latest", 0))
+        super().emit(item)
+
+    def put_row(self, table: str, row: tuple[Any, ...]) -> None:
+        """Keep a row, if it is of this table."""
+        if table != self.table:
+            return
+        self.waiting.append(row)
+        self.files.append(self.file_name)
+        if len(self.waiting) >= ROWS:
+            self.flush_rows()
+
+    def flush_rows(self) -> None:
+        """The rows that were put one by one, as a record batch."""
+        import pyarrow
+
+        if self.waiting:
+            columns = zip(*self.waiting, strict=True)
+            arrays = [pyarrow.array(values, field.type) for values, field in zip(columns, self.schema, strict=True)]
+            self.add(pyarrow.record_batch(arrays, schema=self.schema), pyarrow.array(self.files, pyarrow.string()))
+        self.waiting, self.files = [], []
+
+    def flush(self, last: bool = False) -> None:
+        """The rows that the core made as columns, as record batches."""
+        import pyarrow
+
+        if self.sink is None:
+            return
+        columns = ExchangeColumns(self.sink.take_columns(last), self.bodies.name)
+        if len(columns.numbers):
+            files = self.marks.column(self.entered_names, len(columns.numbers))
+            for _, rows, batch in PartitionColumns(columns).tables(self.rows.wanted):
+                self.add(batch, files.take(pyarrow.array(rows)))
+        self.marks.restart()
+
+    def add(self, batch: Any, files: Any) -> None:
+        """A record batch is ready, but for its files and the names of its topics."""
+        import pyarrow
+
+        rows = self.named(pyarrow.Table.from_batches([batch]).cast(self.schema))
+        if "file" not in rows.column_names:  # in `undecodable` it stands where there is no connection
+            rows = rows.append_column("file", files)
+        self.ready += rows.combine_chunks().to_batches()
+
+    def named(self, rows: Any) -> Any:
+        """With the names of topics that their own connection, or what came before, did not say."""
+        import pyarrow.compute
+
+        if "topic_id" not in rows.column_names:
+            return rows
+        nameless = rows.filter(pyarrow.compute.is_null(rows.column("topic"))).column("topic_id").unique().drop_null()
+        names = self.learnt.of(nameless.to_pylist()) if len(nameless) else {}
+        return name_columns(rows, names) if names else rows
+
+
+def ignored(*_: Any) -> None:
+    """Rows as columns are taken where they are made."""
+
+
+def row_source(table: str, learnt: LearntNames, options: dict[str, Any]) -> Source:
+    """The rows of one of ROW_TABLES, of the captures that names are learnt from.
+
+    options: ports, dialect, secrets and memory, as for `CaptureDecoder`.
+    """
+
+    def batches(_wanted: frozenset[str]) -> Iterator[Any]:
+        return TableRows(table, learnt, options).batches()
+
+    return batches

@@ -1,0 +1,17 @@
+"""Rows of files that take turns."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcli.capture.file_marks import FileMarks
+
+
+def test_each_row_has_the_file_that_was_read_when_it_came() -> None:
+    pytest.importorskip("pyarrow")
+    marks = FileMarks()
+    for number, row in ((0, 0), (1, 2), (0, 2), (1, 3)):
+        marks.enter(number, row)
+    assert marks.column(["a", "b"], 5).to_pylist() == ["a", "a", "a", "b", "b"]
+    marks.restart()
+    assert marks.column(["a", "b"], 2).to_pylist() == ["b", "b"]
