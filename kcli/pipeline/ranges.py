@@ -168,7 +168,7 @@ def read_all(file: Any, size: int) -> bytes:
 
 def find_begin(taken: Range, head: bytes) -> int:
     """Where the first packet of a range begins; the range's end where there is none."""
-    from kcli.core.capture.packet_shuffle import Boundaries
+    from kcli.core.capture.packet_boundaries import Boundaries
 
     assert taken.end is not None
     boundaries = Boundaries(head)

@@ -1,4 +1,4 @@
-"""From packets to exchanges at C speed (see capture.pyx)."""
+"""From packets to exchanges at C speed (see engine.pyx)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias

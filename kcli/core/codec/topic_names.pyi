@@ -1,4 +1,4 @@
-"""Topic names put into a column of JSON text (see naming.pyx)."""
+"""Topic names put into a column of JSON text (see topic_names.pyx)."""
 
 from collections.abc import Mapping
 from typing import Any

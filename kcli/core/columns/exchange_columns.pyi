@@ -1,4 +1,4 @@
-"""Exchanges into columns (see rows.pyx)."""
+"""Exchanges into columns (see exchange_columns.pyx)."""
 
 from collections.abc import Iterable
 from typing import Any, Protocol, TypeAlias

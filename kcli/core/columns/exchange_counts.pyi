@@ -1,4 +1,4 @@
-"""Exchanges into counts by group (see counts.pyx)."""
+"""Exchanges into counts by group (see exchange_counts.pyx)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -48,8 +48,8 @@ cdef extern from "batches.h" nogil:
     ptrdiff_t find_batch "kb_find"(const uint8_t* at, const uint8_t* end)
     int64_t add64 "kb_plus"(int64_t a, int64_t b)
     int64_t sub64 "kb_minus"(int64_t a, int64_t b)
-    void put32 "kb_put32"(uint8_t* p, uint32_t v)
-    void put64 "kb_put64"(uint8_t* p, uint64_t v)
+    void put32 "kc_set32"(uint8_t* p, uint32_t v)
+    void put64 "kc_set64"(uint8_t* p, uint64_t v)
 
 
 cdef extern from "record_json.h" nogil:

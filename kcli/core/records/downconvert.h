@@ -40,25 +40,25 @@ enum { KD_SLACK = 16 };
 static inline uint8_t *kd_message(uint8_t *p, const kd_target *t, int64_t offset, int64_t timestamp, const uint8_t *key,
                                   size_t key_size, const uint8_t *value, size_t value_size, const uint8_t *end) {
     uint8_t *start = p;
-    kb_put64(p, (uint64_t)(t->relative ? kb_minus(offset, t->base) : offset));
+    kc_set64(p, (uint64_t)(t->relative ? kb_minus(offset, t->base) : offset));
     p[KB_AT_MAGIC] = (uint8_t)t->magic;
     p[KB_AT_0_ATTRIBUTES] = (uint8_t)t->attributes;
-    if (t->magic == 1) kb_put64(p + KB_AT_1_TIMESTAMP, (uint64_t)timestamp);
+    if (t->magic == 1) kc_set64(p + KB_AT_1_TIMESTAMP, (uint64_t)timestamp);
     p += t->magic == 1 ? KB_AT_1_KEY : KB_AT_0_KEY;
-    kb_put32(p, key ? (uint32_t)key_size : 0xffffffffu);
+    kc_set32(p, key ? (uint32_t)key_size : 0xffffffffu);
     p += 4;
     if (key) kd_copy(p, key, key_size, end);
     p += key_size;
-    kb_put32(p, value ? (uint32_t)value_size : 0xffffffffu);
+    kc_set32(p, value ? (uint32_t)value_size : 0xffffffffu);
     p += 4;
     if (value) kd_copy(p, value, value_size, end);
     p += value_size;
-    kb_put32(start + KB_AT_BATCH_LENGTH, (uint32_t)(p - start - KB_OVERHEAD));
+    kc_set32(start + KB_AT_BATCH_LENGTH, (uint32_t)(p - start - KB_OVERHEAD));
     return p;
 }
 
 static inline void kd_seal(uint8_t *message, const uint8_t *end) {
-    kb_put32(message + KB_AT_0_CRC, kc_crc32(0, message + KB_AT_MAGIC, (size_t)(end - message - KB_AT_MAGIC)));
+    kc_set32(message + KB_AT_0_CRC, kc_crc32(0, message + KB_AT_MAGIC, (size_t)(end - message - KB_AT_MAGIC)));
 }
 
 /* Is the record to be written, and may it be? KR_OK with t->last unchanged: left out. */

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "bytes.h"
+
 typedef struct {
     int64_t timestamp_delta;
     int32_t offset_delta;
@@ -38,14 +40,8 @@ typedef struct {
     int32_t last_known;
 } kc_partition;
 
-static inline uint32_t kc_big32(const uint8_t *at) {
-    uint32_t raw;
-    __builtin_memcpy(&raw, at, 4);
-    return __builtin_bswap32(raw);
-}
-
 /* An unsigned varint of at most `most` bytes; NULL when it is cut off or too long. */
-static inline const uint8_t *kc_uvarint(const uint8_t *at, const uint8_t *end, int most, uint64_t *value) {
+static inline const uint8_t *kc_uvarint_of(const uint8_t *at, const uint8_t *end, int most, uint64_t *value) {
     if (at < end && *at < 0x80) {
         *value = *at;
         return at + 1;
@@ -64,7 +60,7 @@ static inline const uint8_t *kc_uvarint(const uint8_t *at, const uint8_t *end, i
 
 static inline const uint8_t *kc_zigzag(const uint8_t *at, const uint8_t *end, int most, int64_t *value) {
     uint64_t raw;
-    at = kc_uvarint(at, end, most, &raw);
+    at = kc_uvarint_of(at, end, most, &raw);
     if (at) {
         if (most == 5)
             raw &= 0xffffffffu;
@@ -130,10 +126,10 @@ static inline const uint8_t *kc_next_record(const uint8_t *at, const uint8_t *en
 static inline const uint8_t *kc_frame(const uint8_t *at, const uint8_t *end, int64_t *frame, int64_t *type,
                                       int64_t *version) {
     uint64_t a = 0, b = 0, c = 0;
-    if (!(at = kc_uvarint(at, end, 5, &a)))
+    if (!(at = kc_uvarint_of(at, end, 5, &a)))
         return NULL;
     if (a == 1) {
-        if (!(at = kc_uvarint(at, end, 5, &b)) || !(at = kc_uvarint(at, end, 5, &c)))
+        if (!(at = kc_uvarint_of(at, end, 5, &b)) || !(at = kc_uvarint_of(at, end, 5, &c)))
             return NULL;
     }
     *frame = (int64_t)a;
@@ -146,7 +142,7 @@ static inline const uint8_t *kc_frame(const uint8_t *at, const uint8_t *end, int
 static inline const uint8_t *kc_array(const uint8_t *at, const uint8_t *end, int width, int32_t *count,
                                       const uint8_t **items) {
     uint64_t raw;
-    at = kc_uvarint(at, end, 5, &raw);
+    at = kc_uvarint_of(at, end, 5, &raw);
     if (!at || raw > (uint64_t)(end - at) / (uint64_t)width + 1)
         return NULL;
     *count = (int32_t)raw - 1;
@@ -156,11 +152,11 @@ static inline const uint8_t *kc_array(const uint8_t *at, const uint8_t *end, int
 
 static inline int kc_partition_tags(const uint8_t *at, const uint8_t *end, int version, kc_partition *p) {
     uint64_t count, tag, size, last = 0;
-    if (!(at = kc_uvarint(at, end, 5, &count)))
+    if (!(at = kc_uvarint_of(at, end, 5, &count)))
         return -1;
     for (uint64_t i = 0; i < count; i++) {
         const uint8_t *stop, *items;
-        if (!(at = kc_uvarint(at, end, 5, &tag)) || !(at = kc_uvarint(at, end, 5, &size)))
+        if (!(at = kc_uvarint_of(at, end, 5, &tag)) || !(at = kc_uvarint_of(at, end, 5, &size)))
             return -1;
         if (size > (uint64_t)(end - at) || (i && tag <= last))
             return -1;
@@ -189,7 +185,7 @@ static inline int kc_read_partition(const uint8_t *at, const uint8_t *end, int v
     const uint8_t *items;
     if (end - at < 20)
         return -1;
-    p->id = (int32_t)kc_big32(at);
+    p->id = (int32_t)kc_be32(at);
     p->topic = at + 4;
     at += 20;
     if (!(at = kc_array(at, end, 4, &p->replicas, &p->replica)) || p->replicas < 0)
@@ -202,9 +198,9 @@ static inline int kc_read_partition(const uint8_t *at, const uint8_t *end, int v
         return -1;
     if (end - at < 12)
         return -1;
-    p->leader = (int32_t)kc_big32(at);
-    p->leader_epoch = (int32_t)kc_big32(at + 4);
-    p->partition_epoch = (int32_t)kc_big32(at + 8);
+    p->leader = (int32_t)kc_be32(at);
+    p->leader_epoch = (int32_t)kc_be32(at + 4);
+    p->partition_epoch = (int32_t)kc_be32(at + 8);
     at += 12;
     p->directories = -1;
     if (version >= 1 && (!(at = kc_array(at, end, 16, &p->directories, &p->directory)) || p->directories < 0))

@@ -11,9 +11,9 @@ from kcli.core import COMPILED
 if not COMPILED:
     pytest.skip("the core is not built", allow_module_level=True)
 
-from kcli.core.capture.packet_shuffle import Boundaries, Scatter, pcap_header, share_of
+from kcli.core.capture.packet_shuffle import Scatter, pcap_header, share_of
 from kcli.core.capture.packets import Reader
-from tests.capture.wires import Wire, ip4, pcap, pcapng, segment
+from tests.capture.wires import Wire, ip4, pcap, segment
 
 FOREVER = (1 << 63) - 1
 
@@ -70,22 +70,6 @@ def test_a_connection_kept_from_another_run_finds_its_bucket() -> None:
     _, out = deal(pcap(packets), 3)
     for share, records in out.items():
         assert {share_of(ends, 3) for ends in connections(records)} == {share}
-
-
-@pytest.mark.parametrize("write", [pcap, pcapng])
-def test_a_range_stops_at_its_end_and_the_next_begins_there(write: object) -> None:
-    data = write([packet for port in range(40000, 40020) for packet in chat(port).packets])  # type: ignore[operator]
-    boundaries = Boundaries(data)
-    for middle in range(len(data) // 3, len(data) // 3 + 90):
-        scatter = Scatter(1, lambda *_: None)
-        scatter.end = middle
-        stopped, why = scatter.run(Reader(), data, FOREVER)
-        assert why == "limit"
-        assert middle + boundaries.find(data[middle:], 6, True) == stopped
-
-
-def test_nothing_plausible_is_nowhere() -> None:
-    assert Boundaries(pcap(chat(40000).packets)).find(bytes(500), 6, True) == -1
 
 
 def test_more_link_layers_than_any_file_has() -> None:

@@ -1,0 +1,246 @@
+# The JSON text of batches.
+
+
+cdef tuple problem_text(Problem* problem, int64_t start, bint inside):
+    """(path, bytes from the start of the buffer, reason); `inside`: the figure is of decompressed bytes."""
+    suffix, reason = REASONS[problem.code]
+    path = "records" if suffix is None else f"records[{problem.record}]{suffix}"
+    reason = reason.format(says=problem.says, here=problem.here)
+    if inside:
+        return path, start, f"{reason} (at 0x{problem.at:x} of the decompressed payload)"
+    return path, start + problem.at, f"{reason} (at 0x{start + problem.at:x})"
+
+
+cdef inline object view_of(const uint8_t* data, Py_ssize_t size):
+    return PyMemoryView_FromMemory(<char*> data, size, PyBUF_READ)
+
+
+cdef int extra_members(void* self, Out* out, const uint8_t* key, int64_t key_size, const uint8_t* value,
+                       int64_t value_size) noexcept with gil:
+    writer = <BatchText> self
+    try:
+        text = (writer.control if writer.in_control else writer.record)(
+            None if key is NULL else PyBytes_FromStringAndSize(<const char*> key, key_size),
+            None if value is NULL else PyBytes_FromStringAndSize(<const char*> value, value_size),
+        )
+        return out_put(out, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
+    except BaseException as error:
+        writer.raised = error
+        return RAISED
+
+
+cdef int is_secret(void* self, const uint8_t* value, int64_t size) noexcept with gil:
+    """Whether a value is left out; also where that could not be told."""
+    writer = <BatchText> self
+    try:
+        return bool(writer.secret(view_of(value, size)))
+    except BaseException as error:
+        writer.raised = error
+        return 1
+
+
+cdef class BatchText:
+    """JSON text of batches in kcli's form, gathered in a buffer of its own.
+
+    decompress(codec id, payload, magic) -> bytes; raises InputError.
+    control(key, value), record(key, value) -> bytes: more members (",...") of a control record, of any other; None: none.
+    payloads: carry what an encoder would not make again byte for byte ("_payload", "_entry").
+    positions: say where each batch is in its file ("_position").
+    secret(value) -> bool: whether a record's value is left out, asked for what begins with 1 and one of `types`; then what
+    an encoder would need of that batch is left out as well. suspect(payload) -> bool: whether that is so of a batch whose
+    records can't be read.
+    """
+
+    cdef Out out
+    cdef object decompress, control, record, raised, error, secret, suspect
+    cdef Guard guard
+    cdef Guard* guarded
+    cdef bint payloads, positions, in_control, failed
+    cdef Extra on_control, on_record
+    cdef readonly list problems      # (bytes from the start of the input, path, reason)
+    cdef readonly int64_t batches, records, wrong_checksums
+
+    def __cinit__(self, decompress, control=None, record=None, bint payloads=True, bint positions=False,
+                  secret=None, suspect=None, bytes types=b""):
+        self.decompress, self.control, self.record, self.payloads = decompress, control, record, payloads
+        if control is not None:
+            self.on_control = extra_members
+        if record is not None:
+            self.on_record = extra_members
+        self.positions = positions
+        self.problems = []
+        self.secret, self.suspect = secret, suspect
+        if secret is not None:
+            for kind in types:
+                self.guard.types[kind] = 1
+            self.guard.judge = is_secret
+            self.guard.self = <void*> self
+            self.guarded = &self.guard
+
+    def __dealloc__(self):
+        out_free(&self.out)
+
+    def take(self):
+        """The text so far, as bytes; the buffer is empty then."""
+        text = PyBytes_FromStringAndSize(self.out.data, self.out.size)
+        self.out.size = 0
+        return text
+
+    def text(self):
+        """The text so far, as a memoryview that is good until the next `write` or `clear`."""
+        return view_of(<const uint8_t*> self.out.data, self.out.size) if self.out.size else memoryview(b"")
+
+    def clear(self):
+        self.out.size = 0
+
+    def take_findings(self):
+        """(batches, records, wrong checksums, problems) since the last call."""
+        found = self.batches, self.records, self.wrong_checksums, self.problems
+        self.batches = self.records = self.wrong_checksums = 0
+        self.problems = []
+        return found
+
+    def append(self, bytes text, bint lines=False):
+        """Another row among the batches: an event, as JSON text."""
+        if self.out.size and not lines:
+            text = b"," + text
+        if lines:
+            text += b"\n"
+        if out_put(&self.out, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text)):
+            raise MemoryError
+
+    def write(self, data, Py_ssize_t start, Py_ssize_t stop, int64_t base, bint full, Py_ssize_t trusted=-1, bint lines=False):
+        """Append the batches of data[start:stop] (whole entries; what follows `stop` is only looked at to tell whether a
+        batch with a wrong checksum lies about its size). `base`: where data[0] is in its file. `trusted`: the position of
+        such a batch that is to be taken as it is. Batches are parted by commas, or each ends its line.
+
+        Returns (what it stopped at, position in data): DONE at `stop`; SUSPECT at a batch whose checksum is wrong and
+        behind which no sound batch begins; PARTIAL, LENGTH, SHORT or MAGIC at what is no batch.
+        """
+        cdef Py_buffer view
+        cdef int code
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            with nogil:
+                code = self.rows(<const uint8_t*> view.buf, &start, stop, view.len, base, full, trusted, lines)
+        finally:
+            PyBuffer_Release(&view)
+        if code == KC_MEMORY:
+            raise MemoryError
+        if code == RAISED or self.raised is not None:
+            raise self.raised
+        return code, start
+
+    cdef int rows(self, const uint8_t* p, Py_ssize_t* at, Py_ssize_t stop, Py_ssize_t size, int64_t base, bint full,
+                  Py_ssize_t trusted, bint lines) noexcept nogil:
+        cdef Batch b
+        cdef const uint8_t* end = p + size
+        cdef int code
+        cdef bint valid
+        while at[0] < stop:
+            code = read_batch(&b, p + at[0], end)
+            if code != KB_OK:
+                return code
+            valid = batch_checksum(&b) == b.crc
+            if not valid:
+                if at[0] != trusted and at[0] + b.size < size and not batch_sound(p + at[0] + b.size, end):
+                    return STOP_SUSPECT
+                self.wrong_checksums += 1
+            if not lines and self.out.size and out_put(&self.out, <const char*> b",", 1):
+                return KC_MEMORY
+            code = self.row(&b, base + at[0], full, valid)
+            if code == KC_OK:
+                code = out_put(&self.out, <const char*> (b"}\n" if lines else b"}"), 2 if lines else 1)
+            if code:
+                return code
+            self.batches += 1
+            at[0] += b.size
+        return KB_OK
+
+    cdef int row(self, Batch* b, int64_t position, bint full, bint valid) noexcept nogil:
+        cdef int code
+        self.failed = False
+        self.guard.hidden = 0
+        if out_put(&self.out, <const char*> b"{", 1):
+            return KC_MEMORY
+        if b.magic < 2:
+            code = message_row(self, b, position, full, valid)
+        else:
+            code = put_header(&self.out, b, position if self.positions else -1, valid, True)
+            if code == KC_OK and full:
+                code = self.records_row(b, position)
+        if code == KC_OK and self.failed:
+            code = self.put_error()
+        return code
+
+    cdef int records_row(self, Batch* b, int64_t position) noexcept nogil:
+        """`records` of a batch of magic 2, and what else an exact encode needs."""
+        cdef int odd = 0, codec = b.attributes & KB_CODEC
+        cdef int code = out_put(&self.out, <const char*> b',"records":[', 12)
+        if code == KC_OK and b.count != 0:
+            if codec:
+                code = self.compressed_records(b, position)
+            else:
+                code = self.put_all(b, b.payload, b.payload_size, &odd, position, False)
+        if code == KC_OK:
+            code = out_put(&self.out, <const char*> b"]", 1)
+        if code == KC_OK and self.payloads and (codec or odd or self.failed or (b.count == 0 and b.payload_size)):
+            code = put_payload(&self.out, b',"_payload":', b.payload, b.payload_size, self.hides(b.payload, b.payload_size))
+        return code
+
+    cdef bint hides(self, const uint8_t* data, size_t size) noexcept nogil:
+        """Whether bytes of the batch at hand are left out: something of it was, or may have to be where not all was read."""
+        return self.guard.hidden > 0 or (self.failed and self.guarded is not NULL and self.suspects(data, size))
+
+    cdef bint suspects(self, const uint8_t* data, size_t size) noexcept with gil:
+        try:
+            return bool(self.suspect(view_of(data, size)))
+        except BaseException as error:
+            self.raised = error
+            return True
+
+    cdef int put_all(self, Batch* b, const uint8_t* data, size_t size, int* odd, int64_t position, bint inside) noexcept nogil:
+        cdef Problem problem
+        self.in_control = (b.attributes & KB_CONTROL) != 0
+        cdef Extra extra = self.on_control if self.in_control else self.on_record
+        cdef int code = put_records(&self.out, b, data, size, odd, &problem, extra, <void*> self, self.guarded)
+        self.records += problem.record if problem.code else b.count
+        if code == KC_OK and problem.code:
+            self.note_problem(&problem, position, position + KB_HEADER_2, inside)
+        return code
+
+    cdef int compressed_records(self, Batch* b, int64_t position) noexcept with gil:
+        cdef Py_buffer view
+        cdef int odd = 0, code
+        payload = self.expand(b, position)
+        if payload is None:
+            return RAISED if self.raised is not None else KC_OK
+        PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE)
+        with nogil:
+            code = self.put_all(b, <const uint8_t*> view.buf, view.len, &odd, position, True)
+        PyBuffer_Release(&view)
+        return code
+
+    cdef object expand(self, Batch* b, int64_t position):
+        """The payload decompressed; None with the problem noted, or after any other exception (in self.raised)."""
+        try:
+            return self.decompress(b.attributes & KB_CODEC, view_of(b.payload, b.payload_size), b.magic)
+        except InputError as error:
+            self.note("records", position, str(error))
+        except BaseException as error:
+            self.raised = error
+        return None
+
+    cdef void note_problem(self, Problem* problem, int64_t position, int64_t start, bint inside) noexcept with gil:
+        path, at, reason = problem_text(problem, start, inside)
+        self.note(path, position if inside else at, reason)
+
+    cdef note(self, path, offset, reason):
+        self.failed = True
+        self.error = (path, offset, reason)
+        self.problems.append((offset, path, reason))
+
+    cdef int put_error(self) noexcept with gil:
+        path, offset, reason = self.error
+        text = (',"_error":' + dumps({"offset": offset, "path": path, "reason": reason})).encode()
+        return out_put(&self.out, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))

@@ -1,0 +1,156 @@
+/* The records of a batch of magic 2, read in place. What is accepted is what Kafka's DefaultRecord and ByteUtils accept. */
+#ifndef KCLI_RECORDS_H
+#define KCLI_RECORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    KR_OK = 0,
+    KR_VARINT,        /* a varint of more than 5 bytes, or a varlong of more than 10 */
+    KR_END,           /* the bytes end inside the record */
+    KR_SIZE,          /* the record's length is not what its fields take */
+    KR_KEY,           /* a key longer than what is left */
+    KR_VALUE,
+    KR_HEADER_COUNT,
+    KR_HEADER_KEY,
+    KR_HEADER_VALUE,
+    KR_COUNT_MORE,    /* the batch says more records than are there */
+    KR_COUNT_FEWER,   /* bytes are left behind the last record */
+    KR_COUNT_NEGATIVE,
+    KR_OFFSET_ORDER,  /* down-conversion: offsets that do not rise */
+    KR_TIMESTAMP,     /* down-conversion: a timestamp below -1 */
+    KR_LEGACY_NULL,   /* a wrapper without a value */
+    KR_LEGACY_CODEC,
+    KR_LEGACY_NESTED, /* a compressed message in a wrapper */
+    KR_LEGACY_MAGIC,  /* a message in a wrapper that has another magic */
+    KR_LEGACY_OFFSET, /* a wrapper's offset below that of its last message */
+    KR_LEGACY_EMPTY,
+    KR_LEGACY_FRAME,
+};
+
+typedef struct {
+    int attributes;
+    int odd; /* has a form that a canonical writer would not give it */
+    int64_t timestamp_delta;
+    int32_t offset_delta;
+    const uint8_t *key, *value; /* NULL: null */
+    int64_t key_size, value_size;
+    const uint8_t *headers;
+    int32_t header_count;
+    const uint8_t *end;
+    const uint8_t *wrong; /* where reading stopped, and the figures for the message */
+    int64_t says, here;
+} kb_record;
+
+/* Zigzag varint of at most 5 bytes (varlong: 10), as Kafka's ByteUtils reads it. Returns NULL with `code` set. */
+static inline const uint8_t *kb_varlong(const uint8_t *p, const uint8_t *end, int most, int64_t *value, int *odd, int *code) {
+    if (p < end && *p < 0x80) {
+        *value = (int64_t)(*p >> 1) ^ -(int64_t)(*p & 1);
+        return p + 1;
+    }
+    uint64_t v = 0;
+    for (int i = 0; i < most; i++) {
+        if (p + i >= end) {
+            *code = KR_END;
+            return NULL;
+        }
+        v |= (uint64_t)(p[i] & 0x7f) << 7 * i;
+        if (p[i] < 0x80) {
+            *odd |= i > 0 && p[i] == 0;
+            if (most == 5) {
+                uint32_t w = (uint32_t)v;
+                *odd |= i == 4 && p[4] > 15;
+                *value = (int32_t)(w >> 1 ^ (0u - (w & 1)));
+            } else {
+                *odd |= i == 9 && p[9] > 1;
+                *value = (int64_t)(v >> 1 ^ (0ull - (v & 1)));
+            }
+            return p + i + 1;
+        }
+    }
+    *code = KR_VARINT;
+    return NULL;
+}
+
+#define KB_FAIL(what, at) return r->wrong = (at), (what)
+#define KB_VARINT(into, most) \
+    do { \
+        const uint8_t *next_ = kb_varlong(p, end, most, &into, &r->odd, &code); \
+        if (!next_) KB_FAIL(code, p); \
+        p = next_; \
+    } while (0)
+
+static int kb_skip_headers(kb_record *r, const uint8_t *p, const uint8_t *end, const uint8_t **after) {
+    int64_t n;
+    int code = 0;
+    for (int32_t i = 0; i < r->header_count; i++) {
+        KB_VARINT(n, 5);
+        r->says = n;
+        r->here = end - p;
+        if (n < 0 || n > end - p) KB_FAIL(KR_HEADER_KEY, p);
+        p += n;
+        KB_VARINT(n, 5);
+        r->says = n;
+        r->here = end - p;
+        if (n > end - p) KB_FAIL(KR_HEADER_VALUE, p);
+        if (n >= 0) p += n;
+        else r->odd |= n != -1;
+    }
+    *after = p;
+    return KR_OK;
+}
+
+/* One record at `p`. r->odd is only ever set, so that it tells of a whole batch. */
+static inline int kb_read_record(kb_record *r, const uint8_t *p, const uint8_t *end) {
+    int code = 0;
+    int64_t size, n;
+    const uint8_t *start = p;
+    KB_VARINT(size, 5);
+    r->says = size;
+    r->here = end - p;
+    if (size < 0 || size > end - p) KB_FAIL(KR_SIZE, start);
+    const uint8_t *body = p;
+    if (p == end) KB_FAIL(KR_END, p);
+    r->attributes = *p++;
+    r->odd |= r->attributes;
+    KB_VARINT(r->timestamp_delta, 10);
+    KB_VARINT(n, 5);
+    r->offset_delta = (int32_t)n;
+    KB_VARINT(r->key_size, 5);
+    if (r->key_size < 0) {
+        r->odd |= r->key_size != -1;
+        r->key = NULL;
+    } else {
+        r->says = r->key_size;
+        r->here = end - p;
+        if (r->key_size > end - p) KB_FAIL(KR_KEY, p);
+        r->key = p;
+        p += r->key_size;
+    }
+    KB_VARINT(r->value_size, 5);
+    if (r->value_size < 0) {
+        r->odd |= r->value_size != -1;
+        r->value = NULL;
+    } else {
+        r->says = r->value_size;
+        r->here = end - p;
+        if (r->value_size > end - p) KB_FAIL(KR_VALUE, p);
+        r->value = p;
+        p += r->value_size;
+    }
+    KB_VARINT(n, 5);
+    r->says = n;
+    r->here = end - p;
+    if (n < 0 || n > end - p) KB_FAIL(KR_HEADER_COUNT, p);
+    r->header_count = (int32_t)n;
+    r->headers = p;
+    if (n && (code = kb_skip_headers(r, p, end, &p))) return code;
+    r->says = size;
+    r->here = p - body;
+    if (size != p - body) KB_FAIL(KR_SIZE, start);
+    r->end = p;
+    return KR_OK;
+}
+
+#endif
