@@ -14,7 +14,7 @@ from kcli.errors import EncodeError, InputError
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["CODECS", "MOST_BYTES", "codec_id", "compress", "decompress"]
+__all__ = ["CODECS", "MOST_BYTES", "codec_id", "compress", "decompress", "unfolded"]
 
 # Names by codec id, as in the lowest three bits of a batch's attributes (Kafka's CompressionType).
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -30,6 +30,16 @@ RATIOS = {1: 1040, 2: 64, 3: 260, 4: 1 << 16}
 class Codec(Protocol):
     def compress(self, data: Buffer, magic: int, level: int | None) -> bytes: ...
     def decompress(self, data: memoryview, magic: int, most: int) -> Buffer: ...
+
+
+class Unfolder(Protocol):
+    """A decompressor of a library: it stops behind so many bytes of output, and knows whether that was the end."""
+
+    eof: bool
+
+    def decompress(self, data: memoryview, most: int) -> bytes:
+        """Up to `most` bytes of output."""
+        ...
 
 
 _loaded: dict[int, Codec] = {}
@@ -69,3 +79,20 @@ def compress(codec: int, data: Buffer, magic: int = 2, level: int | None = None)
     level None: Kafka's default, as near as the library has it.
     """
     return bytes(data) if codec == 0 else _codec(codec).compress(data, magic, level)
+
+
+def unfolded(unfolder: Unfolder, data: memoryview, most: int, what: str, *failures: type[Exception]) -> bytes:
+    """The output. what: what is unfolded, as "gzip: the stream". failures: what the library raises for damage.
+
+    InputError: damage, a cut end, or more than `most` bytes of output.
+    """
+    codec = what.partition(":")[0]
+    try:
+        made = unfolder.decompress(data, most + 1)
+    except failures as error:
+        raise InputError(f"{codec}: {error}") from None
+    if len(made) > most:
+        raise InputError(f"{codec}: unfolds to more than {most} bytes")
+    if not unfolder.eof:
+        raise InputError(f"{what} ends early, after {len(made)} bytes of output")
+    return made

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isal import isal_zlib
 
-from kcli.errors import InputError
+from kcli.records.codecs import unfolded
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -24,13 +24,5 @@ def compress(data: Buffer, _magic: int, level: int | None) -> bytes:
 
 
 def decompress(data: memoryview, _magic: int, most: int) -> bytes:
-    reader = isal_zlib.decompressobj(GZIP_WINDOW)
-    try:
-        unfolded: bytes = reader.decompress(data, most + 1)
-    except isal_zlib.error as error:  # type: ignore[misc]
-        raise InputError(f"gzip: {error}") from None
-    if len(unfolded) > most:
-        raise InputError(f"gzip: unfolds to more than {most} bytes")
-    if not reader.eof:
-        raise InputError(f"gzip: the stream ends early, after {len(unfolded)} bytes of output")
-    return unfolded
+    damage: Any = isal_zlib.error
+    return unfolded(isal_zlib.decompressobj(GZIP_WINDOW), data, most, "gzip: the stream", damage)

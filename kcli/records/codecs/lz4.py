@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import lz4.frame
 
 from kcli.errors import InputError
+from kcli.records.codecs import unfolded
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -37,16 +38,7 @@ def decompress(data: memoryview, magic: int, most: int) -> bytes:
         checksum = xxh32(bytes(data[4 : 4 + size])) >> 8 & 0xFF
         if data[4 + size] != checksum:
             data = memoryview(b"".join((data[: 4 + size], bytes([checksum]), data[5 + size :])))
-    reader = lz4.frame.LZ4FrameDecompressor()
-    try:
-        unfolded: bytes = reader.decompress(data, most + 1)
-    except (RuntimeError, EOFError) as error:
-        raise InputError(f"lz4: {error}") from None
-    if len(unfolded) > most:
-        raise InputError(f"lz4: unfolds to more than {most} bytes")
-    if not reader.eof:
-        raise InputError(f"lz4: the frame ends early, after {len(unfolded)} bytes of output")
-    return unfolded
+    return unfolded(lz4.frame.LZ4FrameDecompressor(), data, most, "lz4: the frame", RuntimeError, EOFError)
 
 
 def descriptor_size(data: memoryview) -> int:
