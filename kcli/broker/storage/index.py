@@ -12,7 +12,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from pathlib import Path
 
-from kcli.grammar.fixed import fixed_layout
+from kcli.grammar.fixed import FixedLayout, fixed_layout
 from kcli.grammar.logfiles import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 
 __all__ = ["OffsetIndex", "TimeIndex"]
@@ -23,100 +23,76 @@ TIME_ENTRY = fixed_layout(TIME_INDEX_ENTRY)
 BEHIND = 512
 
 
-class OffsetIndex:
-    """Relative offsets and the positions of their batches."""
+class SparseIndex:
+    """Entries of two numbers, the first of which rises from one to the next.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.offsets: array[int] = array("i")
-        self.positions: array[int] = array("i")
+    layout: of an entry in the file. kinds: of the numbers, as `array` names them.
+    """
+
+    def __init__(self, path: Path, layout: FixedLayout, kinds: str) -> None:
+        self.path, self.layout = path, layout
+        self.keys: array[int] = array(kinds[0])
+        self.values: array[int] = array(kinds[1])
         self._written = 0
 
     def __len__(self) -> int:
-        return len(self.offsets)
+        return len(self.keys)
 
     def load(self) -> None:
-        """Read the file; entries of zeros behind the end (Kafka preallocates) are left out."""
-        for offset, position in OFFSET_ENTRY.iter_unpack(whole_entries(self.path, OFFSET_ENTRY.size)):
-            if offset < 0 or position < 0 or (self.offsets and offset <= self.offsets[-1]):
+        """Read the file; entries that do not rise, as Kafka leaves zeros behind the end, are left out."""
+        for key, value in self.layout.iter_unpack(whole_entries(self.path, self.layout.size)):
+            if key < 0 or value < 0 or (self.keys and key <= self.keys[-1]):
                 break
-            self.offsets.append(offset)
-            self.positions.append(position)
-        self._written = len(self.offsets)
+            self.keys.append(key)
+            self.values.append(value)
+        self._written = len(self.keys)
 
-    def add(self, offset: int, position: int) -> None:
-        """An entry behind the last one; one that does not rise is left out."""
-        if self.offsets and offset <= self.offsets[-1]:
+    def add(self, key: int, value: int) -> None:
+        """An entry behind the last one; one that does not rise, or of a time that is none, is left out."""
+        if key < 0 or (self.keys and key <= self.keys[-1]):
             return
-        self.offsets.append(offset)
-        self.positions.append(position)
-        if len(self.offsets) - self._written >= BEHIND:
+        self.keys.append(key)
+        self.values.append(value)
+        if len(self.keys) - self._written >= BEHIND:
             self.flush()
+
+    def flush(self) -> None:
+        """Write the entries that wait. OSError."""
+        start = self._written
+        packed = b"".join(map(self.layout.pack, self.keys[start:], self.values[start:]))
+        write_behind(self.path, packed, start * self.layout.size)
+        self._written = len(self.keys)
+
+    def clear(self) -> None:
+        """Forget all entries, to make them anew."""
+        del self.keys[:], self.values[:]
+        self._written = 0
+
+
+class OffsetIndex(SparseIndex):
+    """Relative offsets and the positions of their batches."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, OFFSET_ENTRY, "ii")
+        self.offsets, self.positions = self.keys, self.values
 
     def position_of(self, offset: int) -> int:
         """Where to begin to look for the batch with this relative offset."""
         at = bisect_right(self.offsets, offset) - 1
         return self.positions[at] if at >= 0 else 0
 
-    def flush(self) -> None:
-        """Write the entries that wait. OSError."""
-        start = self._written
-        packed = b"".join(map(OFFSET_ENTRY.pack, self.offsets[start:], self.positions[start:]))
-        write_behind(self.path, packed, start * OFFSET_ENTRY.size)
-        self._written = len(self.offsets)
 
-    def clear(self) -> None:
-        """Forget all entries, to make them anew."""
-        del self.offsets[:], self.positions[:]
-        self._written = 0
-
-
-class TimeIndex:
+class TimeIndex(SparseIndex):
     """Largest timestamps so far, and the relative offsets of the batches that have them."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.timestamps: array[int] = array("q")
-        self.offsets: array[int] = array("i")
-        self._written = 0
-
-    def __len__(self) -> int:
-        return len(self.timestamps)
-
-    def load(self) -> None:
-        """Read the file; entries that do not rise, as Kafka leaves zeros behind the end, are left out."""
-        for timestamp, offset in TIME_ENTRY.iter_unpack(whole_entries(self.path, TIME_ENTRY.size)):
-            if self.timestamps and timestamp <= self.timestamps[-1]:
-                break
-            self.timestamps.append(timestamp)
-            self.offsets.append(offset)
-        self._written = len(self.timestamps)
-
-    def add(self, timestamp: int, offset: int) -> None:
-        """An entry behind the last one; one whose timestamp does not rise is left out."""
-        if timestamp < 0 or (self.timestamps and timestamp <= self.timestamps[-1]):
-            return
-        self.timestamps.append(timestamp)
-        self.offsets.append(offset)
-        if len(self.timestamps) - self._written >= BEHIND:
-            self.flush()
+        super().__init__(path, TIME_ENTRY, "qi")
+        self.timestamps, self.offsets = self.keys, self.values
 
     def offset_before(self, timestamp: int) -> int:
         """A relative offset from which on to look for the first record of at least this timestamp."""
         at = bisect_left(self.timestamps, timestamp) - 1
         return self.offsets[at] if at >= 0 else 0
-
-    def flush(self) -> None:
-        """Write the entries that wait. OSError."""
-        start = self._written
-        packed = b"".join(map(TIME_ENTRY.pack, self.timestamps[start:], self.offsets[start:]))
-        write_behind(self.path, packed, start * TIME_ENTRY.size)
-        self._written = len(self.timestamps)
-
-    def clear(self) -> None:
-        """Forget all entries, to make them anew."""
-        del self.timestamps[:], self.offsets[:]
-        self._written = 0
 
 
 def whole_entries(path: Path, size: int) -> bytes:
