@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from kcli.snapshots.evidence import Evidence, Noted
 
-__all__ = ["RULES", "SnapshotFinding", "more", "rule"]
+__all__ = ["RULES", "SnapshotFinding", "more", "registering", "rule"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +34,19 @@ class SnapshotFinding:
 Judged = tuple[str, int | None, str]  # severity, offset, message
 Rule = Callable[[Evidence], Iterator[Judged]]
 RULES: dict[str, Rule] = {}
+R = TypeVar("R")
 
 
-def rule(name: str) -> Callable[[Rule], Rule]:
-    """Register a rule under the name that its findings carry."""
+def registering(rules: dict[str, R]) -> Callable[[str], Callable[[R], R]]:
+    """A decorator that puts a rule among `rules`, under the name that its findings carry."""
 
-    def register(function: Rule) -> Rule:
-        RULES[name] = function
-        return function
+    def named(name: str) -> Callable[[R], R]:
+        return lambda function: rules.setdefault(name, function)
 
-    return register
+    return named
+
+
+rule = registering(RULES)
 
 
 def more(noted: Noted, shown: int = 5) -> str:

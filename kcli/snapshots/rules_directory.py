@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from kcli.snapshots.directory import EpochEntry, Listing, QuorumState
 from kcli.snapshots.evidence import Evidence
-from kcli.snapshots.findings import SnapshotFinding
+from kcli.snapshots.findings import SnapshotFinding, registering
 from kcli.snapshots.names import SnapshotId
 from kcli.snapshots.policy import violations
 
@@ -62,12 +62,7 @@ Rule = Callable[[DirectoryEvidence], Iterator[SnapshotFinding]]
 DIRECTORY_RULES: dict[str, Rule] = {}
 
 
-def rule(name: str) -> Callable[[Rule], Rule]:
-    def register(function: Rule) -> Rule:
-        DIRECTORY_RULES[name] = function
-        return function
-
-    return register
+rule = registering(DIRECTORY_RULES)
 
 
 def judge_directory(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
