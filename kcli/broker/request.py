@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from kcli.broker.api_version import ApiVersion
@@ -234,6 +234,20 @@ class Request:
                 yield name, -1
             for each in parts:
                 yield name, each if isinstance(each, int) else index_of(each)
+
+    def each_partition(
+        self, field: str, answer: Callable[[Request, str, dict[str, Any]], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """A response with the request's topics and partitions, in order.
+
+        field: what holds a topic's name. answer: makes a partition's row of (request, topic's name, its row there).
+        """
+        return {
+            "topics": [
+                {field: topic[field], "partitions": [answer(self, topic[field], each) for each in topic["partitions"]]}
+                for topic in self.body["topics"]
+            ]
+        }
 
     def topic_name(self, topic_id: str | None) -> str:
         """The name of the topic with this id; "" for an unknown one."""

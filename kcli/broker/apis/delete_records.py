@@ -19,15 +19,7 @@ EVERYTHING = -1
 
 @handles(DELETE_RECORDS, 0, 2)
 def handle(request: Request) -> dict[str, Any]:
-    return {
-        "topics": [
-            {
-                "name": topic["name"],
-                "partitions": [delete(request, topic["name"], each) for each in topic["partitions"]],
-            }
-            for topic in request.body["topics"]
-        ]
-    }
+    return request.each_partition("name", delete)
 
 
 def delete(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:

@@ -26,12 +26,7 @@ NONE = (-1, -1)
 
 @handles(LIST_OFFSETS, 0, 11)
 def handle(request: Request) -> dict[str, Any]:
-    return {
-        "topics": [
-            {"name": topic["name"], "partitions": [row(request, topic["name"], each) for each in topic["partitions"]]}
-            for topic in request.body["topics"]
-        ]
-    }
+    return request.each_partition("name", row)
 
 
 def row(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:

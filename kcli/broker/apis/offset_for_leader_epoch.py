@@ -12,15 +12,7 @@ from kcli.schemas.apikeys import OFFSET_FOR_LEADER_EPOCH
 
 @handles(OFFSET_FOR_LEADER_EPOCH, 0, 4)
 def handle(request: Request) -> dict[str, Any]:
-    return {
-        "topics": [
-            {
-                "topic": topic["topic"],
-                "partitions": [row(request, topic["topic"], each) for each in topic["partitions"]],
-            }
-            for topic in request.body["topics"]
-        ]
-    }
+    return request.each_partition("topic", row)
 
 
 def row(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
