@@ -29,7 +29,7 @@ from kcli.broker.seen_topics import SeenPartition
 from kcli.broker.session_slots import Place
 from kcli.client.replay.plan import Captured
 from kcli.sessions.cache import FetchSessionCache
-from kcli.sessions.rules import FULL_EPOCH
+from kcli.sessions.epochs import FULL_EPOCH
 from kcli.sessions.trace import Key, Reported
 from kcli.sessions.values import Position
 from kcli.topic_names import lawful_name

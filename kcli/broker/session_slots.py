@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kcli.sessions.cache import FetchSessionCache
-from kcli.sessions.rules import FULL_EPOCH, ID_NOT_FOUND
+from kcli.sessions.epochs import FULL_EPOCH, ID_NOT_FOUND
 
 __all__ = ["Place", "SessionSlots"]
 

@@ -16,16 +16,8 @@ from collections.abc import Iterable, Mapping
 
 from kcli.sessions.cache import FetchSessionCache
 from kcli.sessions.cached_session import CachedSession
-from kcli.sessions.rules import (
-    EPOCH_MISMATCH,
-    NO_SESSION,
-    RULES,
-    Action,
-    Found,
-    Kind,
-    Rules,
-    kind_of,
-)
+from kcli.sessions.epochs import EPOCH_MISMATCH, NO_SESSION
+from kcli.sessions.rules import RULES, Action, Found, Kind, Rules, kind_of
 from kcli.sessions.values import FetchRequest, FetchResponse, Partition, Position, Result
 
 __all__ = ["BrokerSessions", "Fetch"]

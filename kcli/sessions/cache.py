@@ -11,7 +11,8 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator
 
 from kcli.sessions.cached_session import CachedSession
-from kcli.sessions.rules import EVICTION_MS, NO_SESSION, RULES, Rules
+from kcli.sessions.epochs import EVICTION_MS, NO_SESSION
+from kcli.sessions.rules import RULES, Rules
 
 __all__ = ["FetchSessionCache", "Shard"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import count
 
-from kcli.sessions.rules import FIRST_EPOCH, Reported, Rules
+from kcli.sessions.epochs import FIRST_EPOCH
+from kcli.sessions.rules import Reported, Rules
 from kcli.sessions.values import Partition, Position, Result
 
 __all__ = ["CachedPartition", "CachedSession"]

@@ -12,17 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kcli.sessions.rules import (
-    FINAL_EPOCH,
-    FIRST_EPOCH,
-    FULL_EPOCH,
-    ID_NOT_FOUND,
-    NO_SESSION,
-    RULES,
-    Came,
-    Rules,
-    SessionState,
-)
+from kcli.sessions.epochs import FINAL_EPOCH, FIRST_EPOCH, FULL_EPOCH, ID_NOT_FOUND, NO_SESSION
+from kcli.sessions.rules import RULES, Came, Rules, SessionState
 from kcli.sessions.values import FetchRequest, FetchResponse, Partition, Position
 
 __all__ = ["Accepted", "ClientSession"]

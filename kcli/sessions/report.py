@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kcli.schemas.errors import error_name
+from kcli.sessions.epochs import NO_SESSION
 from kcli.sessions.figures import Latencies
-from kcli.sessions.rules import NO_SESSION, Kind, kind_of
+from kcli.sessions.rules import Kind, kind_of
 from kcli.sessions.trace import FetchExchange
 
 __all__ = ["PartitionReport", "Recorder", "ResponseReport", "SessionReport"]

@@ -57,41 +57,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from kcli.sessions.epochs import (
-    EPOCH_MISMATCH,
-    EVICTION_MS,
-    FINAL_EPOCH,
-    FIRST_EPOCH,
-    FULL_EPOCH,
-    ID_NOT_FOUND,
-    MAX_EPOCH,
-    NO_SESSION,
-    TOPIC_ID_MISMATCH,
-    next_epoch,
-)
+from kcli.sessions.epochs import EPOCH_MISMATCH, FINAL_EPOCH, FULL_EPOCH, ID_NOT_FOUND, TOPIC_ID_MISMATCH, next_epoch
 from kcli.sessions.values import Result
 
-__all__ = [
-    "EPOCH_MISMATCH",
-    "EVICTION_MS",
-    "FINAL_EPOCH",
-    "FIRST_EPOCH",
-    "FULL_EPOCH",
-    "ID_NOT_FOUND",
-    "MAX_EPOCH",
-    "NO_SESSION",
-    "RULES",
-    "TOPIC_ID_MISMATCH",
-    "Action",
-    "Came",
-    "Found",
-    "Kind",
-    "Reported",
-    "Rules",
-    "SessionState",
-    "kind_of",
-    "next_epoch",
-]
+__all__ = ["RULES", "Action", "Came", "Found", "Kind", "Reported", "Rules", "SessionState", "kind_of"]
 
 
 class Kind(Enum):

@@ -13,7 +13,8 @@ from kcli.sessions.broker import BrokerSessions, Fetch
 from kcli.sessions.cache import FetchSessionCache, Shard
 from kcli.sessions.cached_session import CachedSession
 from kcli.sessions.client import ClientSession
-from kcli.sessions.rules import MAX_EPOCH, RULES, Action, Kind, Rules, SessionState, kind_of
+from kcli.sessions.epochs import MAX_EPOCH
+from kcli.sessions.rules import RULES, Action, Kind, Rules, SessionState, kind_of
 from kcli.sessions.values import FetchRequest, FetchResponse, Partition, Position, Result
 
 PARTITIONS: tuple[Partition, ...] = tuple(("t", index) for index in range(5))

@@ -28,7 +28,7 @@ from kcli.broker.request import Request
 from kcli.broker.response import Answer, EncodedBody
 from kcli.schemas.apikeys import FETCH
 from kcli.sessions.broker import Fetch
-from kcli.sessions.rules import EPOCH_MISMATCH, FINAL_EPOCH, ID_NOT_FOUND, NO_SESSION, TOPIC_ID_MISMATCH
+from kcli.sessions.epochs import EPOCH_MISMATCH, FINAL_EPOCH, ID_NOT_FOUND, NO_SESSION, TOPIC_ID_MISMATCH
 from kcli.sessions.values import FetchRequest, FetchResponse, Position
 
 WHOLE_FIRST_SINCE, START_OFFSET_SINCE, SESSIONS_SINCE, RAFT_SINCE, TOPIC_IDS_SINCE = 3, 5, 7, 12, 13

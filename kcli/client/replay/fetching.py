@@ -27,7 +27,8 @@ from kcli.client.replay.wants import SessionMachine, Wants
 from kcli.errors import NetworkError
 from kcli.schemas.apikeys import FETCH
 from kcli.sessions.client import ClientSession
-from kcli.sessions.rules import FINAL_EPOCH, NO_SESSION, SessionState
+from kcli.sessions.epochs import FINAL_EPOCH, NO_SESSION
+from kcli.sessions.rules import SessionState
 from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, Key
 from kcli.sessions.values import FetchRequest, Position
 

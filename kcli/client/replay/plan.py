@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from kcli.sessions.rules import FINAL_EPOCH, NO_SESSION
+from kcli.sessions.epochs import FINAL_EPOCH, NO_SESSION
 from kcli.sessions.trace import FetchExchange, Key
 
 __all__ = ["RAFT_TOPICS", "Captured", "Fetcher", "ReplayPlan", "ReplayStep", "make_plan"]
