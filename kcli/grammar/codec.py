@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from kcli.core import COMPILED
 from kcli.core.codec.values import bytes_of
@@ -23,10 +23,21 @@ from kcli.schemas.secrets import secret_fields
 if TYPE_CHECKING:
     from kcli.core.codec.messages import Names, Node
 
-__all__ = ["Interpreted", "MessageCodec", "guarded"]
+__all__ = ["Interpreted", "JsonOptions", "MessageCodec", "guarded"]
 
 Buffer = bytes | bytearray | memoryview
 Hook = Callable[[memoryview], bytes]
+
+
+class JsonOptions(TypedDict, total=False):
+    """Options of `MessageCodec.json`, and its defaults: "none", None, None, False, False."""
+
+    records: str
+    hook: Hook | None
+    names: Names | None
+    whole: bool
+    secrets: bool
+
 
 TRAILING = "_trailing"
 VARIANT = "_variant"
@@ -55,24 +66,15 @@ class Interpreted:
         """Where the message at `offset` ends. DecodeError."""
         return self.read(data, offset)[1]
 
-    def json(
-        self,
-        data: Buffer,
-        offset: int = 0,
-        *,
-        records: str = "none",
-        hook: Hook | None = None,
-        names: Names | None = None,
-        whole: bool = False,
-        secrets: bool = False,
-    ) -> tuple[bytes, int]:
+    def json(self, data: Buffer, offset: int = 0, **options: Unpack[JsonOptions]) -> tuple[bytes, int]:
         """(JSON text, where the message ends): see `MessageCodec.json`."""
         value, end = self.read(data, offset)
-        if whole and end < len(data):
+        if options.get("whole") and end < len(data):
             value[TRAILING] = bytes(data[end:])
             end = len(data)
-        made = self.json_value(value, JsonForm(records, hook), secrets)
-        if names is not None:
+        form = JsonForm(options.get("records", "none"), options.get("hook"))
+        made = self.json_value(value, form, options.get("secrets", False))
+        if (names := options.get("names")) is not None:
             annotate(made, names)
         return dumps(made).encode(), end
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from kcli.core import COMPILED
 from kcli.errors import DecodeError
@@ -21,8 +21,8 @@ from kcli.schemas.apikeys import ENVELOPE
 from kcli.schemas.catalog import catalog
 
 if TYPE_CHECKING:
-    from kcli.core.codec.messages import Names, Node
-    from kcli.grammar.codec import Buffer, Hook
+    from kcli.core.codec.messages import Node
+    from kcli.grammar.codec import Buffer, Hook, JsonOptions
     from kcli.grammar.structs import Struct
 
 __all__ = ["EnvelopeCodec"]
@@ -92,25 +92,14 @@ class EnvelopeCodec(MessageCodec):
             return self
         return EnvelopeCodec(self.name, self.version, self.grammar, self.dialect, self.codec_of, key_of(data))
 
-    def json(
-        self,
-        data: Buffer,
-        offset: int = 0,
-        *,
-        records: str = "none",
-        hook: Hook | None = None,
-        names: Names | None = None,
-        whole: bool = False,
-        secrets: bool = False,
-    ) -> tuple[bytes, int]:
+    def json(self, data: Buffer, offset: int = 0, **options: Unpack[JsonOptions]) -> tuple[bytes, int]:
         """As MessageCodec; the field is {"requestHeader": ..., "request": ...} (of a response likewise) with the bytes
         as "base64", or as "redacted" where they hold a secret."""
         try:
-            how = {"records": records, "hook": hook, "names": names, "whole": whole, "secrets": secrets}
-            text, end = self.interpreted.json(data, offset, **how)  # type: ignore[arg-type]
+            text, end = self.interpreted.json(data, offset, **options)
         except DecodeError as error:
             raise self.named(error) from None
-        if secrets:
+        if options.get("secrets"):
             return text, end
         inside = self.read(data, offset)[0][self.field]
         return dumps(loads(text) | self.shown(inside)).encode(), end
