@@ -16,18 +16,9 @@ from kcli.jsontext import dumps
 __all__ = ["COLUMNS", "FORMATS", "text_of", "write_parquet", "write_values"]
 
 COLUMNS = (
-    "topic",
-    "partition",
-    "offset",
-    "timestamp",
-    "key",
-    "value",
-    "headers",
-    "api",
-    "client_id",
-    "connection",
-    "file",
-)
+    "topic", "partition", "offset", "timestamp", "key", "value", "headers",
+    "api", "client_id", "connection", "file",
+)  # fmt: skip
 GROUP = 20_000  # rows of a row group
 PLACE, KEY, WHERE = 24, 16, 26  # cells of the table's columns
 LONGEST_VALUE = 120  # ... of a value, where lines are not broken

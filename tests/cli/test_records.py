@@ -19,18 +19,9 @@ TXN = str(SAMPLES / "java44-txn.pcap")
 LOG = SAMPLES / "orders-0" / "00000000000000000000.log"
 Capture = pytest.CaptureFixture[str]
 KEYS = [
-    "topic",
-    "partition",
-    "offset",
-    "timestamp",
-    "key",
-    "value",
-    "headers",
-    "api",
-    "client_id",
-    "connection",
-    "file",
-]
+    "topic", "partition", "offset", "timestamp", "key", "value", "headers",
+    "api", "client_id", "connection", "file",
+]  # fmt: skip
 
 
 def rows(capsys: Capture, *words: str) -> list[dict[str, Any]]:
