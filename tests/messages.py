@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from kcli.grammar import messages
+from kcli.grammar.codec import MessageCodec
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import INTEGERS, Field, Message
 
-__all__ = ["SHAPES", "bare", "every_message", "filled", "layout", "nulls", "strange"]
+__all__ = ["COMMON", "SHAPES", "bare", "every_message", "filled", "layout", "nulls", "strange", "written"]
+
+COMMON = ("FetchRequest 17", "FetchResponse 11", "MetadataResponse 13", "ApiVersionsResponse 4")
 
 # Two entries: one would hide a reader that forgets where an entry ends.
 ENTRIES = 2
@@ -130,3 +134,12 @@ def scalar(kind: str, path: str) -> Any:
         # Every width of UTF-8, and what JSON has to escape, or kcli does.
         return f'{path.rpartition(".")[2]} {seed[0]:x} é€𝄞 "\\\n\x01\x7f\x9b\u061c\u202e\u2028'
     return seed[: 1 + seed[0] % 32]
+
+
+def written(shape: Callable[[Message, int], dict[str, Any]], *wanted: str) -> list[tuple[MessageCodec, bytes]]:
+    """Codecs of messages, as "FetchRequest 17", each with the bytes of that shape."""
+    found = []
+    for name, version in (each.split() for each in wanted):
+        codec = messages.data(name, int(version))
+        found.append((codec, codec.write(shape(catalog().message(name), int(version)))))
+    return found

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from kcli.sessions.broker import BrokerSessions
 from kcli.sessions.client import ClientSession
@@ -64,14 +65,17 @@ def partitions(count: int) -> list[Partition]:
     return [partition(number) for number in range(count)]
 
 
-class Final:
-    """A session of the final design under way, with its two sides."""
+class Design:
+    """A session under way, with its two sides."""
 
-    def __init__(self, names: list[Partition]) -> None:
-        self.client, self.broker = ClientSession(), BrokerSessions()
+    def __init__(self, client: Any, broker: Any, names: list[Partition]) -> None:
+        self.client, self.broker = client, broker
         for name in names:
             self.client.want(name, Position(0))
         self.fetch(dict.fromkeys(names, Result(0, 0, 0)))
+
+    def answer(self, request: Any, news: dict[Partition, Result]) -> Any:
+        raise NotImplementedError
 
     def fetch(self, news: dict[Partition, Result]) -> tuple[float, float]:
         """Seconds spent by the client and by the broker on a fetch that tells these news."""
@@ -80,8 +84,7 @@ class Final:
         b = time.perf_counter()
         for name in news:
             self.broker.mark(name)
-        fetch = self.broker.begin(request, 0)
-        response = fetch.answer({name: news.get(name, Result(0, 0, 0)) for name, _ in fetch.candidates()}, 0)
+        response = self.answer(request, news)
         c = time.perf_counter()
         self.client.accept(request, response)
         for name, result in response.partitions.items():
@@ -90,30 +93,27 @@ class Final:
         return b - a + time.perf_counter() - c, c - b
 
 
-class Draft:
+class Final(Design):
+    """KIP-227 as it came out."""
+
+    def __init__(self, names: list[Partition]) -> None:
+        super().__init__(ClientSession(), BrokerSessions(), names)
+
+    def answer(self, request: Any, news: dict[Partition, Result]) -> Any:
+        fetch = self.broker.begin(request, 0)
+        return fetch.answer({name: news.get(name, Result(0, 0, 0)) for name, _ in fetch.candidates()}, 0)
+
+
+class Draft(Design):
     """The same in the draft's design."""
 
     def __init__(self, names: list[Partition]) -> None:
-        self.client, self.broker = DraftClient(replica_id=1), DraftBroker()
-        for name in names:
-            self.client.want(name, Position(0))
-        self.fetch(dict.fromkeys(names, Result(0, 0, 0)))
+        super().__init__(DraftClient(replica_id=1), DraftBroker(), names)
 
-    def fetch(self, news: dict[Partition, Result]) -> tuple[float, float]:
-        a = time.perf_counter()
-        request = self.client.build()
-        b = time.perf_counter()
-        for name in news:
-            self.broker.mark(name)
+    def answer(self, request: Any, news: dict[Partition, Result]) -> Any:
         error = self.broker.begin(request)
         looked = self.broker.candidates(request)
-        response = self.broker.answer(request, {name: news.get(name, Result(0, 0, 0)) for name, _ in looked}, error)
-        c = time.perf_counter()
-        self.client.accept(request, response)
-        for name, result in response.partitions.items():
-            if result.records_size:
-                self.client.want(name, Position(result.high_watermark))
-        return b - a + time.perf_counter() - c, c - b
+        return self.broker.answer(request, {name: news.get(name, Result(0, 0, 0)) for name, _ in looked}, error)
 
 
 def machines(design: type[Final | Draft]) -> None:

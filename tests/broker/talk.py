@@ -62,6 +62,12 @@ class Talk:
         row: dict[str, Any] = answer["responses"][0]["partitionResponses"][0]
         return row
 
+    async def produce_in_epochs(self, topic: str, *epochs: int) -> None:
+        """Two records in each of these leader epochs."""
+        for epoch in epochs:
+            self.broker.topics.by_name[topic].partitions[0].epoch = epoch
+            await self.produce(topic, batch("a", "b"))
+
     def fetch(self, version: int, *wanted: tuple[str, int, int], **limits: Any) -> asyncio.Future[dict[str, Any]]:
         """wanted: (topic or id, partition, offset)."""
         return self(FETCH, version, fetch_body(version, *wanted, **limits))

@@ -9,15 +9,13 @@ from pathlib import Path
 import pytest
 
 from kcli.broker import capture_clock
-from kcli.broker.capture_clock import CapturedState, PartitionState, epoch_behind
-from kcli.broker.partition import Partition
+from kcli.broker.capture_clock import CapturedState, epoch_behind
 from kcli.broker.seen_topics import SeenPartition
-from kcli.broker.session_slots import Place
 from kcli.cli.main import main
-from kcli.client.replay.plan import Captured
 from kcli.schemas.apikeys import FETCH
 from tests.capture.messages import request, response
 from tests.capture.wires import CLIENT, Wire, pcap
+from tests.noting import noted
 
 DATA = Path(__file__).parent / "data"
 NOT_LEADER, FENCED, UNKNOWN_EPOCH = 6, 74, 75
@@ -106,14 +104,7 @@ def test_a_fetch_costs_what_it_looks_at_whoever_shares_it(
     fetchers, partitions, rounds = 3, 40, 20
     file = tmp_path / "shared.pcap"
     file.write_bytes(sharing(fetchers, partitions, rounds))
-    touched: list[Partition] = []
-    real = CapturedState._set
-
-    def counting(self: CapturedState, partition: Partition, state: PartitionState) -> None:
-        touched.append(partition)
-        real(self, partition, state)
-
-    monkeypatch.setattr(CapturedState, "_set", counting)
+    touched = noted(monkeypatch, CapturedState, "_set")
     rows = replayed(capsys, file)
     assert [row["live"]["fetches"] for row in rows] == [rounds + 1] * fetchers
     assert fetchers * partitions <= len(touched) <= fetchers * (partitions + 3 * rounds)
@@ -132,14 +123,7 @@ def test_where_an_older_session_stood_is_looked_for_once(
         wire.client(request(FETCH, 7, turn, head)).server(response(FETCH, 7, turn, answer))
     file = tmp_path / "older.pcap"
     file.write_bytes(pcap(wire.packets))
-    places: list[object] = []
-    real = capture_clock.place_of
-
-    def counting(captured: Captured) -> Place:
-        places.append(captured)
-        return real(captured)
-
-    monkeypatch.setattr(capture_clock, "place_of", counting)
+    places = noted(monkeypatch, capture_clock, "place_of")
     (row,) = replayed(capsys, file)
     assert row["live"]["partitionsDelivered"] == 0
     assert row["live"]["fetches"] == steps

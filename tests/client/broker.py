@@ -83,3 +83,20 @@ async def running(broker: FakeBroker) -> AsyncIterator[FakeBroker]:
     async with server(broker.talk) as port:
         broker.port = port
         yield broker
+
+
+def together(leader: Callable[[Body], Body], *brokers: FakeBroker) -> None:
+    """Make nodes 1, 2, ... of one cluster of them. leader: what Metadata says of a partition's, given its row."""
+
+    def metadata(version: int, body: Body) -> Body:
+        made = FakeBroker.metadata(brokers[0], version, body)
+        made["brokers"] = [
+            {"nodeId": number, "host": "127.0.0.1", "port": each.port} for number, each in enumerate(brokers, 1)
+        ]
+        for topic in made["topics"]:
+            for part in topic["partitions"]:
+                part.update(leader(part))
+        return made
+
+    for each in brokers:
+        each.answers[3] = metadata

@@ -19,6 +19,7 @@ class FetchableBroker(FakeBroker):
     """logs: (topic, partition) -> (first offset, offset after the last). Fetches answer with up to three records.
 
     errors: partition error codes to answer with, once each, with what to say of the leader. ids: topic name by id.
+    evict_at: before the fetch of this number, from 1 on, the only session is lost.
     """
 
     def __init__(self, topics: dict[str, int], newest: int = 17, slots: int = 100) -> None:
@@ -27,7 +28,7 @@ class FetchableBroker(FakeBroker):
         self.logs: dict[Partition, tuple[int, int]] = {}
         self.errors: dict[Partition, Body] = {}
         self.sessions = BrokerSessions(FetchSessionCache(slots=slots))
-        self.now = 0
+        self.now = self.evict_at = 0
         for name, count in topics.items():
             self.make(name, count)
 
@@ -69,6 +70,8 @@ class FetchableBroker(FakeBroker):
 
     def fetch(self, version: int, body: Body) -> Body:
         self.now += 1
+        if self.now == self.evict_at:
+            self.sessions.cache.remove(next(iter(self.sessions.cache)))
         header = {"requestApiVersion": version, "correlationId": 0, "clientId": "c"}
         x = FetchExchange("s", "s-c", header, 0, None).read(body, None)
         positions = {key: Position(asked[0], asked[1], asked[2]) for key, asked in x.asked}

@@ -12,7 +12,7 @@ from kcli.client.properties import ClientConfig
 from kcli.errors import BrokerError, NetworkError
 from kcli.records import scan
 from kcli.sessions.values import FetchRequest, Position
-from tests.client.broker import Body, running
+from tests.client.broker import Body, running, together
 from tests.client.fetchable import FetchableBroker
 
 T0, T1 = ("t", 0), ("t", 1)
@@ -70,16 +70,7 @@ def test_limits_are_those_of_the_configuration() -> None:
 
 def test_an_evicted_session_is_made_again() -> None:
     broker = FetchableBroker({"t": 1})
-    answer, count = broker.fetch, 0
-
-    def evict(version: int, body: Body) -> Body:
-        nonlocal count
-        count += 1
-        if count == 2:
-            broker.sessions.cache.remove(next(iter(broker.sessions.cache)))
-        return answer(version, body)
-
-    broker.answers[1] = evict
+    broker.evict_at = 2
     assert offsets(read(broker, {T0: 0}, 10), 0) == list(range(10))
 
 
@@ -88,17 +79,8 @@ def test_kip_951_a_leader_that_moved_is_followed(hint: bool) -> None:
     old, new = FetchableBroker({"t": 1}), FetchableBroker({"t": 1})
     moved = False
 
-    def metadata(version: int, body: Body) -> Body:
-        made = FetchableBroker.metadata(old, version, body)
-        made["brokers"] = [
-            {"nodeId": number, "host": "127.0.0.1", "port": each.port} for number, each in ((1, old), (2, new))
-        ]
-        for topic in made["topics"]:
-            for part in topic["partitions"]:
-                part.update(
-                    {"leaderId": 2, "leaderEpoch": 8} if moved and not hint else {"leaderId": 1, "leaderEpoch": 7}
-                )
-        return made
+    def leader(_part: Body) -> Body:
+        return {"leaderId": 2, "leaderEpoch": 8} if moved and not hint else {"leaderId": 1, "leaderEpoch": 7}
 
     answer, count = old.fetch, 0
 
@@ -111,7 +93,7 @@ def test_kip_951_a_leader_that_moved_is_followed(hint: bool) -> None:
             old.errors[T0] = {"errorCode": 6, **leader}
         return answer(version, body)
 
-    old.answers[3] = new.answers[3] = metadata
+    together(leader, old, new)
     old.answers[1] = move
 
     async def work() -> list[Fetched]:

@@ -17,7 +17,6 @@ from kcli.grammar.selection import Selection
 from kcli.grammar.selection_plan import MISSING
 from kcli.grammar.selection_rows import interpreted_rows
 from kcli.grammar.structs import Struct
-from kcli.schemas.catalog import catalog
 from tests import messages as made
 
 FETCH = ["sessionId", "topics[].topic", "topics[].partitions[].partition", "topics[].partitions[].fetchOffset"]
@@ -97,13 +96,8 @@ def same(found: list[Any], expected: list[Any]) -> bool:
 
 
 def samples() -> list[tuple[MessageCodec, bytes]]:
-    chosen = [("FetchRequest", 17), ("FetchResponse", 11), ("MetadataResponse", 13), ("ApiVersionsResponse", 4)]
-    chosen += [("ConsumerGroupHeartbeatResponse", 1), ("DescribeClientQuotasResponse", 1), ("FetchResponse", 17)]
-    found = []
-    for name, version in chosen:
-        codec = messages.data(name, version)
-        found.append((codec, codec.write(made.strange(catalog().message(name), version))))
-    return found
+    more = ("ConsumerGroupHeartbeatResponse 1", "DescribeClientQuotasResponse 1", "FetchResponse 17")
+    return made.written(made.strange, *made.COMMON, *more)
 
 
 def test_cut_anywhere_the_error_is_that_of_read() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -40,23 +41,25 @@ def known_as(message: Message, release: str) -> list[Message]:
     return [*spoken, stored]
 
 
-@pytest.mark.parametrize("release", RELEASES)
-def test_every_version_lies_as_its_release_says(release: str) -> None:
-    found = read_jars(kafka_jars(RELEASES[release]))[release]
-    for message in found.messages.values():
+def every_version(release: str) -> Iterator[tuple[Message, Message, int]]:
+    """(message of the tables, the same of the release, version) for all that the release has."""
+    for message in read_jars(kafka_jars(RELEASES[release]))[release].messages.values():
         for known in known_as(message, release)[:1]:
             for version in message.versions:
-                assert holds(layout(known, version), layout(message, version)), f"{message.name} v{version}"
+                yield known, message, version
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_version_lies_as_its_release_says(release: str) -> None:
+    for known, message, version in every_version(release):
+        assert holds(layout(known, version), layout(message, version)), f"{message.name} v{version}"
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_field_under_another_name_was_renamed_not_exchanged(release: str) -> None:
     """Layouts tell types, not meanings: two fields of one type in each other's place would go unseen."""
-    found = read_jars(kafka_jars(RELEASES[release]))[release]
-    for message in found.messages.values():
-        for known in known_as(message, release)[:1]:
-            for version in message.versions:
-                assert not exchanged(message.fields, known.fields, version), f"{message.name} v{version}"
+    for known, message, version in every_version(release):
+        assert not exchanged(message.fields, known.fields, version), f"{message.name} v{version}"
 
 
 def exchanged(theirs: tuple[Field, ...], ours: tuple[Field, ...], version: int) -> list[str]:

@@ -63,6 +63,23 @@ def session(rows: list[Row], number: int) -> list[Row]:
     return made[number]
 
 
+def last(rows: list[Row], fetched: list[Row], row: Row) -> Row:
+    """The row, with which its session now ends."""
+    for later in fetched[fetched.index(row) + 1 :]:
+        rows.remove(later)
+    return row
+
+
+def opened_again(rows: list[Row], fetched: list[Row]) -> Row:
+    """A copy of a session's first fetch, which stands in the place of all others."""
+    again = copy.deepcopy(fetched[0])
+    again["requestHeader"]["correlationId"] += 1
+    for row in fetched[1:]:
+        rows.remove(row)
+    rows.insert(rows.index(fetched[0]) + 1, again)
+    return again
+
+
 def answered(rows: Iterable[Row]) -> Row:
     """The first incremental fetch whose response has records."""
     good = [
@@ -308,9 +325,7 @@ def the_right_epoch_is_refused(rows: list[Row]) -> Row:
     fetched = session(rows, 0)
     row = incremental(fetched, 5)
     row["response"] = {**row["response"], "errorCode": 71, "sessionId": 0, "responses": []}
-    for later in fetched[fetched.index(row) + 1 :]:
-        rows.remove(later)
-    return row
+    return last(rows, fetched, row)
 
 
 @alters(EVICTION, "naming-refused", "error-with-partitions")
@@ -318,20 +333,14 @@ def an_error_comes_with_partitions_and_for_no_reason(rows: list[Row]) -> Row:
     fetched = session(rows, 0)
     row = answered(fetched)
     row["response"]["errorCode"] = 106
-    for later in fetched[fetched.index(row) + 1 :]:
-        rows.remove(later)
-    return row
+    return last(rows, fetched, row)
 
 
 @alters(EVICTION, "session-unused")
 def a_granted_session_is_never_used(rows: list[Row]) -> Row:
     fetched = session(rows, 0)
-    again = copy.deepcopy(fetched[0])
-    again["requestHeader"]["correlationId"] += 1
+    again = opened_again(rows, fetched)
     again["response"]["sessionId"] += 1
-    for row in fetched[1:]:
-        rows.remove(row)
-    rows.insert(rows.index(fetched[0]) + 1, again)
     return again
 
 
@@ -347,9 +356,7 @@ def a_session_is_dropped_with_partitions_left(rows: list[Row]) -> Row:
     fetched = session(rows, 0)
     row = incremental(fetched, 6)
     row["response"]["sessionId"] = 0
-    for later in fetched[fetched.index(row) + 1 :]:
-        rows.remove(later)
-    return row
+    return last(rows, fetched, row)
 
 
 @alters(EVICTION, "session-not-wanted")
@@ -374,12 +381,8 @@ def two_sessions_with_one_id(rows: list[Row]) -> Row:
 @alters(EVICTION, "session-id-kept")
 def a_new_session_with_the_old_ones_id(rows: list[Row]) -> Row:
     fetched = session(rows, 0)
-    again = copy.deepcopy(fetched[0])
+    again = opened_again(rows, fetched)
     again["request"]["sessionId"] = again["response"]["sessionId"]
-    again["requestHeader"]["correlationId"] += 1
-    for row in fetched[1:]:
-        rows.remove(row)
-    rows.insert(rows.index(fetched[0]) + 1, again)
     return again
 
 

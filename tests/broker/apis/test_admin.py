@@ -305,10 +305,7 @@ def test_offsets_by_time(version: int) -> None:
 def test_offsets_for_leader_epochs() -> None:
     async def work() -> None:
         async with talking(topic="t") as talk:
-            partition = talk.broker.topics.by_name["t"].partitions[0]
-            for epoch in (0, 2):
-                partition.epoch = epoch
-                await talk.produce("t", batch("a", "b"))
+            await talk.produce_in_epochs("t", 0, 2)
             for epoch, found in ((0, (0, 2)), (1, (0, 2)), (2, (2, 4)), (3, (-1, -1))):
                 rows = [{"topic": "t", "partitions": [{"partition": 0, "currentLeaderEpoch": 2, "leaderEpoch": epoch}]}]
                 answer = await talk(OFFSET_FOR_LEADER_EPOCH, 4, {"replicaId": -1, "topics": rows})

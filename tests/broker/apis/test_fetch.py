@@ -71,10 +71,7 @@ def test_a_log_that_parted_is_told_where() -> None:
 
     async def work() -> None:
         async with talking(topic="t") as talk:
-            partition = talk.broker.topics.by_name["t"].partitions[0]
-            for epoch in (0, 2):
-                partition.epoch = epoch
-                await talk.produce("t", batch("a", "b"))
+            await talk.produce_in_epochs("t", 0, 2)
             row = {"partition": 0, "fetchOffset": 3, "partitionMaxBytes": 100, "lastFetchedEpoch": 1}
             body = {"maxWaitMs": 0, "minBytes": 1, "topics": [{"topic": "t", "partitions": [row]}]}
             got = parts(await talk(1, 12, body))["t", 0]

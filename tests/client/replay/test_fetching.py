@@ -9,11 +9,10 @@ from kcli.client.replay.plan import make_plan
 from kcli.client.replay.runner import Options, replay
 from kcli.errors import NetworkError
 from kcli.sessions.client import ClientSession
-from kcli.sessions.trace import Key
-from kcli.sessions.values import Position
-from tests.client.broker import Body, running
+from tests.client.broker import running, together
 from tests.client.fetchable import FetchableBroker
 from tests.client.replay.made import fetch
+from tests.noting import noted
 
 T0, T1 = ("t", 0), ("t", 1)
 
@@ -34,18 +33,7 @@ def test_partitions_with_several_leaders_are_fetched_from_each() -> None:
         fetch(2, session=(7, -1)),
     ]
     first, second = FetchableBroker({"t": 2}), FetchableBroker({"t": 2})
-
-    def metadata(version: int, body: Body) -> Body:
-        made = FetchableBroker.metadata(first, version, body)
-        made["brokers"] = [
-            {"nodeId": number, "host": "127.0.0.1", "port": each.port} for number, each in ((1, first), (2, second))
-        ]
-        for topic in made["topics"]:
-            for part in topic["partitions"]:
-                part["leaderId"] = 1 + part["partitionIndex"]
-        return made
-
-    first.answers[3] = second.answers[3] = metadata
+    together(lambda part: {"leaderId": 1 + part["partitionIndex"]}, first, second)
 
     async def work() -> None:
         async with running(first), running(second):
@@ -69,14 +57,7 @@ def test_a_step_costs_what_it_moves_however_much_is_in_the_session(monkeypatch: 
     keys = [("t", index) for index in range(partitions)]
     captured = [fetch(0, dict.fromkeys(keys, 9), dict.fromkeys(keys, 0), granted=7)]
     captured += [fetch(turn, {keys[turn]: 8}, session=(7, turn), granted=7) for turn in range(1, steps)]
-    wanted: list[Key] = []
-    real = ClientSession.want
-
-    def counting(self: ClientSession, partition: Key, position: Position) -> None:
-        wanted.append(partition)
-        real(self, partition, position)
-
-    monkeypatch.setattr(ClientSession, "want", counting)
+    wanted = noted(monkeypatch, ClientSession, "want")
     broker = FetchableBroker({"t": partitions})
 
     async def work() -> None:

@@ -146,16 +146,7 @@ def test_a_broker_without_room_for_sessions_gets_full_fetches() -> None:
 
 def test_a_live_session_that_is_lost_is_a_fault_and_goes_on_in_full() -> None:
     broker = FetchableBroker({"t": 2, "u": 1})
-    answer, count = broker.fetch, 0
-
-    def evict(version: int, body: dict[str, Any]) -> dict[str, Any]:
-        nonlocal count
-        count += 1
-        if count == 3:
-            broker.sessions.cache.remove(next(iter(broker.sessions.cache)))
-        return answer(version, body)
-
-    broker.answers[1] = evict
+    broker.evict_at = 3
     (pair,), _ = run(broker, SESSION)
     assert pair.live.faults == {"FETCH_SESSION_ID_NOT_FOUND": 1}
     assert pair.problems == [(2, "error 70")]

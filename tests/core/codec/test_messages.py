@@ -35,13 +35,8 @@ def test_with_flipped_bytes_both_readers_say_the_same() -> None:
 
 
 def samples() -> list[tuple[MessageCodec, bytes]]:
-    chosen = [("FetchRequest", 17), ("FetchResponse", 11), ("MetadataResponse", 13), ("ApiVersionsResponse", 4)]
-    chosen += [("ConsumerGroupHeartbeatRequest", 1), ("DescribeClientQuotasResponse", 1), ("ProduceRequest", 3)]
-    found = []
-    for name, version in chosen:
-        codec = messages.data(name, version)
-        found.append((codec, codec.write(made.filled(catalog().message(name), version))))
-    return found
+    more = ("ConsumerGroupHeartbeatRequest 1", "DescribeClientQuotasResponse 1", "ProduceRequest 3")
+    return made.written(made.filled, *made.COMMON, *more)
 
 
 def outcome(verbs: object, data: bytes | bytearray) -> object:
