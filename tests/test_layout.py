@@ -27,8 +27,6 @@ LARGER = {
     "kcli/broker/connection.py": 325,
     "kcli/broker/groups/group.py": 350,
     "kcli/broker/metalog.py": 325,
-    "kcli/client/producing/producer.py": 375,
-    "kcli/client/replay/fetching.py": 375,
     "kcli/core/columns/exchange_counts.pyx": 375,
     "kcli/core/columns/partitions.pxi": 400,
     "kcli/core/columns/exchange_columns.pyx": 375,

@@ -27,7 +27,7 @@ async def produce(discovery: str, topic: str, numbers: list[int], settings: dict
         while (elapsed := loop.time() - start) < warm + seconds:
             if not measuring and elapsed >= warm:
                 measuring = True
-                producer.statistics = Statistics()
+                producer.sender.statistics = Statistics()
                 gc.freeze()
                 print("measuring", flush=True)
             while sent < elapsed * rate:

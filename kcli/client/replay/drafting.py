@@ -38,7 +38,7 @@ class DraftFetching(Fetching):
         """The draft has no way to close a session."""
 
     async def fetch(self, number: int, step: ReplayStep) -> tuple[Captured, str]:
-        node = self.nodes[number]
+        node = self.nodes.by_number[number]
         assert node.link is not None
         check_draft(node.link)
         draft = self.drafts.setdefault(number, DraftClient(client_id=self.config["client.id"]))
@@ -57,7 +57,7 @@ class DraftFetching(Fetching):
             response = made.decode(answer)
         except NetworkError as error:
             draft.lose(request)
-            self.translate(live.read(in_final_terms(request, body), None))
+            self.keys.translate(live.read(in_final_terms(request, body), None))
             return live, str(error)
         live.response_ns = time.time_ns()
         live.request_bytes, live.response_bytes = len(frame) + 4, len(answer) + 4
@@ -67,7 +67,7 @@ class DraftFetching(Fetching):
         live.read(in_final_terms(request, body), final)
         good = draft.accept(request, DraftResponse(error_code, uuid, session_response(live).partitions))
         self.take_records(final, live)
-        self.translate(live)
+        self.keys.translate(live)
         return live, "" if good else f"error {error_code}" if error_code else "the answer is not the request's"
 
     def next_request(self, number: int, draft: DraftClient) -> DraftRequest:

@@ -10,16 +10,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from kcli.client.address import Address
 from kcli.client.calls import call, call_of
 from kcli.client.fetch_wire import Limits, request_body, session_response
-from kcli.client.handshake import Session, connect
 from kcli.client.offsets import next_offset
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.conducting import CapturedBrokers, Rhythm
+from kcli.client.replay.live_fetch import LiveFetch, merged
+from kcli.client.replay.live_keys import LiveKeys
+from kcli.client.replay.nodes import Nodes
 from kcli.client.replay.plan import Captured, Fetcher, ReplayStep
 from kcli.client.replay.positions import Positions
 from kcli.client.replay.target import Target
@@ -32,29 +33,12 @@ from kcli.sessions.rules import SessionState
 from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, Key
 from kcli.sessions.values import FetchRequest, Position
 
-__all__ = ["Fetching", "LiveFetch"]
+__all__ = ["Fetching"]
 
 NOT_LEADER, FENCED_EPOCH, UNKNOWN_EPOCH = 6, 74, 75
 MOVED = (NOT_LEADER, FENCED_EPOCH, UNKNOWN_EPOCH)
 # Not what a captured client asks for: when it names such a partition itself, that is always news to the session.
 CARRIED_BYTES = (1 << 20) + 1
-
-
-class LiveFetch:
-    """What became of one step. live: its exchange, in captured terms; problem: what was wrong with it, in words."""
-
-    def __init__(self, step: ReplayStep, live: Captured, problem: str = "") -> None:
-        self.step, self.live, self.problem = step, live, problem
-
-
-class Node:
-    """A fetcher's dealings with one broker. current: the session machine that wants what the fetcher does, but for what
-    changed since, and whether it names topics by id."""
-
-    def __init__(self, replica_id: int = -1) -> None:
-        self.session = ClientSession(replica_id=replica_id)
-        self.link: Session | None = None
-        self.current: tuple[SessionMachine, bool] | None = None
 
 
 class Fetching:
@@ -79,27 +63,25 @@ class Fetching:
         notify: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.fetcher, self.target, self.positions, self.config = fetcher, target, positions, config
-        self.scale, self.full, self.brokers, self.notify = scale, full, brokers, notify
-        self.nodes: dict[int, Node] = {}
-        self.captured_keys: dict[Key, Key] = {}
+        self.scale, self.full, self.brokers = scale, full, brokers
+        self.nodes = Nodes(target.client, config, self.dialect, notify)
+        self.keys = LiveKeys(target)
         self.wants = Wants()
         self.started = False
 
     async def close(self) -> None:
         """End the connections; sessions stay with their brokers."""
-        for node in self.nodes.values():
-            if node.link is not None:
-                await node.link.connection.close()
+        await self.nodes.close()
 
     async def finish(self) -> None:
         """Close the sessions that the capture left open, so that they take no slot of the broker's; not reported."""
         if not self.fetcher.steps or self.brokers is not None:
             return
         version_of = self.fetcher.steps[-1].captured.version
-        for node in self.nodes.values():
+        for node in self.nodes.by_number.values():
             if node.link is not None and node.link.connection.error is None and node.session.session_id:
                 node.session.close()
-                version = self.version(node, version_of)
+                version = self.nodes.version(node, version_of)
                 body = request_body(node.session.build(topic_ids=version >= TOPIC_IDS_SINCE), version, Limits(0))
                 with contextlib.suppress(NetworkError):
                     await call(node.link.connection, FETCH, version, body)
@@ -127,7 +109,7 @@ class Fetching:
             carried = self.brokers.carry(self.fetcher.label, steps, self.fetcher.carried)
             for key, where in carried.items():
                 self.wants.want(key, where._replace(max_bytes=CARRIED_BYTES))
-        await asyncio.gather(*(self.fetch(number, step) for number in self.nodes))
+        await asyncio.gather(*(self.fetch(number, step) for number in self.nodes.by_number))
 
     # --- connections and versions
 
@@ -141,42 +123,17 @@ class Fetching:
         for key, _ in step.captured.asked:
             if key not in self.wants.homes:
                 self.wants.settle(key, self.home(key, first))
-        needed = self.wants.home_nodes or set(self.nodes) or {await self.any_node() if first is None else first}
+        needed = (
+            self.wants.home_nodes
+            or set(self.nodes.by_number)
+            or {await self.nodes.any_number() if first is None else first}
+        )
         for number in needed:
-            node = self.nodes.setdefault(number, Node(step.captured.replica_id if self.brokers is not None else -1))
-            if node.link is None or node.link.connection.error is not None:
-                node.link = await connect(await self.address(number), self.config, self.dialect)
-
-    async def address(self, number: int) -> Address:
-        """Where a broker listens. NetworkError: the cluster has none of that number."""
-        client = self.target.client
-        if number not in client.metadata.nodes:
-            await client.refresh()
-        if number not in client.metadata.nodes:
-            raise NetworkError(f"the cluster has no broker {number} now (it has {sorted(client.metadata.nodes)})")
-        return client.metadata.nodes[number]
+            await self.nodes.open(number, step.captured.replica_id if self.brokers is not None else -1)
 
     def home(self, key: Key, captured: int | None) -> int:
         """The broker to fetch a partition from."""
         return self.target.leader(key) if captured is None else captured
-
-    async def any_node(self) -> int:
-        """The id of some broker of the cluster. NetworkError: it names none."""
-        client = self.target.client
-        nodes = client.metadata.nodes or (await client.refresh()).nodes
-        if not nodes:
-            raise NetworkError("the cluster names no broker")
-        return next(iter(nodes))
-
-    def version(self, node: Node, captured: int) -> int:
-        """The captured version, or the nearest that the broker takes."""
-        assert node.link is not None
-        versions = node.link.versions
-        theirs = versions.ranges.get(FETCH)
-        chosen = theirs.lo if theirs and theirs.lo > captured else versions.best(FETCH, high=captured)
-        if chosen != captured:
-            self.notify(f"Fetch v{captured} in the capture, v{chosen} here: {versions.who} takes {theirs}")
-        return chosen
 
     # --- what to fetch
 
@@ -202,25 +159,25 @@ class Fetching:
         at least."""
         live = [
             number
-            for number, node in self.nodes.items()
+            for number, node in self.nodes.by_number.items()
             if node.session.state in (SessionState.LIVE, SessionState.REOPENING)
         ]
-        return sorted(self.wants.nodes.union(live)) or [min(self.nodes)]
+        return sorted(self.wants.nodes.union(live)) or [min(self.nodes.by_number)]
 
     def request(self, number: int, step: ReplayStep, version: int) -> tuple[FetchRequest, ClientSession | None]:
         """What to say to a broker now; without a session machine, where the request is outside of any session."""
-        node = self.nodes[number]
+        node = self.nodes.by_number[number]
         by_ids = version >= TOPIC_IDS_SINCE
         wanted, captured = self.wants.of(number), step.captured
         if self.full or version < SESSIONS_SINCE or captured.version < SESSIONS_SINCE:
-            positions = {self.live_key(key, version): position for key, position in wanted.items()}
+            positions = {self.keys.live(key, version): position for key, position in wanted.items()}
             return FetchRequest(NO_SESSION, FINAL_EPOCH, positions, (), by_ids, node.session.replica_id), None
         if step.is_close:
             node.session.close()
         elif captured.session_epoch == FINAL_EPOCH:
             # A client that never had a session closes none, and asks for nothing.
             asked = [key for key, _ in captured.asked if key in wanted]
-            positions = {self.live_key(key, version): wanted[key] for key in asked}
+            positions = {self.keys.live(key, version): wanted[key] for key in asked}
             return FetchRequest(NO_SESSION, FINAL_EPOCH, positions, (), by_ids, node.session.replica_id), None
         else:
             self.prepare_session(number, step, version)
@@ -228,7 +185,7 @@ class Fetching:
 
     def prepare_session(self, number: int, step: ReplayStep, version: int) -> None:
         """Bring the node's fetch session to what the step fetches: partitions wanted and forgotten."""
-        node = self.nodes[number]
+        node = self.nodes.by_number[number]
         session = node.session
         if session.state in (SessionState.CLOSING, SessionState.CLOSED):
             session = node.session = ClientSession(replica_id=session.replica_id)
@@ -239,35 +196,29 @@ class Fetching:
 
     def update_machine(self, number: int, machine: SessionMachine, version: int) -> None:
         """Have a session machine want what is wanted of a node now; one that is current gets what changed."""
-        node, wanted = self.nodes[number], self.wants.of(number)
+        node, wanted = self.nodes.by_number[number], self.wants.of(number)
         changed, by_ids = self.wants.changed(number), version >= TOPIC_IDS_SINCE
         if node.current != (machine, by_ids):
             node.current = machine, by_ids
-            kept = {self.live_key(key, version) for key in wanted}
+            kept = {self.keys.live(key, version) for key in wanted}
             for live in [live for live in machine.partitions if live not in kept]:
                 machine.forget(live)
             changed = list(wanted)
         for key in changed:
-            live, position = self.live_key(key, version), wanted.get(key)
+            live, position = self.keys.live(key, version), wanted.get(key)
             if position is None:
                 machine.forget(live)
             else:
                 machine.want(live, position)
 
-    def live_key(self, key: Key, version: int) -> Key:
-        """The live partition of a captured one, which is remembered for the way back."""
-        live = self.target.live_key(key, version)
-        self.captured_keys[live] = key
-        return live
-
     # --- sending and taking in
 
     async def fetch(self, number: int, step: ReplayStep) -> tuple[Captured, str]:
         """One request to one broker: its exchange in captured terms, and what was wrong with it."""
-        node = self.nodes[number]
+        node = self.nodes.by_number[number]
         assert node.link is not None
         link, captured = node.link, step.captured
-        version = self.version(node, captured.version)
+        version = self.nodes.version(node, captured.version)
         request, session = self.request(number, step, version)
         body = request_body(request, version, self.limits(captured))
         made = call_of(FETCH, version)
@@ -281,14 +232,14 @@ class Fetching:
         except NetworkError as error:
             if session is not None:
                 session.lose(request)
-            self.translate(live.read(body, None))
+            self.keys.translate(live.read(body, None))
             return live, str(error)
         live.response_ns = time.time_ns()
         live.request_bytes, live.response_bytes = len(frame) + 4, len(answer) + 4
         live.read(body, response)
         problem = self.take_in(request, session, live)
         self.take_records(response, live)
-        self.translate(live)
+        self.keys.translate(live)
         return live, problem
 
     def limits(self, captured: Captured) -> Limits:
@@ -308,28 +259,12 @@ class Fetching:
     def take_records(self, response: Mapping[str, Any], live: Captured) -> None:
         """Follow leaders that moved (KIP-951), and positions where they go with the live records."""
         endpoints = response.get("nodeEndpoints", ())
-        for part, key in self.parts_of(response):
+        for part, key in self.keys.parts_of(response):
             if part["errorCode"] in MOVED:
                 name = self.target.names[key[0]]
                 self.target.client.metadata.take_hint(name, key[1], part.get("currentLeader", {}), endpoints)
             elif self.positions.follows_live and part.get("records"):
                 self.positions.move(key, next_offset(part["records"], self.positions.current(key)))
-
-    def parts_of(self, response: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Key]]:
-        """Each partition of a live response, with its key in the capture."""
-        for topic in response["responses"]:
-            name = topic.get("topicId") or topic.get("topic")
-            for part in topic["partitions"]:
-                key = self.captured_keys.get((name, part["partitionIndex"]))
-                if key is not None:
-                    yield part, key
-
-    def translate(self, live: Captured) -> None:
-        """From live partitions to captured ones."""
-        keys = self.captured_keys
-        live.asked = [(keys.get(key, key), asked) for key, asked in live.asked]
-        live.reported = [(keys.get(key, key), reported) for key, reported in live.reported]
-        live.forgotten = [keys.get(key, key) for key in live.forgotten]
 
     async def follow_leaders(self, live: Captured) -> None:
         """Give partitions whose leader moved a new home: by the hint that came along, else by fresh metadata."""
@@ -340,26 +275,7 @@ class Fetching:
             return
         if any(self.target.leader(key) == self.wants.homes[key] for key in moved):
             await self.target.client.refresh({self.target.names[key[0]] for key in moved})
-            for node in self.nodes.values():
+            for node in self.nodes.by_number.values():
                 node.current = None  # a topic may have another id now
         for key in moved:
             self.wants.settle(key, self.target.leader(key))
-
-
-def merged(parts: list[Captured], full: bool) -> Captured:
-    """Fetches of one step from several brokers as one: all partitions, the first error, bytes summed.
-
-    full: was the captured one a full fetch? One that is like it speaks for the session: where a leader comes in later,
-    the session with it has to begin in full while the others go on.
-    """
-    first, *others = sorted(parts, key=lambda part: (part.session_epoch <= 0) != full)
-    for other in others:
-        first.asked += other.asked
-        first.reported += other.reported
-        first.forgotten += other.forgotten
-        first.request_bytes += other.request_bytes
-        first.response_bytes += other.response_bytes
-        first.error = first.error or other.error
-        if other.response_ns is not None and first.response_ns is not None:
-            first.response_ns = max(first.response_ns, other.response_ns)
-    return first

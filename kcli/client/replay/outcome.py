@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kcli.client.replay.fetching import LiveFetch
+from kcli.client.replay.live_fetch import LiveFetch
 from kcli.client.replay.plan import Fetcher
 from kcli.client.replay.runner import Replayed
 from kcli.sessions.comparison import Difference, Level, compare

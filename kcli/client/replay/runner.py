@@ -11,7 +11,8 @@ from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.conducting import CapturedBrokers, Conductor, Rhythm
 from kcli.client.replay.drafting import DraftFetching
-from kcli.client.replay.fetching import Fetching, LiveFetch
+from kcli.client.replay.fetching import Fetching
+from kcli.client.replay.live_fetch import LiveFetch
 from kcli.client.replay.names import TopicNames
 from kcli.client.replay.plan import Fetcher, ReplayPlan
 from kcli.client.replay.positions import Positions

@@ -1,13 +1,13 @@
+"""What a fetcher sends for a captured step, and to whom."""
+
 import asyncio
 
 import pytest
 
-from kcli.client.replay.fetching import merged
 from kcli.client.replay.names import TopicNames
 from kcli.client.replay.outcome import pairs
 from kcli.client.replay.plan import make_plan
 from kcli.client.replay.runner import Options, replay
-from kcli.errors import NetworkError
 from kcli.sessions.client import ClientSession
 from tests.client.broker import running, together
 from tests.client.fetchable import FetchableBroker
@@ -15,15 +15,6 @@ from tests.client.replay.made import fetch
 from tests.noting import noted
 
 T0, T1 = ("t", 0), ("t", 1)
-
-
-def test_answers_of_several_brokers_are_one() -> None:
-    one = fetch(0, {T0: 1}, {T0: 5}, granted=3)
-    other = fetch(0, {T1: 2}, {T1: 6}, granted=4, error=70)
-    one.request_bytes, other.request_bytes = 10, 20
-    whole = merged([one, other], True)
-    assert [key for key, _ in whole.asked] == [key for key, _ in whole.reported] == [T0, T1]
-    assert (whole.request_bytes, whole.error, whole.granted) == (30, 70, 3)
 
 
 def test_partitions_with_several_leaders_are_fetched_from_each() -> None:
@@ -71,27 +62,3 @@ def test_a_step_costs_what_it_moves_however_much_is_in_the_session(monkeypatch: 
         *[1] * (steps - 1),
     ]
     assert len(wanted) == partitions + steps - 1
-
-
-def test_a_session_without_partitions_is_fetched_from_some_broker() -> None:
-    captured = [fetch(0, granted=7), fetch(1, session=(7, 1), granted=7)]
-
-    async def work(broker: FetchableBroker) -> None:
-        async with running(broker):
-            plan = make_plan(captured)
-            (pair, *_) = pairs(await replay(plan, TopicNames(), broker.config(), Options(scale=None)), {}, "none")
-        assert not pair.live.errors and [key for key, _, _ in broker.requests].count(1) == 2
-
-    asyncio.run(work(FetchableBroker({"t": 1})))
-
-
-def test_a_cluster_without_a_broker_is_said() -> None:
-    broker = FetchableBroker({"t": 1})
-    broker.answers[3] = lambda version, body: {**FetchableBroker.metadata(broker, version, body), "brokers": []}
-
-    async def work() -> None:
-        async with running(broker):
-            await replay(make_plan([fetch(0, granted=7)]), TopicNames(), broker.config(), Options(scale=None))
-
-    with pytest.raises(NetworkError, match="the cluster names no broker"):
-        asyncio.run(work())

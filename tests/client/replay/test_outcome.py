@@ -1,4 +1,4 @@
-from kcli.client.replay.fetching import LiveFetch
+from kcli.client.replay.live_fetch import LiveFetch
 from kcli.client.replay.outcome import pairs
 from kcli.client.replay.plan import make_plan
 from kcli.client.replay.runner import Replayed
