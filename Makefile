@@ -10,9 +10,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 3
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# What has been compiled before, be it in another folder, is not compiled again where ccache is installed.
+ifeq ($(origin CC)$(shell command -v ccache > /dev/null && echo +),default+)
+export CC := ccache gcc
+export CCACHE_NOHASHDIR := 1
+endif
 CORE := setup.py $(foreach kind,pyx pxd pxi h,$(wildcard kcli/core/*/*.$(kind)))
 
-.PHONY: help demo test check unit real bench fuzz soak layouts man dist format clean
+.PHONY: help demo test check suite unit real bench fuzz soak layouts man dist format clean
 .DEFAULT_GOAL := help
 
 help:  ## This list
@@ -21,7 +26,9 @@ help:  ## This list
 demo: $(VENV)/built $(VENV)/extra-spark  ## Run the README's examples on samples/; the last one makes a report, build/demo/report.html
 	@$(BIN)/python tools/examples.py show README.md
 
-test: check  ## Linters, then every test, real Kafka included, in WORKERS=3 processes
+test: check suite  ## Linters, then every test
+
+suite: $(VENV)/built $(VENV)/extra-dev  ## Every test, real Kafka included, in WORKERS=3 processes
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/built $(VENV)/extra-dev  ## Style, types, import order
@@ -36,8 +43,8 @@ unit: $(VENV)/built $(VENV)/extra-dev  ## The tests that need neither Java nor M
 real: $(VENV)/built $(VENV)/extra-dev  ## The tests against Apache Kafka's own classes and brokers
 	$(BIN)/python -m pytest -m real
 
-bench: $(VENV)/built $(VENV)/extra-dev $(VENV)/extra-bench  ## Each bench with its peer beside it, in one run (ONLY=name for some of them)
-	$(BIN)/python tests/bench/run.py $(ONLY)
+bench: $(VENV)/built $(VENV)/extra-dev $(VENV)/extra-bench  ## Each bench with its peer beside it, in one run (ONLY=name for some of them; OLD=a wheel or a revision: beside that kcli)
+	$(BIN)/python tests/bench/run.py $(if $(OLD),--old $(OLD)) $(ONLY) -- $(ARGS)
 
 fuzz: $(VENV)/built $(VENV)/extra-dev  ## Damage real bytes for MINUTES=10 or SECONDS=n (SEED=n; SANITIZE=1: on a core that checks itself)
 	$(BIN)/python -m tests.fuzz.$(if $(SANITIZE),sanitized,run) $(if $(SECONDS),$(SECONDS)s,$(or $(MINUTES),10)) $(SEED)

@@ -16,9 +16,23 @@ settings.register_profile("search", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
-# `make test` runs in several processes, a file's tests in one of them. What takes longest begins first, so that no
-# process ends long after the others.
-LONGEST_FIRST = ("tests/test_distribution.py", "tests/real/", "tests/pipeline/")
+# `make test` runs in several processes, a file's tests in one of them. The files that take longest begin first, longest
+# first, so that no process ends long after the others; of the rest, those with real Kafka or Spark.
+LONGEST_FIRST = (
+    "tests/pipeline/test_streaming.py",
+    "tests/test_distribution.py",
+    "tests/pipeline/test_cluster.py",
+    "tests/real/test_snapshots.py",
+    "tests/test_docs.py",
+    "tests/pipeline/test_figures.py",
+    "tests/real/test_lab.py",
+    "tests/test_matrix.py",
+    "tests/real/",
+    "tests/pipeline/",
+    "tests/cli/test_pipeline.py",
+    "tests/test_untrusted_text.py",
+    "tests/sessions/test_histories.py",
+)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
