@@ -28,6 +28,7 @@ from kcli.client.properties import ClientConfig
 from kcli.errors import KcliError
 from kcli.records import build_batch
 from tests.bench.client_speeds import BATCH, CLIENTS, Speeds
+from tests.bench.turns import turn
 from tests.broker.processes import served
 
 FETCH, PRODUCE, METADATA, CREATE_TOPICS, CREATE_PARTITIONS = 1, 0, 3, 19, 37
@@ -148,6 +149,7 @@ async def measure_session(bootstrap: str, kind: type[Final | Drafted], partition
     session.take(full[0])
     moved: dict[int, int] = {}
     rows = []
+    turn()
     for number in range(FETCHES):
         await produce(peer, session.topic, 0)
         answer = await peer.ask(*session.request(moved))
@@ -224,6 +226,7 @@ def measure_client(client: str, speeds: Speeds, servers: dict[str, str], records
     figures: dict[tuple[str, str], list[float]] = {}
     left = dict(servers)
     for run in range(ROUNDS + 1):
+        turn()
         topics = [f"speed-{client}-{run}-{at}" for at in range(TOPICS)]
         for name, bootstrap in list(left.items()):
             try:
@@ -294,6 +297,7 @@ def bench_cold_start() -> None:
 
     seconds = []
     for _ in range(5):
+        turn()
         start = time.perf_counter()
         with served() as broker:
             asyncio.run(first_answer(broker.bootstrap))

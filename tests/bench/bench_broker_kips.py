@@ -25,6 +25,7 @@ from kcli.client.connection import BrokerConnection
 from kcli.client.offsets import next_offset
 from kcli.client.properties import ClientConfig
 from kcli.records import build_batch
+from tests.bench.turns import turn
 from tests.broker.processes import served
 
 CREATE_TOPICS, PRODUCE, FETCH, METADATA = 19, 0, 1, 3
@@ -67,6 +68,7 @@ async def read_back(connection: BrokerConnection, topic_id: str, until: int, rem
     """(requests, bytes, seconds) to read up to an offset."""
     made = call_of(FETCH, 18, DIALECT)
     offset = requests = size = 0
+    turn()
     start = time.perf_counter()
     while offset < until:
         row = {"partition": 0, "fetchOffset": offset, "partitionMaxBytes": 1 << 20, "remotePartitionMaxBytes": remote}
@@ -137,6 +139,7 @@ def bench_snapshot(partitions: int) -> None:
             made = time.perf_counter() - start
             before = memory(broker.process.pid)
             out = Path(folder) / "out"
+            turn()
             command = [sys.executable, "-m", "kcli.cli", "snapshot", "fetch", "--bootstrap", broker.bootstrap]
             start = time.perf_counter()
             client = subprocess.Popen([*command, "-o", str(out), "--quiet"], stdout=subprocess.DEVNULL)

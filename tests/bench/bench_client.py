@@ -31,6 +31,7 @@ from kcli.client.consumer import Consumer
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.target import find_topics
 from kcli.records import build_batch, scan
+from tests.bench.turns import turn
 
 ROUNDS = 5
 REQUESTS = 10_000
@@ -211,6 +212,7 @@ def rounds(contenders: dict[str, Callable[[], float]], unit: str, ours: str) -> 
         contender()
     for _ in range(ROUNDS):
         for name, contender in contenders.items():
+            turn()
             figures[name].append(contender())
     for name, values in figures.items():
         ratio = statistics.median(mine / other for mine, other in zip(figures[ours], values, strict=True))

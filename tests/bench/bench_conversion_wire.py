@@ -24,6 +24,7 @@ from kcli.client.calls import call
 from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from kcli.records import build_batch
+from tests.bench.turns import turn
 from tests.broker.processes import Served, served
 from tests.broker.talk import fetch_body, parts
 from tests.real.jvm import run_java
@@ -65,6 +66,7 @@ async def read_all(connection: BrokerConnection, version: int, until: int) -> tu
     """(bytes, seconds) to read each partition up to an offset."""
     offsets = dict.fromkeys(range(PARTITIONS), 0)
     size = 0
+    turn()
     start = time.perf_counter()
     while offsets:
         body = fetch_body(version, *(("t", index, at) for index, at in offsets.items()), max_bytes=50 << 20)

@@ -35,6 +35,7 @@ from kcli.client.address import parse_bootstrap
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
 from tests.bench.moves import make_topic, move_leaders, waits_in
+from tests.bench.turns import turn
 from tests.broker.processes import served
 from tests.real.jvm import java
 from tests.real.maven import compiled, jars
@@ -124,6 +125,7 @@ def bench(kind: str, rounds: int, clients: list[str]) -> Iterator[dict[str, Any]
         asyncio.run(cluster.run(clients[-1]))  # what is not compiled or opened yet counts for nobody
         for _ in range(rounds):
             for client in clients:
+                turn()
                 row = cluster.measure(client, Path(folder))
                 print(
                     f"   {client:<13} p50 {row['p50']:7.2f}  p99 {row['p99']:8.2f}  p99.9 {row['p99.9']:8.2f} ms   "

@@ -26,6 +26,7 @@ from kcli.capture import exchanges
 from kcli.capture.reading import read_capture
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
+from tests.bench.turns import turn
 
 ROUNDS = 7
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -104,6 +105,7 @@ def rates(verbs: dict[str, Callable[[], None]], size: int) -> dict[str, list[flo
     for _ in range(ROUNDS):
         for name, verb in verbs.items():
             gc.collect()
+            turn()
             start = time.perf_counter()
             verb()
             found[name].append(size / (time.perf_counter() - start))

@@ -24,6 +24,7 @@ from typing import Any
 
 from tests.bench.bench_pcap import CASES, SAMPLES, SMALL, TESTS
 from tests.bench.grow import grow
+from tests.bench.turns import turn
 
 ROUNDS = 3
 WARM = SAMPLES / "kcat-codecs.pcap"
@@ -76,6 +77,7 @@ print(lines(sys.argv[1]))
 
 
 def printed(script: str, *words: str) -> list[float]:
+    turn()
     done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=True)
     return [float(each) for each in done.stdout.split()]
 
@@ -108,7 +110,7 @@ from kcli.pipeline import run
 from kcli.pipeline.spark import session
 cores, output, warm, path = int(sys.argv[1]), *sys.argv[2:]
 spark = session(f"local[{cores}]", log="/dev/null")
-run.Work.derive = lambda self: None
+run.derive_tables = lambda *_: None
 run.run_pipeline(spark, [warm], run.Options(output + "/warm", shares=4 * cores))
 start = time.perf_counter()
 run.run_pipeline(spark, [path], run.Options(output + "/tables"))

@@ -16,6 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.bench.turns import turn
+
 CONNECTIONS = 20
 CASES = {"60-kB requests": 60, "1-kB requests": 1}  # records of 1 kB in each
 
@@ -24,13 +26,14 @@ import shutil, sys, time
 from pathlib import Path
 from kcli.pipeline import run
 from kcli.pipeline.spark import session
+from kcli.pipeline.stages import Stages
 output, paths = sys.argv[1], sys.argv[2:]
 spark = session("local[2]", log="/dev/null")
-run.Work.derive = lambda self: None
+run.derive_tables = lambda *_: None
 cut, again = [], []
-place, decode = run.Work.place, run.Work.decode_tasks
-run.Work.place = lambda *words: cut.append(place(*words)) or cut[-1]
-run.Work.decode_tasks = lambda self, what, *words: again.append(what) or decode(self, what, *words)
+place, decode = Stages.place, Stages.decode_tasks
+Stages.place = lambda *words: cut.append(place(*words)) or cut[-1]
+Stages.decode_tasks = lambda self, what, *words: again.append(what) or decode(self, what, *words)
 best = {}
 for turn in range(3):
     for path in paths:
@@ -80,6 +83,7 @@ def main(megabytes: int) -> None:
             paths = [folder / "even.pcap", folder / "lopsided.pcap"]
             for path, heavy in zip(paths, (0, CONNECTIONS * 9 // 10), strict=True):
                 grown(path, megabytes // (1 if records > 1 else 4), records, heavy)
+            turn()
             words = [sys.executable, "-c", RUN, str(folder / "out"), *map(str, paths)]
             told = subprocess.run(words, capture_output=True, text=True, check=True, env=environment).stdout.split()
             even, skewed = map(float, told[:2])

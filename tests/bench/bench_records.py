@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from kcli.records import Slice
 from kcli.records.conversion import Conversion
+from tests.bench.turns import turn
 from tests.real.maven import command, compiled, jars
 
 ROUNDS = 5
@@ -65,6 +66,7 @@ def great(folder: Path, codec: str = "none") -> Path:
 
 def timed(arguments: Sequence[str], out: str = os.devnull) -> tuple[float, float, float]:
     """(wall seconds, processor seconds, peak MiB) of a process whose output goes to `out`."""
+    turn()
     with Path(out).open("wb") as sink:
         start = time.perf_counter()
         process = subprocess.Popen(arguments, stdout=sink, stderr=subprocess.DEVNULL)
@@ -87,6 +89,7 @@ def best(run: Callable[[], float], rounds: int = ROUNDS) -> float:
 def convert(path: Path, chunk_bytes: int = 128 * 1024) -> float:
     """Seconds for one conversion to magic 1 from a file, in this process; the output is thrown away."""
     handle = os.open(path, os.O_RDONLY)
+    turn()
     start = time.perf_counter()
     source = Slice(lambda into, position: os.preadv(handle, [into], position), 0, path.stat().st_size)
     for _ in Conversion(source, 1, 0, chunk_bytes).chunks():

@@ -22,6 +22,7 @@ from kcli.sessions.client import ClientSession
 from kcli.sessions.draft import DraftBroker, DraftClient
 from kcli.sessions.values import Partition, Position, Result
 from tests.bench.fetch_capture import write_capture
+from tests.bench.turns import turn
 
 ROUNDS = 7
 COMMANDS = (("decode", "pcap", "--format", "jsonl"), ("fetch-session", "lint"), ("fetch-session", "explain"))
@@ -31,6 +32,7 @@ STEPS = 2_000
 
 def run(command: tuple[str, ...], capture: Path) -> tuple[float, int]:
     """(seconds, greatest kilobytes of memory) of one command."""
+    turn()
     start = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-m", "kcli.cli.main", *command, "--quiet", str(capture)],
@@ -119,6 +121,7 @@ class Draft(Design):
 def machines(design: type[Final | Draft]) -> None:
     """Medians over many fetches, the two sizes in turn."""
     sessions = [design(partitions(count)) for count in SIZES]
+    turn()
     spent: list[list[tuple[float, float]]] = [[], []]
     for step in range(1, STEPS):
         for number, count in enumerate(SIZES):

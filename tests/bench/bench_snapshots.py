@@ -25,6 +25,7 @@ from kcli.snapshots.image import Image, Provenance, Topic
 from kcli.snapshots.partitions import id_bytes, id_text
 from kcli.snapshots.replay import replay
 from kcli.snapshots.write import write_snapshot
+from tests.bench.turns import turn
 from tests.real.maven import broker_jars, command, compiled
 
 VERSION = "4.4.0"
@@ -89,6 +90,7 @@ def made(folder: Path, partitions: int) -> Path:
 
 def timed(line: list[str]) -> tuple[float, int]:
     """Seconds and MiB of one process, its output thrown away."""
+    turn()
     with Path(os.devnull).open("wb") as nowhere:
         begun = time.perf_counter()
         process = subprocess.Popen(line, stdout=nowhere, stderr=nowhere)

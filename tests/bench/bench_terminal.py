@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tests.bench.bench_pcap import CASES
 from tests.bench.grow import grow
+from tests.bench.turns import turn
 
 ROUNDS = 5
 KCLI = [sys.executable, "-m", "kcli.cli"]
@@ -35,6 +36,7 @@ QUESTIONS = (
 def seconds(words: str, path: Path) -> float:
     """Processor time of a command."""
     command = [*KCLI, *words.split(), "--quiet", str(path)]
+    turn()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -1,17 +1,24 @@
 """Run the benches: every `bench_*.py` beside this file, one after the other, each a program of its own.
 
-    python tests/bench/run.py [NAME...]     only those whose names hold one of these
+    python tests/bench/run.py [--old WHEEL|REVISION] [NAME...] [-- WORD...]
+
+NAME: only those whose names hold one of these. --old: run each on another kcli too, by turns, and print new/old below
+the figures (tests/bench/beside.py). WORDs are handed to each bench.
 
 A bench prints what it measured, its peer in the same run and the ratio. A failing one does not stop the others.
 """
 
 from __future__ import annotations
 
-import os
+import argparse
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.bench import beside
 
 __all__ = ["main", "scripts"]
 
@@ -24,22 +31,37 @@ def scripts(names: list[str]) -> list[Path]:
     return [path for path in found if not names or any(name in path.stem for name in names)]
 
 
-def main(names: list[str]) -> int:
-    chosen = scripts(names)
+def main(arguments: list[str]) -> int:
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("names", nargs="*")
+    options.add_argument("--old")
+    given, words = options.parse_args(arguments[:at]), arguments[at + 1 :]
+    chosen = scripts(given.names)
     if not chosen:
-        print(f"no bench is called {' or '.join(names)}; there are: {', '.join(path.stem for path in scripts([]))}")
+        print(
+            f"no bench is called {' or '.join(given.names)}; there are: {', '.join(path.stem for path in scripts([]))}"
+        )
         return 2
-    environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1]), "PYTHONUNBUFFERED": "1"}
+    old = beside.install(given.old) if given.old else None
     failed = []
     for path in chosen:
         print(f"== {path.stem}", flush=True)
         start = time.monotonic()
-        if subprocess.run([sys.executable, str(path)], env=environment, check=False).returncode:
-            failed.append(path.stem)
+        failed += run(path, words, old)
         print(f"   ({time.monotonic() - start:.0f} s)\n", flush=True)
     if failed:
         print(f"failed: {', '.join(failed)}")
     return 1 if failed else 0
+
+
+def run(path: Path, words: list[str], old: Path | None) -> list[str]:
+    """Names of what failed."""
+    if old is None:
+        done = subprocess.run([sys.executable, str(path), *words], env=beside.surroundings(beside.ROOT), check=False)
+        return [path.stem] if done.returncode else []
+    codes = beside.run_both(path.relative_to(beside.ROOT), words, old)
+    return [f"{path.stem} on the {name} kcli" for name, code in codes.items() if code]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,136 @@
+"""One bench on this kcli and on another by turns, and the ratio of their figures.
+
+The other one comes out of a wheel or a git revision. It is installed into build/bench/NAME, without what it depends on:
+both run on the same Python and the same libraries, and only kcli differs. The benches are this checkout's; one that
+imports a module which the other kcli does not have ends with its error, and goes on here alone.
+"""
+
+from __future__ import annotations
+
+import compileall
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tests.bench.turns import TURNS
+
+__all__ = ["compared", "install", "run_both", "surroundings"]
+
+ROOT = Path(__file__).parents[2]
+HOME = ROOT / "build" / "bench"
+# What benches read of a checkout, beside the package.
+CHECKOUT = ("tests", "tools", "samples")
+NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?")
+
+
+def install(old: str) -> Path:
+    """The folder of an installed wheel or git revision, with links to the rest of this checkout beside it."""
+    wheel = Path(old)
+    name = hashlib.sha256(wheel.read_bytes()).hexdigest()[:12] if wheel.is_file() else revision(old)
+    folder = HOME / name
+    if not folder.is_dir():
+        HOME.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=HOME) as scratch:
+            made = Path(scratch) / "made"
+            wheel = wheel if wheel.is_file() else build(name, Path(scratch))
+            pip("install", "--no-deps", "--no-index", "--target", str(made), str(wheel))
+            for each in CHECKOUT:
+                (made / each).symlink_to(ROOT / each)
+            made.rename(folder)
+    compileall.compile_dir(ROOT / "kcli", quiet=1)  # as pip has done with the other one
+    return folder
+
+
+def revision(name: str) -> str:
+    command = ["git", "rev-parse", "--short=12", "--verify", "--quiet", f"{name}^{{commit}}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{name}: neither a wheel nor a git revision")
+    return done.stdout.strip()
+
+
+def build(name: str, folder: Path) -> Path:
+    """The wheel of a revision."""
+    archive, source = folder / "source.tar", folder / "source"
+    subprocess.run(["git", "archive", "--output", str(archive), name], cwd=ROOT, check=True)
+    shutil.unpack_archive(archive, source, filter="data")
+    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(source))
+    return next(folder.glob("*.whl"))
+
+
+def pip(*words: str) -> None:
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", *words]
+    subprocess.run(command, env=os.environ | {"KCLI_REQUIRE_CORE": "1"}, check=True)
+
+
+def surroundings(root: Path) -> dict[str, str]:
+    """The environment of a bench whose kcli and tests are in this folder."""
+    return {**os.environ, "PYTHONPATH": str(root), "PYTHONUNBUFFERED": "1"}
+
+
+def run_both(script: Path, words: Sequence[str], old: Path) -> dict[str, int]:
+    """Run the bench at this path below the checkout on both; exit codes by "new" and "old"."""
+    to_new, to_old = os.pipe(), os.pipe()
+    sides = {"new": (ROOT, to_new[0], to_old[1], 1), "old": (old, to_old[0], to_new[1], 0)}
+    outputs, processes = {}, {}
+    for name, (root, source, target, first) in sides.items():
+        outputs[name] = tempfile.TemporaryFile("w+")  # noqa: SIM115  read when both have ended
+        processes[name] = subprocess.Popen(
+            [sys.executable, str(root / script), *words],
+            env=surroundings(root) | {TURNS: f"{source},{target},{first}"},
+            cwd=root,
+            stdout=outputs[name],
+            pass_fds=(source, target),
+        )
+    for descriptor in (*to_new, *to_old):
+        os.close(descriptor)  # so that a side sees the other's end
+    codes = {name: process.wait() for name, process in processes.items()}
+    lines = {}
+    for name, output in outputs.items():
+        output.seek(0)
+        lines[name] = output.read().splitlines()
+        output.close()
+    for line in compared(lines["new"], lines["old"]):
+        print(line, flush=True)
+    return codes
+
+
+def compared(new: Sequence[str], old: Sequence[str]) -> Iterator[str]:
+    """The new lines, each with new/old below those of its figures that differ from the old line that reads like it."""
+    known: Mapping[str, list[str]] = defaultdict(list)
+    for line in old:
+        known[shape(line)].append(line)
+    for line in new:
+        yield line
+        if not NUMBER.search(line):
+            continue
+        if not known[shape(line)]:
+            yield "   (no such line from the old one)"
+        elif ratios := beneath(line, known[shape(line)].pop(0)):
+            yield f"{ratios}   new/old"
+
+
+def shape(line: str) -> str:
+    return " ".join(NUMBER.sub("#", line).split())
+
+
+def beneath(new: str, old: str) -> str:
+    """Ratios in the columns where the new figures end."""
+    told = ""
+    for mine, other in zip(NUMBER.finditer(new), NUMBER.finditer(old), strict=True):
+        if mine[0] != other[0]:
+            before = value(other[0])
+            ratio = f"{value(mine[0]) / before:.2f}" if before else "-"
+            told += f"{ratio:>{max(mine.end() - len(told), len(ratio) + bool(told))}}"
+    return told
+
+
+def value(number: str) -> float:
+    return float(number.replace(",", ""))

@@ -1,0 +1,70 @@
+"""A bench on two kclis: figures side by side, and where each kcli comes from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.bench import beside
+
+
+def told(new: str, old: str) -> list[str]:
+    return list(beside.compared([new], [old]))
+
+
+def test_ratios_stand_below_the_figures_that_differ() -> None:
+    new, ratios = told("decode   200 MB  1,020 MB/s  0.45 s", "decode   200 MB    510 MB/s  0.50 s")
+    assert ratios.split() == ["2.00", "0.90", "new/old"]
+    assert new.index("1,020") + len("1,020") == ratios.index("2.00") + len("2.00")
+
+
+def test_a_ratio_wider_than_its_figure_moves_to_the_right() -> None:
+    assert told("3x 4x", "2x 8x")[1] == "1.50 0.50   new/old"
+
+
+def test_the_same_figures_have_no_ratio() -> None:
+    assert told("4.4.0: 17 topics", "4.4.0: 17 topics") == ["4.4.0: 17 topics"]
+
+
+def test_of_nothing_there_is_no_ratio() -> None:
+    assert told("5 lost", "0 lost")[1] == "-   new/old"
+
+
+def test_a_line_without_its_like_is_said() -> None:
+    assert told("kcli stats 1 s", "kcli decode 1 s") == ["kcli stats 1 s", "   (no such line from the old one)"]
+
+
+def test_lines_alike_are_compared_in_their_order() -> None:
+    assert list(beside.compared(["a 2", "a 9"], ["a 1", "a 3"])) == ["a 2", "2.00   new/old", "a 9", "3.00   new/old"]
+
+
+def test_a_version_is_no_figure() -> None:
+    assert told("kio v12 a2", "kio v13 a3") == ["kio v12 a2"]
+
+
+@pytest.fixture
+def checkouts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout and an old kcli with the same bench, which prints its package's speed."""
+    for name, speed in (("checkout", 30), ("old", 20)):
+        (tmp_path / name / "kcli").mkdir(parents=True)
+        (tmp_path / name / "kcli" / "__init__.py").write_text(f"SPEED = {speed}")
+        (tmp_path / name / "bench.py").write_text("import kcli, sys; print('speed', kcli.SPEED, *sys.argv[1:])")
+    monkeypatch.setattr(beside, "ROOT", tmp_path / "checkout")
+    return tmp_path
+
+
+def test_both_run_with_their_own_package(checkouts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert beside.run_both(Path("bench.py"), ["fast"], checkouts / "old") == {"new": 0, "old": 0}
+    assert capsys.readouterr().out == "speed 30 fast\n    1.50   new/old\n"
+
+
+def test_one_that_fails_does_not_stop_the_other(checkouts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (checkouts / "old" / "kcli" / "__init__.py").write_text("")
+    assert beside.run_both(Path("bench.py"), [], checkouts / "old") == {"new": 0, "old": 1}
+    assert capsys.readouterr().out == "speed 30\n   (no such line from the old one)\n"
+
+
+def test_neither_a_wheel_nor_a_revision() -> None:
+    with pytest.raises(SystemExit, match=r"^no-such: neither a wheel nor a git revision$"):
+        beside.install("no-such")

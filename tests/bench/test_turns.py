@@ -1,0 +1,56 @@
+"""Two processes that measure by turns, by what they say in one file."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.bench.turns import TURNS, turn
+
+ROOT = Path(__file__).parents[2]
+SIDE = """
+import sys
+from tests.bench.turns import turn
+name, count = sys.argv[1:]
+for number in range(int(count)):
+    turn()
+    print(f"{name}{number}", flush=True)
+"""
+
+
+def both(tmp_path: Path, first: int, second: int) -> list[str]:
+    """What two sides said that have so much to say."""
+    here, there = os.pipe(), os.pipe()
+    said = tmp_path / "said"
+    with said.open("a") as out:
+        sides = [
+            subprocess.Popen(
+                [sys.executable, "-c", SIDE, name, str(count)],
+                env=os.environ | {TURNS: f"{source},{target},{mine}", "PYTHONPATH": str(ROOT)},
+                stdout=out,
+                pass_fds=(source, target),
+            )
+            for name, count, source, target, mine in (
+                ("a", first, here[0], there[1], 1),
+                ("b", second, there[0], here[1], 0),
+            )
+        ]
+    for descriptor in (*here, *there):
+        os.close(descriptor)
+    assert [side.wait(60) for side in sides] == [0, 0]
+    return said.read_text().split()
+
+
+def test_they_measure_by_turns(tmp_path: Path) -> None:
+    assert both(tmp_path, 3, 3) == ["b0", "a0", "b1", "a1", "b2", "a2"]
+
+
+def test_who_is_left_goes_on_alone(tmp_path: Path) -> None:
+    assert both(tmp_path, 1, 4) == ["b0", "a0", "b1", "b2", "b3"]
+    assert both(tmp_path, 0, 2)[-2:] == ["b0", "b1"]
+
+
+def test_alone_it_does_nothing() -> None:
+    turn()

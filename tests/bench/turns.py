@@ -1,0 +1,39 @@
+"""Two processes of one bench, each with another kcli, that measure by turns (tests/bench/beside.py starts them).
+
+A bench calls `turn()` before each measurement; the other process goes on then, until it calls it in turn. What both do
+before their first call they do at the same time. In a bench that runs alone the call does nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+__all__ = ["TURNS", "turn"]
+
+TURNS = "KCLI_BENCH_TURNS"  # environment: the file descriptors to read from and to write to, and 1 for who gives first
+
+
+class Turns:
+    """One side's pipes. mine: whether this side has the turn, and so has to give it."""
+
+    def __init__(self, words: str) -> None:
+        self.source, self.target, mine = map(int, words.split(","))
+        self.mine = bool(mine)
+
+    def give_and_wait(self) -> None:
+        """Let the other side go on; wait until it gives the turn back, or has ended."""
+        if self.mine:
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self.target, b".")
+        os.read(self.source, 1)
+        self.mine = True
+
+
+# A process that the bench starts has the variable and not the pipes: it must not take turns.
+TURN = Turns(os.environ.pop(TURNS)) if TURNS in os.environ else None
+
+
+def turn() -> None:
+    if TURN is not None:
+        TURN.give_and_wait()
