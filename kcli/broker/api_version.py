@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kcli.broker.records_slot import fill_slots
-from kcli.broker.response import EncodedBody, Lazy
+from kcli.broker.response import Answer, EncodedBody, Lazy, Piece
 from kcli.broker.version_filter import version_filter
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
@@ -45,3 +45,12 @@ class ApiVersion:
     def encode_with(self, value: dict[str, Any], records: Iterable[Lazy]) -> EncodedBody:
         """The same for a body with records from files: each fills the next slot of the value (`records_slot`)."""
         return fill_slots(self.encode(value), records, self.flexible)
+
+    def frame(self, correlation_id: int, answer: Answer) -> list[Piece]:
+        """The frame of a response, with its length; empty where there is none."""
+        if answer is None:
+            return []
+        body: Sequence[Piece] = answer.pieces if isinstance(answer, EncodedBody) else [self.encode(answer)]
+        header = self.header(correlation_id)
+        size = len(header) + sum(len(each) if isinstance(each, bytes) else each.size for each in body)
+        return [size.to_bytes(4, "big") + header, *body]

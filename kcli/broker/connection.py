@@ -11,25 +11,22 @@ import inspect
 import struct
 import sys
 import traceback
-from collections import deque
-from collections.abc import Sequence
 from typing import Protocol
 
 from kcli.broker.apis import route
 from kcli.broker.faults import Faults, Plan
-from kcli.broker.intake import SMALL, Intake
+from kcli.broker.intake import Intake
 from kcli.broker.listening import Gate
-from kcli.broker.receiving import FrameReader, TooLongError
+from kcli.broker.receiving import TooLongError
 from kcli.broker.registry import Handler
 from kcli.broker.request import Node, Request, Services
-from kcli.broker.response import Answer, EncodedBody, HangUpError, Outcome, Piece
+from kcli.broker.request_queue import RequestQueue
+from kcli.broker.response import HangUpError, Outcome
 from kcli.broker.response_writer import ResponseWriter, is_bytes
 from kcli.errors import DecodeError
 
 __all__ = ["Connection", "Owner", "Server"]
 
-# What may wait behind the request that is being answered; then the socket is not read any more.
-MOST_WAITING, MOST_WAITING_BYTES = 128, 4 << 20
 # A client that has closed its side and does not come back for its answer.
 HALF_CLOSED_SECONDS = 5.0
 HEAD = struct.Struct(">hhi")
@@ -97,9 +94,7 @@ class Connection(asyncio.BufferedProtocol):
         self.last_used = node.loop.time()
         self.half_closed = asyncio.Event()
         self.peer: tuple[str, int] = ("", 0)
-        self._reader = FrameReader(node.scratch, node.broker.configs.int("socket.request.max.bytes"))
-        self._waiting: deque[bytes | bytearray] = deque()
-        self._waiting_bytes = 0
+        self.queue = RequestQueue(node.scratch, node.broker.configs.int("socket.request.max.bytes"))
         self._task: asyncio.Task[None] | None = None
         self._paused = self._counted = False
         self._woken: asyncio.Event | None = None
@@ -117,23 +112,20 @@ class Connection(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where the next read goes (asyncio.BufferedProtocol)."""
-        return self._reader.buffer()
+        return self.queue.buffer()
 
     def buffer_updated(self, nbytes: int) -> None:
         """Queue the requests that are whole now, and answer what can be answered at once."""
         self.last_used = self.node.loop.time()
         try:
-            for frame in self._reader.take(nbytes):
-                self._waiting.append(frame)
-                self._waiting_bytes += len(frame)
-            if self._waiting_bytes + self._reader.allocated > SMALL or self._counted:
-                self._account()
+            self.queue.receive(nbytes)
+            self._account()
         except TooLongError as error:
             self.hang_up(str(error))
             return
         if self._task is None:
             self._answer_waiting()
-        if not self._paused and (len(self._waiting) > MOST_WAITING or self._waiting_bytes > MOST_WAITING_BYTES):
+        if not self._paused and self.queue.is_full:
             self._paused = True
             if self._transport is not None:
                 self._transport.pause_reading()
@@ -161,7 +153,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = None
         self._wake()
         self.writer.lose()
-        self._waiting.clear()
+        self.queue.clear()
         self.node.connections.discard(self)
         self.broker.intake.forget(self)
         self.broker.gate.leave()
@@ -227,7 +219,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _answer_waiting(self) -> None:
         """Answer what waits, up to the first request that has to wait, and while the client takes answers."""
-        while self._waiting and self._transport is not None:
+        while self.queue and self._transport is not None:
             if not self.writer.is_writable:
                 return
             try:
@@ -235,7 +227,7 @@ class Connection(asyncio.BufferedProtocol):
                 plan = self.broker.faults.plan(request)
                 outcome = handle(request) if plan is None else plan.handle(request, handle)
                 if plan is None and not inspect.isawaitable(outcome):
-                    pieces = pieces_of(request, outcome)
+                    pieces = request.api.frame(request.correlation_id, outcome)
                     if is_bytes(pieces):
                         if pieces:
                             self.writer.send(pieces)
@@ -249,11 +241,10 @@ class Connection(asyncio.BufferedProtocol):
             self.close()
 
     def _take(self) -> bytes | bytearray:
-        frame = self._waiting.popleft()
-        self._waiting_bytes -= len(frame)
+        frame = self.queue.take()
         if self._counted:
             self._account()
-        if self._paused and self._waiting_bytes <= MOST_WAITING_BYTES // 2:
+        if self._paused and self.queue.has_room:
             self._paused = False
             if self._transport is not None:
                 self._transport.resume_reading()
@@ -261,9 +252,11 @@ class Connection(asyncio.BufferedProtocol):
 
     def _account(self) -> None:
         """Report how much is held for this client; where all hold too much, whoever holds most is closed."""
-        held = self._waiting_bytes + self._reader.allocated
-        self._counted = held > SMALL
-        hog = self.broker.intake.hold(self, held if self._counted else 0)
+        held = self.queue.held
+        if not held and not self._counted:
+            return
+        self._counted = held > 0
+        hog = self.broker.intake.hold(self, held)
         if hog is not None:
             hog.hang_up("it holds most of the memory for requests, and more is needed")
 
@@ -281,7 +274,8 @@ class Connection(asyncio.BufferedProtocol):
 
     async def _answer_slowly(self, request: Request, outcome: Outcome, plan: Plan | None) -> None:
         try:
-            pieces = pieces_of(request, await outcome if inspect.isawaitable(outcome) else outcome)
+            answer = await outcome if inspect.isawaitable(outcome) else outcome
+            pieces = request.api.frame(request.correlation_id, answer)
             if plan is not None:
                 await plan.send(self, pieces)
             elif pieces:
@@ -303,13 +297,3 @@ class Connection(asyncio.BufferedProtocol):
             return
         traceback.print_exception(error, file=sys.stderr)
         self.hang_up("an error of this broker's own")
-
-
-def pieces_of(request: Request, answer: Answer) -> list[Piece]:
-    """The frame of a response; empty where there is none."""
-    if answer is None:
-        return []
-    body: Sequence[Piece] = answer.pieces if isinstance(answer, EncodedBody) else [request.api.encode(answer)]
-    header = request.api.header(request.correlation_id)
-    size = len(header) + sum(len(each) if isinstance(each, bytes) else each.size for each in body)
-    return [size.to_bytes(4, "big") + header, *body]

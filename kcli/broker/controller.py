@@ -6,7 +6,8 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 
 from kcli.broker.configs import Configs
-from kcli.broker.metalog import BROKER, TOPIC, MetadataLog
+from kcli.broker.metadata_records import BROKER, TOPIC
+from kcli.broker.metalog import MetadataLog
 from kcli.broker.partition import Partition, Topic
 from kcli.broker.replicas import Replicas
 from kcli.broker.topics import Topics, new_topic_id

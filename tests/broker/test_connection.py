@@ -180,7 +180,7 @@ def test_answers_that_nobody_takes_do_not_pile_up() -> None:
             for _ in range(600):
                 writer.write(long)
             await asyncio.sleep(0.3)
-            greedy = next(each for each in talk.broker.nodes[0].connections if each is not None and each._waiting)
+            greedy = next(each for each in talk.broker.nodes[0].connections if each is not None and each.queue)
             assert greedy._transport is not None
             assert greedy._transport.get_write_buffer_size() < 4 << 20
             assert (await talk(METADATA, 1, {"topics": []}))["topics"] == []

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from kcli.broker import Broker
+from kcli.broker.metadata_records import encode
 from kcli.broker.metalog import FOLDER
 from kcli.broker.storage.incoming import read_incoming
 from kcli.errors import KcliError
@@ -220,7 +221,7 @@ def test_records_that_make_no_sense_are_left_out(tmp_path: Path) -> None:
             metadata, good = talk.broker.metadata, talk.broker.topics.by_name["good"]
             for name, value in HOSTILE:
                 value = value | ({"topicId": good.id} if value.get("topicId", "") is None else {})
-                record = (0, None, metadata.encode(name, 0, value), ())
+                record = (0, None, encode(name, 0, value), ())
                 metadata.log.append(read_incoming(build_batch([record]), 1 << 20), metadata.epoch)
 
     run(work())

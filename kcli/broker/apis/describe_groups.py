@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.groups.group import Group, State
+from kcli.broker.groups.group import Group
+from kcli.broker.groups.state import State
 from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.schemas.apikeys import DESCRIBE_GROUPS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.groups.group import UNKNOWN_MEMBER
+from kcli.broker.groups.codes import UNKNOWN_MEMBER
 from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.schemas.apikeys import HEARTBEAT

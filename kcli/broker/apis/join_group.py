@@ -12,7 +12,8 @@ from collections.abc import Awaitable
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.groups.group import INCONSISTENT, UNKNOWN_MEMBER, Group
+from kcli.broker.groups.codes import INCONSISTENT, UNKNOWN_MEMBER
+from kcli.broker.groups.group import Group
 from kcli.broker.groups.member import Member, new_member_id
 from kcli.broker.registry import handles
 from kcli.broker.request import Request

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.groups.group import UNKNOWN_MEMBER, Group
+from kcli.broker.groups.codes import UNKNOWN_MEMBER
+from kcli.broker.groups.group import Group
 from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.schemas.apikeys import LEAVE_GROUP

@@ -11,7 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.groups.group import ILLEGAL_GENERATION, REBALANCING, UNKNOWN_MEMBER, Committed, Group, State
+from kcli.broker.groups.codes import ILLEGAL_GENERATION, REBALANCING, UNKNOWN_MEMBER
+from kcli.broker.groups.committed import Committed
+from kcli.broker.groups.group import Group
+from kcli.broker.groups.state import State
 from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.schemas.apikeys import OFFSET_COMMIT

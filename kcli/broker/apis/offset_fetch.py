@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.groups.group import Committed
+from kcli.broker.groups.committed import Committed
 from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.schemas.apikeys import OFFSET_FETCH

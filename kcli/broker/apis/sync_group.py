@@ -9,7 +9,8 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
-from kcli.broker.groups.group import INCONSISTENT, UNKNOWN_MEMBER, Group
+from kcli.broker.groups.codes import INCONSISTENT, UNKNOWN_MEMBER
+from kcli.broker.groups.group import Group
 from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.response import Answer

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from kcli.broker.controller import Controller
-from kcli.broker.groups.group import Committed, Group, State
+from kcli.broker.groups.committed import Committed
+from kcli.broker.groups.group import Group
 from kcli.broker.groups.offsets import OffsetStore
+from kcli.broker.groups.state import State
 
 __all__ = ["Groups"]
 

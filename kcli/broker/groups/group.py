@@ -19,36 +19,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from enum import Enum
-from typing import NamedTuple
 
-from kcli.broker.codes import error_code
+from kcli.broker.groups.codes import FENCED, ILLEGAL_GENERATION, REBALANCING, UNKNOWN_MEMBER
+from kcli.broker.groups.committed import Committed
 from kcli.broker.groups.member import Member, Reply, choose_protocol, member_rows, new_member_id
+from kcli.broker.groups.replies import assigned, joined
+from kcli.broker.groups.state import State
 
-__all__ = ["Committed", "Group", "State"]
-
-UNKNOWN_MEMBER, ILLEGAL_GENERATION = error_code("UNKNOWN_MEMBER_ID"), error_code("ILLEGAL_GENERATION")
-REBALANCING, FENCED = error_code("REBALANCE_IN_PROGRESS"), error_code("FENCED_INSTANCE_ID")
-INCONSISTENT = error_code("INCONSISTENT_GROUP_PROTOCOL")
-
-
-class State(Enum):
-    """With the names that Kafka shows."""
-
-    EMPTY = "Empty"
-    PREPARING = "PreparingRebalance"
-    COMPLETING = "CompletingRebalance"
-    STABLE = "Stable"
-    DEAD = "Dead"
-
-
-class Committed(NamedTuple):
-    """A committed offset; timestamp in ms."""
-
-    offset: int
-    leader_epoch: int
-    metadata: str
-    timestamp: int
+__all__ = ["Group"]
 
 
 class Group:
@@ -161,7 +139,7 @@ class Group:
             self._end_round_if_all_joined()
             return waited
         if not changed and (self.state is State.COMPLETING or member.id != self.leader):
-            return self._done(self._joined(member))
+            return self._done(joined(self, member))
         waited = self._await_join(member)
         self.rebalance()
         return waited
@@ -177,7 +155,7 @@ class Group:
         member.assignment = assignment
         self.touch(member)
         if self.state is State.STABLE and same:
-            reply = self._joined(member)
+            reply = joined(self, member)
             if leader == former.id:
                 # Named by its former id it takes itself for a follower, and the assignment stays as it is.
                 self.leader = member.id
@@ -251,7 +229,7 @@ class Group:
             each.assignment = b""
             future, each.join = each.join, None
             if future is not None and not future.done():
-                future.set_result(self._joined(each))
+                future.set_result(joined(self, each))
             self.touch(each)
         self._set_round(self._patience(), self._drop_silent)
 
@@ -266,24 +244,13 @@ class Group:
         if silent:
             self.rebalance()
 
-    def _joined(self, member: Member) -> Reply:
-        return {
-            "errorCode": 0,
-            "generationId": self.generation,
-            "protocolType": self.protocol_type,
-            "protocolName": self.protocol,
-            "leader": self.leader or "",
-            "memberId": member.id,
-            "members": member_rows(self.members.values(), self.protocol) if member.id == self.leader else [],
-        }
-
     # --- the assignment
 
     def synced(self, member: Member, assignments: Mapping[str, bytes]) -> asyncio.Future[Reply]:
         """A member asks for its assignment; the leader brings everybody's."""
         self.touch(member)
         if self.state is State.STABLE:
-            return self._done(self._assigned(member))
+            return self._done(assigned(self, member))
         if self.state is not State.COMPLETING:
             return self._done({"errorCode": REBALANCING})
         member.sync = self.loop.create_future()
@@ -301,16 +268,8 @@ class Group:
             each.assignment = assignments.get(each.id, b"")
             future, each.sync = each.sync, None
             if future is not None and not future.done():
-                future.set_result(self._assigned(each))
+                future.set_result(assigned(self, each))
             self.touch(each)
-
-    def _assigned(self, member: Member) -> Reply:
-        return {
-            "errorCode": 0,
-            "protocolType": self.protocol_type,
-            "protocolName": self.protocol,
-            "assignment": member.assignment,
-        }
 
     # --- the rest
 

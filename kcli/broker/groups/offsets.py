@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from kcli.broker.controller import Controller
-from kcli.broker.groups.group import Committed
+from kcli.broker.groups.committed import Committed
 from kcli.broker.partition import Partition
 from kcli.broker.storage.incoming import read_incoming
 from kcli.errors import InputError

@@ -1,0 +1,16 @@
+"""A committed offset."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["Committed"]
+
+
+class Committed(NamedTuple):
+    """The offset that a group committed for a partition; timestamp: of the commit, ms since 1970."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    timestamp: int

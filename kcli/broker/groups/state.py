@@ -1,0 +1,17 @@
+"""The states of a consumer group; see `kcli.broker.groups.group`."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+__all__ = ["State"]
+
+
+class State(Enum):
+    """With the names that Kafka shows."""
+
+    EMPTY = "Empty"
+    PREPARING = "PreparingRebalance"
+    COMPLETING = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
