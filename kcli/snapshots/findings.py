@@ -38,9 +38,10 @@ R = TypeVar("R")
 
 
 def registering(rules: dict[str, R]) -> Callable[[str], Callable[[R], R]]:
-    """A decorator that puts a rule among `rules`, under the name that its findings carry."""
+    """Make a decorator that puts a rule among `rules`."""
 
     def named(name: str) -> Callable[[R], R]:
+        """Register a rule under the name that its findings carry."""
         return lambda function: rules.setdefault(name, function)
 
     return named

@@ -8,7 +8,8 @@ from kcli.broker.groups.replies import Generation, assigned, joined
 
 class Made:
     def __init__(self, leader: str | None) -> None:
-        self.generation, self.protocol_type, self.protocol, self.leader = 3, "consumer", "range", leader
+        self.generation, self.protocol_type, self.leader = 3, "consumer", leader
+        self.protocol: str | None = "range"
         self.members = {name: Member(name, None, ("c", "h")) for name in ("a", "b")}
         self.members["a"].protocols, self.members["a"].assignment = [("range", b"meta")], b"mine"
 
