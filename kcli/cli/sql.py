@@ -13,6 +13,7 @@ from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_op
 from kcli.cli.lines import print_line
 from kcli.cli.output import open_output, output_option, refuse_inputs
 from kcli.errors import UsageError
+from kcli.pipeline.queries import QUESTIONS
 
 __all__ = ["sql"]
 
@@ -25,7 +26,10 @@ FORMATS = ("table", "json", "jsonl", "csv", "parquet")
 @click.option(
     "--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True, help="How to show the rows."
 )
-@click.option("--list", "list_", is_flag=True, help="Print the tables with their columns, and example questions.")
+@click.option("--list", "list_", is_flag=True, help="Print the tables with their columns, and the questions.")
+@click.option(
+    "--question", type=click.Choice([each.name for each in QUESTIONS]), help="Answer one of the report's questions."
+)
 @port_option
 @output_option
 @quiet_option("Do not print the number of rows.")
@@ -40,12 +44,15 @@ def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
 
     \b
     kcli sql "SELECT client_id, count(*) FROM exchanges GROUP BY ALL" night.pcap
+    kcli sql --question refused night.pcap
     """
     if options["list_"]:
         print_list()
         return
-    if query is not None and (query == "-" or Path(query[:4000]).exists()):
+    question = options["question"]
+    if query is not None and (question or query == "-" or Path(query[:4000]).exists()):
         files, query = (query, *files), None
+    query = sql_of(question) if question else query
     if not files:
         raise UsageError("FILE|DIR...: nothing to ask about (captures, log segments, snapshots or tables expected)")
     parquet = options["format_"] == "parquet"
@@ -55,6 +62,11 @@ def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
         raise UsageError("QUERY: missing (kcli sql QUERY FILE...); only its answer can go to a file")
     refuse_inputs(options["output"], files)
     ask(query, files, options)
+
+
+def sql_of(question: str) -> str:
+    """The query that answers a question of that name."""
+    return next(each.sql for each in QUESTIONS if each.name == question)
 
 
 def ask(query: str | None, files: tuple[str, ...], options: dict[str, Any]) -> None:

@@ -175,17 +175,23 @@ WRITERS: dict[str, Callable[[Any, BinaryIO], int]] = {
 
 def list_lines() -> Iterator[str]:
     """The tables with their columns, and example questions."""
+    from kcli.pipeline.queries import QUESTIONS
     from kcli.sql.definitions import TABLES
     from kcli.sql.examples import EXAMPLES
 
     for table in TABLES.values():
         yield f"{table.name}: {table.text}"
         size = max(map(len, table.names))
-        for each in table.columns:
-            kind = KINDS.get(each.kind, each.kind) + (", or null" if each.nullable else "")
-            yield f"  {each.name:{size}}  {kind:19}  {each.text}"
+        for column in table.columns:
+            kind = KINDS.get(column.kind, column.kind) + (", or null" if column.nullable else "")
+            yield f"  {column.name:{size}}  {kind:19}  {column.text}"
         yield ""
-    yield "Questions (kcli sql QUERY FILE...):"
+    yield "Questions (kcli sql --question NAME FILE...):"
+    size = max(len(each.name) for each in QUESTIONS)
+    for each in QUESTIONS:
+        yield f"  {each.name:{size}}  {each.title}"
+    yield ""
+    yield "Examples (kcli sql QUERY FILE...):"
     for question, query in EXAMPLES:
         yield f"  {question}"
         yield f"    {query}"

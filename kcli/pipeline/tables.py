@@ -109,7 +109,7 @@ full_response_bytes int64 what the responses would have been to full ones
 not_granted    int64    session 0: full fetches that asked for a session and got none
 p50_ms         float64  median time to an answer
 p99_ms         float64  ... of 99 in 100
-errors         string   JSON: error name -> how often
+error_counts   string   JSON: error name -> how often
 never_delivered int32   partitions that never had records
 findings       int64    of `kcli fetch-session lint`
 """,
@@ -167,7 +167,7 @@ topic          string   name, or id where that is all there is
 partition      int32    the partition's index
 error          string   NOT_LEADER_OR_FOLLOWER or FENCED_LEADER_EPOCH
 from_server    string   who answered so
-errors         int64    answers with that error until it went on
+error_answers  int64    answers with that error until it went on
 hint_sent      bool     the answer said who leads (KIP-951)
 hint_leader    int32    node id of the leader in the hint
 hint_server    string   its endpoint in the hint
@@ -211,7 +211,7 @@ epoch          int32    of the snapshot
 size_bytes     int64    of the whole snapshot, as the answers say
 received_bytes int64    of it in the answers
 requests       int64    that it took
-errors         string   error names, where there were any
+error_names    string   of the answers, with commas between; null without any
 complete       bool     all of it was received
 seconds        float64  from the first request to the last answer
 """,

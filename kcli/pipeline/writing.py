@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -110,12 +111,24 @@ def parquet_writer(file: Any, schema: Any) -> Any:
 
     short = [field for field in schema if field.name not in LONG]
     times = [field.name for field in schema if field.name in TIMES]
-    return pyarrow.parquet.ParquetWriter(
-        file, schema, compression="zstd", compression_level=1, store_schema=False, data_page_version="2.0",
+    writer = pyarrow.parquet.ParquetWriter(
+        file, schema, store_schema=False,
+        compression="zstd", compression_level=1, data_page_version="2.0",
         write_statistics=[field.name for field in short if not is_text(field.type)],
         use_dictionary=[field.name for field in short if is_text(field.type)],
         column_encoding=dict.fromkeys(times, "DELTA_BINARY_PACKED"),
     )  # fmt: skip
+    writer.add_key_value_metadata({"ARROW:schema": comments_of(schema)})
+    return writer
+
+
+def comments_of(schema: Any) -> bytes:
+    """What each column says, for whoever reads a file with Arrow: the schema as `store_schema` would keep it, but
+    without dictionaries, which are of no concern to readers."""
+    import pyarrow
+
+    texts = (field.with_type(pyarrow.string()) if is_text(field.type) else field for field in schema)
+    return b64encode(pyarrow.schema(texts).serialize())
 
 
 @cache

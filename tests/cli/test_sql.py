@@ -73,6 +73,15 @@ def test_what_could_be_read_is_answered(samples: Path, tmp_path: Path, capsys: p
     assert out.read_text() == "n\n78\n" and "ends in the middle of a packet" in capsys.readouterr().err
 
 
+def test_a_question_by_name(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(samples / "old-librdkafka-on-3.9.pcap")
+    assert main(["sql", "--question", "refused", path, path, "--format", "csv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("client,address,software,used,") and "rdkafka" in lines[1]
+    assert main(["sql", "--question", "refused"]) == 2
+    assert main(["sql", "--question", "nothing", path]) == 2
+
+
 def test_the_list_needs_no_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sql", "--list"]) == 0
     assert "connections: Each connection that carried a request." in capsys.readouterr().out

@@ -269,7 +269,7 @@ def test_leader_changes_are_the_errors_in_the_log(fleet: Path) -> None:
     rows = [row for row in rows_of(fleet, "leader_changes") if row["client_id"] == "lab-java"]
     ours: Counter[Any] = Counter()
     for row in rows:
-        ours[row["api"], row["partition"]] += row["errors"]
+        ours[row["api"], row["partition"]] += row["error_answers"]
     assert ours == errors
     assert sum(errors.values()) == 35
     assert {row["topic"] for row in rows} == {"lead"}
@@ -286,7 +286,7 @@ def test_a_leader_change_by_hand(fleet: Path) -> None:
     """Partition 1 for the producer. Three answers were "not leader" before it went to the one it was told of."""
     (row,) = [
         row for row in rows_of(fleet, "leader_changes")
-        if (row["client_id"], row["api"], row["partition"], row["errors"]) == ("lab-java", "PRODUCE", 1, 3)
+        if (row["client_id"], row["api"], row["partition"], row["error_answers"]) == ("lab-java", "PRODUCE", 1, 3)
     ]  # fmt: skip
     answers = []
     for line in decoded_lines([LOGGED["leader-change"]]):

@@ -21,7 +21,7 @@ def outcome(at: int, error: int, server: str = "a:1", hint: int = -1, answers: i
 def test_a_change_is_from_the_first_error_to_the_next_good_answer() -> None:
     rows = [outcome(1, 0), outcome(10, 6, answers=3), outcome(60, 6, "b:1"), outcome(100, 0, "c:1"), outcome(120, 0)]
     (row,) = named("leader_changes", changes(iter(rows)))
-    assert (row["errors"], row["from_server"], row["to_server"], row["lost_ms"]) == (4, "a:1", "c:1", 90.0)
+    assert (row["error_answers"], row["from_server"], row["to_server"], row["lost_ms"]) == (4, "a:1", "c:1", 90.0)
     assert (row["hint_sent"], row["hint_saves_ms"]) == (False, 88.0)
 
 

@@ -1,13 +1,20 @@
-"""The report's questions: each has a name, SQL over known tables, and charts of columns that are there."""
+"""The report's questions: each has a name, SQL over known tables that both engines run, and charts of columns that are
+there."""
 
 from __future__ import annotations
 
 import re
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kcli.pipeline.queries import QUESTIONS, Question
+from kcli.pipeline.report import ask, open_tables
+from kcli.pipeline.run import Options, run_pipeline
 from kcli.pipeline.tables import TABLES
+from tests.capture.wires import DATA
 
 
 def test_names_are_unique() -> None:
@@ -22,3 +29,36 @@ def test_sql_asks_tables_that_are_there(question: Question) -> None:
     assert question.empty.endswith(".")
     for name in (*question.chart.label, *(column for column, _ in question.chart.values)) if question.chart else ():
         assert re.search(rf"\b{name}\b", question.sql)
+
+
+def plain(value: Any) -> Any:
+    return float(value) if isinstance(value, (Decimal, float)) else value
+
+
+def test_spark_and_duckdb_answer_alike(spark: Any, samples: Path, output: Path) -> None:
+    """Each question, over tables that Spark has made, over the same read by DuckDB, and over the captures."""
+    pytest.importorskip("duckdb")
+    from kcli.sql.inputs import sort_inputs
+    from kcli.sql.tables import open_engine
+
+    captures = [samples / "old-librdkafka-on-3.9.pcap", samples / "kcat-codecs.pcap", DATA / "kraft-boot.pcap.zst"]
+    inputs = [str(path) for path in captures]
+    run_pipeline(spark, inputs, Options(str(output)))
+    open_tables(spark, str(output))
+    answers = {each.question.name: each for each in ask(spark)}
+    assert sum(bool(each.rows) for each in answers.values()) >= len(QUESTIONS) - 1
+    for given in ([str(output)], inputs):
+        with open_engine(sort_inputs(given), {}) as engine:
+            for question in QUESTIONS:
+                theirs = answers[question.name]
+                with engine.answer(question.sql) as answer:
+                    ours = answer.read_all()
+                assert tuple(ours.schema.names) == theirs.columns
+                rows = [[*map(plain, row.values())] for row in ours.to_pylist()]
+                expected = [[*map(plain, row)] for row in theirs.rows]
+                assert len(rows) == len(expected), question.name
+                for row, other in zip(rows, expected, strict=True):
+                    assert row == [
+                        pytest.approx(value, rel=1e-6, abs=0.011) if isinstance(value, float) else value
+                        for value in other
+                    ], question.name

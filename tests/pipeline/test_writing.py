@@ -31,6 +31,8 @@ def test_a_file_for_each_day(tmp_path: Path) -> None:
     ]
     table = pyarrow.parquet.read_table(tmp_path / "undecodable/date=1970-01-01/x.parquet", partitioning=None)
     assert table.schema.equals(arrow_schema("undecodable"))
+    schema = pyarrow.parquet.read_schema(tmp_path / "undecodable/date=1970-01-01/x.parquet")
+    assert schema.field("sender").metadata[b"comment"] == b"client or server"
     assert table.num_rows == 3
 
 
