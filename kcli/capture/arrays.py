@@ -1,12 +1,16 @@
-"""What the core makes as columns, as Arrow arrays: without a Python object for a value."""
+"""What the core makes as columns, as Arrow arrays: without a Python object for a value.
+
+They are made of buffers: `pyarrow.array` imports pandas, where it is installed, which takes longer than most captures.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kcli.schemas.errors import error_name
 
-__all__ = ["error_names", "integers", "strings"]
+__all__ = ["column_of", "error_names", "integers", "strings", "texts"]
 
 
 def strings(made: tuple[Any, Any], missing: Any = None) -> Any:
@@ -16,6 +20,43 @@ def strings(made: tuple[Any, Any], missing: Any = None) -> Any:
     ends, data = made
     buffers = [validity(missing), pyarrow.py_buffer(ends), pyarrow.py_buffer(data)]
     return pyarrow.Array.from_buffers(pyarrow.string(), len(ends) // 4 - 1, buffers)
+
+
+def texts(values: Iterable[str | None]) -> Any:
+    """A column of text out of values."""
+    import numpy
+
+    given = list(values)
+    data = [b"" if value is None else value.encode() for value in given]
+    ends = numpy.cumsum([0, *map(len, data)], dtype=numpy.int32).tobytes()
+    return strings((ends, b"".join(data)), is_none(given))
+
+
+def column_of(values: Sequence[Any], kind: Any) -> Any:
+    """A column of that Arrow type out of values: text, lists of text, numbers, or microseconds for timestamps."""
+    import numpy
+    import pyarrow
+
+    missing = is_none(values)
+    if pyarrow.types.is_string(kind):
+        return texts(values)
+    if pyarrow.types.is_list(kind):
+        ends = numpy.cumsum([0, *(len(value or ()) for value in values)], dtype=numpy.int32)
+        below = texts(text for value in values for text in value or ())
+        return pyarrow.Array.from_buffers(
+            kind, len(values), [validity(missing), pyarrow.py_buffer(ends)], children=[below]
+        )
+    numbers = numpy.array([0 if value is None else value for value in values])
+    if pyarrow.types.is_timestamp(kind):
+        return integers(numbers, "int64", missing).cast(kind)
+    return integers(numbers, str(kind), missing)
+
+
+def is_none(values: Sequence[Any]) -> Any:
+    """Which of the values are None: bool by row."""
+    import numpy
+
+    return numpy.array([value is None for value in values], bool)
 
 
 def validity(missing: Any) -> Any:
@@ -34,8 +75,8 @@ def integers(values: Any, kind: str, missing: Any = None) -> Any:
     import pyarrow
 
     if kind == "bool":
-        return pyarrow.array(values.astype(kind), mask=missing)
-    # pyarrow.array with a mask imports pandas, which takes longer than a small capture.
+        bits = pyarrow.py_buffer(numpy.packbits(values.astype(bool), bitorder="little").tobytes())
+        return pyarrow.Array.from_buffers(pyarrow.bool_(), len(values), [validity(missing), bits])
     data = numpy.ascontiguousarray(values, {"double": "float64"}.get(kind, kind))
     buffers = [validity(missing), pyarrow.py_buffer(data)]
     return pyarrow.Array.from_buffers(pyarrow.from_numpy_dtype(data.dtype), len(data), buffers)
@@ -47,6 +88,6 @@ def error_names(ends: bytes, codes: bytes) -> Any:
     import pyarrow
 
     found, index = numpy.unique(numpy.frombuffer(codes, numpy.int64), return_inverse=True)
-    names = pyarrow.array([error_name(code) for code in found.tolist()], pyarrow.string())
-    offsets = pyarrow.array(numpy.frombuffer(ends, numpy.int32))
-    return pyarrow.ListArray.from_arrays(offsets, names.take(pyarrow.array(index)))
+    names = texts(error_name(code) for code in found.tolist())
+    offsets = integers(numpy.frombuffer(ends, numpy.int32), "int32")
+    return pyarrow.ListArray.from_arrays(offsets, names.take(integers(index, "int64")))

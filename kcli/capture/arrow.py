@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from typing import Any
 
+from kcli.capture.arrays import integers
 from kcli.capture.columns import EVERY, batch_of, event_row, exchange_row, rows_batch, wanted_rows
 from kcli.capture.events import Event
 from kcli.capture.exchanges import CaptureDecoder, Item, with_failures
@@ -26,6 +27,7 @@ __all__ = ["TableDecoder"]
 ROWS = 20_000  # in a record batch, at most
 ROW_BYTES = 80  # of the core's numbers
 TEXT_BYTES = 1 << 25  # of JSON in a record batch; one row may have more
+TEXTS = {"header": "request_header", "request": "request", "response": "response"}  # columns, as the core calls them
 
 
 class TableDecoder(CaptureDecoder):
@@ -49,12 +51,14 @@ class TableDecoder(CaptureDecoder):
         self.numpy, self.arrow = numpy, pyarrow
         self.schema = schema_of(columns)
         self.columns_wanted = wanted
+        self.kept_texts = [name for name, column in TEXTS.items() if column in self.schema.names and column in wanted]
         self.marks = FileMarks()
         self.sink: Any = None
         self.rows: list[dict[str, Any]] = []
         self.places: list[int] = []  # of each of these, how many of the sink's rows stand before it
         self.row_bytes = 0
         self.ready: list[Any] = []
+        self.take_batch: Callable[[Any], Any] = self.ready.append
         super().__init__(paths, **options)
 
     def batches(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[Any]:
@@ -62,6 +66,12 @@ class TableDecoder(CaptureDecoder):
         with contextlib.closing(self.steps(moved)) as steps:
             for _ in steps:
                 yield from self.taken_batches()
+
+    def write(self, take: Callable[[Any], Any], moved: Callable[[int], None] = lambda count: None) -> None:
+        """Give the record batches to a function; each is valid during the call only: its text is where it was made."""
+        self.take_batch = take
+        for _ in self.steps(moved):
+            pass
 
     def steps(self, moved: Callable[[int], None]) -> Generator[None, None, None]:
         """Read the files piece by piece; what has been made of each is in `ready`."""
@@ -81,7 +91,8 @@ class TableDecoder(CaptureDecoder):
 
     def taken_batches(self) -> list[Any]:
         """The record batches that are ready, once."""
-        taken, self.ready = self.ready, []
+        taken = self.ready[:]
+        self.ready.clear()
         return taken
 
     # What comes as rows
@@ -111,7 +122,8 @@ class TableDecoder(CaptureDecoder):
         if COMPILED and self.chosen.is_plain:
             from kcli.core.columns.exchange_columns import ExchangeRows
 
-            self.sink = ExchangeRows(self, rows=ROWS, size=TEXT_BYTES, parted=False)
+            headed = "header" in self.kept_texts
+            self.sink = ExchangeRows(self, rows=ROWS, size=TEXT_BYTES, parted=False, headed=headed)
         chosen = super().choose_engine(ports)
         if self.sink is not None:
             self.sink.engine = chosen[0]
@@ -140,18 +152,20 @@ class TableDecoder(CaptureDecoder):
         batch = None
         if self.sink is not None and self.sink.count:
             taken = self.sink.take_columns()
+            if self.take_batch == self.ready.append:
+                taken |= {name: (taken[name][0], bytes(taken[name][1])) for name in self.kept_texts}
             count = len(taken["numbers"]) // ROW_BYTES
             files = self.marks.column(self.entered_names, count) if "file" in self.columns_wanted else None
             batch = batch_of(taken, self.bodies.name, self.schema, self.columns_wanted, files)
             if not self.chosen.takes_all:
                 kept = wanted_rows(self.chosen, taken, batch)
-                batch = batch.filter(self.arrow.array(kept))
+                batch = batch.filter(integers(kept, "bool"))
                 places = self.numpy.concatenate(([0], self.numpy.cumsum(kept)))[places]
         self.marks.restart()
         if rows:
             batch = self.merged(batch, rows_batch(rows, self.schema), places)
         if batch is not None and batch.num_rows:
-            self.ready.append(batch)
+            self.take_batch(batch)
 
     def merged(self, batch: Any, rows: Any, places: Any) -> Any:
         """Both as one, each of `rows` at its place among those of the batch."""
@@ -160,4 +174,4 @@ class TableDecoder(CaptureDecoder):
         count = batch.num_rows
         order = self.numpy.insert(self.numpy.arange(count), places, self.numpy.arange(rows.num_rows) + count)
         both = self.arrow.Table.from_batches([batch, rows]).combine_chunks()
-        return both.take(self.arrow.array(order)).combine_chunks().to_batches()[0]
+        return both.take(integers(order, "int64")).combine_chunks().to_batches()[0]

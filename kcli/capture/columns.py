@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from typing import Any
 
-from kcli.capture.arrays import error_names, integers, strings
+from kcli.capture.arrays import column_of, error_names, integers, strings, texts
 from kcli.capture.error_codes import error_codes
 from kcli.capture.events import Event
 from kcli.capture.exchange import Exchange
@@ -77,7 +77,8 @@ def rows_batch(rows: list[dict[str, Any]], schema: Any) -> Any:
     """A record batch of such rows."""
     import pyarrow
 
-    return pyarrow.RecordBatch.from_pylist(rows, schema=schema)
+    made = [column_of([row.get(field.name) for row in rows], field.type) for field in schema]
+    return pyarrow.record_batch(made, schema=schema)
 
 
 def batch_of(
@@ -87,7 +88,7 @@ def batch_of(
     wanted: Container[str] = EVERY,
     files: Any = None,
 ) -> Any:
-    """A record batch of what `ExchangeRows.take_columns` gives; columns that are not wanted are null.
+    """A record batch of what `ExchangeRows.take_columns` gives, in its memory; columns that are not wanted are null.
 
     name_of: an API's name by its key. files: a column of each row's file.
     """
@@ -129,17 +130,13 @@ class ExchangeArrays:
         return numpy.frombuffer(self.taken["server_of"], numpy.int32)[self.links]
 
     def texts_at(self, name: str, places: Any, address: bool) -> Any:
-        import pyarrow
-
         if not address:
             return chosen_texts(self.taken[name], places)
         made = [address_of(end) for end in strings(self.taken[name]).to_pylist()]
-        return pyarrow.array(made, pyarrow.string()).take(pyarrow.array(places))
+        return texts(made).take(integers(places, "int32"))
 
     def make_timestamp(self, field: Any) -> Any:
-        import pyarrow
-
-        return pyarrow.array(self.rows[:, TIME] // 1000).cast(field.type)
+        return integers(self.rows[:, TIME] // 1000, "int64").cast(field.type)
 
     def make_connection(self, _field: Any) -> Any:
         return chosen_texts(self.taken["links"], self.links)
@@ -148,20 +145,17 @@ class ExchangeArrays:
         return chosen_texts(self.taken["clients"], self.clients, self.clients < 0)
 
     def make_api(self, _field: Any) -> Any:
-        import numpy
-        import pyarrow
-
-        keys, which = numpy.unique(self.rows[:, KEY], return_inverse=True)
-        return pyarrow.array(map(self.name_of, keys.tolist()), pyarrow.string()).take(pyarrow.array(which))
+        keys = self.rows[:, KEY]
+        return texts(map(self.name_of, range(int(keys.max(initial=0)) + 1))).take(integers(keys, "int64"))
 
     def make_request_header(self, _field: Any) -> Any:
-        return strings(copied(self.taken["header"]))
+        return strings(self.taken["header"])
 
     def make_request(self, _field: Any) -> Any:
-        return strings(copied(self.taken["request"]))
+        return strings(self.taken["request"])
 
     def make_response(self, _field: Any) -> Any:
-        return strings(copied(self.taken["response"]), self.missing)
+        return strings(self.taken["response"], self.missing)
 
     def make_response_bytes(self, _field: Any) -> Any:
         return integers(self.rows[:, ANSWERED], "int64", self.missing)
@@ -170,11 +164,11 @@ class ExchangeArrays:
         return integers(self.rows[:, LATENCY] / 1000, "float64", self.missing)
 
     def make_error(self, _field: Any) -> Any:
-        import pyarrow.compute
+        import numpy
 
         errors = error_names(*self.taken["errors"])
-        first, ends = errors.offsets[:-1], errors.offsets[1:]
-        return errors.values.take(pyarrow.compute.if_else(pyarrow.compute.less(first, ends), first, None))
+        ends = numpy.frombuffer(self.taken["errors"][0], numpy.int32)
+        return errors.values.take(integers(ends[:-1], "int32", ends[:-1] == ends[1:]))
 
     def make_errors(self, _field: Any) -> Any:
         return error_names(*self.taken["errors"])
@@ -189,11 +183,6 @@ def numbers_of(taken: dict[str, Any]) -> Any:
     import numpy
 
     return numpy.frombuffer(taken["numbers"], numpy.int64).reshape(-1, NUMBERS)
-
-
-def copied(made: tuple[Any, Any]) -> tuple[Any, bytes]:
-    """A column of text whose memory the next rows don't take."""
-    return made[0], bytes(made[1])
 
 
 def chosen_texts(made: tuple[Any, Any], places: Any, missing: Any = None) -> Any:

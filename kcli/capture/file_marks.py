@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kcli.capture.arrays import integers, texts
+
 __all__ = ["FileMarks"]
 
 
@@ -22,11 +24,10 @@ class FileMarks:
     def column(self, names: Sequence[str], count: int) -> Any:
         """The file of each of the batch's rows, as an Arrow array. names: of the files."""
         import numpy
-        import pyarrow
 
         starts, numbers = (numpy.array(each) for each in zip(*self.marks, strict=True))
         which = numbers[numpy.searchsorted(starts, numpy.arange(count), side="right") - 1]
-        return pyarrow.array(names, pyarrow.string()).take(pyarrow.array(which))
+        return texts(names).take(integers(which, "int64"))
 
     def restart(self) -> None:
         """A new batch begins."""

@@ -1,6 +1,7 @@
 """kcli as a process: what the `kcli` script calls, and `python -m kcli.cli`."""
 
 import gc
+import os
 import signal
 import sys
 from pathlib import Path
@@ -17,6 +18,8 @@ def start() -> int:
     # What commands hold is mostly no garbage. Looking through all of it whenever it has grown by a quarter costs a
     # capture of many clients a seventh of its time, and more of it the more there are.
     gc.set_threshold(*COLLECTED)
+    # numpy starts threads for linear algebra, of which there is none here, and they take longer than a small capture.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from kcli.cli.main import main
 
     signal.signal(signal.SIGINT, before)

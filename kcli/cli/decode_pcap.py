@@ -24,6 +24,7 @@ from kcli.errors import InputError, UsageError
 __all__ = ["pcap"]
 
 FORMATS = ("table", "jsonl", "tree", "parquet")
+PARQUET_TEXTS = ("request", "response")  # columns of JSON
 
 
 @click.command(cls=FilterCommand)
@@ -169,12 +170,13 @@ def write_parquet(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], 
     from kcli.records.columns import parquet_file
 
     assert isinstance(source, TableDecoder) and isinstance(out, WatchedOutput)
-    used = False
-    with summed_up(source, options), parquet_file(out.out, source.schema) as writer:
-        for batch in source.batches(moved):
-            writer().write_batch(batch)
-            used = True
-    out.used = used
+
+    def write(batch: Any) -> None:
+        writer().write_batch(batch)
+        out.used = True
+
+    with summed_up(source, options), parquet_file(out.out, source.schema, PARQUET_TEXTS) as writer:
+        source.write(write, moved)
 
 
 def source_class(format_: str) -> type[CaptureDecoder]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import pytest
 
-from kcli.capture.arrays import error_names, integers, strings
+from kcli.capture.arrays import column_of, error_names, integers, strings
 
 numpy = pytest.importorskip("numpy")
-pytest.importorskip("pyarrow")
+pyarrow = pytest.importorskip("pyarrow")
 
 
 def test_texts_end_where_they_are_said_to() -> None:
@@ -28,3 +29,20 @@ def test_error_codes_become_their_names() -> None:
     made = error_names(struct.pack("4i", 0, 2, 2, 3), struct.pack("3q", 6, 5, 999))
     assert made.to_pylist() == [["NOT_LEADER_OR_FOLLOWER", "LEADER_NOT_AVAILABLE"], [], ["ERROR_999"]]
     assert error_names(bytes(4), b"").to_pylist() == []
+
+
+def test_values_become_columns_of_any_type() -> None:
+    cases: list[tuple[Any, list[Any]]] = [
+        (pyarrow.string(), ["ab", None, "", "ü"]),
+        (pyarrow.list_(pyarrow.string()), [["a", "b"], [], None, ["c"]]),
+        (pyarrow.bool_(), [True, None, False]),
+        (pyarrow.int16(), [1, None, -7]),
+        (pyarrow.int64(), []),
+        (pyarrow.float64(), [0.5, None]),
+    ]
+    for kind, values in cases:
+        made = column_of(values, kind)
+        made.validate(full=True)
+        assert (made.type, made.to_pylist()) == (kind, values)
+    made = column_of([1_700_000_000_000_001, None], pyarrow.timestamp("us", "UTC"))
+    assert made.to_pylist()[0].microsecond == 1 and made.null_count == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -192,3 +193,20 @@ def test_each_row_knows_its_file(tmp_path: Path, engine: str, monkeypatch: pytes
             for packet in kept
         }
         assert [row["file"] for row in rows] == [where[row["completed_ns"]] for row in rows]
+
+
+@pytest.mark.parametrize("name", ["java44-txn.pcap", "ipv6.pcapng"])
+def test_batches_that_are_written_at_once_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrow, "ROWS", 7)
+    written: list[dict[str, Any]] = []
+    TableDecoder([str(SAMPLES / name)]).write(lambda batch: written.extend(batch.to_pylist()))
+    kept = TableDecoder([str(SAMPLES / name)]).batches()
+    assert written == [row for batch in kept for row in batch.to_pylist()]
+
+
+def test_pandas_is_imported_for_data_frames_alone() -> None:
+    """It takes longer than most captures; pyarrow imports it as soon as it makes an array of values."""
+    capture = str(DATA / "mid-stream.pcap.zst")  # some of its rows come as values
+    run = f"from kcli.capture.arrow import TableDecoder; print(*TableDecoder([{capture!r}]).batches())"
+    script = f"import sys; {run}; sys.exit('pandas' in sys.modules)"
+    subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)

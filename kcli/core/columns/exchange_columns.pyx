@@ -49,7 +49,8 @@ cdef class ExchangeRows(Sink):
       that number after an ApiVersions;
     - `learn` and `more`, each (link, *exchange): told of those that taught a topic's name, and those of an API in `told`;
     - `flush()`, which calls `take_columns`: called when there is enough to write.
-    told: API keys. parted: whether rows of partitions and batches are made, too. framed: API keys whose frames are kept.
+    told: API keys. parted: whether rows of partitions and batches are made, too, and it counts who says what. framed: API keys
+    whose frames are kept. headed: whether headers are wanted as text.
     An exchange: (key, version, ts, request, answered, response).
     """
 
@@ -66,7 +67,7 @@ cdef class ExchangeRows(Sink):
     cdef object owner
     cdef public Streams engine             # whose clock tells when an exchange came out
     cdef bint[KEYS] told, framed
-    cdef bint parted
+    cdef bint parted, headed
     cdef PyObject* layouts[2][VERSIONS]    # of Produce and Fetch
     cdef list kept, topic_texts
     cdef list after                        # the voice that each of `heards` leads to
@@ -74,8 +75,8 @@ cdef class ExchangeRows(Sink):
     cdef readonly Py_ssize_t count
     cdef Py_ssize_t rows_limit, bytes_limit
 
-    def __init__(self, owner, told=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True, framed=()):
-        self.owner, self.parted = owner, parted
+    def __init__(self, owner, told=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True, framed=(), bint headed=True):
+        self.owner, self.parted, self.headed = owner, parted, headed
         self.lines = ExchangeWriter(owner.bodies)
         self.partitions = Partitions()
         self.frames = FrameColumns()
@@ -156,9 +157,10 @@ cdef class ExchangeRows(Sink):
         row[4], row[5], row[6] = <int32_t>be32(request + 4), n + 4, m + 4 if response != NULL else -1
         row[7] = (answered - ts) // 1000 if response != NULL else 0
         row[8], row[9] = place_of(&self.connections.used, number), place_of(&self.used_clients, who) if who else -1
-        if key == API_VERSIONS:
-            self.hear(link, link_size, number, request, n, response, m, version, ts, answered)
-        self.use(number, who, key, version)
+        if self.parted:
+            if key == API_VERSIONS:
+                self.hear(link, link_size, number, request, n, response, m, version, ts, answered)
+            self.use(number, who, key, version)
         if out_put(&self.numbers, row, sizeof(row)):
             raise MemoryError
         for i in range(3):
@@ -211,14 +213,19 @@ cdef class ExchangeRows(Sink):
 
     cdef bint put_request(self, ApiCodecs plan, const uint8_t* frame, size_t n) except -1:
         cdef Out* header = &self.columns[HEADER].text
-        cdef Py_ssize_t start = plan.request_header.json_at(frame, n, header, NULL, False)
+        cdef Py_ssize_t start
+        if self.headed:
+            start = plan.request_header.json_at(frame, n, header, NULL, False)
+        else:
+            start = plan.request_header.skip_at(frame, n)
         if start < 0:
             return False
         self.request_body = start
-        header.size -= 1
-        # The plan's text goes on to the request's own key, 11 characters that have no place here.
-        if out_put(header, PyBytes_AS_STRING(plan.name), PyBytes_GET_SIZE(plan.name) - 11):
-            raise MemoryError
+        if self.headed:
+            header.size -= 1
+            # The plan's text goes on to the request's own key, 11 characters that have no place here.
+            if out_put(header, PyBytes_AS_STRING(plan.name), PyBytes_GET_SIZE(plan.name) - 11):
+                raise MemoryError
         return plan.request.json_at(frame + start, n - start, &self.columns[REQUEST].text, &self.lines.context, True) >= 0
 
     cdef bint put_response(self, ApiCodecs plan, const uint8_t* frame, size_t n) except -1:
@@ -365,11 +372,3 @@ cdef class ExchangeRows(Sink):
         map_free(&self.use_map)
         self.topic_texts = []
         return made
-
-
-cdef tuple exchange(int key, int version, uint64_t ts, const uint8_t* request, size_t n, uint64_t answered,
-                    const uint8_t* response, size_t m):
-    return (
-        key, version, ts, (<const char*>request)[:n], answered if response != NULL else None,
-        (<const char*>response)[:m] if response != NULL else None,
-    )

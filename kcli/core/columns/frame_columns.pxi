@@ -98,3 +98,11 @@ cdef void column_free(Column* column) noexcept:
 cdef int by_place(const void* one, const void* other) noexcept nogil:
     cdef int64_t a = (<const Cut*>one).place, b = (<const Cut*>other).place
     return (a > b) - (a < b)
+
+
+cdef tuple exchange(int key, int version, uint64_t ts, const uint8_t* request, size_t n, uint64_t answered,
+                    const uint8_t* response, size_t m):
+    return (
+        key, version, ts, (<const char*>request)[:n], answered if response != NULL else None,
+        (<const char*>response)[:m] if response != NULL else None,
+    )
