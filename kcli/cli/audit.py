@@ -13,7 +13,7 @@ from kcli.capture.audit import Client, Judge, Usage, audit
 from kcli.capture.exchanges import CaptureDecoder, Item
 from kcli.cli.console import is_terminal
 from kcli.cli.decode_pcap import reading
-from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option
+from kcli.cli.inputs import dialect_option, format_option, memory_option, port_option, quiet_option
 from kcli.cli.lines import Lines, paint
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError
@@ -31,14 +31,7 @@ Judged = list[tuple[Client, tuple[Usage, ...]]]
     "--against", metavar="RELEASE", help="The release of Kafka to judge by; the newest in the tables unless given."
 )
 @port_option
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["table", "jsonl"]),
-    default="table",
-    show_default=True,
-    help="How to show it.",
-)
+@format_option(("table", "jsonl"), "How to show it.", default="table")
 @output_option
 @quiet_option("No progress.")
 @dialect_option

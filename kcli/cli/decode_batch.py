@@ -9,7 +9,15 @@ import click
 from kcli.cli.batch_findings import report_findings
 from kcli.cli.batch_formats import RECORDS, hook_of, write_lines, write_table
 from kcli.cli.batch_sources import memory_source
-from kcli.cli.inputs import binary_input, dialect_option, name_of, quiet_option, read_bytes, secrets_option
+from kcli.cli.inputs import (
+    binary_input,
+    dialect_option,
+    format_option,
+    name_of,
+    quiet_option,
+    read_bytes,
+    secrets_option,
+)
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError
@@ -24,13 +32,10 @@ __all__ = ["batch"]
 @click.option(
     "--records", type=RECORDS, default="full", show_default=True, help="Batches alone, or with their records."
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["json", "jsonl", "table", "tree", "hexdump"]),
+@format_option(
+    ("json", "jsonl", "table", "tree", "hexdump"),
+    "json and jsonl: a batch on each line. tree, hexdump: each field with its bytes.",
     default="json",
-    show_default=True,
-    help="json and jsonl: a batch on each line. tree, hexdump: each field with its bytes.",
 )
 @click.option("--topic", help="The internal topic they are from: its records are decoded as well.")
 @output_option

@@ -16,7 +16,7 @@ from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import CaptureDecoder
 from kcli.cli.console import is_terminal, progress, terminal_room
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
-from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option, secrets_option
+from kcli.cli.inputs import dialect_option, format_option, memory_option, port_option, quiet_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError, UsageError
@@ -30,9 +30,7 @@ PARQUET_TEXTS = ("request", "response")  # columns of JSON
 @click.command(cls=FilterCommand)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @port_option
-@click.option(
-    "--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True, help="How to show it."
-)
+@format_option(FORMATS, "How to show it.", default="table")
 @click.option(
     "--records",
     type=click.Choice(RECORDS),

@@ -11,7 +11,7 @@ from kcli.cli.batch_findings import report_findings
 from kcli.cli.batch_formats import RECORDS, hook_of, write_lines, write_table
 from kcli.cli.batch_sources import open_source
 from kcli.cli.console import progress, warn
-from kcli.cli.inputs import dialect_option, name_of, quiet_option, secrets_option
+from kcli.cli.inputs import dialect_option, format_option, name_of, quiet_option, secrets_option
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
 from kcli.cli.segment_verification import run_verify
@@ -29,13 +29,10 @@ __all__ = ["segment"]
 @click.option(
     "--records", type=RECORDS, default="batches", show_default=True, help="Batches alone, or with their records."
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["table", "jsonl", "parquet"]),
+@format_option(
+    ("table", "jsonl", "parquet"),
+    "jsonl: an object for each batch or entry; parquet: a row for each record.",
     default="table",
-    show_default=True,
-    help="jsonl: an object for each batch or entry; parquet: a row for each record.",
 )
 @click.option("--verify", is_flag=True, help="Check batches, records and the files beside the log; exit 1 on errors.")
 @click.option("--topic", help="The internal topic they are from (default: what the folder's name says).")

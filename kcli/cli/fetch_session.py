@@ -11,7 +11,7 @@ import click
 
 from kcli.cli.captured import holds_rows, rows
 from kcli.cli.console import is_terminal, progress, warn
-from kcli.cli.inputs import dialect_option, memory_option, quiet_option
+from kcli.cli.inputs import dialect_option, format_option, memory_option, port_option, quiet_option
 from kcli.cli.lines import print_line
 from kcli.errors import InputError
 from kcli.jsontext import dumps
@@ -25,21 +25,13 @@ from kcli.sessions.tracker import Tracker
 __all__ = ["explain", "lint"]
 
 FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...")
-PORTS = click.option(
-    "--port",
-    "ports",
-    type=click.IntRange(1, 65535),
-    multiple=True,
-    metavar="N",
-    help="A server's port; other connections are left out.",
-)
 QUIET = quiet_option("No progress, no summary.")
 
 
 @click.command()
 @FILES
-@PORTS
-@click.option("--format", "format_", type=click.Choice(["table", "jsonl"]), help="Default: table on a terminal.")
+@port_option
+@format_option(("table", "jsonl"), "Default: table on a terminal.")
 @click.option(
     "--session", "session_ids", type=int, multiple=True, metavar="ID", help="Only this session; again for more."
 )
@@ -49,13 +41,10 @@ QUIET = quiet_option("No progress, no summary.")
 @QUIET
 def explain(
     files: tuple[str, ...],
-    ports: tuple[int, ...],
     format_: str | None,
     session_ids: tuple[int, ...],
     client_id: str | None,
-    dialect: str | None,
-    memory: int,
-    quiet: bool,
+    **options: Any,
 ) -> int:
     """Explain the fetch sessions of captures: who, which partitions, how many bytes they saved, why they ended.
 
@@ -77,8 +66,8 @@ def explain(
         else:
             print_line(dumps(session_dict(session, tracker.offsets.names)))
 
-    tracker = Tracker(on_end=end, kernel=new_kernel(dialect))
-    problems = follow(files, tracker, ports, dialect, memory, quiet)
+    tracker = Tracker(on_end=end, kernel=new_kernel(options["dialect"]))
+    problems = follow(files, tracker, **options)
     sessionless = [it for it in tracker.sessionless.values() if is_wanted(it.client_id, 0)]
     if table:
         from kcli.cli.fetch_session_view import show
@@ -92,30 +81,15 @@ def explain(
 
 @click.command()
 @FILES
-@PORTS
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "jsonl"]),
-    default="text",
-    show_default=True,
-    help="Findings to read, or one JSON object a line.",
-)
+@port_option
+@format_option(("text", "jsonl"), "Findings to read, or one JSON object a line.", default="text")
 @click.option(
     "--notes/--no-notes", default=True, help="Also what is lawful and wasteful (it leaves the exit code at 0)."
 )
 @dialect_option
 @memory_option
 @QUIET
-def lint(
-    files: tuple[str, ...],
-    ports: tuple[int, ...],
-    format_: str,
-    notes: bool,
-    dialect: str | None,
-    memory: int,
-    quiet: bool,
-) -> int:
+def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> int:
     """Judge both sides of each fetch session of captures; exit 1 when a rule of KIP-227 is broken.
 
     One line for each finding: the frame (time, connection, correlation id), the session, the rule and who broke it.
@@ -129,9 +103,9 @@ def lint(
         if severity == "error" or notes:
             print_line(line_of(finding, tracker, format_))
 
-    tracker = Tracker(on_finding=find, kernel=new_kernel(dialect))
-    problems = follow(files, tracker, ports, dialect, memory, quiet)
-    if not quiet:
+    tracker = Tracker(on_finding=find, kernel=new_kernel(options["dialect"]))
+    problems = follow(files, tracker, **options)
+    if not options["quiet"]:
         warn(summary(tracker, counts))
     conclude(problems)
     return 1 if counts["error"] else 0
@@ -155,7 +129,7 @@ def summary(tracker: Tracker, counts: dict[str, int]) -> str:
 
 
 def follow(
-    files: Sequence[str], tracker: Tracker, ports: Sequence[int], dialect: str | None, memory: int, quiet: bool
+    files: Sequence[str], tracker: Tracker, *, ports: Sequence[int], dialect: str | None, memory: int, quiet: bool
 ) -> list[InputError]:
     """Feed the tracker everything that can be read; what could not be."""
     feeder = Feeder(tracker)

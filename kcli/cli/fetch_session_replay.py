@@ -15,7 +15,7 @@ from kcli.capture.reading import read_capture
 from kcli.cli.captured import holds_rows, name_of, rows
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import console, is_terminal, warn
-from kcli.cli.inputs import dialect_option, memory_option, quiet_option
+from kcli.cli.inputs import dialect_option, format_option, memory_option, quiet_option
 from kcli.cli.lines import print_line
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.drafting import DIALECT
@@ -58,7 +58,7 @@ __all__ = ["replay_command"]
     type=click.Choice(LEVELS),
     help="How alike the answers must be (default: shape, and none where --mode changes the requests).",
 )
-@click.option("--format", "format_", type=click.Choice(["table", "jsonl"]), help="Default: table on a terminal.")
+@format_option(("table", "jsonl"), "Default: table on a terminal.")
 @dialect_option
 @memory_option
 @quiet_option("No progress, no notes.")

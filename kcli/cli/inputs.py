@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ __all__ = [
     "Size",
     "binary_input",
     "dialect_option",
+    "format_option",
     "memory_option",
     "port_option",
     "quiet_option",
@@ -68,6 +69,14 @@ def secrets_option(*names: str) -> Callable[[Command], Command]:
     """--show-secrets, as `secrets`; names: others that it had before."""
     text = "Show passwords, keys and tokens, which are left out otherwise."
     return click.option("--show-secrets", *names, "secrets", is_flag=True, help=text)
+
+
+def format_option(
+    formats: Iterable[str], text: str, default: str | None = None, name: str = "format_"
+) -> Callable[[Command], Command]:
+    """--format, as `name`. text: its help. default: None leaves it to the command."""
+    kind = click.Choice([*formats])
+    return click.option("--format", name, type=kind, default=default, show_default=default is not None, help=text)
 
 
 def quiet_option(text: str) -> Callable[[Command], Command]:

@@ -14,7 +14,7 @@ import click
 
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import is_terminal
-from kcli.cli.inputs import quiet_option
+from kcli.cli.inputs import format_option, quiet_option
 from kcli.cli.lines import print_line, print_note
 from kcli.client.cluster import Client
 from kcli.client.producing.producer import DISCOVERIES, Producer
@@ -59,14 +59,7 @@ LONGEST_LINE = 64 << 20
     show_default=True,
     help="After a leader moved: take the broker's hint at once (KIP-951), or back off and ask for metadata.",
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="The figures at the end: a line to read, or one JSON object.",
-)
+@format_option(("text", "json"), "The figures at the end: a line to read, or one JSON object.", default="text")
 @quiet_option("No figures on the way.")
 def produce(
     topic: str,

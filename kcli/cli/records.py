@@ -13,7 +13,7 @@ from kcli.capture.filters import matches
 from kcli.cli.console import is_terminal, terminal_room, warn
 from kcli.cli.decode_pcap import reading
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options
-from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option, secrets_option
+from kcli.cli.inputs import dialect_option, format_option, memory_option, port_option, quiet_option, secrets_option
 from kcli.cli.output import open_output, output_option
 from kcli.cli.record_formats import FORMATS, write_values
 from kcli.cli.record_sources import Problems, inputs_of, record_rows
@@ -34,14 +34,7 @@ Row = dict[str, Any]
 @click.option("--key", metavar="K", help="Only records with this key.")
 @click.option("--distinct", is_flag=True, help="An offset of a partition once, however often it was seen.")
 @click.option("--control", is_flag=True, help="Control records, too: the markers of transactions.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(list(FORMATS)),
-    default="table",
-    show_default=True,
-    help="How to show them.",
-)
+@format_option(FORMATS, "How to show them.", default="table")
 @click.option("--values", is_flag=True, help="The values alone, a line each.")
 @port_option
 @filter_options

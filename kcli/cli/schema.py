@@ -9,7 +9,7 @@ import click
 
 from kcli.cli.columns import print_json, print_rows
 from kcli.cli.console import warn
-from kcli.cli.inputs import dialect_option
+from kcli.cli.inputs import dialect_option, format_option
 from kcli.cli.lines import print_line
 from kcli.errors import UsageError
 from kcli.jsontext import dumps
@@ -25,15 +25,9 @@ __all__ = ["diff", "list_", "show"]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def format_option(command: Command) -> Command:
-    return click.option(
-        "--format",
-        "form",
-        type=click.Choice(["table", "json", "jsonl"]),
-        default="table",
-        show_default=True,
-        help="A table, one JSON array, or one JSON object a line.",
-    )(command)
+FORMAT = format_option(
+    ("table", "json", "jsonl"), "A table, one JSON array, or one JSON object a line.", default="table", name="form"
+)
 
 
 @click.command(name="list")
@@ -43,7 +37,7 @@ def format_option(command: Command) -> Command:
 @click.option("--dialects", is_flag=True, help="The dialects that come with kcli, and their sources.")
 @click.option("--errors", is_flag=True, help="Error codes, their names, and which of them are retriable.")
 @dialect_option
-@format_option
+@FORMAT
 def list_(
     words: tuple[str, ...],
     kinds: tuple[str, ...],
@@ -124,7 +118,7 @@ def say_findings(tables: Catalog) -> None:
 @click.argument("version", type=int, required=False)
 @click.option("--variants", is_flag=True, help="Also the other layouts that old releases had under the same version.")
 @dialect_option
-@format_option
+@FORMAT
 def show(name: str, version: int | None, variants: bool, dialect: str | None, form: str) -> None:
     """The fields of the message NAME, or of both messages of the API NAME; in one VERSION, or in all.
 
@@ -193,7 +187,7 @@ def show_message(tables: Catalog, message: Message, version: int | None, label: 
 @click.argument("other", metavar="[V2]", type=int, required=False)
 @click.option("--release", "releases", nargs=2, metavar="A B", help="Compare two releases of Kafka.")
 @dialect_option
-@format_option
+@FORMAT
 def diff(
     name: str | None,
     one: int | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kcli.cli.console import is_terminal, warn
-from kcli.cli.inputs import dialect_option, quiet_option, secrets_option
+from kcli.cli.inputs import dialect_option, format_option, quiet_option, secrets_option
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError
@@ -24,12 +24,7 @@ __all__ = ["inspect"]
 @click.command()
 @click.argument("paths", metavar="FILE|DIR...", nargs=-1, required=True)
 @click.option("--records", is_flag=True, help="Print every record in Kafka's JSON form instead.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "jsonl"]),
-    help="A table (the default on a terminal), or one JSON object a line.",
-)
+@format_option(("table", "jsonl"), "A table (the default on a terminal), or one JSON object a line.", name="form")
 @click.option("--stats", is_flag=True, help="Also the KIP's measures: size, load time, generation time.")
 @output_option
 @quiet_option("No warnings on stderr.")

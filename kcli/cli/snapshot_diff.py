@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kcli.cli.console import is_terminal, warn
-from kcli.cli.inputs import dialect_option, quiet_option, secrets_option
+from kcli.cli.inputs import dialect_option, format_option, quiet_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
 from kcli.jsontext import dumps
@@ -40,7 +40,7 @@ NOUNS = {
 @click.command()
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="B")
-@click.option("--format", "form", type=click.Choice(["text", "jsonl"]), help="Lines to read, or one JSON object each.")
+@format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", name="form")
 @output_option
 @secrets_option("--secrets")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when there are differences.")

@@ -10,7 +10,7 @@ import click
 
 from kcli.cli.cells import align
 from kcli.cli.console import is_terminal, warn
-from kcli.cli.inputs import dialect_option, quiet_option, secrets_option
+from kcli.cli.inputs import dialect_option, format_option, quiet_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output
 from kcli.errors import InputError, UsageError
@@ -47,11 +47,10 @@ VERBS = ("ls", "cat", "find", "tree")
 @click.option("--at-offset", type=click.IntRange(min=0), metavar="N", help="The state before log offset N.")
 @click.option("--path", metavar="GLOB", help="Print the nodes that fit, as `tree` does: 'topics/byName/*'.")
 @click.option("--ask", type=click.Choice(QUESTIONS), help="Answer a question.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "jsonl", "parquet"]),
-    help="json: one object of tables; jsonl: a row a line; parquet: a file for each table in the directory -o.",
+@format_option(
+    ("text", "json", "jsonl", "parquet"),
+    "json: one object of tables; jsonl: a row a line; parquet: a file for each table in the directory -o.",
+    name="form",
 )
 @click.option(
     "-o",

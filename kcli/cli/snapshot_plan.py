@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kcli.cli.console import is_terminal
-from kcli.cli.inputs import dialect_option
+from kcli.cli.inputs import dialect_option, format_option
 from kcli.cli.lines import print_line
 from kcli.errors import UsageError
 from kcli.snapshots.directory import Listing
@@ -54,7 +54,7 @@ __all__ = ["plan"]
 @click.option("--now-ms", type=int, help="The time to judge ages by; by default the clock's.")
 @click.option("--partitions", type=click.IntRange(min=0), help="Estimate for this many partitions on the lost broker.")
 @click.option("--brokers", type=click.IntRange(min=0), help="Estimate for this many other brokers.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), help="For reading, or one JSON object.")
+@format_option(("text", "json"), "For reading, or one JSON object.", name="form")
 @dialect_option
 def plan(directory: str | None, dialect: str | None, form: str | None, **given: Any) -> int:
     """Say whether a snapshot is due, how far the log may begin, which snapshots may go (KIP-630).

@@ -10,7 +10,7 @@ from typing import TypeVar
 import click
 
 from kcli.cli.console import is_terminal
-from kcli.cli.inputs import dialect_option, quiet_option
+from kcli.cli.inputs import dialect_option, format_option, quiet_option
 from kcli.cli.lines import print_line
 from kcli.errors import InputError
 from kcli.snapshots.directory import parse_leader_epochs, parse_partition_metadata, parse_quorum_state
@@ -28,9 +28,7 @@ T = TypeVar("T")
 
 @click.command()
 @click.argument("paths", metavar="FILE|DIR...", nargs=-1, required=True)
-@click.option(
-    "--format", "form", type=click.Choice(["table", "jsonl"]), help="Findings as text, or one JSON object each."
-)
+@format_option(("table", "jsonl"), "Findings as text, or one JSON object each.", name="form")
 @quiet_option("Only findings: no summary.")
 @dialect_option
 def verify(paths: tuple[str, ...], form: str | None, quiet: bool, dialect: str | None) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from kcli.cli.console import is_terminal, terminal_room
-from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option, secrets_option
+from kcli.cli.inputs import dialect_option, format_option, memory_option, port_option, quiet_option, secrets_option
 from kcli.cli.lines import print_line
 from kcli.cli.output import open_output, output_option, refuse_inputs
 from kcli.errors import UsageError
@@ -23,9 +23,7 @@ FORMATS = ("table", "json", "jsonl", "csv", "parquet")
 @click.command()
 @click.argument("query", required=False, metavar="[QUERY]")
 @click.argument("files", nargs=-1, metavar="FILE|DIR...")
-@click.option(
-    "--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True, help="How to show the rows."
-)
+@format_option(FORMATS, "How to show the rows.", default="table")
 @click.option("--list", "list_", is_flag=True, help="Print the tables with their columns, and the questions.")
 @click.option(
     "--question", type=click.Choice([each.name for each in QUESTIONS]), help="Answer one of the report's questions."

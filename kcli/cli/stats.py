@@ -12,7 +12,7 @@ from kcli.cli.capture_files import captures_in
 from kcli.cli.console import terminal_room
 from kcli.cli.decode_pcap import reading, summed_up
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
-from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option
+from kcli.cli.inputs import dialect_option, format_option, memory_option, port_option, quiet_option
 from kcli.cli.lines import Lines, csv_line
 from kcli.cli.output import open_output, output_option
 from kcli.cli.stats_table import table_lines
@@ -33,14 +33,7 @@ SHARES = (0.5, 0.95, 0.99)
     help="What to count by; again for more, as in --by client --by api.  [default: api]",
 )
 @port_option
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["table", "jsonl", "csv"]),
-    default="table",
-    show_default=True,
-    help="How to show it.",
-)
+@format_option(("table", "jsonl", "csv"), "How to show it.", default="table")
 @filter_options
 @output_option
 @quiet_option("No progress, no closing summary.")

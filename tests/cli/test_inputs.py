@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 
-from kcli.cli.inputs import read_bytes, unhex
+from kcli.cli.inputs import format_option, read_bytes, unhex
 from kcli.cli.main import main
 from kcli.errors import InputError, UsageError
 from tests.capture.wires import SAMPLES
@@ -99,3 +100,17 @@ def test_a_quiet_reader_says_the_same_and_nothing_else(argv: list[str], capsys: 
     assert main([*argv, "-q"]) == code
     quiet = capsys.readouterr()
     assert (quiet.out, quiet.err) == (told.out, "")
+
+
+@pytest.mark.parametrize(("default", "made"), [("table", "table"), (None, None)])
+def test_a_choice_of_formats(default: str | None, made: str | None) -> None:
+    @click.command()
+    @format_option(("table", "jsonl"), "How.", default=default)
+    def show(format_: str | None) -> None:
+        assert format_ == made
+
+    show.main([], standalone_mode=False)
+    (option,) = show.params
+    assert isinstance(option, click.Option) and option.help == "How." and option.show_default is (default is not None)
+    with pytest.raises(click.BadParameter, match="'yaml' is not one of 'table', 'jsonl'"):
+        show.main(["--format", "yaml"], standalone_mode=False)
