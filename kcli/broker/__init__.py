@@ -7,8 +7,9 @@ Names are imported when they are asked for.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kcli.lazy import importing
 
 if TYPE_CHECKING:
     from kcli.broker.broker import Broker
@@ -16,13 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Broker", "rebuild"]
 
-_MODULES = {"Broker": "broker", "rebuild": "rebuild"}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Bound here for good: a submodule of the same name would stand in its place once it is imported.
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = importing(
+    __name__,
+    {
+        "broker": "Broker",
+        "rebuild": "rebuild",
+    },
+)

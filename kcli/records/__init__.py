@@ -13,8 +13,9 @@ Names are imported when they are asked for.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kcli.lazy import importing
 
 if TYPE_CHECKING:
     from kcli.records.batches import Batch, Record, scan
@@ -51,35 +52,17 @@ __all__ = [
     "scan",
 ]
 
-_MODULES = {
-    "Batch": "batches",
-    "Conversion": "conversion",
-    "FetchSend": "fetching",
-    "Record": "batches",
-    "Slice": "conversion",
-    "UnsupportedCompressionError": "conversion",
-    "batches_json": "text",
-    "build_batch": "builder",
-    "build_control_batch": "builder",
-    "build_marker": "builder",
-    "build_message_set": "builder",
-    "compress": "codecs",
-    "crc32": "kernels",
-    "crc32c": "kernels",
-    "cut_slice": "fetching",
-    "decode_control": "control",
-    "decompress": "codecs",
-    "down_convert": "conversion",
-    "encode_batch": "encoding",
-    "encode_batches": "encoding",
-    "scan": "batches",
-}
-
-
-def __getattr__(name: str) -> Any:
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(module if "." in module else f"{__name__}.{module}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = importing(
+    __name__,
+    {
+        "batches": "Batch Record scan",
+        "builder": "build_batch build_control_batch build_marker build_message_set",
+        "codecs": "compress decompress",
+        "control": "decode_control",
+        "conversion": "Conversion Slice UnsupportedCompressionError down_convert",
+        "encoding": "encode_batch encode_batches",
+        "fetching": "FetchSend cut_slice",
+        "kernels": "crc32 crc32c",
+        "text": "batches_json",
+    },
+)

@@ -13,8 +13,9 @@ Names are imported when they are asked for.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kcli.lazy import importing
 
 if TYPE_CHECKING:
     from kcli.snapshots.diff import Change, diff_images
@@ -62,38 +63,23 @@ __all__ = [
     "write_snapshot",
 ]
 
-_MODULES = {
-    "TABLES": "tables",
-    "Assembly": "extract",
-    "Change": "diff",
-    "SnapshotFinding": "findings",
-    "Image": "image",
-    "Loader": "load",
-    "Policy": "policy",
-    "RecordLines": "lines",
-    "SnapshotFetch": "fetch",
-    "SnapshotId": "names",
-    "Survey": "surveys",
-    "Topic": "image",
-    "advance": "policy",
-    "ask": "questions",
-    "deletable": "policy",
-    "diff_images": "diff",
-    "due": "policy",
-    "estimate": "policy",
-    "image_tree": "tree",
-    "load_snapshot": "load",
-    "parse_snapshot_name": "names",
-    "pieces_of": "extract",
-    "survey": "surveys",
-    "verify": "verification",
-    "violations": "policy",
-    "write_snapshot": "write",
-}
-
-
-def __getattr__(name: str) -> Any:
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+__getattr__ = importing(
+    __name__,
+    {
+        "diff": "Change diff_images",
+        "extract": "Assembly pieces_of",
+        "fetch": "SnapshotFetch",
+        "findings": "SnapshotFinding",
+        "image": "Image Topic",
+        "lines": "RecordLines",
+        "load": "Loader load_snapshot",
+        "names": "SnapshotId parse_snapshot_name",
+        "policy": "Policy advance deletable due estimate violations",
+        "questions": "ask",
+        "surveys": "Survey survey",
+        "tables": "TABLES",
+        "tree": "image_tree",
+        "verification": "verify",
+        "write": "write_snapshot",
+    },
+)

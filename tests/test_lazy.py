@@ -1,0 +1,40 @@
+"""Packages whose names are imported when they are asked for."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+from kcli.lazy import importing
+
+PACKAGES = ("kcli.broker", "kcli.records", "kcli.snapshots")
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_name_has_its_home(package: str) -> None:
+    module = importlib.import_module(package)
+    for name in module.__all__:
+        assert getattr(module, name) is vars(module)[name]
+    with pytest.raises(AttributeError, match=rf"module '{package}' has no attribute 'nothing'"):
+        _ = module.nothing
+
+
+def test_a_package_alone_imports_nothing_below_it() -> None:
+    script = f"import sys, {', '.join(PACKAGES)}; print(*(name for name in sys.modules if name.count('.') > 1))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert not [name for name in done.stdout.split() if name.startswith(PACKAGES)]
+
+
+def test_a_name_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    package = ModuleType("made")
+    monkeypatch.setitem(sys.modules, "made", package)
+    monkeypatch.setitem(sys.modules, "made.below", ModuleType("made.below"))
+    monkeypatch.setattr(sys.modules["made.below"], "one", 1, raising=False)
+    load = importing("made", {"below": "one two"})
+    assert load("one") == 1 and vars(package)["one"] == 1
+    with pytest.raises(AttributeError):
+        load("two")
