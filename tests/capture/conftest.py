@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.capture import exchanges
+from kcli.capture import exchanges, ranges
 from kcli.capture.events import Event
 from kcli.capture.exchange import Exchange
 from kcli.core import COMPILED
@@ -21,7 +21,8 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     """Run with the compiled engine, and with its twin."""
     if request.param == "compiled" and not COMPILED:
         pytest.skip("the core is not built")
-    monkeypatch.setattr(exchanges, "COMPILED", request.param == "compiled")
+    for module in (exchanges, ranges):
+        monkeypatch.setattr(module, "COMPILED", request.param == "compiled")
     return str(request.param)
 
 

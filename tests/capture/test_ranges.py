@@ -7,21 +7,12 @@ from pathlib import Path
 import pytest
 
 from kcli.capture import ranges
-from kcli.core import COMPILED
 from kcli.errors import InputError
 from tests.capture.wires import DATA, SAMPLES
 
 
-@pytest.fixture(params=["interpreted", "compiled"])
-def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "compiled" and not COMPILED:
-        pytest.skip("the core is not built")
-    monkeypatch.setattr(ranges, "COMPILED", request.param == "compiled")
-    return str(request.param)
-
-
 @pytest.mark.parametrize("size", [100, 5_000, 17_001, 10**9])
-def test_ranges_that_touch_give_every_packet_once(kind: str, size: int) -> None:
+def test_ranges_that_touch_give_every_packet_once(engine: str, size: int) -> None:
     path = str(SAMPLES / "java44-txn.pcap")
     whole = [row.data for row in ranges.rows(path)]
     parts = ranges.cut(path, size)[: 12 if size == 100 else None]
@@ -31,18 +22,18 @@ def test_ranges_that_touch_give_every_packet_once(kind: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("path", [SAMPLES / "ipv6.pcapng", DATA / "mid-stream.pcap.zst"])
-def test_what_cannot_be_cut_is_one_part(kind: str, path: Path) -> None:
+def test_what_cannot_be_cut_is_one_part(engine: str, path: Path) -> None:
     assert ranges.cut(str(path), 100) == [(0, None)]
     assert len(list(ranges.rows(str(path)))) > 100
 
 
-def test_rows_have_a_connection(kind: str) -> None:
+def test_rows_have_a_connection(engine: str) -> None:
     rows = list(ranges.rows(str(SAMPLES / "java44-txn.pcap")))
     assert len({row.connection for row in rows}) == 11
     assert {row.link for row in rows} == {1} and rows[0].length == len(rows[0].data)
 
 
-def test_damage_is_passed_over(kind: str, tmp_path: Path) -> None:
+def test_damage_is_passed_over(engine: str, tmp_path: Path) -> None:
     data = bytearray((SAMPLES / "java44-txn.pcap").read_bytes())
     data[30_000:32_000] = b"\xff" * 2000
     path = tmp_path / "damaged.pcap"
@@ -51,7 +42,7 @@ def test_damage_is_passed_over(kind: str, tmp_path: Path) -> None:
     assert whole - 12 < sum(1 for _ in ranges.rows(str(path))) < whole
 
 
-def test_no_capture_at_all(kind: str, tmp_path: Path) -> None:
+def test_no_capture_at_all(engine: str, tmp_path: Path) -> None:
     path = tmp_path / "no.pcap"
     path.write_bytes(b"GIF89a" + bytes(40))
     with pytest.raises(InputError, match=r"no\.pcap: not a capture: starts with"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,31 @@ def file(tmp_path: Path) -> Path:
 def orders(samples: Path, tmp_path: Path) -> Path:
     """A partition's directory, to damage."""
     return Path(shutil.copytree(samples / "orders-0", tmp_path / "orders-0"))
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Makes standard output and standard error a terminal of so many columns."""
+
+    def make(columns: int) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            monkeypatch.setattr(stream, "isatty", lambda: True)
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", str(columns))
+
+    return make
+
+
+@pytest.fixture
+def cut(tmp_path: Path) -> Callable[[str], str]:
+    """A copy of a capture that ends in the middle of a packet."""
+
+    def make(capture: str) -> str:
+        made = tmp_path / "cut.pcap"
+        made.write_bytes(Path(capture).read_bytes()[:-7])
+        return str(made)
+
+    return make
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 import json
-import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -19,11 +19,9 @@ def test_no_rows(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_table_on_a_terminal_takes_text_as_it_is(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], terminal: Callable[[int], None]
 ) -> None:
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "80")
+    terminal(80)
     print_rows(("n", "text"), ROWS)
     assert "[red]x" in capsys.readouterr().out
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -27,11 +27,9 @@ def test_a_pipe_gets_plain_unbroken_lines(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_label_of_a_bar_is_shown_and_not_obeyed(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], terminal: Callable[[int], None]
 ) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "100")
+    terminal(100)
     with progress(10, "[/]\x1b]0;x\x07.log") as moved:
         moved(5)
     shown = capsys.readouterr().err

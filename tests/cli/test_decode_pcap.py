@@ -8,6 +8,7 @@ import pty
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -115,10 +116,9 @@ def test_what_goes_wrong_is_one_line(arguments: list[str], code: int, message: s
     assert message in said.err and said.err.count("\n") == 1 and said.err.startswith("kcli: ")
 
 
-def test_a_cut_file_is_read_and_then_told(tmp_path: Path, capsys: Capture) -> None:
-    path = tmp_path / "cut.pcap"
-    path.write_bytes(Path(TXN).read_bytes()[:-7])
-    assert main(["decode", "pcap", str(path), "--format", "jsonl"]) == 3
+def test_a_cut_file_is_read_and_then_told(cut: Callable[[str], str], capsys: Capture) -> None:
+    path = cut(TXN)
+    assert main(["decode", "pcap", path, "--format", "jsonl"]) == 3
     said = capsys.readouterr()
     assert said.out.count('"requestHeader"') == 78 and said.out.count('"event":"truncated"') == 1
     assert "every byte accounted for" in said.err

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -132,15 +133,13 @@ def test_values_alone(capsys: Capture) -> None:
     assert main(["records", str(LOG), "--values", "--format", "parquet"]) == 2
 
 
-def test_damage(tmp_path: Path, capsys: Capture) -> None:
-    cut = tmp_path / "cut.pcap"
-    cut.write_bytes(Path(TXN).read_bytes()[:-7])
+def test_damage(tmp_path: Path, cut: Callable[[str], str], capsys: Capture) -> None:
     garbage = tmp_path / "garbage"
     garbage.write_bytes(b"GIF89a" * 50)
     wrong = bytearray(LOG.read_bytes())
     wrong[wrong.index(b"coffee")] ^= 1
     (tmp_path / "wrong.log").write_bytes(wrong)
-    found = [str(tmp_path / "missing"), str(garbage), str(cut), str(tmp_path / "wrong.log"), TXN]
+    found = [str(tmp_path / "missing"), str(garbage), cut(TXN), str(tmp_path / "wrong.log"), TXN]
     assert main(["records", *found, "--format", "jsonl"]) == 3
     said = capsys.readouterr()
     assert len(said.out.splitlines()) >= 81 + 482

@@ -1,5 +1,5 @@
 import json
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -196,10 +196,10 @@ def test_diff_of_releases(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["Fetch"] == {"message": "Fetch", "path": "", "change": "changed", "before": "0-17", "after": "4-17"}
 
 
-def test_a_table_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "100")
+def test_a_table_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, terminal: Callable[[int], None]
+) -> None:
+    terminal(100)
     monkeypatch.setenv("NO_COLOR", "1")
     out, _ = run(capsys, "show", "ApiVersionsRequest", 3)
     assert "clientSoftwareName" in out
