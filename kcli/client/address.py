@@ -33,7 +33,7 @@ def parse_address(text: str) -> Address:
 
 
 def parse_bootstrap(texts: Iterable[str]) -> tuple[Address, ...]:
-    """Addresses to begin with; UsageError when there are none."""
+    """The bootstrap addresses. Raises UsageError: there are none."""
     addresses = tuple(parse_address(text) for text in texts)
     if not addresses:
         raise UsageError("no broker to talk to: --bootstrap HOST:PORT, or bootstrap.servers in --config")

@@ -25,10 +25,10 @@ class Backoff:
 
 
 def retry_backoff(config: ClientConfig) -> Backoff:
-    """Between attempts of a request: retry.backoff.ms, up to retry.backoff.max.ms."""
+    """The backoff between attempts of a request: retry.backoff.ms, up to retry.backoff.max.ms."""
     return Backoff(config.seconds("retry.backoff.ms"), config.seconds("retry.backoff.max.ms"))
 
 
 def reconnect_backoff(config: ClientConfig) -> Backoff:
-    """Between attempts to connect: reconnect.backoff.ms, up to reconnect.backoff.max.ms."""
+    """The backoff between attempts to connect: reconnect.backoff.ms, up to reconnect.backoff.max.ms."""
     return Backoff(config.seconds("reconnect.backoff.ms"), config.seconds("reconnect.backoff.max.ms"))

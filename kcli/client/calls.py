@@ -1,4 +1,4 @@
-"""Requests and responses on a connection, as values: encoded, sent, and decoded when the answer is there."""
+"""Sends requests given as values, and decodes their responses."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def call(
 ) -> asyncio.Future[dict[str, Any]]:
     """Send one request; the future gets the body of its response (as MessageCodec.read gives it).
 
-    It goes out at once, behind those that still wait: call again without awaiting, and requests are pipelined.
+    The request is sent at once. Call again without awaiting to pipeline requests.
     Top-level fields that the version does not have are left out.
     """
     made = call_of(api_key, version, dialect)

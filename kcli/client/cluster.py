@@ -93,7 +93,7 @@ class Client:
         return await self.session_at(self.metadata.nodes[node])
 
     async def session_at(self, address: Address) -> Session:
-        """The connection to an address, opened now if need be; many callers share one attempt."""
+        """The connection to an address, opened if there is none; callers share one attempt."""
         session = self._sessions.get(address)
         if session is not None and session.connection.error is None and not self._is_over(address):
             return session
@@ -104,7 +104,7 @@ class Client:
         return await asyncio.shield(task)
 
     def _is_over(self, address: Address) -> bool:
-        """Must this connection be made anew: is its login's time up, or was it idle so long that brokers end it?"""
+        """Whether a new connection is needed: the login has expired, or the broker closes one idle for so long."""
         now = asyncio.get_running_loop().time()
         connection = self._sessions[address].connection
         idle = self.config.seconds("connections.max.idle.ms")
@@ -151,18 +151,18 @@ class Client:
         high: int = 32_767,
         seconds: float | None = None,
     ) -> dict[str, Any]:
-        """One request, in `version` or the newest both sides have up to `high`; the body of its response.
+        """Send one request, in `version` or the newest up to `high` that both sides have. Returns the response's body.
 
-        Raises NetworkError; error codes inside the response are the caller's.
+        Raises NetworkError. The caller handles error codes in the response.
         """
         session = await self.session(node)
         chosen = session.versions.best(api_key, high=high) if version is None else version
         return await call(session.connection, api_key, chosen, body, dialect=session.dialect, seconds=seconds)
 
     async def retrying(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do `work` until it works, with backoff, for at most default.api.timeout.ms (and `retries`).
+        """Call `work` until it succeeds, with backoff, for at most default.api.timeout.ms and `retries` retries.
 
-        Again after a NetworkError, but for a BrokerError only for a retriable code.
+        Retries after a NetworkError; after a BrokerError only when its code is retriable.
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + self.config.seconds("default.api.timeout.ms")
@@ -181,7 +181,7 @@ class Client:
     # --- metadata
 
     async def refresh(self, topics: Iterable[str] | None = (), *, create: bool = False) -> MetadataCache:
-        """Ask any broker for brokers and topics (() none, None all) and take the answer in."""
+        """Update metadata from any broker. topics: () for none, None for all."""
         self._refreshed = asyncio.get_running_loop().time()
         session = await self.any_session()
         version = session.versions.best(METADATA)
@@ -195,7 +195,7 @@ class Client:
         return self.metadata
 
     def refresh_soon(self, topics: Iterable[str]) -> None:
-        """Refresh in the background; what goes wrong with it shows when the next request needs it."""
+        """Refresh in the background; the next request that needs metadata reports a failure."""
         task = asyncio.ensure_future(self._refresh_quietly(list(topics)))
         self._background.add(task)
         task.add_done_callback(self._background.discard)
@@ -205,11 +205,11 @@ class Client:
             await self.refresh(topics)
 
     def is_stale(self) -> bool:
-        """Older than metadata.max.age.ms?"""
+        """Whether metadata is older than metadata.max.age.ms."""
         return asyncio.get_running_loop().time() - self._refreshed > self.config.seconds("metadata.max.age.ms")
 
     async def describe_topic(self, name: str, *, create: bool = False) -> None:
-        """Have metadata of a topic with a leader for each partition; BrokerError when there is none."""
+        """Fetch metadata of a topic until each partition has a leader. Raises BrokerError: there is no such topic."""
 
         async def work() -> None:
             await self.refresh([name], create=create)
@@ -223,5 +223,5 @@ class Client:
         await self.retrying(work)
 
     def leader(self, topic: str, partition: int) -> Leader | None:
-        """The leader of a partition as far as it is known; None: it is not."""
+        """The known leader of a partition; None: unknown."""
         return self.metadata.leader(topic, partition)

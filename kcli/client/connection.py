@@ -23,7 +23,7 @@ __all__ = ["BrokerConnection", "Frame"]
 
 Frame = bytes | bytearray
 
-# The longest response to take: above fetch.max.bytes by far, and still a bound.
+# Bytes of the longest response that is accepted: far above fetch.max.bytes.
 LONGEST = 1 << 30
 # Answers that a listener may give before it finds that it is spoken to in the wrong protocol: ApiVersions, and again.
 NEGOTIATION = 2
@@ -60,7 +60,7 @@ class BrokerConnection:
 
     @classmethod
     async def open(cls, address: Address, config: ClientConfig) -> BrokerConnection:
-        """Connect (with TLS where `config` asks for it); NetworkError in one line when that can't be."""
+        """Connect, with TLS where `config` asks for it. Raises NetworkError."""
         connection = cls(address, config)
         await dial(address, config, lambda: connection._protocol)
         return connection
@@ -80,7 +80,7 @@ class BrokerConnection:
         seconds: float | None = None,
         read: Callable[[Frame], Any] | None = None,
     ) -> asyncio.Future[Any]:
-        """Send a frame; the future gets the frame that answers it, or what `read` makes of that.
+        """Send a frame. The future gets the response's frame, or what `read` returns for it.
 
         seconds: how long to wait, instead of request.timeout.ms; what: names the request in errors.
         The future fails with NetworkError, or with what `read` raises (a KcliError names the broker then).
@@ -98,7 +98,7 @@ class BrokerConnection:
         seconds: float | None = None,
         read: Callable[[Frame], Any] | None = None,
     ) -> asyncio.Future[Any]:
-        """The next frame that is not awaited yet, without sending anything."""
+        """Await the next frame without sending anything."""
         future: asyncio.Future[Any] = self._loop.create_future()
         if self.error is not None:
             future.set_exception(self.error)
@@ -121,14 +121,14 @@ class BrokerConnection:
         self.send_raw(len(frame).to_bytes(4, "big") + frame)
 
     async def drain(self) -> None:
-        """Wait while the broker takes nothing more."""
+        """Wait until the socket accepts more bytes."""
         await self._protocol.drain()
         if self.error is not None:
             raise self.error
 
     @property
     def waiting(self) -> int:
-        """Requests that have no answer yet."""
+        """Number of requests without a response."""
         return len(self._waiters)
 
     async def close(self) -> None:
@@ -143,7 +143,7 @@ class BrokerConnection:
 
     def _take_frame(self, frame: Frame) -> None:
         if not self._waiters:
-            self._protocol.abort(NetworkError(f"it sent {len(frame)} bytes that nobody asked for"))
+            self._protocol.abort(NetworkError(f"it sent {len(frame)} bytes that answer no request"))
             return
         waiter = self._waiters[0]
         self._answers += 1
@@ -168,7 +168,8 @@ class BrokerConnection:
 
     def _fits(self, frame: Frame, waiter: Waiter) -> bool:
         if len(frame) < 4:
-            self._protocol.abort(NetworkError(f"its answer to {waiter.what} has {len(frame)} bytes, not even a header"))
+            text = f"its response to {waiter.what} has {len(frame)} bytes (4 or more expected)"
+            self._protocol.abort(NetworkError(text))
             return False
         got = int.from_bytes(frame[:4], "big", signed=True)
         if got != waiter.correlation:

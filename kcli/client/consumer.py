@@ -33,7 +33,7 @@ ISOLATION = {"read_uncommitted": 0, "read_committed": 1}
 
 
 class Fetched(NamedTuple):
-    """What one fetch brought of one partition. records: whole batches, and perhaps one cut off at the end."""
+    """The part of a fetch response for one partition. records: whole batches; the last one may be cut off."""
 
     topic: str
     partition: int
@@ -137,7 +137,7 @@ class Consumer:
         await self._take(response, keys)
 
     def limits_for(self, link: Session) -> Limits:
-        """What to say to this broker: of remote partitions only in the dialect that has a word for them."""
+        """The limits of fetches from this broker: for remote partitions only in the dialect that has such a field."""
         return self.limits._replace(remote_bytes=self.remote_bytes if link.dialect == REMOTE_DIALECT else None)
 
     def _wire_key(self, key: Partition, version: int) -> Partition:

@@ -1,4 +1,4 @@
-"""Dialects between client and broker: who says what, and when both speak one.
+"""How a client and a broker agree on a dialect.
 
 A dialect may use versions whose numbers Apache Kafka has given to other messages, so versions alone don't show it. The
 client names its dialect behind its own version (ApiVersions v3 on); a broker that has it answers with a feature of that
@@ -22,17 +22,17 @@ FEATURE_LEVEL = 1
 
 
 def spoken(dialect: str | None) -> str:
-    """What kcli calls its version: with the dialect behind it, so that a broker that has it, too, may speak it."""
+    """The client's software version, with the dialect appended for a broker that has it, too."""
     return __version__ if dialect is None else f"{__version__}-{plain(dialect)}"
 
 
 def feature(dialect: str) -> dict[str, Any]:
-    """What a broker has among its supported features once a dialect is agreed on."""
+    """The supported feature by which a broker confirms a dialect."""
     return {"name": plain(dialect), "minVersion": FEATURE_LEVEL, "maxVersion": FEATURE_LEVEL}
 
 
 def is_shown(dialect: str, features: Mapping[str, int], ranges: Mapping[int, Range]) -> bool:
-    """Does a broker with these features (name to newest level) and versions by api key speak the dialect?"""
+    """Whether a broker with these features (newest level by name) and versions (by API key) speaks the dialect."""
     if features.get(plain(dialect)) == FEATURE_LEVEL:
         return True
     stock, mine = catalog(None), catalog(dialect)

@@ -1,4 +1,4 @@
-"""Making a connection: names resolved, each address tried, TLS, and what went wrong in one line."""
+"""Connects: resolves the name, tries each address, does the TLS handshake, reports a failure in one line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ P = TypeVar("P", bound=asyncio.BaseProtocol)
 
 
 async def dial(address: Address, config: ClientConfig, make: Callable[[], P]) -> P:
-    """A connected protocol, TLS done where `config` asks for it; NetworkError otherwise, UsageError for the config.
+    """Return a connected protocol, with TLS where `config` asks for it. Raises NetworkError, UsageError (bad config).
 
     Takes at most socket.connection.setup.timeout.ms for each address that the name stands for.
     """
@@ -77,14 +77,14 @@ async def dial_one(
 
 
 def set_buffers(connection: socket.socket, config: ClientConfig) -> None:
-    """Only buffers that were asked for: Linux sizes its own better than any default."""
+    """Set only the buffer sizes that are configured: Linux sizes the others better than any default."""
     for name, option in (("send.buffer.bytes", socket.SO_SNDBUF), ("receive.buffer.bytes", socket.SO_RCVBUF)):
         if name in config.set_names and config[name] >= 0:
             connection.setsockopt(socket.SOL_SOCKET, option, config[name])
 
 
 def describe_failure(address: Address, error: Exception, when: str = "") -> NetworkError:
-    """The NetworkError for what the system said."""
+    """The NetworkError for an error of the system."""
     if isinstance(error, NetworkError):
         return error
     if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):

@@ -1,4 +1,4 @@
-"""Fetch messages of any version, from and to what fetch sessions speak of (`kcli.sessions.values`)."""
+"""Converts between Fetch messages of any version and the values of fetch sessions (`kcli.sessions.values`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_BYTES_SINCE, REPLICA_STATE_SINCE, REMOTE_BYTES_SINCE = 3, 15, 18
 
 
 class Limits(NamedTuple):
-    """What a Fetch request says beside its partitions: waits in ms, sizes in bytes.
+    """The limits in a Fetch request: waits in ms, sizes in bytes.
 
     remote_bytes: of a partition that comes from remote storage (the dialect kip-1018; None where it is not spoken)
     """
@@ -56,7 +56,7 @@ def request_body(request: FetchRequest, version: int, limits: Limits) -> dict[st
 
 
 def by_topic(entries: Iterable[tuple[Partition, Any]]) -> Iterable[tuple[str, list[Any]]]:
-    """Entries under their topics, both in the order in which they come."""
+    """Group entries by topic, in their order."""
     topics: dict[str, list[Any]] = {}
     for (topic, _), entry in entries:
         topics.setdefault(topic, []).append(entry)
@@ -81,7 +81,7 @@ def position_fields(index: int, position: Position, version: int, remote_bytes: 
 
 
 def session_response(exchange: FetchExchange) -> FetchResponse:
-    """What a Fetch response says to its session."""
+    """The part of a Fetch response that concerns its session."""
     partitions: Mapping[Partition, Result] = {
         key: Result(high, stable, start, size, error, preferred, diverging)
         for key, (error, high, stable, start, size, preferred, diverging) in exchange.reported

@@ -16,7 +16,7 @@ __all__ = ["FrameProtocol", "describe_first_bytes"]
 SCRATCH = 256 * 1024
 # Frames from here on get a buffer of their own.
 BIG = 64 * 1024
-# What a length alone may make us allocate; a longer frame grows as its bytes arrive.
+# Bytes allocated on the strength of a length alone; the buffer of a longer frame grows as its bytes arrive.
 TRUSTED = 64 * 1024 * 1024
 
 
@@ -64,7 +64,7 @@ class FrameProtocol(asyncio.BufferedProtocol):
             self._transport.write(data)
 
     async def drain(self) -> None:
-        """Wait until the kernel takes more (returns at once, mostly)."""
+        """Wait until the kernel accepts more bytes."""
         await self._resumed.wait()
 
     def pause_writing(self) -> None:
@@ -107,7 +107,7 @@ class FrameProtocol(asyncio.BufferedProtocol):
             if end - start - 4 >= size:
                 frame = bytes(self._view[start + 4 : start + 4 + size])
                 start += 4 + size
-                # Before the call: what is called may look at, or end, this connection.
+                # Before the call: on_frame may read the state of this connection, or end it.
                 self._start = start
                 self._on_frame(frame)
                 continue
@@ -154,7 +154,7 @@ class FrameProtocol(asyncio.BufferedProtocol):
             self._transport.abort()
 
     def close(self) -> None:
-        """End the connection once what was sent has left."""
+        """Close the connection after the pending bytes are sent."""
         if self._out:
             self._flush()
         if self._transport is not None:
@@ -177,7 +177,7 @@ def ignore(_error: Exception | None) -> None:
 
 
 def describe_first_bytes(data: bytes, limit: int) -> str:
-    """What the other side seems to speak, from bytes that can't be the start of a Kafka frame."""
+    """Guess the peer's protocol from bytes that can't be the start of a Kafka frame."""
     size = int.from_bytes(data[:4], "big", signed=True)
     if data.startswith(b"HTTP"):
         return "it answers in HTTP, not in Kafka's protocol"

@@ -1,4 +1,4 @@
-"""What comes before the first request on a connection: ApiVersions, then SASL (KIP-43, KIP-152, KIP-368)."""
+"""Prepares a connection for its first request: ApiVersions, then SASL (KIP-43, KIP-152, KIP-368)."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Session:
 
 
 async def connect(address: Address, config: ClientConfig, dialect: str | None = None) -> Session:
-    """Connect, negotiate versions, log in; a dialect that the broker does not show is left (`Session.dialect`).
+    """Connect, negotiate versions, log in. `Session.dialect` is None where the broker does not speak the wanted one.
 
-    Raises NetworkError (BrokerError when the broker says no), UsageError.
+    Raises NetworkError (BrokerError: the broker refuses), UsageError.
     """
     mechanism = mechanism_for(config)
     connection = await BrokerConnection.open(address, config)
@@ -48,7 +48,7 @@ async def connect(address: Address, config: ClientConfig, dialect: str | None = 
 
 
 async def negotiate(connection: BrokerConnection, dialect: str | None = None) -> ApiVersions:
-    """Ask for the broker's versions in the newest form; a broker that does not know that one says which it knows."""
+    """Send ApiVersions in the newest version; a broker without it answers with the versions that it has (KIP-511)."""
     version = catalog(None).apis[API_VERSIONS].versions.hi
     body = {"clientSoftwareName": "kcli", "clientSoftwareVersion": spoken(dialect)}
     answer = await call(connection, API_VERSIONS, version, body)
@@ -61,7 +61,7 @@ async def negotiate(connection: BrokerConnection, dialect: str | None = None) ->
 
 
 async def authenticate(connection: BrokerConnection, versions: ApiVersions, mechanism: Mechanism) -> float | None:
-    """Log in; the seconds this login is good for, None for ever."""
+    """Log in. Returns the login's lifetime in seconds, None: unlimited."""
     who = f"broker {connection.address}"
     handshake = versions.best(SASL_HANDSHAKE)
     answer = await call(connection, SASL_HANDSHAKE, handshake, {"mechanism": mechanism.name})
@@ -96,7 +96,7 @@ async def exchange_tokens(connection: BrokerConnection, version: int, mechanism:
 
 
 async def exchange_raw(connection: BrokerConnection, mechanism: Mechanism) -> None:
-    """Handshake v0: tokens as bare frames; a broker that refuses just closes the connection."""
+    """Exchange tokens as bare frames, as after SaslHandshake v0; a broker that refuses closes the connection."""
     token: bytes | None = mechanism.first()
     while token is not None:
         answer = await connection.exchange(token, None, f"the {mechanism.name} login")

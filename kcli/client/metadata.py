@@ -1,4 +1,4 @@
-"""What a client knows of a cluster: brokers, topics, and who leads a partition in which epoch.
+"""A cluster as its client knows it: brokers, topics, and each partition's leader and leader epoch.
 
 Pure: fed with Metadata responses and with the hints of KIP-951 (CurrentLeader, NodeEndpoints in Produce v10+ and Fetch
 v16+ responses). Rules:
@@ -6,7 +6,7 @@ v16+ responses). Rules:
 - A leader counts only when its epoch is not older than the one known (KIP-320): late metadata
   can't undo a newer leader.
 - A hint counts only when its epoch is newer than the one known, and its node is known or comes with its endpoint.
-- A topic that comes with another id is another topic: its old epochs are forgotten.
+- A topic with another id is another topic: its old epochs are forgotten.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class MetadataCache:
         self.cluster_id: str | None = None
 
     def update(self, response: Mapping[str, Any]) -> None:
-        """Take a Metadata response (any version) in."""
+        """Update from a Metadata response of any version."""
         self.cluster_id = response.get("clusterId", self.cluster_id)
         self.controller = response.get("controllerId", self.controller)
         brokers = response["brokers"]
@@ -92,7 +92,7 @@ class MetadataCache:
     def take_hint(
         self, topic: str, partition: int, current_leader: Mapping[str, Any], endpoints: Iterable[Mapping[str, Any]] = ()
     ) -> bool:
-        """Take a CurrentLeader with the NodeEndpoints of its response; whether it was newer and so counts."""
+        """Take a CurrentLeader, with the NodeEndpoints of its response. Returns whether it was newer, and is used."""
         node, epoch = current_leader.get("leaderId", -1), current_leader.get("leaderEpoch", -1)
         known = self.topics.get(topic)
         if known is None or node < 0 or epoch < 0:

@@ -1,4 +1,4 @@
-"""OAUTHBEARER (RFC 7628), by a token that is at hand: from a file, an unsecured one made here, or given as it is.
+"""OAUTHBEARER (RFC 7628) with a token from a file, a given token, or an unsecured token made here.
 
 In Kafka's names: `sasl.oauthbearer.token.endpoint.url=file:///path`, or the `unsecuredLogin...` options of
 OAuthBearerLoginModule (for test clusters); and kcli's own option `token="..."`. Fetching a token over HTTP is not done.
@@ -36,7 +36,7 @@ class OAuthBearer:
         return ("n,," + SEPARATOR + SEPARATOR.join(pairs) + SEPARATOR + SEPARATOR).encode()
 
     def step(self, challenge: bytes) -> bytes | None:
-        """Success is empty; a refusal is JSON, to be acknowledged by one byte before the broker's error follows."""
+        """None on success (an empty challenge); one byte to acknowledge a refusal (JSON). NetworkError at the next."""
         if not challenge:
             return None
         if self._refusal is not None:

@@ -1,4 +1,4 @@
-"""Where to go on after records were read."""
+"""The offset to fetch next after a records field."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["next_offset"]
 
 
 def next_offset(records: bytes | bytearray | memoryview, asked: int) -> int:
-    """The offset after the last whole batch or message of a records field; `asked` when there is none beyond it."""
+    """The offset after the last whole batch or message of a records field, but not below `asked`."""
     damages: list[Damage] = []
     for batch in scan(records, check=False, damages=damages):
         asked = max(asked, batch.next_offset)

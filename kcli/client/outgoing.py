@@ -1,4 +1,4 @@
-"""Requests somebody else wrote, as bytes or as JSON: what has to be sent, and how to read what comes back.
+"""Requests given as bytes or as JSON: the bytes to send, and how to decode the response.
 
 JSON is one request or one a line, in the form `kcli decode request` prints: {"requestHeader": {...}, "request": {...}}.
 The header may be left out in part or, when the api is named otherwise, whole; a lone object is then the body itself.
@@ -31,7 +31,7 @@ class Outgoing:
 
     data: the bytes for the wire, its length in front
     api_key, version, correlation: how to read the answer; None where the bytes don't say (an answer is then any frame)
-    answered: whether an answer will come (a Produce with acks=0 has none)
+    answered: whether the broker responds (not to a Produce with acks=0)
     """
 
     data: bytes
@@ -58,9 +58,9 @@ def looks_like_json(data: bytes) -> bool:
 
 
 def raw(data: bytes) -> list[Outgoing]:
-    """Bytes as they are, malformed or not, cut where their lengths say so (together they are `data` again).
+    """Split bytes into frames by their lengths, malformed ones too; joined they are `data` again.
 
-    What a header seems to say is used to read the answer.
+    The response is decoded by what each header seems to say.
     """
     parts: list[Outgoing] = []
     while data or not parts:
@@ -84,7 +84,7 @@ def raw_part(data: bytes) -> Outgoing:
 
 
 def from_bytes(data: bytes, dialect: str | None = None) -> Outgoing:
-    """One encoded request, with or without its length in front; DecodeError when it is not a request."""
+    """One encoded request, with or without its length. Raises DecodeError: it is not a request."""
     length = int.from_bytes(data[:4], "big", signed=True)
     frame = data[4:] if len(data) >= 4 and length == len(data) - 4 else data
     request = frames.decode_request(frame, dialect=dialect)
@@ -92,7 +92,7 @@ def from_bytes(data: bytes, dialect: str | None = None) -> Outgoing:
 
 
 def from_json(data: bytes, api: str | None, version: int | None, dialect: str | None = None) -> list[Written]:
-    """Requests in JSON; `api` and `version` are what the command line says. InputError, UsageError."""
+    """Requests in JSON. api, version: from the command line. Raises InputError, UsageError."""
     return [written(value, api, version, dialect) for value in list(values(data))]
 
 

@@ -59,7 +59,7 @@ def describe_unknown(name: str) -> str:
 
 
 def convert(known: Property, text: str | None) -> Any:
-    """The typed value of a property's text; UsageError names what was expected."""
+    """The typed value of a property's text. Raises UsageError with what was expected."""
     if text is None:
         return None
     if known.type == "password":
@@ -100,7 +100,7 @@ def load(settings: Iterable[str] = (), bootstrap: str | None = None) -> ClientCo
     """A configuration from `--config` values, each a file of properties or one `key=value`, later ones win.
 
     bootstrap: `HOST:PORT[,HOST:PORT...]`, over any `bootstrap.servers`.
-    Raises UsageError for what makes no sense, InputError for a file that can't be read as properties.
+    Raises UsageError: an unknown name or a wrong value; InputError: a file that is no properties file.
     """
     given: dict[str, str] = {}
     for setting in settings:
@@ -115,7 +115,7 @@ def load(settings: Iterable[str] = (), bootstrap: str | None = None) -> ClientCo
 
 
 def is_file(name: str) -> bool:
-    """Whether there is a file of that name; what can't be one (too long for a name, as a JAAS text may be) is none."""
+    """Whether there is a file of that name. A JAAS text, too long for a name, is none."""
     try:
         return Path(name).is_file()
     except (OSError, ValueError):
@@ -123,7 +123,7 @@ def is_file(name: str) -> bool:
 
 
 def read_file(path: Path) -> dict[str, str]:
-    """Properties of one file; errors name the file and line."""
+    """The properties in a file; errors name the file and the line."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

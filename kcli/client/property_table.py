@@ -90,7 +90,7 @@ USED = (
 
 PROPERTIES: Mapping[str, Property] = {each.name: each for each in USED}
 
-# Kafka knows these; for kcli they mean nothing (groups, plugins of the JVM, metrics, ...): said once, not an error,
+# Properties of Kafka that kcli ignores (groups, plugins of the JVM, metrics, ...): a notice and no error,
 # so that the configuration file of a Java application can be used as it is.
 IGNORED_NAMES = """
     check.crcs socket.connection.setup.timeout.max.ms transactional.id transaction.timeout.ms

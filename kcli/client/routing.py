@@ -1,4 +1,4 @@
-"""To whom a request about partitions goes: their leader, from metadata, followed by hints when it moves (KIP-951)."""
+"""Sends a request to the leader of its partitions, found by metadata, and by hints when it moves (KIP-951)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Ask = Callable[[int], Awaitable[Mapping[str, Any] | None]]
 def partitions_of(api_key: int, body: Mapping[str, Any]) -> list[tuple[str, int]]:
     """(topic's name or id, partition) of each partition a request names. UsageError: the api is about no partitions."""
     if api_key not in REQUESTS:
-        raise UsageError("--to-leader is for Produce, Fetch and ListOffsets: other requests have no partition's leader")
+        raise UsageError("--to-leader is for Produce, Fetch and ListOffsets: other requests have no leader")
     return [(topic, part[key]) for topic, part, key in entries(body, *REQUESTS[api_key])]
 
 
@@ -55,10 +55,10 @@ def moved_partitions(api_key: int, response: Mapping[str, Any]) -> list[tuple[st
 
 
 async def ask_leader(client: Client, api_key: int, body: Mapping[str, Any], ask: Ask) -> None:
-    """Call ask(node) with the leader of the request's partitions; again when that one leads no longer.
+    """Call ask(node) with the leader of the request's partitions; again when the leader has moved.
 
-    `ask` gives the response's body, None where there is none. A hint that is newer than what is known is followed at
-    once; without one metadata is asked for, after a backoff. UsageError: the partitions have more than one leader.
+    `ask` returns the response's body, None without one. A newer hint is followed at once; without one metadata is
+    refreshed after a backoff. UsageError: the partitions have more than one leader.
     """
     wanted = partitions_of(api_key, body)
     if any(topic not in client.metadata.topics for topic, _ in wanted):

@@ -82,9 +82,9 @@ MECHANISMS: Mapping[str, tuple[str, Callable[[LoginModule, ClientConfig], Mechan
 
 
 def mechanism_for(config: ClientConfig) -> Mechanism | None:
-    """A fresh exchange as `config` asks for it (one for each connection), None without SASL.
+    """A new exchange of the configured mechanism, one for each connection; None without SASL.
 
-    Raises UsageError for a mechanism kcli does not have or options that are missing.
+    Raises UsageError: an unknown mechanism, or missing options.
     """
     if not config["security.protocol"].startswith("SASL"):
         return None

@@ -18,7 +18,7 @@ __all__ = ["Scram"]
 
 GS2_HEADER = "n,,"
 LEAST_ITERATIONS = 4096
-# A broker could keep us hashing for hours; Kafka's own tools refuse to store more than 16384.
+# A broker could demand hours of hashing; Kafka's own tools refuse to store more than 16384 iterations.
 MOST_ITERATIONS = 1_000_000
 
 
@@ -41,7 +41,7 @@ class Scram:
         return (GS2_HEADER + self._first_bare).encode()
 
     def step(self, challenge: bytes) -> bytes | None:
-        """The client-final-message; None behind a right server signature. NetworkError: the server is not to be
+        """The client-final-message; None after a correct server signature. Raises NetworkError: the broker can't be
         trusted."""
         if self._server_signature is None:
             return self._answer_server_first(challenge)

@@ -74,7 +74,7 @@ def load_identity(context: ssl.SSLContext, config: ClientConfig) -> None:
 
 
 def load_pair(context: ssl.SSLContext, text: str, password: str | None, name: str) -> None:
-    """Python's ssl reads keys from files only: the text stands in a private one for that moment."""
+    """Load a key and certificate chain. Python's ssl reads files only: the text is put into a private one meanwhile."""
     handle, path = tempfile.mkstemp(suffix=".pem")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -99,14 +99,14 @@ def read_pem(location: str, prefix: str) -> str:
 
 
 def pem_lines(text: str) -> str:
-    """PEM as a property may hold it, on one line with spaces for line ends, as lines again."""
+    """PEM text with its line ends, which a property may hold as spaces."""
     if "\n" in text.strip():
         return text
     return PEM_BLOCK.sub(lambda block: "\n".join([block[1], *block[2].split(), block[3]]) + "\n", text)
 
 
 def describe_tls_error(error: ssl.SSLError) -> str:
-    """A failed handshake in words of a person: certificate expired, not trusted, wrong name, no TLS at all."""
+    """Why a handshake failed, in plain words: certificate expired, not trusted, wrong name, no TLS at all."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message or error.reason}"
     reasons = {

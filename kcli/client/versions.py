@@ -1,4 +1,4 @@
-"""ApiVersions (KIP-35, KIP-511): what a broker accepts, and the version to speak with it."""
+"""ApiVersions (KIP-35, KIP-511): the versions that a broker accepts, and the one to use."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ApiVersions:
         theirs = self.ranges.get(api_key)
         if theirs is None:
             raise NetworkError(
-                f"{self.who} does not have {catalog(self.wanted).known(api_key).name} (api key {api_key})"
+                f"{self.who} does not have {catalog(self.wanted).known(api_key).name} (API key {api_key})"
             )
         known = catalog(self.dialect).known(api_key)
         newest = min(high, known.versions.hi, theirs.hi)

@@ -227,4 +227,4 @@ def test_an_api_of_a_dialect_that_the_broker_does_not_have(tmp_path: Path, capsy
     with EmbeddedBroker(Broker()) as server:
         code = main(["send", "--bootstrap", server.bootstrap_servers, *named, file])
     assert code == 4
-    assert "does not have IncrementalFetch (api key 30227)" in capsys.readouterr().err
+    assert "does not have IncrementalFetch (API key 30227)" in capsys.readouterr().err

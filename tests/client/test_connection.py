@@ -104,7 +104,7 @@ async def cut_short(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) 
         (end, "closed the connection instead of answering Ask v1 .security.protocol is PLAINTEXT"),
         (cut_short, "closed the connection instead of answering Ask v1"),
         (answer_another, "answered Ask v1 with correlation id 8, not 7"),
-        (answer_short, "has 2 bytes, not even a header"),
+        (answer_short, r"has 2 bytes \(4 or more expected\)"),
         (speak_http, "it answers in HTTP"),
         (hang, "no answer to Ask v1 within 0.05 s .request.timeout.ms"),
     ],
@@ -125,10 +125,10 @@ def test_bytes_that_nobody_asked_for_end_it() -> None:
                 await asyncio.sleep(0.005)
                 if connection.error:
                     break
-            assert "that nobody asked for" in str(connection.error)
-            with pytest.raises(NetworkError, match="nobody asked for"):
+            assert "that answer no request" in str(connection.error)
+            with pytest.raises(NetworkError, match="answer no request"):
                 await connection.exchange(frame(7), 7, "Ask")
-            with pytest.raises(NetworkError, match="nobody asked for"):
+            with pytest.raises(NetworkError, match="answer no request"):
                 connection.send_only(frame(7))
 
     go(work())

@@ -1,1 +1,1 @@
-"""The producer: batches gathered, sent in order, sent again to a new leader."""
+"""The producer: gathers records into batches, sends them in order, and sends them again to a new leader."""

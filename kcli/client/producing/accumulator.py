@@ -1,4 +1,4 @@
-"""Records on their way to a broker, pure: gathered into batches, held for `linger.ms`, numbered, kept until answered.
+"""Gathers records into batches, holds them for `linger.ms`, numbers them, keeps them until acknowledged. No I/O.
 
 Rules, per partition:
 
@@ -31,7 +31,7 @@ TopicPartition = tuple[str, int]
 
 @dataclass(slots=True)
 class Waiting:
-    """A batch. created in seconds of the caller's clock; sent_ns: when each record was given, for its latency.
+    """A batch. created: in seconds of the caller's clock. sent_ns: when each record was handed over, for its latency.
 
     number: its place among the batches sent, sequence: of its first record (-1: not sent yet, or not idempotent)
     leader_epoch: of the leader it was last sent to
@@ -82,7 +82,7 @@ class Queue:
 
 
 class Accumulator:
-    """linger in seconds, batch_size in bytes; bytes: of all that is not answered yet.
+    """linger: seconds; batch_size: bytes. `bytes`: of all batches that are not acknowledged.
 
     waiting: the queues that hold batches, in the order of their turns
     """
@@ -95,7 +95,7 @@ class Accumulator:
         self.flushing = False
 
     def append(self, partition: TopicPartition, row: Row, ns: int, now: float) -> tuple[bool, bool]:
-        """Add a record; whether it began a batch, and whether that batch has no room for another like it."""
+        """Add a record. Returns whether it began a batch, and whether the batch has no room for another of its size."""
         queue = self.queues.get(partition)
         if queue is None:
             queue = self.queues[partition] = Queue(partition)
@@ -113,13 +113,13 @@ class Accumulator:
         return bool(began), last.size + size > self.batch_size
 
     def sendable(self, now: float) -> Iterator[Queue]:
-        """Partitions whose first batch may go now."""
+        """The queues whose first batch may be sent now."""
         for queue in list(self.waiting):
             if self.wait_of(queue, now) == 0.0:
                 yield queue
 
     def wait_of(self, queue: Queue, now: float) -> float | None:
-        """Seconds until the first batch may go; 0: now, None: not before an answer (or a record) comes."""
+        """Seconds until the first batch may be sent; 0: now, None: not before a response or a record comes."""
         alone = queue.retrying or (self.idempotent and not queue.acknowledged)
         if not queue.waiting or len(queue.in_flight) >= (1 if alone else self.max_in_flight):
             return None
@@ -130,11 +130,11 @@ class Accumulator:
         return max(hold, 0.0)
 
     def next_wait(self, now: float) -> float | None:
-        """Seconds until time alone makes one more batch sendable; None when it never does."""
+        """Seconds until one more batch may be sent; None: not before a response or a record comes."""
         return min((wait for queue in self.waiting if (wait := self.wait_of(queue, now))), default=None)
 
     def take(self, queue: Queue) -> Waiting:
-        """The first batch, which is under way from now on."""
+        """Take the first batch out; it is in flight from now on."""
         batch = queue.waiting.popleft()
         del self.waiting[queue]
         if queue.waiting:
@@ -150,7 +150,7 @@ class Accumulator:
         return batch
 
     def finish(self, batch: Waiting, now: float) -> None:
-        """The broker has taken it."""
+        """The broker acknowledged the batch."""
         queue = self.queues[batch.partition]
         queue.acknowledged = True
         self._land(queue, batch, now)
@@ -159,7 +159,7 @@ class Accumulator:
         self.bytes -= batch.size - BATCH_OVERHEAD
 
     def retry(self, batch: Waiting, now: float, delay: float) -> None:
-        """It failed and is to go again, `delay` seconds from now at the earliest, in its place."""
+        """The batch failed: send it again in its place, after `delay` seconds at the earliest."""
         queue = self.queues[batch.partition]
         self._land(queue, batch, now)
         at = 0
@@ -177,7 +177,7 @@ class Accumulator:
             queue.refused_at = now
 
     def is_first(self, batch: Waiting) -> bool:
-        """Is there no earlier batch of its partition that is not answered yet?"""
+        """Whether no earlier batch of its partition is in flight."""
         queue = self.queues[batch.partition]
         others = (*queue.in_flight, *queue.waiting)
         return not any(0 <= other.number < batch.number for other in others)

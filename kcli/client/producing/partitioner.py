@@ -1,4 +1,4 @@
-"""Which partition a record goes to: by its key's hash as in Kafka, else by turns, batch by batch (KIP-480, KIP-794)."""
+"""Chooses a record's partition: by its key's hash as Kafka does, else in turn, batch by batch (KIP-480, KIP-794)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Partitioner:
         return (murmur2(key) & 0x7FFFFFFF) % self.partitions
 
     def given(self, size: int) -> None:
-        """Count the bytes of a record without a key; when the sticky partition has enough, take the next."""
+        """Count the bytes of a record without a key; after enough of them the next partition is the sticky one."""
         self.bytes += size
         if self.bytes >= self.stay:
             self.turn()

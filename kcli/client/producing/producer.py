@@ -80,7 +80,7 @@ class Producer:
         self.sender.producer_id = answer["producerId"], answer["producerEpoch"]
 
     async def send(self, key: bytes | None, value: bytes | None, partition: int | None = None) -> None:
-        """Hand over a record; waits while `buffer.memory` is full, raises what made the producer give up."""
+        """Hand over a record. Waits while `buffer.memory` is full. Raises the error that ended the producer."""
         if self.sender.error is not None:
             raise self.sender.error
         if self.accumulator.bytes >= self.buffer:
@@ -97,7 +97,7 @@ class Producer:
         if began or full:
             self.sender.wake.set()
         if full:
-            # Let the batch go, and with acks=0 wait here while the brokers take nothing more.
+            # Let the batch be sent; with acks=0 wait here until the brokers accept more.
             await asyncio.sleep(0)
             for session in self.sender.leaders.sessions.values() if self.sender.acks == 0 else ():
                 await session.connection.drain()
@@ -116,7 +116,7 @@ class Producer:
             raise self.sender.error
 
     async def flush(self) -> None:
-        """Send all that waits and await its answers."""
+        """Send all records and await their acknowledgements. Raises the error that ended the producer."""
         self.accumulator.flushing = True
         while not self.accumulator.is_empty and self.sender.error is None:
             self.sender.room.clear()
@@ -128,7 +128,7 @@ class Producer:
 
 
 def is_idempotent(client: Client) -> bool:
-    """As Kafka decides: on unless switched off or made impossible; asked for and impossible is an error."""
+    """Whether to be idempotent, as Kafka decides: unless switched off or impossible. UsageError: on, but impossible."""
     config = client.config
     possible = config["acks"] in ("all", "-1") and config["max.in.flight.requests.per.connection"] <= 5
     asked = "enable.idempotence" in config.set_names and config["enable.idempotence"]

@@ -64,7 +64,7 @@ class Sender:
                     await self.wake.wait()
 
     def _send_ready(self) -> float | None:
-        """Send what may go; seconds until time lets more go."""
+        """Send the batches that may be sent. Returns the seconds until more may be, None: not by time alone."""
         now = self._loop.time()
         if self.client.is_stale():
             self.leaders.refresh()
@@ -74,7 +74,7 @@ class Sender:
         return self.accumulator.next_wait(now) or (0.05 if self.leaders.is_busy else None)
 
     def _take_ready(self, now: float) -> dict[int, list[Waiting]]:
-        """At most one batch of each partition, by leader, where the leader can be written to now."""
+        """At most one batch of each partition, by leader, for leaders with an open connection."""
         by_node: dict[int, list[Waiting]] = {}
         sizes: dict[int, int] = {}
         for queue in self.accumulator.sendable(now):
@@ -175,7 +175,7 @@ class Sender:
             self.statistics.hinted += at_once
             self.leaders.refresh()
         elif is_retriable(code) or (code == OUT_OF_ORDER and not self.accumulator.is_first(batch)):
-            # Out of order behind a batch that failed: it goes again after that one.
+            # Out of order because an earlier batch failed: send it again after that one.
             self._retry(batch, at_once=code == OUT_OF_ORDER)
         else:
             text = part.get("errorMessage") or ""
@@ -183,7 +183,7 @@ class Sender:
             self.give_up(BrokerError(code, error_name(code), f"{where}: {text}" if text else where))
 
     def _note_leader(self, batch: Waiting, now: float) -> None:
-        """To whom the batch goes; after a move, how long it took to find the new leader."""
+        """Note the leader that the batch is sent to; after a move also how long it took to find it."""
         leader = self.client.leader(*batch.partition)
         batch.leader_epoch = -1 if leader is None else leader.epoch
         queue = self.accumulator.queues[batch.partition]
@@ -192,9 +192,9 @@ class Sender:
             queue.refused_epoch = queue.refused_at = None
 
     def _leader_is_newer(self, batch: Waiting) -> bool:
-        """Is a leader known, by a hint or by metadata, that is newer than the one that refused the batch?
+        """Whether a newer leader is known than the one that refused the batch.
 
-        Then there is nothing to wait for; another try at the same leader epoch backs off (KIP-951).
+        Then the batch is sent again at once; another attempt at the same leader epoch backs off (KIP-951).
         """
         leader = self.client.leader(*batch.partition)
         return self.discovery == "hints" and leader is not None and leader.epoch > batch.leader_epoch

@@ -1,4 +1,4 @@
-"""What a producer run amounts to: rates, latency percentiles, and how long retries took to reach the new leader.
+"""Statistics of a producer: rates, latency percentiles, and the time until retries reach a new leader.
 
 The closing line has the form of Kafka's kafka-producer-perf-test.
 """
@@ -19,8 +19,8 @@ SHARES = ((50, 0.50), (95, 0.95), (99, 0.99), (99.9, 0.999))
 class Statistics:
     """records, bytes: acknowledged; latencies from a record's being given to its answer, in ns.
 
-    retries: batches sent again; hinted: of those, at once by a leader hint (KIP-951)
-    client_waits: from a leader error's arrival to the retry's leaving, in ns: the part that the client causes
+    retries: batches sent again; hinted: those sent again at once after a leader hint (KIP-951)
+    client_waits: ns from the arrival of a leader's error until the retry is sent: the part caused by the client
     """
 
     records: int = 0
@@ -42,7 +42,7 @@ class Statistics:
         self.bytes += size
 
     def line(self, seconds: float) -> str:
-        """As kafka-producer-perf-test ends."""
+        """The closing line of kafka-producer-perf-test."""
         percentiles = ", ".join(f"{self.percentile(share)} ms {name:g}th" for name, share in SHARES)
         return (
             f"{self.records} records sent, {self.records / seconds:f} records/sec "
@@ -51,7 +51,7 @@ class Statistics:
         )
 
     def as_dict(self, seconds: float) -> dict[str, Any]:
-        """The same for scripts; latencies in ms."""
+        """The statistics as JSON has them; latencies in ms."""
         return {
             "records": self.records,
             "bytes": self.bytes,
@@ -78,6 +78,6 @@ class Statistics:
         return round(self.latencies.percentile(share) or 0.0)
 
     def exact(self, share: float) -> float | None:
-        """The same to the microsecond; None without records."""
+        """`percentile` to the microsecond; None without records."""
         value = self.latencies.percentile(share)
         return None if value is None else round(value, 3)

@@ -1,1 +1,1 @@
-"""Captured fetch sessions run again, against a live broker."""
+"""Replays captured fetch sessions against a live broker."""

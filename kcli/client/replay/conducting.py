@@ -1,4 +1,4 @@
-"""When each fetch of a replay runs: in the captured rhythm, or, before the capture's own brokers rebuilt, in its order.
+"""When each fetch of a replay is sent: at its captured time or, with brokers rebuilt from the capture, in its order.
 
 Against live brokers time is all there is. The captured brokers themselves, rebuilt, can do better: every request begins
 and every answer is made in the order in which the capture shows them, one after the other, each as of its captured
@@ -22,51 +22,51 @@ class CapturedBrokers(Protocol):
     """The brokers of a capture, rebuilt. label: names the fetcher, so that each gets the answers that it got then."""
 
     def rewind(self) -> None:
-        """Begin again: no sessions, nothing reported."""
+        """Start over: drop all sessions and what was reported in them."""
         ...
 
     def node(self, captured: Captured) -> int | None:
-        """The node that this fetch went to; None: the capture does not say."""
+        """The node that this fetch was sent to; None: the capture does not show it."""
         ...
 
     def carry(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> Mapping[Key, Position]:
-        """Get ready for a session that is older than the capture, and say where it stood in each partition."""
+        """Prepare a session that is older than the capture. Returns its position in each partition."""
         ...
 
     def expect(self, label: str, captured: Captured, begun: Callable[[], None]) -> None:
-        """This is the next fetch to come; `begun` is called when it is here."""
+        """Expect this fetch next; `begun` is called when it has arrived."""
         ...
 
     def release(self, label: str, captured: Captured) -> None:
-        """Answer it now, as of the captured moment."""
+        """Answer the fetch now, with the state at the captured time."""
         ...
 
 
 class Rhythm:
-    """Steps at their captured times, divided by `scale` (None: at once)."""
+    """Runs steps at their captured times, divided by `scale` (None: at once)."""
 
     def __init__(self, scale: float | None) -> None:
         self.scale = scale
         self.start = asyncio.get_running_loop().time()
 
     async def turn(self, step: ReplayStep) -> None:
-        """Wait until a step's time has come."""
+        """Wait until the time of a step."""
         await self._until(step.seconds)
 
     def sending(self, step: ReplayStep) -> None:
-        """The step's request goes out now."""
+        """The step's request is sent now."""
 
     def done(self, step: ReplayStep) -> None:
-        """The step is answered, or failed."""
+        """The step has a response, or failed."""
 
     async def _until(self, seconds: float) -> None:
-        """Wait until so many captured seconds have passed."""
+        """Wait until `seconds` of captured time have passed."""
         if self.scale is not None:
             await asyncio.sleep(self.start + seconds / self.scale - asyncio.get_running_loop().time())
 
 
 class Beat(NamedTuple):
-    """What happened in the capture: a request came, or its answer went. fetcher, step: their numbers."""
+    """An event of the capture: a request arrived, or its response was sent. fetcher, step: their numbers."""
 
     ns: int
     fetcher: int
@@ -75,7 +75,7 @@ class Beat(NamedTuple):
 
 
 class Conductor(Rhythm):
-    """Steps in the order of the capture, of requests and of answers; `run` goes beside the fetchers."""
+    """Runs steps in the captured order of requests and responses; `run` is a task beside the fetchers."""
 
     def __init__(self, scale: float | None, plan: ReplayPlan, brokers: CapturedBrokers) -> None:
         super().__init__(scale)
@@ -95,7 +95,7 @@ class Conductor(Rhythm):
         self.finished[id(step)].set()
 
     async def run(self) -> None:
-        """Let each fetch and each answer come at its captured time, divided by the speed."""
+        """Release each request and each response at its captured time, divided by the speed."""
         beats = sorted(beat for number, each in enumerate(self.plan.fetchers) for beat in beats_of(number, each))
         for beat in beats:
             await self._until((beat.ns - beats[0].ns) / 1e9)

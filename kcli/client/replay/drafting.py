@@ -1,4 +1,4 @@
-"""A fetcher of a replay in the third draft of KIP-227: the captured fetches as a client of the draft makes them.
+"""Replays a fetcher in the third draft of KIP-227: the captured fetches as a client of that draft sends them.
 
 A full fetch (Fetch v7 of the dialect) registers the partitions and brings a uuid; IncrementalFetch names it and what
 moved. Any other set of partitions takes a full fetch. The exchanges are reported in the terms of the final design.
@@ -133,7 +133,7 @@ def moved_row(index: int, position: Position) -> dict[str, Any]:
 
 
 def in_final_terms(request: DraftRequest, body: Mapping[str, Any]) -> dict[str, Any]:
-    """A request of the draft as a Fetch request of the final design would say it."""
+    """A request of the draft as a Fetch request of the final design."""
     return {
         **body,
         "sessionId": 0 if request.uuid is None else 1,

@@ -1,4 +1,4 @@
-"""One fetcher of a replay at its live brokers: its sessions, and each step sent and taken in.
+"""Replays one fetcher at live brokers: its sessions, the request of each step, and the response.
 
 A captured fetcher speaks to one broker. Where the live partitions have several leaders, it has a session with each,
 and what they answer is put together again for the comparison. Before the captured brokers themselves, rebuilt, each
@@ -74,7 +74,7 @@ class Fetching:
         await self.nodes.close()
 
     async def finish(self) -> None:
-        """Close the sessions that the capture left open, so that they take no slot of the broker's; not reported."""
+        """Close the sessions that the capture left open, so that they take no slot of the broker; not reported."""
         if not self.fetcher.steps or self.brokers is not None:
             return
         version_of = self.fetcher.steps[-1].captured.version
@@ -87,7 +87,7 @@ class Fetching:
                     await call(node.link.connection, FETCH, version, body)
 
     async def run_step(self, step: ReplayStep, rhythm: Rhythm) -> LiveFetch:
-        """Send what the captured fetch said, in live terms, and take the answer in."""
+        """Send the captured fetch, translated to live partitions, and process the response."""
         if step.reconnect:
             await self.close()
         await self.link_nodes(step)
@@ -101,7 +101,7 @@ class Fetching:
         return LiveFetch(step, live, "; ".join(problem for _, problem in results if problem))
 
     async def open_sessions(self, step: ReplayStep) -> None:
-        """The captured session was there before the capture: make one that holds what it must have held."""
+        """Open a session with the partitions that one older than the capture must have had."""
         for key in self.fetcher.carried:
             self.wants.want(key, Position(self.positions.carried(key), -1, CARRIED_BYTES))
         if self.brokers is not None and not self.positions.follows_live:
@@ -114,7 +114,7 @@ class Fetching:
     # --- connections and versions
 
     async def link_nodes(self, step: ReplayStep) -> None:
-        """Have a connection to each broker that this step needs."""
+        """Connect to each broker that this step needs."""
         first = None if self.brokers is None else self.brokers.node(step.captured)
         if not self.started:
             self.started = True
@@ -155,8 +155,8 @@ class Fetching:
                 self.wants.want(key, position._replace(fetch_offset=self.positions.current(key)))
 
     def involved(self) -> list[int]:
-        """Brokers to ask: those of the partitions wanted, and those that hold a session to go on with or to close; one
-        at least."""
+        """The brokers to fetch from, one at least: leaders of wanted partitions, and those with a session to continue
+        or to close."""
         live = [
             number
             for number, node in self.nodes.by_number.items()
@@ -165,7 +165,7 @@ class Fetching:
         return sorted(self.wants.nodes.union(live)) or [min(self.nodes.by_number)]
 
     def request(self, number: int, step: ReplayStep, version: int) -> tuple[FetchRequest, ClientSession | None]:
-        """What to say to a broker now; without a session machine, where the request is outside of any session."""
+        """The next request to a broker, and its session; None: the request is outside of any session."""
         node = self.nodes.by_number[number]
         by_ids = version >= TOPIC_IDS_SINCE
         wanted, captured = self.wants.of(number), step.captured
@@ -175,7 +175,7 @@ class Fetching:
         if step.is_close:
             node.session.close()
         elif captured.session_epoch == FINAL_EPOCH:
-            # A client that never had a session closes none, and asks for nothing.
+            # A client that never had a session has none to close.
             asked = [key for key, _ in captured.asked if key in wanted]
             positions = {self.keys.live(key, version): wanted[key] for key in asked}
             return FetchRequest(NO_SESSION, FINAL_EPOCH, positions, (), by_ids, node.session.replica_id), None
@@ -195,7 +195,7 @@ class Fetching:
             session.lose(session.build(topic_ids=session.topic_ids))
 
     def update_machine(self, number: int, machine: SessionMachine, version: int) -> None:
-        """Have a session machine want what is wanted of a node now; one that is current gets what changed."""
+        """Give a session machine the partitions that are wanted of a node; a current one gets only the changes."""
         node, wanted = self.nodes.by_number[number], self.wants.of(number)
         changed, by_ids = self.wants.changed(number), version >= TOPIC_IDS_SINCE
         if node.current != (machine, by_ids):
@@ -214,7 +214,7 @@ class Fetching:
     # --- sending and taking in
 
     async def fetch(self, number: int, step: ReplayStep) -> tuple[Captured, str]:
-        """One request to one broker: its exchange in captured terms, and what was wrong with it."""
+        """Send one request to one broker. Returns the exchange in captured partitions, and what was wrong with it."""
         node = self.nodes.by_number[number]
         assert node.link is not None
         link, captured = node.link, step.captured
@@ -249,7 +249,7 @@ class Fetching:
 
     @staticmethod
     def take_in(request: FetchRequest, session: ClientSession | None, live: Captured) -> str:
-        """Give the response to the session; why it can't use it, "" where it can."""
+        """Give the response to the session. Returns why it can't be used, "" where it can."""
         if session is None:
             return ""
         closing = session.state is SessionState.CLOSING
@@ -257,7 +257,7 @@ class Fetching:
         return "" if accepted.usable or closing else accepted.problem
 
     def take_records(self, response: Mapping[str, Any], live: Captured) -> None:
-        """Follow leaders that moved (KIP-951), and positions where they go with the live records."""
+        """Take hints of leaders that moved (KIP-951), and move the positions that follow live records."""
         endpoints = response.get("nodeEndpoints", ())
         for part, key in self.keys.parts_of(response):
             if part["errorCode"] in MOVED:
@@ -267,7 +267,7 @@ class Fetching:
                 self.positions.move(key, next_offset(part["records"], self.positions.current(key)))
 
     async def follow_leaders(self, live: Captured) -> None:
-        """Give partitions whose leader moved a new home: by the hint that came along, else by fresh metadata."""
+        """Fetch partitions whose leader moved from the new one: by its hint, else by fresh metadata."""
         if self.brokers is not None:
             return
         moved = [key for key, reported in live.reported if reported[0] in MOVED]

@@ -1,4 +1,4 @@
-"""What became of one step of a replay; the answers of several brokers to it, put together."""
+"""The live exchange of one step of a replay; the responses of several brokers to it, merged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["LiveFetch", "merged"]
 
 
 class LiveFetch:
-    """What became of one step. live: its exchange, in captured terms; problem: what was wrong with it, in words."""
+    """One step at live brokers. live: its exchange, in captured partitions; problem: what was wrong, in words."""
 
     def __init__(self, step: ReplayStep, live: Captured, problem: str = "") -> None:
         self.step, self.live, self.problem = step, live, problem

@@ -1,4 +1,4 @@
-"""Captured topics and what they are called: ids as metadata in the capture named them, and the user's own mapping."""
+"""Names of captured topics: by the ids in captured metadata, and by the user's mapping."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TopicNames:
         self.names: dict[str, str] = {}
 
     def learn(self, api_key: int, request: Mapping[str, Any] | None, response: Mapping[str, Any] | None) -> None:
-        """Take what an exchange says: a response that names topics, or `_topicName` in a line of `decode pcap`."""
+        """Learn names from a response with names and ids, or from `_topicName` in a line of `decode pcap`."""
         listed = TOPIC_LISTS.get(api_key)
         if response is not None and listed is not None:
             for topic in response.get(listed) or ():
@@ -38,9 +38,9 @@ class TopicNames:
             self.names[topic_id] = name
 
     def live_name(self, captured: str, mapping: Mapping[str, str]) -> str:
-        """The live topic for a captured id or name: as mapped, else its name; an id that nothing names is its own.
+        """The live topic for a captured id or name: as mapped, else its name; an id without a name stands for itself.
 
-        A name that Kafka refuses gives way to a lawful one.
+        A name that Kafka refuses is replaced by a valid one.
         """
         name = self.names.get(captured, captured)
         return mapping.get(captured) or mapping.get(name) or lawful_name(name)

@@ -39,7 +39,7 @@ class Nodes:
         self.by_number: dict[int, Node] = {}
 
     async def open(self, number: int, replica_id: int) -> None:
-        """Have a connection to a broker. NetworkError: there is none of that number, or it does not answer."""
+        """Connect to a broker. Raises NetworkError: no such broker, or it does not answer."""
         node = self.by_number.setdefault(number, Node(replica_id))
         if node.link is None or node.link.connection.error is not None:
             node.link = await connect(await self.address(number), self.config, self.dialect)

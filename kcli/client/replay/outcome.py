@@ -1,4 +1,4 @@
-"""A replay laid beside its capture: a report for each fetcher and run, and where the two differ."""
+"""Compares a replay with its capture: a report for each fetcher and run, and their differences."""
 
 from __future__ import annotations
 

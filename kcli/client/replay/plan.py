@@ -1,7 +1,7 @@
-"""What a replay has to say, and when: the fetches of a capture, in order, for each fetcher.
+"""The plan of a replay: the fetches of a capture with their times, in order, for each fetcher.
 
-Pure: made of fetch exchanges, of whatever source. A fetcher is one captured connection; a connection whose first fetch
-names a session that another one was granted before goes on where that one ended (a client that reconnected).
+A fetcher is one captured connection. A connection whose first fetch names a session that was granted on another one
+continues that one (a client that reconnected).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNANSWERED = "without a response"
 
 
 class Captured(FetchExchange):
-    """A captured fetch, and how long it let the broker wait (ms) for how much (bytes)."""
+    """A captured fetch with its limits: the longest wait (ms), and sizes (bytes)."""
 
     __slots__ = ("max_wait_ms", "min_bytes")
 
@@ -39,7 +39,7 @@ class Captured(FetchExchange):
 
 @dataclass(frozen=True, slots=True)
 class ReplayStep:
-    """One fetch. seconds: since the first fetch of the plan; reconnect: it was the first on another connection."""
+    """One fetch. seconds: since the plan's first fetch; reconnect: whether it was the first on another connection."""
 
     seconds: float
     captured: Captured
@@ -47,12 +47,12 @@ class ReplayStep:
 
     @property
     def is_full(self) -> bool:
-        """Does it name every partition that is wanted (rather than what changed)?"""
+        """Whether it names every wanted partition, and not only changes."""
         return self.captured.session_epoch <= 0
 
     @property
     def is_close(self) -> bool:
-        """Does it only close a session?"""
+        """Whether it only closes a session."""
         captured = self.captured
         return captured.session_epoch == FINAL_EPOCH and captured.session_id != NO_SESSION and not captured.asked
 
@@ -72,7 +72,7 @@ class Fetcher:
     carried: set[Key] = field(default_factory=set)
 
     def partitions(self) -> Iterator[Key]:
-        """Every partition it deals with, as often as it does."""
+        """Every partition in its requests and responses, once for each."""
         yield from self.carried
         for step in self.steps:
             for key, _ in step.captured.asked:

@@ -41,7 +41,7 @@ class Positions:
 
     @property
     def follows_live(self) -> bool:
-        """Do positions move with what the live broker delivers (rather than as captured)?"""
+        """Whether positions move with the live records, and not as captured."""
         return self.mode in ("earliest", "latest")
 
     def asked(self, captured: FetchExchange) -> Iterable[tuple[Key, int, int]]:
@@ -51,7 +51,7 @@ class Positions:
             yield key, self._live_offset(key, asked[0], key in out_of_range), asked[2]
 
     def carried(self, key: Key) -> int:
-        """Where to fetch a partition whose captured position is not known: the end, or the beginning if asked so."""
+        """The offset for a partition without a captured position: the live end; with `earliest` the beginning."""
         bounds = self.bounds[key]
         return self._now.setdefault(key, bounds.earliest if self.mode == "earliest" else bounds.latest)
 

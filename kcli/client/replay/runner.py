@@ -1,4 +1,4 @@
-"""Runs a plan against live brokers: every fetcher at once, each step at its time."""
+"""Runs a plan against live brokers: all fetchers together, each step at its time."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ async def run_fetcher(fetching: Fetching, rhythm: Rhythm, done: Callable[[], Non
 
 
 async def together(*works: Coroutine[Any, Any, Any]) -> list[Any]:
-    """All of them at once; the first that fails ends the others, and its error is raised."""
+    """Run all of them together. The first that fails cancels the others, and its error is raised."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(work) for work in works]

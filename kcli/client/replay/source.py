@@ -1,4 +1,4 @@
-"""The fetches to replay, out of what a capture holds: its exchanges, or the JSON lines of `kcli decode pcap`."""
+"""The fetches to replay, from a capture's exchanges or from the JSON lines of `kcli decode pcap`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["fetch_of_exchange", "fetch_of_row"]
 
 
 def fetch_of_exchange(item: Exchange, names: TopicNames) -> Captured | None:
-    """The fetch that an exchange is, None for any other; `names` learns what it says of topics."""
+    """The fetch in an exchange; None: it is another API's. names: learns the topics that it names."""
     if item.api_key not in FETCHES:
         if item.api_key in TOPIC_LISTS:
             names.learn(item.api_key, item.request, item.response)
@@ -33,7 +33,7 @@ def fetch_of_exchange(item: Exchange, names: TopicNames) -> Captured | None:
 
 
 def fetch_of_row(row: Mapping[str, Any], names: TopicNames) -> Captured | None:
-    """The same for a line of `decode pcap --format jsonl`; InputError when it is none."""
+    """The fetch in a line of `decode pcap --format jsonl`; None as above. Raises InputError: it is no such line."""
     try:
         return None if "event" in row else read_row(row, names)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, UsageError) as error:

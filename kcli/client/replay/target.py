@@ -1,4 +1,4 @@
-"""The live side of a replay: topics found or made, their ids, and the offsets they hold."""
+"""The live topics of a replay, found or created: their ids and offsets."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def find_target(
     create: bool = True,
     notify: Callable[[str], None] = lambda _: None,
 ) -> Target:
-    """Find the plan's topics on the cluster, make those that are not there, and ask for their offsets.
+    """Find the plan's topics on the cluster, create those that are missing, and list their offsets.
 
     notify: called with one line for each topic that is created, or has another name than in the capture.
         Raises NetworkError for a topic that is not there or has too few partitions.
@@ -114,7 +114,7 @@ def is_missing(client: Client, name: str) -> bool:
 
 
 async def create_topics(client: Client, sizes: Mapping[str, int]) -> None:
-    """Make topics; the broker passes that on to the controller (but before 2.4 it has to be asked itself)."""
+    """Create topics. The broker forwards the request to the controller; before 2.4 it goes to the controller."""
     session = await client.any_session()
     version = session.versions.best(CREATE_TOPICS)
     topics: list[dict[str, Any]] = [

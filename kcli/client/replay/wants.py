@@ -1,4 +1,4 @@
-"""What a fetcher of a replay wants now: positions by partition, each at the node that it is fetched from.
+"""The partitions that a fetcher of a replay fetches now: their positions, by the node that they are fetched from.
 
 A session has thousands of partitions and a step moves a few, so what changed since a node's session was last brought up
 to date is kept beside the whole.
@@ -92,7 +92,7 @@ class Wants:
             self.drop(key)
 
     def changed(self, node: int) -> list[Key]:
-        """What was wanted of a node, or moved, or dropped, since this was called last."""
+        """The partitions of a node that were added, moved or dropped since the last call."""
         return list(self._changed.pop(node, {}))
 
     def _note(self, node: int, key: Key) -> None:
