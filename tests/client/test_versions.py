@@ -19,7 +19,7 @@ def test_the_newest_that_both_have() -> None:
 @pytest.mark.parametrize(
     ("theirs", "key", "wanted", "words"),
     [
-        ((4, 17), 3, {}, "broker b:1 does not have Metadata .api key 3"),
+        ((4, 17), 3, {}, "broker b:1 does not have Metadata .API key 3"),
         ((4, 17), 1, {"high": 3}, "accepts Fetch v4-17, not the v0-3 wanted"),
         ((0, 3), 1, {"low": 5}, "accepts Fetch v0-3, not the v5 wanted"),
         ((900, 999), 1, {}, "accepts Fetch v900-999"),
