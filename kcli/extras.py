@@ -12,6 +12,7 @@ __all__ = ["require"]
 EXTRAS = {
     "pandas": ("numpy", "pandas", "pyarrow"),
     "parquet": ("numpy", "pyarrow"),
+    "report": ("duckdb", "jinja2", "numpy", "pyarrow"),
     "sql": ("duckdb", "numpy", "pyarrow"),
     "spark": ("jinja2", "numpy", "pandas", "pyarrow", "pygal", "pyspark"),
 }

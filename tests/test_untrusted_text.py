@@ -69,6 +69,7 @@ CASES: dict[str, list[str]] = {
         "{capture}", "{segment}", "{capture} --values", "{garbage}", "{name}", "{capture} --topic {name}",
         "{segment} --values",
     ],
+    "report": ["{capture} -o {out}/{name}", "{garbage} -o {out}/{name}", "{name} -o {out}", "{capture} -o -"],
     "schema diff": ["Metadata 0 1", "{name} 1 2", "--schema {dialect} Metadata 0 0", "--release {name} 4.0"],
     "schema import": ["{garbage} --to {out}/{name}", "{name} --to {out}"],
     "schema list": ["", "{name}", "--kind {name}", "--release {name}", "--errors", "--schema {dialect}"],

@@ -53,6 +53,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     },
     "produce": "produce:produce",
     "records": "records:records",
+    "report": "report:report",
     "schema": {
         "diff": "schema:diff",
         "import": "schema_import:import_",
@@ -99,6 +100,7 @@ HELP = {
     "pipeline tables": "Say what the tables hold.",
     "produce": "Write records to a topic; rates and latency percentiles at the end.",
     "records": "Show the records in captures and log segments, one a line.",
+    "report": "Write a page about captures: errors, latency, top talkers, sessions, in one HTML file.",
     "schema diff": "Show what changed between two versions of a message, or two releases.",
     "schema import": "Import message tables from Kafka's jars.",
     "schema list": "List the messages that the tables have.",

@@ -41,6 +41,7 @@ PINNED = """
     pipeline tables
     produce
     records
+    report
     schema diff
     schema import
     schema list

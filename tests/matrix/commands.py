@@ -58,6 +58,7 @@ USUAL = {
     "down-convert": "--to-magic 1 --output OUT",
     "fetch-session replay": "--speed max",
     "produce": "--bootstrap BROKER",
+    "report": "--output OUT",
     "send": "--bootstrap BROKER",
     "snapshot extract": "--output .",
     "snapshot fetch": "--bootstrap BROKER",

@@ -1,0 +1,109 @@
+"""`kcli report`: captures as one HTML page."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kcli.cli.capture_files import captures_in
+from kcli.cli.decode_pcap import reading
+from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option
+from kcli.cli.lines import print_note
+from kcli.cli.output import open_output
+from kcli.errors import InputError
+from kcli.extras import require
+
+__all__ = ["report", "write_page"]
+
+JOURNAL = "_kcli"  # in the output of `kcli pipeline run`
+NAMED = 3  # files in the page's head
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...")
+@click.option(
+    "-o", "--output", required=True, metavar="OUT",
+    help="The page. An existing OUT is replaced when all is written, never before.",
+)  # fmt: skip
+@port_option
+@quiet_option("No progress; do not print where the page is.")
+@dialect_option
+@memory_option
+def report(files: tuple[str, ...], output: str, **options: Any) -> None:
+    """Report what captures show as one HTML page: a verdict, errors and latency over time, top talkers and more.
+
+    FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it, or the output of `kcli
+    pipeline run`. The page needs nothing but a browser, and loads nothing. Tables are made in a temporary folder
+    (TMPDIR) on the way.
+
+    \b
+    kcli report night.pcap -o report.html
+    """
+    require("kcli report", "report")
+    if len(files) == 1 and (Path(files[0]) / JOURNAL).is_dir():
+        with open_output(output, files) as out:
+            size = write_tables(out, files[0])
+    else:
+        paths = captures_in(files)
+        with open_output(output, [*files, *paths]) as out, tempfile.TemporaryDirectory(prefix="kcli-report-") as folder:
+            damage = build(paths, folder, options)
+            size = write_captures(out, folder, files)
+            if damage is not None:
+                raise damage
+    if output != "-" and not options["quiet"]:
+        print_note(f"report in {output} ({size // 1000:,} kB)")
+
+
+def build(paths: tuple[str, ...], folder: str, options: dict[str, Any]) -> InputError | None:
+    """The tables of captures, into a folder; what is wrong with the captures."""
+    from kcli.report.building import TableBuilder
+
+    source = TableBuilder(paths, folder, ports=options["ports"], dialect=options["dialect"], memory=options["memory"])
+    with reading(paths, options["quiet"]) as moved:
+        try:
+            for _ in source.read(moved):
+                pass
+        except InputError as error:
+            if not source.engine.packets:
+                raise  # nothing at all could be read
+            return error
+    return None
+
+
+def write_captures(out: Any, folder: str, files: tuple[str, ...]) -> int:
+    from kcli.report.asking import ask_all
+    from kcli.report.tables import Tables
+
+    with Tables(folder) as tables:
+        tables.derive()
+        answers = ask_all(tables)
+    return write_page(out, answers, f"What the wire says: {listed(files)}")
+
+
+def write_tables(out: Any, folder: str) -> int:
+    from kcli.report.asking import ask_all
+    from kcli.report.tables import Tables
+
+    with Tables(folder) as tables:
+        return write_page(out, ask_all(tables), f"What the wire says: {folder}")
+
+
+def write_page(out: Any, answers: Any, title: str) -> int:
+    """Write the page; its size in bytes."""
+    from kcli.capture.clock import instant
+    from kcli.report.page import render
+
+    spans = [each for each in (answers.first_ns, answers.last_ns) if each is not None]
+    page = render(answers, title, " to ".join(f"{instant(ns)[:19].replace('T', ' ')} UTC" for ns in spans)).encode()
+    out.write(page)
+    return len(page)
+
+
+def listed(files: tuple[str, ...]) -> str:
+    """The files' names, the first ones of many."""
+    names = ["standard input" if file == "-" else Path(file).name or file for file in files]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

@@ -1,0 +1,84 @@
+"""The questions asked: the same of DuckDB and of Spark, which differ in how they run a query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Protocol
+
+from kcli.report.prepared import PREPARED, SPAN
+from kcli.report.questions import QUESTIONS, ReportQuestion
+
+__all__ = ["Answers", "Asked", "Engine", "ask_all", "step_of"]
+
+BUCKETS = 150  # of time, at most
+MS, SECOND = 1_000_000, 1_000_000_000
+MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
+STEPS = (
+    *(n * MS for n in (1, 2, 5, 10, 20, 50, 100, 200, 500)), *(n * SECOND for n in (1, 2, 5, 10, 15, 30)),
+    *(n * MINUTE for n in (1, 2, 5, 10, 15, 30)), *(n * HOUR for n in (1, 2, 3, 6, 12)),
+    *(n * DAY for n in (1, 2, 7, 30, 365)),
+)  # fmt: skip
+
+
+class Engine(Protocol):
+    """What runs SQL over the tables."""
+
+    def prepare(self, name: str, sql: str) -> None:
+        """Have the query's rows as a table of that name."""
+
+    def run(self, sql: str) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
+        """The names of the columns, and the rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with its answer: the names of the columns, and rows of texts, numbers, bools and None."""
+
+    question: ReportQuestion
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+
+    def dicts(self) -> list[dict[str, Any]]:
+        """The rows by column."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def total(self, column: str) -> int:
+        """The sum of a column."""
+        at = self.columns.index(column)
+        return sum(row[at] or 0 for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """All of them by name. first_ns, last_ns: of the exchanges, None without any. step: ns, a bucket of time."""
+
+    by_name: dict[str, Asked]
+    first_ns: int | None
+    last_ns: int | None
+    step: int
+
+
+def ask_all(engine: Engine) -> Answers:
+    """The answer to each question, in order."""
+    _, [[first, last]] = engine.run(SPAN)
+    step = step_of(0 if first is None else last - first)
+    for name, sql in PREPARED.items():
+        engine.prepare(name, sql.replace("{step}", str(step)))
+    return Answers({each.name: ask(engine, each) for each in QUESTIONS}, first, last, step)
+
+
+def ask(engine: Engine, question: ReportQuestion) -> Asked:
+    columns, rows = engine.run(question.sql)
+    return Asked(question, tuple(columns), [tuple(map(plain, row)) for row in rows])
+
+
+def step_of(span: int) -> int:
+    """The width of a time bucket (ns) for a span: a round one, so that there are at most BUCKETS."""
+    return next((step for step in STEPS if span <= step * (BUCKETS - 1)), max(STEPS[-1], span // (BUCKETS - 1) + 1))
+
+
+def plain(value: Any) -> Any:
+    """A sum may come as a Decimal, which JSON does not know."""
+    return int(value) if isinstance(value, Decimal) else value

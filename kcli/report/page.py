@@ -1,0 +1,121 @@
+"""The page: one file with its style, its script, the chart library and the data; nothing is loaded from elsewhere.
+
+Names in it come from strangers. They reach the page escaped by Jinja2, or as JSON that the script shows as text; a
+content security policy lets no script and no style run but those that kcli put in, by their hash.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from kcli.legible import legible
+from kcli.report.asking import Answers, Asked
+from kcli.report.verdict import judge
+
+__all__ = ["render"]
+
+SCRIPTS = ("uPlot.iife.min.js", "page.js")
+STYLES = ("uPlot.min.css", "page.css")
+TEMPLATE = "page.html"
+NS = "_ns"  # ends the names of columns with times
+
+
+def render(answers: Answers, title: str, subtitle: str) -> str:
+    """The page's text."""
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=shown)
+    asked = [each for each in answers.by_name.values() if each.question.title and each.question.name != "totals"]
+    return environment.from_string(asset(TEMPLATE)).render(
+        title=title,
+        subtitle=subtitle,
+        policy=policy(),
+        verdict=judge(answers),
+        figures=figures(answers),
+        sections=[each.question for each in asked],
+        styles=[Markup(asset(name)) for name in STYLES],
+        scripts=[Markup(asset(name)) for name in SCRIPTS],
+        data=data_of(answers),
+    )
+
+
+@cache
+def asset(name: str) -> str:
+    return (resources.files("kcli.report") / "assets" / name).read_text("utf-8")
+
+
+@cache
+def policy() -> str:
+    """The content security policy: scripts and styles by hash, all else is forbidden."""
+    scripts, styles = (" ".join(map(hashed, names)) for names in (SCRIPTS, STYLES))
+    return f"default-src 'none'; script-src {scripts}; style-src {styles}; base-uri 'none'; form-action 'none'"
+
+
+def hashed(name: str) -> str:
+    """An asset's hash as the policy has it: of the text between the tags."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(asset(name).encode()).digest()).decode()}'"
+
+
+def shown(value: Any) -> Any:
+    """A text as the page may show it: no control characters, no marks of direction."""
+    return legible(value) if type(value) is str else value
+
+
+def data_of(answers: Answers) -> dict[str, Any]:
+    """What the script shows. Times in seconds since 1970."""
+    bounds = [(each or 0) // answers.step * answers.step / 1e9 for each in (answers.first_ns, answers.last_ns)]
+    return {
+        "step": answers.step / 1e9,
+        "first": bounds[0],
+        "last": bounds[1],
+        "answers": {name: answer_of(each) for name, each in answers.by_name.items()},
+    }
+
+
+def answer_of(asked: Asked) -> dict[str, Any]:
+    times = [name.endswith(NS) for name in asked.columns]
+    rows = [[valued(value, time) for value, time in zip(row, times, strict=True)] for row in asked.rows]
+    return {"columns": [name.removesuffix(NS) for name in asked.columns], "times": times, "rows": rows}
+
+
+def valued(value: Any, time: bool) -> Any:
+    return value / 1e9 if time and value is not None else shown(value)
+
+
+def figures(answers: Answers) -> Iterable[tuple[str, str]]:
+    """(what, how much): the page's first line."""
+    [totals] = answers.by_name["totals"].dicts()
+    yield "exchanges", f"{totals['exchanges']:,}"
+    if answers.first_ns is None or answers.last_ns is None:
+        return
+    yield "with errors", f"{totals['with_errors'] / totals['exchanges']:.1%}"
+    yield "clients", f"{totals['clients']:,}"
+    yield "brokers", f"{totals['brokers']:,}"
+    yield "connections", f"{totals['connections']:,}"
+    yield "requests", bytes_text(totals["request_bytes"])
+    yield "responses", bytes_text(totals["response_bytes"])
+    if totals["p50_ms"] is not None:
+        yield "median latency", f"{totals['p50_ms']:,.4g} ms"
+        yield "99 % answered in", f"{totals['p99_ms']:,.4g} ms"
+    yield "time", span_text((answers.last_ns - answers.first_ns) / 1e9)
+
+
+def bytes_text(size: int) -> str:
+    """As the rest of kcli shows sizes: 1.2 MB is 1,200,000 bytes."""
+    for unit, name in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{size} B"
+
+
+def span_text(seconds: float) -> str:
+    for unit, name in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * unit:
+            return f"{seconds / unit:.3g} {name}"
+    return f"{seconds:.3g} s"

@@ -1,0 +1,273 @@
+"""The questions of the page, in SQL that DuckDB and Spark both run, over the pipeline's tables and `prepared` ones.
+
+Where the two call a function by different names, Spark's is used; `kcli.report.tables` teaches DuckDB those. Every
+answer is bounded: the biggest first, up to a limit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["QUESTIONS", "ReportQuestion"]
+
+SERIES = 8  # lines of a chart
+SHORT, LONG = 200, 1000  # rows of a table
+
+
+@dataclass(frozen=True, slots=True)
+class ReportQuestion:
+    """name: of the answer in the page. title, why: shown above it. empty: what no rows mean. drawn: as a chart."""
+
+    name: str
+    title: str
+    why: str
+    sql: str
+    empty: str = "Nothing of the kind was seen."
+    drawn: bool = False
+
+
+OVER_TIME = """
+SELECT time_ns, c.{key} AS {key}, count(*) AS exchanges, sum(failed) AS with_errors,
+       sum(request_bytes + response_bytes) AS bytes, round(percentile_approx(latency_ms, 0.5), 3) AS p50_ms,
+       round(percentile_approx(latency_ms, 0.99), 3) AS p99_ms, round(max(latency_ms), 3) AS max_ms
+FROM calls c JOIN (SELECT {key} AS name FROM calls GROUP BY {key} ORDER BY count(*) DESC, {key} LIMIT {series}) most
+  ON c.{key} = most.name
+GROUP BY time_ns, c.{key} ORDER BY time_ns, c.{key}
+""".replace("{series}", str(SERIES))
+# The metadata log has an id that no message names.
+TOPIC = """CASE WHEN topic_id = 'AAAAAAAAAAAAAAAAAAAAAQ' THEN '__cluster_metadata' ELSE coalesce(topic, topic_id) END"""
+FIGURES = """count(*) AS exchanges, sum(failed) AS with_errors, sum(request_bytes) AS request_bytes,
+       sum(response_bytes) AS response_bytes, round(percentile_approx(latency_ms, 0.5), 3) AS p50_ms,
+       round(percentile_approx(latency_ms, 0.99), 3) AS p99_ms, round(max(latency_ms), 3) AS max_ms"""
+
+QUESTIONS = (
+    ReportQuestion(
+        "totals",
+        "All",
+        "",
+        f"""
+SELECT count(DISTINCT connection) AS connections, count(DISTINCT client_id) AS clients,
+       count(DISTINCT server) AS brokers, sum(CASE WHEN unanswered THEN 1 ELSE 0 END) AS unanswered, {FIGURES}
+FROM calls
+""",
+    ),
+    ReportQuestion(
+        "errors_over_time",
+        "Errors over time",
+        "Answers with an error, by name.",
+        f"""
+SELECT time_ns, error, count(*) AS answers
+FROM (SELECT time_ns, explode(errors) AS error FROM calls)
+WHERE error IN (SELECT error FROM (SELECT explode(errors) AS error FROM calls)
+                GROUP BY error ORDER BY count(*) DESC, error LIMIT {SERIES})
+GROUP BY time_ns, error ORDER BY time_ns, error
+""",
+        "No answer had an error.",
+        drawn=True,
+    ),
+    ReportQuestion(
+        "api_over_time",
+        "Latency and load over time",
+        "From a request's last packet to its response's. A Fetch waits for records, so its latency is mostly waiting.",
+        OVER_TIME.replace("{key}", "api"),
+        drawn=True,
+    ),
+    ReportQuestion("broker_over_time", "", "", OVER_TIME.replace("{key}", "server"), drawn=True),
+    ReportQuestion(
+        "errors",
+        "Errors",
+        "Which error was answered to whom, by which broker.",
+        f"""
+SELECT error, api, client_id, server, count(*) AS answers, min(completed_ns) AS first_ns, max(completed_ns) AS last_ns
+FROM (SELECT explode(errors) AS error, api, client_id, server, completed_ns FROM calls)
+GROUP BY error, api, client_id, server ORDER BY answers DESC, error, api, client_id, server LIMIT {SHORT}
+""",
+        "No answer had an error.",
+    ),
+    ReportQuestion(
+        "apis",
+        "What was asked",
+        "Every exchange, by API.",
+        f"SELECT api, {FIGURES} FROM calls GROUP BY api ORDER BY exchanges DESC, api LIMIT {SHORT}",
+        "No exchange was seen.",
+    ),
+    ReportQuestion(
+        "clients",
+        "Top talkers: clients",
+        "By client id and address. A broker is a client of others, too.",
+        f"""
+SELECT c.client_id AS client_id, c.address AS address,
+       CASE WHEN max(b.client_id) IS NULL THEN 'client' ELSE 'broker' END AS role,
+       count(DISTINCT connection) AS connections, {FIGURES}
+FROM calls c LEFT JOIN broker_clients b ON c.client_id = b.client_id AND c.address = b.address
+GROUP BY c.client_id, c.address ORDER BY exchanges DESC, client_id, address LIMIT {SHORT}
+""",
+        "No exchange was seen.",
+    ),
+    ReportQuestion(
+        "topics",
+        "Top talkers: topics",
+        "Records of Produce, Fetch and ShareFetch. Bytes as they are stored, compressed or not.",
+        f"""
+SELECT {TOPIC} AS topic, count(DISTINCT partition) AS partitions,
+       count(DISTINCT client_id) AS clients,
+       sum(CASE WHEN api = 'PRODUCE' THEN count ELSE 0 END) AS produced_records,
+       sum(CASE WHEN api = 'PRODUCE' THEN size_in_bytes ELSE 0 END) AS produced_bytes,
+       sum(CASE WHEN api != 'PRODUCE' THEN count ELSE 0 END) AS fetched_records,
+       sum(CASE WHEN api != 'PRODUCE' THEN size_in_bytes ELSE 0 END) AS fetched_bytes
+FROM record_batches GROUP BY {TOPIC}
+ORDER BY produced_bytes + fetched_bytes DESC, topic LIMIT {SHORT}
+""",
+        "No record was produced or fetched.",
+    ),
+    ReportQuestion(
+        "connections",
+        "Top talkers: connections",
+        'A connection is "broker-client", each as address:port.',
+        f"""
+SELECT connection, max(client_id) AS client_id, {FIGURES},
+       sum(CASE WHEN unanswered THEN 1 ELSE 0 END) AS unanswered
+FROM calls GROUP BY connection ORDER BY sum(request_bytes + response_bytes) DESC, connection LIMIT {SHORT}
+""",
+        "No exchange was seen.",
+    ),
+    ReportQuestion(
+        "pairs",
+        "Who asks what of whom",
+        "By client, broker and API: what is behind the sums above.",
+        f"""
+SELECT client_id, server, api, min(api_version) AS least_version, max(api_version) AS greatest_version, {FIGURES}
+FROM calls GROUP BY client_id, server, api ORDER BY exchanges DESC, client_id, server, api LIMIT {LONG}
+""",
+        "No exchange was seen.",
+    ),
+    ReportQuestion(
+        "sessions",
+        "Fetch sessions",
+        "With a session (KIP-227) a fetch names only what changed. Lost: the broker did not know the session, or its "
+        "epoch, any more. Not granted: the client asked for a session and got none, as when the cache is full.",
+        f"""
+SELECT client_id, server, count(*) AS fetches,
+       sum(CASE WHEN session_epoch > 0 THEN 1 ELSE 0 END) AS incremental,
+       sum(CASE WHEN session_epoch <= 0 THEN 1 ELSE 0 END) AS full_fetches,
+       sum(CASE WHEN session_epoch = 0 AND granted_id = 0 AND cardinality(errors) = 0 THEN 1 ELSE 0 END) AS not_granted,
+       sum(CASE WHEN array_contains(errors, 'FETCH_SESSION_ID_NOT_FOUND')
+                  OR array_contains(errors, 'INVALID_FETCH_SESSION_EPOCH') THEN 1 ELSE 0 END) AS lost,
+       count(DISTINCT CASE WHEN session_id > 0 THEN session_id END) AS sessions, sum(request_bytes) AS request_bytes
+FROM fetches GROUP BY client_id, server ORDER BY lost DESC, fetches DESC, client_id, server LIMIT {SHORT}
+""",
+        "No fetch was seen.",
+    ),
+    ReportQuestion(
+        "groups",
+        "Rebalances",
+        "Groups that were joined. Rebalances: generations seen, or epochs of members (KIP-848).",
+        f"""
+SELECT group_id, sum(joins) AS joins, count(DISTINCT CASE WHEN generation > 0 THEN generation END) AS rebalances,
+       count(DISTINCT CASE WHEN member_id != '' THEN member_id END) AS members, max(generation) AS generation,
+       sum(failed) AS with_errors, round(max(join_ms), 3) AS longest_join_ms, min(completed_ns) AS first_ns,
+       max(completed_ns) AS last_ns
+FROM (SELECT get_json_object(request, '$.groupId') AS group_id, get_json_object(response, '$.memberId') AS member_id,
+             completed_ns, CASE WHEN cardinality(errors) > 0 THEN 1 ELSE 0 END AS failed,
+             CASE WHEN api_key = 11 OR get_json_object(request, '$.memberEpoch') = '0' THEN 1 ELSE 0 END AS joins,
+             CASE WHEN api_key = 11 THEN latency_ms END AS join_ms,
+             TRY_CAST(coalesce(get_json_object(response, '$.generationId'),
+                               get_json_object(response, '$.memberEpoch')) AS INT) AS generation
+      FROM exchanges WHERE api_key IN (11, 68) AND request IS NOT NULL)
+GROUP BY group_id ORDER BY rebalances DESC, group_id LIMIT {SHORT}
+""",
+        "No group was joined.",
+    ),
+    ReportQuestion(
+        "throttling",
+        "Throttling",
+        "Answers that told their client to wait (quotas).",
+        f"""
+SELECT client_id, server, api, count(*) AS answers, sum(wait_ms) AS wait_ms, max(wait_ms) AS longest_wait_ms
+FROM (SELECT coalesce(client_id, '') AS client_id, server, api,
+             TRY_CAST(get_json_object(response, '$.throttleTimeMs') AS BIGINT) AS wait_ms
+      FROM exchanges
+      WHERE response LIKE '%"throttleTimeMs":%' AND response NOT LIKE '%"throttleTimeMs":0%')
+WHERE wait_ms > 0
+GROUP BY client_id, server, api ORDER BY wait_ms DESC, client_id, server, api LIMIT {SHORT}
+""",
+        "Nobody was throttled.",
+    ),
+    ReportQuestion(
+        "compression",
+        "Compression",
+        "Record batches by codec. Few records in a batch compress badly.",
+        f"""
+SELECT api, compression, magic, count(*) AS batches, sum(count) AS records, sum(size_in_bytes) AS bytes,
+       round(avg(count), 1) AS records_per_batch, round(sum(size_in_bytes) / greatest(sum(count), 1), 1) AS record_size
+FROM record_batches GROUP BY api, compression, magic ORDER BY bytes DESC, api, compression, magic LIMIT {SHORT}
+""",
+        "No record batch was seen.",
+    ),
+    ReportQuestion(
+        "conversions",
+        "Down-conversion",
+        "A client that reads an older format makes the broker convert (KIP-283). Eager: held for the largest response "
+        "before that was done in chunks; lazy: held since.",
+        f"""
+SELECT client_id, address, api_version AS fetch_version, to_magic, count(*) AS responses,
+       sum(bytes) AS converted_bytes, max(eager) AS eager_bytes, max(lazy) AS lazy_bytes
+FROM (SELECT coalesce(client_id, '') AS client_id, regexp_replace(client, ':[0-9]+$', '') AS address, api_version,
+             to_magic, sum(converted_bytes) AS bytes, sum(eager_bytes) AS eager, max(lazy_bytes) AS lazy
+      FROM down_conversions
+      GROUP BY client_id, client, api_version, to_magic, connection, correlation_id, timestamp)
+GROUP BY client_id, address, api_version, to_magic ORDER BY converted_bytes DESC, client_id, address LIMIT {SHORT}
+""",
+        "No fetch asked for an older format.",
+    ),
+    ReportQuestion(
+        "refused",
+        "Clients that an upgrade refuses",
+        "Requests that the newest Kafka release no longer takes (KIP-896). Brokers are upgraded with the cluster, so "
+        "they stand apart.",
+        f"""
+SELECT coalesce(c.client_id, '') AS client_id, c.address AS address,
+       CASE WHEN max(b.client_id) IS NULL THEN 'client' ELSE 'broker' END AS role, verdict,
+       concat_ws(' ', max(software), max(software_version)) AS software,
+       concat_ws(', ', array_sort(array_agg(DISTINCT concat(api, ' ', api_version)))) AS used,
+       sum(requests) AS requests, max(connections) AS connections, max(release) AS release
+FROM clients c LEFT JOIN broker_clients b ON coalesce(c.client_id, '') = b.client_id AND c.address = b.address
+WHERE verdict != 'ok'
+GROUP BY coalesce(c.client_id, ''), c.address, verdict
+ORDER BY role DESC, verdict, requests DESC, client_id, address LIMIT {SHORT}
+""",
+        "Every client speaks what the newest release takes.",
+    ),
+    ReportQuestion(
+        "leaders",
+        "Leader changes",
+        "From the first NOT_LEADER_OR_FOLLOWER or FENCED_LEADER_EPOCH to the next good answer. A follower that does "
+        "not ask again leads the partition itself, or follows it no more: that is no outage.",
+        f"""
+SELECT coalesce(l.client_id, '') AS client_id, client_address AS address, api,
+       CASE WHEN max(b.client_id) IS NULL THEN 'client' ELSE 'follower' END AS role,
+       count(*) AS changes, count(DISTINCT concat(topic, '-', partition)) AS partitions,
+       sum(l.error_answers) AS answers, sum(CASE WHEN hint_sent THEN 1 ELSE 0 END) AS hints,
+       sum(CASE WHEN recovered IS NULL AND b.client_id IS NULL THEN 1 ELSE 0 END) AS not_recovered,
+       sum(CASE WHEN recovered IS NULL AND b.client_id IS NOT NULL THEN 1 ELSE 0 END) AS no_longer_following,
+       round(percentile_approx(lost_ms, 0.5), 1) AS lost_p50_ms, round(max(lost_ms), 1) AS lost_max_ms
+FROM leader_changes l LEFT JOIN broker_clients b
+  ON coalesce(l.client_id, '') = b.client_id AND l.client_address = b.address
+GROUP BY coalesce(l.client_id, ''), client_address, api
+ORDER BY role, not_recovered DESC, lost_max_ms DESC NULLS LAST, client_id, address LIMIT {SHORT}
+""",
+        "No request met a broker that no longer led.",
+    ),
+    ReportQuestion(
+        "lost",
+        "What could not be read",
+        "Nothing is dropped silently: bytes that are in no exchange, and requests without an answer.",
+        f"""
+SELECT event, regexp_replace(reason, '[0-9].*$', '...') AS reason, count(*) AS events, sum(bytes) AS bytes,
+       count(DISTINCT connection) AS connections
+FROM undecodable GROUP BY event, regexp_replace(reason, '[0-9].*$', '...')
+ORDER BY events DESC, event, reason LIMIT {SHORT}
+""",
+        "Every byte is in an exchange.",
+    ),
+)

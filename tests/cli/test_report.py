@@ -1,0 +1,89 @@
+"""`kcli report` as a command: captures and tables in, a page out, and what it refuses."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.main import main
+
+pytest.importorskip("duckdb")
+pytest.importorskip("jinja2")
+EMPTY = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
+
+
+def test_a_page(samples: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "report.html"
+    assert main(["report", str(samples / "java44-txn.pcap"), str(samples / "ipv6.pcapng"), "-o", str(out)]) == 0
+    page = out.read_text()
+    assert page.startswith("<!doctype html>") and "What the wire says: java44-txn.pcap, ipv6.pcapng" in page
+    captured = capfd.readouterr()
+    assert captured.err == f"report in {out} ({out.stat().st_size // 1000:,} kB)\n" and captured.out == ""
+
+
+def test_a_folder_and_standard_output(samples: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert main(["report", str(samples), "-o", "-", "--quiet"]) == 0
+    captured = capfdbinary.readouterr()
+    assert captured.out.startswith(b"<!doctype html>") and captured.err == b""
+
+
+def test_no_kafka_is_no_failure(tmp_path: Path) -> None:
+    (tmp_path / "empty.pcap").write_bytes(EMPTY)
+    assert main(["report", str(tmp_path / "empty.pcap"), "-o", str(tmp_path / "out.html"), "-q"]) == 0
+    assert "No Kafka in here" in (tmp_path / "out.html").read_text()
+
+
+def test_what_can_be_read_of_a_damaged_file(samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes((samples / "java44-txn.pcap").read_bytes()[:40_000] + b"\xff" * 40)
+    out = tmp_path / "out.html"
+    assert main(["report", str(cut), "-o", str(out), "-q"]) == 3
+    assert "lab-java" in out.read_text()
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "why"),
+    [
+        (["{missing}", "-o", "{out}"], 3, "missing: No such file or directory"),
+        (["{garbage}", "-o", "{out}"], 3, "not a capture"),
+        (["{capture}", "-o", "{capture}"], 2, "is the input"),
+        (["{capture}"], 2, "Missing option '-o'"),
+        (["{folder}", "-o", "{out}"], 3, "no capture in this directory"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    words: list[str], code: int, why: str, samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = {name: tmp_path / name for name in ("garbage", "out", "folder", "missing")}
+    places["capture"] = tmp_path / "capture.pcap"
+    places["capture"].write_bytes((samples / "ipv6.pcapng").read_bytes())
+    places["garbage"].write_bytes(b"GIF89a" + bytes(100))
+    places["folder"].mkdir()
+    before = places["capture"].read_bytes()
+    assert main(["report", *(word.format(**places) for word in words)]) == code
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and why in said
+    assert not places["out"].exists() and places["capture"].read_bytes() == before
+
+
+def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "out.html"
+    words = [sys.executable, "-m", "kcli.cli", "report", "-", "-o", str(out)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(EMPTY)
+        process.stdin.flush()
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob(".kcli-*.part")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read() if process.stderr is not None else b""
+    assert process.returncode == 130 and said == b""
+    assert list(tmp_path.iterdir()) == []

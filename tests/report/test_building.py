@@ -1,0 +1,43 @@
+"""One pass over captures makes the tables; damaged files are read as far as they go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.errors import InputError
+from kcli.report.building import USED, TableBuilder
+from kcli.report.tables import Tables
+
+pytest.importorskip("duckdb")
+COUNT = "SELECT count(*), count(DISTINCT connection) FROM exchanges"
+
+
+def test_only_tables_that_are_used(samples: Path, tmp_path: Path) -> None:
+    for _ in TableBuilder([str(samples / "java44-txn.pcap")], str(tmp_path)).read():
+        pass
+    assert {path.name for path in tmp_path.iterdir()} <= USED
+    assert (tmp_path / "record_batches").is_dir()
+
+
+def test_several_captures_are_one(samples: Path, tmp_path: Path) -> None:
+    paths = [str(samples / name) for name in ("java44-txn.pcap", "ipv6.pcapng")]
+    read: list[int] = []
+    for _ in TableBuilder(paths, str(tmp_path)).read(read.append):
+        pass
+    assert sum(read) == sum(Path(path).stat().st_size for path in paths)
+    with Tables(tmp_path) as tables:
+        [[exchanges, connections]] = tables.run(COUNT)[1]
+    assert exchanges > 57 and connections > 2
+
+
+def test_damage_is_told_at_the_end(samples: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes((samples / "java44-txn.pcap").read_bytes()[:40_000] + bytes(10))
+    builder = TableBuilder([str(cut), str(tmp_path / "missing.pcap")], str(tmp_path / "tables"))
+    with pytest.raises(InputError):
+        for _ in builder.read():
+            pass
+    with Tables(tmp_path / "tables") as tables:
+        assert tables.run(COUNT)[1][0][0] > 10

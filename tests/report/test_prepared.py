@@ -1,0 +1,46 @@
+"""The narrow tables: time in buckets, and who is a broker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.report.asking import ask_all
+from kcli.report.building import TableBuilder
+from kcli.report.tables import Tables
+from tests.capture.messages import request, response
+from tests.capture.wires import Wire, pcap
+
+pytest.importorskip("duckdb")
+
+
+def capture(folder: Path) -> Path:
+    """A follower's fetch, a consumer's fetch, and a broker's heartbeat, each over a connection of its own."""
+    packets = []
+    for number, (client, replica) in enumerate((("follower", 2), ("consumer", -1))):
+        wire = Wire((f"10.0.0.{number + 3}", 40000)).open()
+        asked = {"replicaId": replica, "maxWaitMs": 1, "minBytes": 1, "topics": []}
+        wire.client(request(1, 4, 1, asked, client)).server(response(1, 4, 1, {"responses": []})).close()
+        packets += wire.packets
+    wire = Wire(("10.0.0.9", 40000)).open()
+    beat = {"brokerId": 1, "brokerEpoch": 1, "currentMetadataOffset": 1, "wantFence": False, "wantShutDown": False}
+    wire.client(request(63, 0, 1, beat, "3")).server(response(63, 0, 1, {})).close()
+    path = folder / "roles.pcap"
+    path.write_bytes(pcap(sorted(packets + wire.packets)))
+    return path
+
+
+def test_roles_and_buckets(tmp_path: Path) -> None:
+    for _ in TableBuilder([str(capture(tmp_path))], str(tmp_path / "tables")).read():
+        pass
+    with Tables(tmp_path / "tables") as tables:
+        tables.derive()
+        answers = ask_all(tables)
+        brokers = tables.run("SELECT client_id, address FROM broker_clients ORDER BY address")[1]
+        times = tables.run("SELECT time_ns, completed_ns FROM calls")[1]
+    assert brokers == [("follower", "10.0.0.3"), ("3", "10.0.0.9")]
+    assert {row["client_id"]: row["role"] for row in answers.by_name["clients"].dicts()} == {
+        "follower": "broker", "consumer": "client", "3": "broker",
+    }  # fmt: skip
+    assert all(time % answers.step == 0 and 0 <= completed - time < answers.step for time, completed in times)

@@ -1,0 +1,70 @@
+"""The report's tables hold what the other commands say of the same captures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.main import main
+from kcli.report.building import TableBuilder
+from kcli.report.tables import MACROS, Tables
+from tests.report.answers import answers_of
+
+pytest.importorskip("duckdb")
+
+
+def test_the_figures_are_those_of_stats(samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["java44-txn.pcap", "java44-consume-classic.pcap", "old-librdkafka-on-3.9.pcap"]
+    paths = [samples / name for name in names]
+    assert main(["stats", *map(str, paths), "--quiet", "--format", "jsonl", "--by", "api"]) == 0
+    known = {row["api"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
+    rows = {row["api"]: row for row in answers_of(paths, tmp_path).by_name["apis"].dicts()}
+    assert rows.keys() == known.keys()
+    for api, row in rows.items():
+        same = ("exchanges", "request_bytes", "response_bytes")
+        assert [row[name] for name in same] == [known[api][name] for name in same]
+        assert row["with_errors"] == known[api]["errors"]
+        assert row["max_ms"] == pytest.approx(known[api]["max_ms"], abs=0.001)
+
+
+def test_clients_are_judged_as_in_the_audit(samples: Path, tmp_path: Path) -> None:
+    answers = answers_of([samples / "old-librdkafka-on-3.9.pcap"], tmp_path)
+    [client] = answers.by_name["refused"].dicts()
+    assert client["role"] == "client" and client["verdict"] == "refused"
+    for converted in answers.by_name["conversions"].dicts():
+        assert converted["client_id"] == client["client_id"]
+        assert converted["responses"] > 0 and converted["converted_bytes"] > 0
+
+
+def test_groups_and_codecs(samples: Path, tmp_path: Path) -> None:
+    answers = answers_of([samples / "java44-consume-classic.pcap", samples / "kcat-codecs.pcap"], tmp_path)
+    assert all(row["joins"] > 0 and row["rebalances"] == 1 for row in answers.by_name["groups"].dicts())
+    codecs = {row["compression"] for row in answers.by_name["compression"].dicts()}
+    assert codecs == {"none", "gzip", "snappy", "lz4", "zstd"}
+
+
+def test_a_topic_is_named_where_any_message_has_named_it(samples: Path, tmp_path: Path) -> None:
+    for _ in TableBuilder([str(samples / "java44-txn.pcap")], str(tmp_path)).read():
+        pass
+    with Tables(tmp_path) as tables:
+        tables.derive()
+        assert tables.run("SELECT count(*) FROM record_batches WHERE topic IS NULL")[1] == [(0,)]
+
+
+def test_duckdb_knows_sparks_names(tmp_path: Path) -> None:
+    with Tables(tmp_path) as tables:
+        sql = """
+SELECT get_json_object('{"a": {"b": 1}}', '$.a.b'), percentile_approx(x, 0.5) FROM (SELECT explode([3, 1, 1]) AS x)
+"""
+        assert tables.run(sql)[1] == [("1", 1)]
+    assert len(MACROS) == 3
+
+
+def test_file_names_may_hold_anything(samples: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "it's [a] *"
+    for _ in TableBuilder([str(samples / "java44-txn.pcap")], str(folder)).read():
+        pass
+    with Tables(folder) as tables:
+        assert tables.run("SELECT count(*) > 50 FROM exchanges")[1] == [(True,)]
