@@ -17,6 +17,7 @@ from kcli.pipeline.partitions import LAZY_CHUNK, MAGIC_1_SINCE, MAGIC_2_SINCE, M
 from kcli.pipeline.writing import stored_schema
 from kcli.records.batches import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
 from kcli.records.codecs import CODECS
+from kcli.schemas.apikeys import FETCH
 from kcli.schemas.errors import error_name
 
 __all__ = ["PartitionColumns", "Rows"]
@@ -59,12 +60,15 @@ class PartitionColumns:
 
     def rows(self) -> dict[str, tuple[Rows, Callable[[Rows], list[Any]]]]:
         """The rows of each table, and what makes their columns."""
-        answered = Rows(self.columns.taken["partitions"], PARTITION)
+        named = Rows(self.columns.taken["partitions"], PARTITION)
+        fetched = self.columns.numbers[:, 2][named.row] == FETCH
+        answered = named.where(fetched)
         versions = self.columns.numbers[:, 3][answered.row]
         old = answered.where((versions < MAGIC_2_SINCE) & (answered.batches > 0))
         far = answered.where(answered.behind >= 0)
         return {
             "fetch_partitions": (answered, self.fetched),
+            "produce_partitions": (named.where(~fetched), self.produced),
             "down_conversions": (old, self.converted),
             "remote_fetches": (far, self.far),
             "record_batches": (Rows(self.columns.taken["batches"], BATCH), self.described),
@@ -91,6 +95,14 @@ class PartitionColumns:
             optional(rows.offset), optional(rows.limit, "int32"), error_names(rows.error),
             optional(rows.high), optional(rows.stable), optional(rows.start),
             integers(rows.size, "int64", ~answered), integers(rows.batches, "int32"), optional(rows.last),
+        ]  # fmt: skip
+
+    def produced(self, rows: Rows) -> list[Any]:
+        """The columns of `produce_partitions`: see `PartRow` in the core for what stands where."""
+        return [
+            *self.who(rows), integers(rows.session, "int16"), integers(rows.epoch, "int32"), *self.topics(rows),
+            integers(rows.answered > 0, "bool"), error_names(rows.error), optional(rows.high), optional(rows.stable),
+            optional(rows.start), integers(rows.size, "int64"), integers(rows.batches, "int32"),
         ]  # fmt: skip
 
     def converted(self, rows: Rows) -> list[Any]:
@@ -138,6 +150,8 @@ class Rows:
 
     def where(self, mask: Any) -> Rows:
         """The rows that a mask selects."""
+        if mask.all():
+            return self
         return Rows(self.values[mask], self.columns)
 
 

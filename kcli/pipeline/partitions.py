@@ -12,7 +12,16 @@ from kcli.records.batches import Batch
 from kcli.records.kernels import batches as core
 from kcli.schemas.errors import error_name
 
-__all__ = ["Answer", "far_behind", "of_fetch", "of_produce", "of_share_fetch", "put_batches", "put_fetch"]
+__all__ = [
+    "Answer",
+    "far_behind",
+    "of_fetch",
+    "of_produce",
+    "of_share_fetch",
+    "put_batches",
+    "put_fetch",
+    "put_produce",
+]
 
 LAZY_CHUNK = 128 * 1024
 MAGIC_2_SINCE, MAGIC_1_SINCE = 4, 2  # Fetch versions that take batches of magic 2 and 1 (KIP-98, KIP-31)
@@ -120,6 +129,30 @@ def fetched(answer: Answer) -> tuple[Any, ...]:
         len(answer.records or b"") if answer.answered is not None else None,
         len(answer.batches),
         last,
+    )
+
+
+def put_produce(put: Put, wanted: frozenset[str], item: Exchange, who: tuple[Any, ...], answers: list[Answer]) -> None:
+    """Put the rows of one Produce: `produce_partitions`, `record_batches`."""
+    request = item.request or {}
+    if "produce_partitions" in wanted:
+        promised = request["acks"], request["timeoutMs"]
+        for answer in answers:
+            where = answer.topic, answer.topic_id, answer.partition
+            put("produce_partitions", (*who, *promised, *where, *produced(answer)))
+    put_batches(put, wanted, "PRODUCE", who, answers)
+
+
+def produced(answer: Answer) -> tuple[Any, ...]:
+    answered = answer.answered or {}
+    return (
+        answer.answered is not None,
+        error_name(answer.error) if answer.error else None,
+        answered.get("baseOffset"),
+        answered.get("logAppendTimeMs"),
+        answered.get("logStartOffset"),
+        len(answer.records or b""),
+        len(answer.batches),
     )
 
 

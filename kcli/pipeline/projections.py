@@ -57,17 +57,24 @@ TOLD = {
     "logStartOffset?": 6,
     LEADER: 7,
 }
-ANSWERED = {"index": 0, "errorCode": 3, LEADER: 7}
-REQUEST, RESPONSE = ("sessionId?", "sessionEpoch?"), ("errorCode?",)
+ANSWERED = {
+    "index": 0,
+    "errorCode": 3,
+    "baseOffset": 4,
+    "logAppendTimeMs?": 5,
+    "logStartOffset?": 6,
+    LEADER: 7,
+}
+SESSION, ACKS, RESPONSE = ("sessionId?", "sessionEpoch?"), ("acks", "timeoutMs"), ("errorCode?",)
 
 # By API, the request's and the response's.
 SIDES: dict[int, tuple[Paths, Paths]] = {
     FETCH: (
-        Paths(REQUEST, "topics[].partitions[]", ASKED),
+        Paths(SESSION, "topics[].partitions[]", ASKED),
         Paths(RESPONSE, "responses[].partitions[]", TOLD, True, ENDPOINTS),
     ),
     PRODUCE: (
-        Paths(REQUEST, "topicData[].partitionData[]", {"index": 0}, True),
+        Paths(ACKS, "topicData[].partitionData[]", {"index": 0}, True),
         Paths(RESPONSE, "responses[].partitionResponses[]", ANSWERED, False, ENDPOINTS),
     ),
 }

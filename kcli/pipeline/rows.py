@@ -139,7 +139,7 @@ def put_fetch(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
 
 def put_produce(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
     answers = partitions.of_produce(item)
-    partitions.put_batches(rows.put, rows.wanted, "PRODUCE", who, answers)
+    partitions.put_produce(rows.put, rows.wanted, item, who, answers)
     rows.outcomes.add(item, who, answers)
 
 

@@ -70,6 +70,26 @@ last_offset    int64    offset of the last record in them, null without
 )
 define(
     TABLES,
+    "produce_partitions",
+    "Every partition that a Produce wrote to.",
+    WHO,
+    """
+acks           int16    0: none is awaited, 1: of the leader, -1: of all in sync
+timeout_ms     int32    how long the broker may wait for them
+""",
+    PARTITION,
+    """
+answered       bool     named in the response
+error          string   name of the partition's error, null without one
+base_offset    int64    of the response: offset of the first record; -1: none was written
+log_append_time_ms int64 of the response: ms since 1970, -1: the records keep their own; null before v2
+log_start_offset int64  of the response; null before v5
+records_bytes  int64    bytes of records in the request
+batches        int32    batches in those records
+""",
+)
+define(
+    TABLES,
     "record_batches",
     "Every record batch that was produced or fetched; the records in it are not kept.",
     WHO,

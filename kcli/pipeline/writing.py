@@ -22,7 +22,10 @@ SAMPLE = 64  # every how many rows their bytes are counted
 LONG = frozenset({"request", "response", "request_header", "data"})
 TIMES = frozenset({"timestamp", "completed_ns"})
 DAY_US = 86_400_000_000
-NAMED = ("exchanges", "fetch_partitions", "record_batches", "down_conversions", "remote_fetches")  # with topic ids
+# With topic ids.
+NAMED = (
+    "exchanges", "fetch_partitions", "produce_partitions", "record_batches", "down_conversions", "remote_fetches",
+)  # fmt: skip
 TOPIC_ID = b'"topicId"'
 
 

@@ -27,7 +27,9 @@ from kcli.tables.definition import schema_of
 
 __all__ = ["ROW_TABLES", "LearntNames", "row_source"]
 
-ROW_TABLES = ("fetch_partitions", "record_batches", "down_conversions", "remote_fetches", "undecodable")
+ROW_TABLES = (
+    "fetch_partitions", "produce_partitions", "record_batches", "down_conversions", "remote_fetches", "undecodable",
+)  # fmt: skip
 ROWS = 20_000  # in a record batch, at most
 
 

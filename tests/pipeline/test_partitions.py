@@ -41,6 +41,36 @@ def test_fetch_partitions_and_batches_are_those_in_the_lines(
     assert asked
 
 
+@pytest.mark.parametrize("name", ["java44-txn.pcap", "kcat-codecs.pcap", "old-librdkafka-on-3.9.pcap"])
+def test_produce_partitions_are_those_in_the_lines(
+    name: str, samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_here(monkeypatch, [samples / name], output, shares=3)
+    rows = rows_of(output, "produce_partitions")
+    produces = [
+        each for each in decoded_lines([samples / name]) if each.get("requestHeader", {}).get("requestApiKey") == 0
+    ]
+    asked, told = [], []
+    for line in produces:
+        sent, reply = line["request"], line["response"] or {"responses": []}
+        for topic in sent["topicData"]:
+            called = topic.get("name") or topic["_topicName"]
+            for each in topic["partitionData"]:
+                size = each["records"]["sizeInBytes"]
+                asked.append((sent["acks"], sent["timeoutMs"], called, each["index"], size))
+        for topic in reply["responses"]:
+            called = topic.get("name") or topic["_topicName"]
+            for each in topic["partitionResponses"]:
+                times = each.get("logAppendTimeMs"), each.get("logStartOffset")
+                told.append((called, each["index"], each["baseOffset"], *times, each["errorCode"] != 0))
+    names = ("acks", "timeout_ms", "topic", "partition", "records_bytes")
+    assert Counter(tuple(r[each] for each in names) for r in rows) == Counter(asked)
+    names = ("topic", "partition", "base_offset", "log_append_time_ms", "log_start_offset")
+    answered = [(*(r[each] for each in names), r["error"] is not None) for r in rows if r["answered"]]
+    assert Counter(answered) == Counter(told)
+    assert asked and sum(r["batches"] for r in rows) >= len(asked)
+
+
 def test_batches_are_those_that_the_records_hold(samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Against another way to them: the JSON text of `decode pcap --records batches`."""
     import io

@@ -86,7 +86,8 @@ cdef struct Run:
     int64_t link, client, api, topic, partition, error, first_request, first, last, answers, hint_leader, hint_server
 
 
-# A row of `fetch_partitions`, and what the tables beside it need.
+# A row of `fetch_partitions` or `produce_partitions`, and what the tables beside them need. Of a Produce: session and epoch
+# are acks and the timeout; high, stable and start are base offset, append time and log start offset.
 cdef struct PartRow:
     int64_t row, session, epoch, name, id, partition, asked, told, offset, limit, error, high, stable, start
     int64_t size, batches, last, first_size, behind
@@ -260,8 +261,6 @@ cdef class Partitions:
             c = part.columns
             made.size = part.size if part.size > 0 else 0
             self.put_batches(part, &made, row, fetch, c)
-            if not fetch:
-                continue
             made.row, made.session, made.epoch = row, self.session, self.epoch
             made.name, made.id, made.partition, made.asked, made.told = part.name, part.id, c[INDEX], part.asked, part.told
             made.offset, made.limit, made.high, made.stable, made.start = c[OFFSET], c[LIMIT], c[HIGH], c[STABLE], c[START]
