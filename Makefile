@@ -49,7 +49,8 @@ bench: $(VENV)/built $(VENV)/extra-dev $(VENV)/extra-bench  ## Each bench with i
 fuzz: $(VENV)/built $(VENV)/extra-dev  ## Damage real bytes for MINUTES=10 or SECONDS=n (SEED=n; SANITIZE=1: on a core that checks itself)
 	$(BIN)/python -m tests.fuzz.$(if $(SANITIZE),sanitized,run) $(if $(SECONDS),$(SECONDS)s,$(or $(MINUTES),10)) $(SEED)
 
-soak: $(VENV)/built $(VENV)/extra-dev  ## Every command with every value of every option on ever other damage, for MINUTES=10 (SEED=n)
+soak: $(VENV)/built $(VENV)/extra-dev  ## 50,000 histories of fetch sessions; every option of every command on ever other damage, MINUTES=10 (SEED=n)
+	KCLI_HISTORIES=50000 $(BIN)/python -m pytest -q tests/sessions/test_histories.py -k without_a_disagreement
 	$(BIN)/python -m tests.matrix.run $(or $(MINUTES),10) $(SEED)
 
 layouts: $(VENV)/built  ## Write the core's table of offsets anew from the grammars

@@ -32,14 +32,14 @@ def need_java() -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """local[2], quiet."""
+    """local[2], quiet, and brief: a session's tests read little."""
     need_java()
     from kcli.pipeline.spark import session
 
     log = tmp_path_factory.mktemp("spark") / "spark.log"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = session("local[2]", log=str(log))
+        made = session("local[2]", log=str(log), brief=True)
         yield made
         made.stop()
 

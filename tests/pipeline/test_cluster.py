@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 import kcli
+from kcli.pipeline.spark import BRIEF
 from tests.capture.wires import Wire, pcap
 from tests.pipeline.conftest import need_java
 from tests.pipeline.outputs import assert_decoded, rows_of, unaccounted
@@ -29,6 +30,7 @@ pyspark = pytest.importorskip("pyspark")
 
 JARS = Path(pyspark.__file__).parent / "jars"
 KCLI = [sys.executable, "-m", "kcli.cli"]
+SMALL = "spark.executor.extraJavaOptions=" + " ".join(BRIEF)  # there is little to do
 
 
 class Process:
@@ -116,7 +118,7 @@ def test_a_worker_dies_and_the_tables_are_whole(samples: Path, tmp_path: Path, o
     paths = captures(samples, tmp_path)
     with cluster(tmp_path / "cluster") as (url, workers):
         words = [*KCLI, "pipeline", "run", "--output", str(output), "--master", url, "--shares", "6"]
-        words += ["--conf", "spark.executor.memory=600m", "--conf", "spark.executor.cores=1"]
+        words += ["--conf", "spark.executor.memory=600m", "--conf", "spark.executor.cores=1", "--conf", SMALL]
         words += [word for path in paths for word in ("--input", str(path))]
         with subprocess.Popen(words, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as run:
             wait_for_rows(output, run)
@@ -192,7 +194,7 @@ def test_workers_without_kcli_are_sent_it(samples: Path, tmp_path: Path) -> None
 
         def run(output: Path, python: str, *confs: str) -> tuple[int, str]:
             words = [*KCLI, "pipeline", "run", "--input", str(name), "--output", str(output), "--master", url]
-            for conf in ("spark.executor.memory=600m", *confs):
+            for conf in ("spark.executor.memory=600m", SMALL, *confs):
                 words += ["--conf", conf]
             done = subprocess.run(
                 words, env={**ENVIRONMENT, "PYSPARK_PYTHON": python}, stderr=subprocess.PIPE, text=True, check=False

@@ -15,6 +15,7 @@ import pytest
 from kcli.pipeline import run
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.run import Options, run_pipeline
+from kcli.pipeline.spark import BRIEF
 from kcli.pipeline.storage import StoredFile
 from kcli.pipeline.streaming import settled, stream
 from kcli.pipeline.tables import TABLES
@@ -121,7 +122,7 @@ def test_a_driver_killed_before_during_and_after_a_commit(
                 os.utime(source / path.name, (100 + at, 100 + at))
         words = ["pipeline", "run", "--input", str(source), "--output", str(output), "--stream", "--every", "1"]
         words += ["--settle", "0", "--idle", "3", "--master", "local[2]", "--quiet"]
-        words += ["--conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1"]
+        words += ["--conf", "spark.driver.extraJavaOptions=" + " ".join(BRIEF)]
         command = [sys.executable, "-c", MORTAL, moment, *words]
         return subprocess.run(command, timeout=150, check=False).returncode
 

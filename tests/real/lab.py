@@ -24,11 +24,13 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
 from tests.real import keys, logs
+from tests.real.commands import Ended, commands
 from tests.real.jvm import PortTakenError, check_alive, end, java, run_java
 from tests.real.maven import broker_jars, command, compiled, release
 from tests.real.ports import connects, free_ports, known_brokers
@@ -39,6 +41,7 @@ __all__ = ["SCRAM", "USERS", "Cluster", "java", "known_brokers", "run_java"]
 START_SECONDS = 90
 STOP_SECONDS = 15
 PORT_TRIES = 3
+COMMANDS_SINCE = (2, 8)  # the oldest release whose commands were seen to run one after the other in one process
 
 
 class Cluster:
@@ -200,11 +203,16 @@ class Cluster:
             marked = (line.partition("Completed request:")[2] for line in lines if line.endswith("\n"))
             return [json.loads(text) for text in marked if text]
 
-    def run(self, name: str, *arguments: str, stdin: bytes = b"", timeout: float = 120) -> str:
+    def run(self, name: str, *arguments: str) -> str:
         """Run one of Kafka's command-line classes ("TopicCommand") to its end; its standard output. It must succeed."""
         jars, main = command(self.version, name)
-        done = run_java([self.quiet, *jars], main, *arguments, stdin=stdin, timeout=timeout)
-        assert done.returncode == 0, f"{main} {arguments}: exit {done.returncode}\n{done.stdout!r}\n{done.stderr!r}"
+        classpath = [logs.quiet(self.release), *jars]
+        if self.release >= COMMANDS_SINCE:
+            done = commands(classpath).run(main, *arguments)
+        else:
+            alone = run_java(classpath, main, *arguments)
+            done = Ended(alone.returncode, alone.stdout, alone.stderr)
+        assert done.code == 0, f"{main} {arguments}: exit {done.code}\n{done.stdout!r}\n{done.stderr!r}"
         return done.stdout.decode()
 
     def dump_log(self, *files: Path, options: Sequence[str] = ("--deep-iteration", "--print-data-log")) -> str:
@@ -212,8 +220,21 @@ class Cluster:
         return self.run("DumpLogSegments", *options, "--files", ",".join(map(str, files)))
 
     def topics(self, *arguments: str) -> str:
-        """Kafka's own topic command, as `topics("--create", "--topic", "t", "--partitions", "3")`."""
-        return self.run("TopicCommand", *self.where, *arguments)
+        """Kafka's own topic command, as `topics("--create", "--topic", "t", "--partitions", "3")`; a topic that it
+        makes has its folders then."""
+        told = self.run("TopicCommand", *self.where, *arguments)
+        if "--create" in arguments:
+            given = dict(pairwise(arguments))
+            last = int(given.get("--partitions", 1)) - 1
+            self.wait_for(lambda: any((each / f"{given['--topic']}-{last}").is_dir() for each in self.log_dirs))
+        return told
+
+    def wait_for(self, done: Callable[[], bool]) -> None:
+        """Until this is so, which a broker does by itself after it has answered."""
+        until = time.monotonic() + START_SECONDS
+        while not done():
+            assert time.monotonic() < until, self.output()[-2000:]
+            time.sleep(0.02)
 
     def configs(self, *arguments: str) -> str:
         """Kafka's own config command, as `configs("--alter", "--entity-type", "users", ...)`."""
@@ -230,14 +251,6 @@ class Cluster:
 
     def home(self, node: int) -> Path:
         return self.folder / f"node{node}"
-
-    @property
-    def quiet(self) -> Path:
-        """Classpath entry that keeps Kafka's command-line classes from logging to standard output."""
-        folder = self.folder / "quiet"
-        if not folder.exists():
-            logs.write(folder, self.release, level="WARN")
-        return folder
 
     def choose_ports(self) -> None:
         names = [*listeners(self.sasl, self.tls), "CONTROLLER" if self.kraft else "ZOOKEEPER"]

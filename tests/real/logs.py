@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["write"]
+from tests.real.maven import cache, locked
+
+__all__ = ["quiet", "write"]
 
 # log4j 2, since 4.0
 NEW = """
@@ -60,3 +62,11 @@ def write(folder: Path, release: tuple[int, ...], requests: Path | None = None, 
     for name, value in (("level", level), ("file", str(requests)), ("detail", detail)):
         text = text.replace(f"{{{name}}}", value)
     file.write_text(text)
+
+
+def quiet(release: tuple[int, ...]) -> Path:
+    """Classpath entry that keeps Kafka's command-line classes of a release from logging to standard output."""
+    folder = cache() / "quiet" / (".".join(map(str, release)))
+    with locked("quiet"):
+        write(folder, release, level="WARN")
+    return folder

@@ -49,9 +49,12 @@ def test_a_node_is_killed_and_comes_back() -> None:
 
 def test_the_request_log_tells_of_each_exchange(kafka_44: Cluster) -> None:
     kafka_44.topics("--create", "--topic", "told", "--partitions", "1")
-    requests = kafka_44.requests()
-    made = [one for one in requests if one["requestHeader"]["requestApiKeyName"] == "CREATE_TOPICS"]
-    assert "told" in [topic["name"] for one in made for topic in one["request"]["topics"]]
+
+    def made() -> list[str]:
+        creations = [one for one in kafka_44.requests() if one["requestHeader"]["requestApiKeyName"] == "CREATE_TOPICS"]
+        return [topic["name"] for one in creations for topic in one["request"]["topics"]]
+
+    kafka_44.wait_for(lambda: "told" in made())
 
 
 def test_dump_log_reads_a_segment(kafka_39: Cluster) -> None:
