@@ -63,11 +63,11 @@ class CaptureDecoder:
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
         """The engine, compiled where the core is built, and what makes readers for it."""
         if COMPILED:
-            from kcli.core.capture.engine import Engine
-            from kcli.core.capture.packets import Reader
+            from kcli.core.capture.engine import CaptureEngine
+            from kcli.core.capture.packets import PacketReader
 
             text = self.text and self.chosen.is_plain
-            return Engine(self, ports, text, self.chosen if text else ALL, self.memory), Reader
+            return CaptureEngine(self, ports, text, self.chosen if text else ALL, self.memory), PacketReader
         from kcli.capture import engine, packets
 
         return engine.ReferenceEngine(self, ports, self.text, self.chosen, self.memory), packets.ReferenceReader

@@ -32,7 +32,7 @@ S = TypeVar("S")
 
 
 class PacketReader(Protocol):
-    """Where one file stands: kcli.core.capture.packets.Reader, or its interpreted twin."""
+    """Where one file stands: kcli.core.capture.packets.PacketReader, or its interpreted twin."""
 
     problem: str | None
 
@@ -44,7 +44,7 @@ class PacketReader(Protocol):
 
 
 class CaptureEngine(Protocol):
-    """kcli.core.capture.engine.Engine, or its interpreted twin."""
+    """kcli.core.capture.engine.CaptureEngine, or its interpreted twin."""
 
     next_ns: int
 

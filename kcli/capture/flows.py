@@ -1,6 +1,6 @@
 """TCP connections as they are tracked, and those that wait: until when, and since which packet.
 
-A timer costs O(log n) among n. kcli/core/capture/tcp.pxd and timers.pxi are the compiled twins.
+A timer costs O(log n) among n. kcli/core/capture/streams.pxd and timers.pxi are the compiled twins.
 """
 
 from __future__ import annotations

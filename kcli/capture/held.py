@@ -1,6 +1,6 @@
 """TCP segments that came before the bytes in front of them, in order of their bytes.
 
-Each costs O(log n) among n, in whatever order they come. kcli/core/capture/held.pxi is the compiled twin.
+Each costs O(log n) among n, in whatever order they come. kcli/core/capture/held_segments.pxi is the compiled twin.
 """
 
 from __future__ import annotations

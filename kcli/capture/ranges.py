@@ -35,9 +35,9 @@ class Row(NamedTuple):
 def new_reader() -> Any:
     """A reader of packets, compiled where the core is built."""
     if COMPILED:
-        from kcli.core.capture.packets import Reader
+        from kcli.core.capture.packets import PacketReader
 
-        return Reader()
+        return PacketReader()
     from kcli.capture import packets
 
     return packets.ReferenceReader()

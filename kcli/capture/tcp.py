@@ -15,7 +15,7 @@
   where it is too much.
 - The clock is the capture's; a leap of more than an hour is not believed before a second packet confirms it.
 
-kcli/core/capture/tcp.pyx is the compiled twin.
+kcli/core/capture/streams.pyx is the compiled twin.
 """
 
 from __future__ import annotations

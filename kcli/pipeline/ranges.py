@@ -114,10 +114,10 @@ class RangeSource:
     header."""
 
     def __init__(self, taken: Range, scatter: Scatter) -> None:
-        from kcli.core.capture.packets import Reader
+        from kcli.core.capture.packets import PacketReader
 
         self.path = taken.uri
-        self.reader = Reader()
+        self.reader = PacketReader()
         self.began = taken.start
         if taken.start:
             head = taken.head or read_at(taken.uri, 0, min(HEAD, taken.size))
@@ -133,11 +133,11 @@ class RangeSource:
 
     def check_start(self) -> None:
         """InputError: the file is too short for a capture."""
-        from kcli.core.capture.packets import Reader
+        from kcli.core.capture.packets import PacketReader
 
         while len(self.file.data) < HEADER and self.file.fill():
             pass
-        check_start(self.file, Reader())
+        check_start(self.file, PacketReader())
 
     def prime(self, scatter: Scatter, head: bytes) -> None:
         """Teach the reader what the file's head says of packets."""

@@ -16,7 +16,7 @@ READERS: list[Callable[[], Any]] = [ReferenceReader]
 if COMPILED:
     from kcli.core.capture import packets as compiled
 
-    READERS.append(compiled.Reader)
+    READERS.append(compiled.PacketReader)
 
 SOME = [Packet(START + number * 10**9, bytes([number]) * (60 + number)) for number in range(4)]
 

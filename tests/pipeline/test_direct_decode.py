@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-from kcli.core.capture.engine import Engine
+from kcli.core.capture.engine import CaptureEngine
 from kcli.pipeline.decoding import RowSource
 from kcli.pipeline.direct_decode import Captures, DirectDecode
 from kcli.pipeline.ranges import Range
@@ -19,7 +19,7 @@ NAMES = ("packets", "tcp", "others", "cuts", "fragments", "unknown_links", "payl
 def read(paths: list[Path]) -> Captures:
     made: list[Captures] = []
 
-    def opened(engine: Engine, new_reader: object) -> Captures:
+    def opened(engine: CaptureEngine, new_reader: object) -> Captures:
         made.append(Captures([StoredFile(str(path), path.stat().st_size, 0) for path in paths], engine, new_reader))  # type: ignore[arg-type]
         return made[0]
 

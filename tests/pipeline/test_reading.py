@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core.capture.packets import Reader
+from kcli.core.capture.packets import PacketReader
 from kcli.errors import InputError
 from kcli.pipeline.reading import FOREVER, Reading
 from kcli.pipeline.shuffle_files import Slice
@@ -29,7 +29,7 @@ def files(folder: Path, stamps: list[list[int]]) -> list[Slice]:
 
 def test_up_to_a_moment_and_on_from_there(tmp_path: Path) -> None:
     order: Any = Order()
-    with contextlib.closing(Reading(order, Reader, files(tmp_path, [[1, 5, 6, 9], [2, 3, 7], []]))) as reading:
+    with contextlib.closing(Reading(order, PacketReader, files(tmp_path, [[1, 5, 6, 9], [2, 3, 7], []]))) as reading:
         assert reading.next_ns == 1
         reading.run(5)
         assert [ns for ns, _ in order.seen] == [1, 2, 3, 5]
@@ -41,7 +41,7 @@ def test_up_to_a_moment_and_on_from_there(tmp_path: Path) -> None:
 
 def test_behind_a_moment(tmp_path: Path) -> None:
     order: Any = Order()
-    with contextlib.closing(Reading(order, Reader, files(tmp_path, [[1, 5, 6], [2, 3], [5, 8]]), 5)) as reading:
+    with contextlib.closing(Reading(order, PacketReader, files(tmp_path, [[1, 5, 6], [2, 3], [5, 8]]), 5)) as reading:
         reading.run(FOREVER)
     assert [ns for ns, _ in order.seen] == [6, 8]
 
@@ -53,7 +53,7 @@ def test_many_files_are_not_open_at_once(tmp_path: Path) -> None:
     before = opened()
     slices = files(tmp_path, [[number, number + 1] for number in range(0, 100, 2)])
     order: Any = Order()
-    with contextlib.closing(Reading(order, Reader, slices)) as reading:
+    with contextlib.closing(Reading(order, PacketReader, slices)) as reading:
         for _ in reading.pieces():
             assert opened() <= before + 3
     assert [ns for ns, _ in order.seen] == list(range(100))
@@ -64,4 +64,4 @@ def test_what_is_damaged_is_no_packet(tmp_path: Path) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap(packets)[:24] + b"\xff" * 100)
     with pytest.raises(InputError, match="a packet's header makes no sense"):
-        Reading(Order(), Reader, [Slice(str(path))])
+        Reading(Order(), PacketReader, [Slice(str(path))])

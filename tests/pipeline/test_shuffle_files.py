@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.core.capture.packets import Reader
+from kcli.core.capture.packets import PacketReader
 from kcli.errors import InputError
 from kcli.pipeline import spark, stages
 from kcli.pipeline.ranges import Range
@@ -18,7 +18,7 @@ from tests.pipeline.outputs import assert_decoded, run_here
 
 
 def packets(part: Slice) -> list[tuple[int, bytes]]:
-    file, reader = part.open(Reader)
+    file, reader = part.open(PacketReader)
     found = []
     while True:
         used, rows = reader.rows(file.data)
@@ -72,7 +72,7 @@ def test_a_capture_cut_while_it_is_read(samples: Path, tmp_path: Path) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes((samples / "java44-txn.pcap").read_bytes())
     (staged,) = shuffle_range(Range(str(path), 0), 0, 1, str(tmp_path / "staging"), refer=True).staged
-    file, _ = staged.whole.open(Reader)
+    file, _ = staged.whole.open(PacketReader)
     os.truncate(path, 3000)
     with pytest.raises(InputError, match=rf"^{path}: has changed while it was read: [\d,]+ bytes at 0x"):
         while file.fill():

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core.capture.packets import Reader
+from kcli.core.capture.packets import PacketReader
 from kcli.pipeline import run
 from kcli.pipeline.ranges import Range
 from kcli.pipeline.reading import FOREVER, START, Reading
@@ -64,7 +64,7 @@ class Order:
 def read(heavy: Heavy, edges: list[int]) -> list[tuple[int, bytes]]:
     order = Order()
     for window in heavy.windows(edges):
-        with contextlib.closing(Reading(order, Reader, window.slices, window.after)) as reading:
+        with contextlib.closing(Reading(order, PacketReader, window.slices, window.after)) as reading:
             reading.run(window.until)
     return order.seen
 

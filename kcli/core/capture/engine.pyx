@@ -15,10 +15,10 @@ from libc.string cimport memcmp, memcpy, memmove
 
 from kcli.core.capture.exchange_json cimport KEYS, PRODUCE, SASL_HANDSHAKE, ApiCodecs, ExchangeWriter
 from kcli.core.capture.packets cimport (
-    FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_CUT, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends, Packet, Reader,
+    FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_CUT, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends, Packet, PacketReader,
     Segment, be16, be32, dissect, hash_ends,
 )
-from kcli.core.capture.tcp cimport (
+from kcli.core.capture.streams cimport (
     LOSS_CUT, LOSS_GAP, LOSS_GIVEN_UP, Flow, Held, Loss, Side, Streams, list_held, pull_timer, push_timer, put_held,
 )
 from kcli.core.codec.messages cimport Node, Out, out_put
@@ -26,7 +26,9 @@ from kcli.core.codec.request_header cimport *
 from kcli.core.codec.sink cimport Sink
 
 include "line_filter.pxi"
+include "connection_state.pxi"
 include "correlator.pxi"
+include "handover.pxi"
 
 GIVEN_UP = "given up, as more is held than --memory allows"
 LOSSES = {
@@ -37,7 +39,7 @@ LOSSES = {
 JUMP = ("gap", "sequence numbers jump: how much is missing can't be told")
 
 
-cdef class Engine(Correlator):
+cdef class CaptureEngine(Correlator):
     """Packets in; exchanges and events out, as lines of JSON or to the owner's `exchanged` and its connections' `emit`.
 
     The owner has `bodies`, `connect(ends, client, started)` that makes a Connection, and
@@ -76,10 +78,10 @@ cdef class Engine(Correlator):
         self.share, self.shares = share, shares
 
     def since(self, uint64_t earliest, uint64_t latest):
-        """Look for the earliest and the latest time from these on."""
+        """Reset the earliest and the latest packet time (ns; 0: none)."""
         self.earliest, self.latest = earliest, latest
 
-    def run(self, Reader reader not None, const uint8_t[::1] data not None, limit):
+    def run(self, PacketReader reader not None, const uint8_t[::1] data not None, limit):
         """Read packets up to one later than `limit` (nanoseconds). (bytes read, what stopped it: "end", "limit", "damage")."""
         cdef Packet packet
         cdef size_t at = 0, used = 0, n = data.shape[0]
@@ -168,21 +170,21 @@ cdef class Engine(Correlator):
         return self.forget_done()
 
     cdef size_t weight(self, Flow* flow) noexcept:
-        cdef ConnectionState* talk = <ConnectionState*>flow.talk
-        return flow.side[0].held_bytes + flow.side[1].held_bytes + (talk.weight if talk != NULL else 0)
+        cdef ConnectionState* state = <ConnectionState*>flow.state
+        return flow.side[0].held_bytes + flow.side[1].held_bytes + (state.weight if state != NULL else 0)
 
     cdef int give_up(self, Flow* flow) except -1:
-        cdef ConnectionState* talk
+        cdef ConnectionState* state
         Correlator.give_up(self, flow)
-        talk = <ConnectionState*>flow.talk
-        if talk == NULL or talk.ignored or talk.foreign:
+        state = <ConnectionState*>flow.state
+        if state == NULL or state.ignored or state.foreign:
             return 0
-        if talk.steady and talk.weight:
-            self.hand_over(flow, talk, 0, 0)
-        if not talk.steady:
-            (<object>talk.connection).give_up()
-            talk.foreign = (<object>talk.connection).foreign is not None
-        return self.weigh(talk)
+        if state.steady and state.weight:
+            hand_over(self, flow, state, 0, 0)
+        if not state.steady:
+            (<object>state.connection).give_up()
+            state.foreign = (<object>state.connection).foreign is not None
+        return self.weigh(state)
 
     cdef bint is_chosen(self, uint64_t hash) noexcept:
         if self.choosy and (hash == self.chosen_hash) != self.chosen_alone:
@@ -203,10 +205,10 @@ cdef class Engine(Correlator):
         return found != NULL and self.follows(found)
 
     cdef bint follows(self, Flow* flow):
-        cdef ConnectionState* talk = <ConnectionState*>flow.talk
+        cdef ConnectionState* state = <ConnectionState*>flow.state
         cdef Side* side
         cdef int d
-        if talk == NULL or not talk.steady or not talk.greeted or flow.waiting or flow.reset or self.blocked(flow):
+        if state == NULL or not state.steady or not state.greeted or flow.waiting or flow.reset or self.blocked(flow):
             return False
         for d in range(2):
             side = &flow.side[d]
@@ -216,77 +218,77 @@ cdef class Engine(Correlator):
 
     # Connections
 
-    cdef ConnectionState* talk(self, Flow* flow) except NULL:
-        cdef ConnectionState* talk = <ConnectionState*>flow.talk
-        if talk == NULL:
-            talk = <ConnectionState*>calloc(1, sizeof(ConnectionState))
-            if talk == NULL:
+    cdef ConnectionState* state(self, Flow* flow) except NULL:
+        cdef ConnectionState* state = <ConnectionState*>flow.state
+        if state == NULL:
+            state = <ConnectionState*>calloc(1, sizeof(ConnectionState))
+            if state == NULL:
                 raise MemoryError
-            flow.talk = talk
-            self.introduce(flow, talk)
-        return talk
+            flow.state = state
+            self.introduce(flow, state)
+        return state
 
-    cdef int introduce(self, Flow* flow, ConnectionState* talk) except -1:
+    cdef int introduce(self, Flow* flow, ConnectionState* state) except -1:
         """Who is who. Where both ends' starts were seen, the steady way is tried first."""
-        talk.client = flow.client
+        state.client = flow.client
         if self.ports:
             pinned = [d for d in range(2) if flow.ends.port[d] in self.ports]
             if not pinned:
-                talk.ignored = True
+                state.ignored = True
                 return 0
             if len(pinned) == 1:
-                talk.client = 1 - pinned[0]
+                state.client = 1 - pinned[0]
         self.connections += 1
-        if talk.client >= 0 and flow.side[0].syn and flow.side[1].syn:
-            talk.steady = True
+        if state.client >= 0 and flow.side[0].syn and flow.side[1].syn:
+            state.steady = True
         else:
-            self.connection(flow, talk)
+            connect(self, flow, state)
         return 0
 
     cdef int deliver(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
-        cdef ConnectionState* talk = self.talk(flow)
-        if talk.steady:
-            self.steady(flow, talk, d, ts, data, n)
-        elif talk.ignored:
+        cdef ConnectionState* state = self.state(flow)
+        if state.steady:
+            self.steady(flow, state, d, ts, data, n)
+        elif state.ignored:
             self.ignored += n
             return 0
-        elif talk.foreign:
-            talk.passed[d] += n
+        elif state.foreign:
+            state.passed[d] += n
             return 0
         else:
-            self.pass_to_connection(flow, talk, d, ts, data, n)
-        return self.weigh(talk)
+            pass_to_connection(self, flow, state, d, ts, data, n)
+        return self.weigh(state)
 
     cdef int lost(self, Flow* flow, int d, uint64_t ts, uint64_t n, Loss why) except -1:
-        cdef ConnectionState* talk = self.talk(flow)
-        if talk.ignored or talk.foreign:
+        cdef ConnectionState* state = self.state(flow)
+        if state.ignored or state.foreign:
             return 0
-        if talk.steady:
-            self.hand_over(flow, talk, 0, 0)
+        if state.steady:
+            hand_over(self, flow, state, 0, 0)
         kind, reason = LOSSES.get(why, JUMP)
-        (<object>talk.connection).lost(d, ts, n, kind, reason)
-        talk.foreign = (<object>talk.connection).foreign is not None
-        return self.weigh(talk)
+        (<object>state.connection).lost(d, ts, n, kind, reason)
+        state.foreign = (<object>state.connection).foreign is not None
+        return self.weigh(state)
 
     cdef int ended(self, Flow* flow, uint64_t ts, bint reset) except -1:
-        cdef ConnectionState* talk = <ConnectionState*>flow.talk
-        if talk == NULL or talk.ignored:
+        cdef ConnectionState* state = <ConnectionState*>flow.state
+        if state == NULL or state.ignored:
             return 0
-        if talk.steady and (talk.first != NULL or talk.half[0].size or talk.half[1].size):
-            self.hand_over(flow, talk, 0, 0)
-        if not talk.steady:
+        if state.steady and (state.first != NULL or state.half[0].size or state.half[1].size):
+            hand_over(self, flow, state, 0, 0)
+        if not state.steady:
             why = GIVEN_UP if self.relieving else "the connection was reset" if reset else "the connection ends" if flow.side[0].closed or flow.side[1].closed else "the capture ends"
-            (<object>talk.connection).close(ts, why, (talk.passed[0], talk.passed[1]))
-        talk.steady, talk.ignored = False, True
-        self.release(talk)
+            (<object>state.connection).close(ts, why, (state.passed[0], state.passed[1]))
+        state.steady, state.ignored = False, True
+        self.release(state)
         return 0
 
     cdef int forget(self, Flow* flow) except -1:
-        cdef ConnectionState* talk = <ConnectionState*>flow.talk
-        if talk != NULL:
-            self.release(talk)
-            free(talk)
-            flow.talk = NULL
+        cdef ConnectionState* state = <ConnectionState*>flow.state
+        if state != NULL:
+            self.release(state)
+            free(state)
+            flow.state = NULL
         return 0
 
 

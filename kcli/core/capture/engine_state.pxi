@@ -1,11 +1,11 @@
 # Connections that are under way, as plain values from one engine to a later one: a capture goes on in files to come.
 
 
-def carry(Engine engine not None):
-    """What is under way, in order: (ends, client, last, reset, waits, sides, talk) of each connection.
+def carry(CaptureEngine engine not None):
+    """What is under way, in order: (ends, client, last, reset, waits, sides, state) of each connection.
 
     ends: bytes that tell a connection from others. waits: for packets that are missing, as (since, deadline, packets of
-    the capture and of the connection since then), or None. talk: None where no bytes were passed on yet; else (ignored, foreign,
+    the capture and of the connection since then), or None. state: None where no bytes were passed on yet; else (ignored, foreign,
     passed, client, connection), connection a kcli.capture.connection.CapturedConnection or None. The engine can go on, slower.
     """
     cdef Flow* flow = engine.first
@@ -17,14 +17,14 @@ def carry(Engine engine not None):
     return made
 
 
-cdef tuple carried(Engine engine, Flow* flow):
-    cdef ConnectionState* talk = <ConnectionState*>flow.talk
+cdef tuple carried(CaptureEngine engine, Flow* flow):
+    cdef ConnectionState* state = <ConnectionState*>flow.state
     told = None
-    if talk != NULL:
-        if talk.steady:
-            engine.hand_over(flow, talk, 0, 0)
-        connection = <object>talk.connection if talk.connection != NULL else None
-        told = (bool(talk.ignored), bool(talk.foreign), (talk.passed[0], talk.passed[1]), talk.client, connection)
+    if state != NULL:
+        if state.steady:
+            hand_over(engine, flow, state, 0, 0)
+        connection = <object>state.connection if state.connection != NULL else None
+        told = (bool(state.ignored), bool(state.foreign), (state.passed[0], state.passed[1]), state.client, connection)
     sides = (carried_side(&flow.side[0]), carried_side(&flow.side[1]))
     waits = (flow.since, flow.deadline, engine.segments - flow.mark, flow.packets) if flow.waiting else None
     return (<const char*>&flow.ends)[: sizeof(Ends)], flow.client, flow.last, bool(flow.reset), waits, sides, told
@@ -37,14 +37,14 @@ cdef tuple carried_side(Side* side):
     return flags, (side.first, side.next, side.acked, side.offset, side.below), waiting
 
 
-def resume(Engine engine not None, list carried, uint64_t clock):
+def resume(CaptureEngine engine not None, list carried, uint64_t clock):
     """Take up connections that another engine left. clock: nanoseconds, of that engine."""
     engine.clock = max(engine.clock, clock)
     for each in carried:
         resume_one(engine, each)
 
 
-cdef int resume_one(Engine engine, tuple each) except -1:
+cdef int resume_one(CaptureEngine engine, tuple each) except -1:
     cdef Segment s
     cdef Flow* flow
     cdef int d
@@ -58,7 +58,7 @@ cdef int resume_one(Engine engine, tuple each) except -1:
     for d in range(2):
         resume_side(engine, &flow.side[d], sides[d])
     if told is not None:
-        resume_talk(engine, flow, told)
+        resume_state(engine, flow, told)
     if waits is not None:
         since, deadline, passed, packets = waits
         engine.wait(flow, 0)
@@ -70,7 +70,7 @@ cdef int resume_one(Engine engine, tuple each) except -1:
     return 0
 
 
-cdef int resume_side(Engine engine, Side* side, tuple told) except -1:
+cdef int resume_side(CaptureEngine engine, Side* side, tuple told) except -1:
     cdef Held* held
     flags, numbers, waiting = told
     side.seen, side.known, side.syn, side.closed, side.answered = flags
@@ -87,21 +87,21 @@ cdef int resume_side(Engine engine, Side* side, tuple told) except -1:
     return 0
 
 
-cdef int resume_talk(Engine engine, Flow* flow, tuple told) except -1:
-    cdef ConnectionState* talk = <ConnectionState*>calloc(1, sizeof(ConnectionState))
-    if talk == NULL:
+cdef int resume_state(CaptureEngine engine, Flow* flow, tuple told) except -1:
+    cdef ConnectionState* state = <ConnectionState*>calloc(1, sizeof(ConnectionState))
+    if state == NULL:
         raise MemoryError
-    flow.talk = talk
+    flow.state = state
     ignored, foreign, passed, client, connection = told
-    talk.ignored, talk.foreign, talk.client = ignored, foreign, client
-    talk.passed[0], talk.passed[1] = passed
+    state.ignored, state.foreign, state.client = ignored, foreign, client
+    state.passed[0], state.passed[1] = passed
     if connection is None:
         return 0
     Py_INCREF(connection)
-    talk.connection = <PyObject*>connection
+    state.connection = <PyObject*>connection
     if connection.began:
-        talk.began = connection.began
-    if not talk.foreign and connection.steady:
-        engine.take_back(talk, connection)
-    engine.weigh(talk)
+        state.began = connection.began
+    if not state.foreign and connection.steady:
+        take_back(engine, state, connection)
+    engine.weigh(state)
     return 0

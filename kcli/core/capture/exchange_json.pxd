@@ -39,15 +39,15 @@ cdef class ExchangeWriter:
     cdef JsonContext context
     cdef object bodies, hook
     cdef Names names
-    cdef PyObject* plans[KEYS][VERSIONS]      # an ApiCodecs; None: the tables have no such message
+    cdef PyObject* by_api[KEYS][VERSIONS]      # an ApiCodecs; None: the tables have no such message
     cdef readonly list kept
     cdef size_t answer_at                     # where in `out` the last line's response begins
 
-    cdef PyObject* plan(self, int key, int version) except NULL
-    cdef bint put(self, ApiCodecs plan, const char* link, size_t link_size, uint64_t ts, const uint8_t* request, size_t n,
+    cdef PyObject* codecs(self, int key, int version) except NULL
+    cdef bint put(self, ApiCodecs codecs, const char* link, size_t link_size, uint64_t ts, const uint8_t* request, size_t n,
                   uint64_t answered, const uint8_t* response, size_t m) except -1
-    cdef bint put_request(self, ApiCodecs plan, const uint8_t* frame, size_t n) except -1
-    cdef bint put_response(self, ApiCodecs plan, const uint8_t* frame, size_t n) except -1
+    cdef bint put_request(self, ApiCodecs codecs, const uint8_t* frame, size_t n) except -1
+    cdef bint put_response(self, ApiCodecs codecs, const uint8_t* frame, size_t n) except -1
 
 
 cdef inline int client_id_size(const uint8_t* request, size_t n, int key, int version) noexcept:

@@ -53,28 +53,28 @@ cdef class ExchangeWriter:
     def __dealloc__(self):
         out_free(&self.out)
 
-    cdef PyObject* plan(self, int key, int version) except NULL:
+    cdef PyObject* codecs(self, int key, int version) except NULL:
         if not (0 <= key < KEYS and 0 <= version < VERSIONS):
             return <PyObject*>None
-        if self.plans[key][version] == NULL:
-            plan = ApiCodecs(self.bodies, key, version) if self.bodies.knows(key, version) else None
-            self.kept.append(plan)
-            self.plans[key][version] = <PyObject*>plan
-        return self.plans[key][version]
+        if self.by_api[key][version] == NULL:
+            codecs = ApiCodecs(self.bodies, key, version) if self.bodies.knows(key, version) else None
+            self.kept.append(codecs)
+            self.by_api[key][version] = <PyObject*>codecs
+        return self.by_api[key][version]
 
-    cdef bint put(self, ApiCodecs plan, const char* link, size_t link_size, uint64_t ts, const uint8_t* request, size_t n,
+    cdef bint put(self, ApiCodecs codecs, const char* link, size_t link_size, uint64_t ts, const uint8_t* request, size_t n,
                   uint64_t answered, const uint8_t* response, size_t m) except -1:
         """One line; False, and nothing written, where only the slower way can (or says why not)."""
         cdef Out* out = &self.out
         cdef size_t before = out.size
-        if plan.request_header is None or plan.request is None or plan.response is None or answered and answered < ts:
+        if codecs.request_header is None or codecs.request is None or codecs.response is None or answered and answered < ts:
             return False
         if out_reserve(out, link_size + 128):
             raise MemoryError
         cdef char* p = put_opening(out.data + out.size)
         p = put_instant(p, &self.date, ts)
         out.size = put_link(p, link, link_size) - out.data
-        if self.put_request(plan, request, n) and self.put_response(plan, response, m):
+        if self.put_request(codecs, request, n) and self.put_response(codecs, response, m):
             if out_reserve(out, 128):
                 raise MemoryError
             p = put_sizes(out.data + out.size, n + 4)
@@ -84,17 +84,17 @@ cdef class ExchangeWriter:
         out.size = before
         return False
 
-    cdef bint put_request(self, ApiCodecs plan, const uint8_t* frame, size_t n) except -1:
+    cdef bint put_request(self, ApiCodecs codecs, const uint8_t* frame, size_t n) except -1:
         cdef Out* out = &self.out
-        cdef Py_ssize_t start = plan.request_header.json_at(frame, n, out, NULL, False)
+        cdef Py_ssize_t start = codecs.request_header.json_at(frame, n, out, NULL, False)
         if start < 0:
             return False
         out.size -= 1
-        if out_put(out, PyBytes_AS_STRING(plan.name), PyBytes_GET_SIZE(plan.name)):
+        if out_put(out, PyBytes_AS_STRING(codecs.name), PyBytes_GET_SIZE(codecs.name)):
             raise MemoryError
-        return plan.request.json_at(frame + start, n - start, out, &self.context, True) >= 0
+        return codecs.request.json_at(frame + start, n - start, out, &self.context, True) >= 0
 
-    cdef bint put_response(self, ApiCodecs plan, const uint8_t* frame, size_t n) except -1:
+    cdef bint put_response(self, ApiCodecs codecs, const uint8_t* frame, size_t n) except -1:
         cdef Out* out = &self.out
         cdef Py_ssize_t start
         if out_put(out, b',"response":', 12):
@@ -104,7 +104,7 @@ cdef class ExchangeWriter:
             if out_put(out, b"null", 4):
                 raise MemoryError
             return True
-        start = plan.response_header.skip_at(frame, n)
+        start = codecs.response_header.skip_at(frame, n)
         if start < 0:
             return False
-        return plan.answer(frame + start, n - start).json_at(frame + start, n - start, out, &self.context, True) >= 0
+        return codecs.answer(frame + start, n - start).json_at(frame + start, n - start, out, &self.context, True) >= 0

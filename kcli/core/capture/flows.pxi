@@ -1,4 +1,4 @@
-# The table of connections, by their two ends.
+# The table of connections, by their two ends, and those that are closed.
 
 
 cdef class Flows:
@@ -101,3 +101,22 @@ cdef class Flows:
         free_held(&flow.side[1])
         free(flow)
         return 0
+
+    # Closed ones, kept a while to know late duplicates
+
+    cdef void remember(self, Flow* flow) noexcept:
+        flow.done_newer = NULL
+        if self.done_latest != NULL:
+            self.done_latest.done_newer = flow
+        else:
+            self.done_first = flow
+        self.done_latest = flow
+        self.done_count += 1
+
+    cdef void unremember(self, Flow* flow) noexcept:
+        """The first one."""
+        self.done_first = flow.done_newer
+        if self.done_first == NULL:
+            self.done_latest = NULL
+        self.done_count -= 1
+        flow.done_newer = NULL

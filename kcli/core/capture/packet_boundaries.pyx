@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from kcli.core.capture.packets cimport Packet, Reader
+from kcli.core.capture.packets cimport Packet, PacketReader
 
 cdef enum:
     NANO = 1000000000
@@ -12,7 +12,7 @@ cdef enum:
 cdef class Boundaries:
     """Finds where packets begin, by chains of plausible headers."""
 
-    cdef Reader reader
+    cdef PacketReader reader
     cdef bint blocks
 
     def __cinit__(self, const uint8_t[::1] head not None):
@@ -20,7 +20,7 @@ cdef class Boundaries:
         cdef Packet packet
         cdef size_t used
         cdef size_t at = 0
-        self.reader = Reader()
+        self.reader = PacketReader()
         while at < <size_t>head.shape[0]:
             if self.reader.take(&head[at], head.shape[0] - at, &used, &packet) <= 0:
                 break

@@ -1,6 +1,6 @@
 """Packets dealt out by connection: each bucket gets whole connections, as a capture of its own.
 
-An engine to `kcli.capture.files`, like kcli.core.capture.engine.Engine: it runs over the bytes of a capture file, and what comes
+An engine to `kcli.capture.files`, like kcli.core.capture.engine.CaptureEngine: it runs over the bytes of a capture file, and what comes
 out for a bucket are pcap records (nanoseconds, the machine's byte order), by link layer; or an index of the packets where they
 are, of which `kcli.core.capture.packet_fetch` makes the same records. kcli/pipeline uses it.
 """
@@ -12,7 +12,7 @@ from libc.string cimport memcpy
 
 from kcli.core.codec.messages cimport Out, out_free, out_reserve
 from kcli.core.capture.packets cimport (
-    FOUND_DAMAGE, FOUND_END, FOUND_OTHER, FOUND_PACKET, KC_CUT, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends, Packet, Reader,
+    FOUND_DAMAGE, FOUND_END, FOUND_OTHER, FOUND_PACKET, KC_CUT, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends, Packet, PacketReader,
     Segment, dissect, hash_ends,
 )
 
@@ -85,8 +85,8 @@ cdef class Scatter:
                 out_free(&self.buckets[i].out)
             free(self.buckets)
 
-    def run(self, Reader reader not None, const uint8_t[::1] data not None, limit):
-        """As Engine.run; "limit" also where the range's end is reached."""
+    def run(self, PacketReader reader not None, const uint8_t[::1] data not None, limit):
+        """As CaptureEngine.run; "limit" also where the range's end is reached."""
         cdef Packet packet
         cdef size_t at = 0, used = 0, n = data.shape[0]
         cdef const uint8_t* p = &data[0] if n else NULL
@@ -117,7 +117,7 @@ cdef class Scatter:
         self.done += at
         return at, "end"
 
-    def prime(self, Reader reader not None, const uint8_t[::1] data not None):
+    def prime(self, PacketReader reader not None, const uint8_t[::1] data not None):
         """Read the headers that stand before a range: nothing of them is counted."""
         cdef Packet packet
         cdef size_t at = 0, used = 0, n = data.shape[0]
@@ -251,7 +251,7 @@ cdef class Scatter:
         return 0
 
 
-cdef int note_block(Reader reader, const uint8_t* p, size_t n, list blocks) except -1:
+cdef int note_block(PacketReader reader, const uint8_t* p, size_t n, list blocks) except -1:
     """Keep the blocks that describe packets: a section's replaces those before it."""
     cdef uint32_t kind
     if n < 12:

@@ -51,7 +51,7 @@ cdef struct Interface:
     int64_t offset        # seconds added to each timestamp
 
 
-cdef class Reader:
+cdef class PacketReader:
     cdef bint started, swapped, blocks
     cdef size_t head      # bytes of a pcap record's header
     cdef Interface* interfaces

@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
-class Reader:
+class PacketReader:
     """Where one capture file stands: its byte order, interfaces and time resolutions."""
 
     problem: str | None

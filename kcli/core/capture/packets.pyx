@@ -36,7 +36,7 @@ MAGICS = {
 }
 
 
-cdef class Reader:
+cdef class PacketReader:
     """Where one capture file stands: its byte order, interfaces and time resolutions."""
 
     def __dealloc__(self):

@@ -1,4 +1,4 @@
-# Texts by number as Arrow has columns of few texts: those that rows in hand use, each at a place, and where each text ends.
+# Builds Arrow dictionary columns: the number of a text -> a dense index among those that the rows in hand use.
 
 cdef struct DictionaryBuilder:
     int32_t* places       # by number, from 1 on; -1: not used yet

@@ -53,21 +53,21 @@ cdef class ExchangeSummaries(Sink):
     cdef bint take(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
                    uint64_t answered, const uint8_t* response, size_t m) except -1:
         cdef PyObject* found
-        cdef ApiCodecs plan
+        cdef ApiCodecs codecs
         cdef Py_ssize_t asked, told = 0
         cdef int client
         if key < 0 or key >= KEYS or version >= VERSIONS or (response != NULL and answered < ts):
             return False
-        found = self.lines.plan(key, version)
+        found = self.lines.codecs(key, version)
         if <object>found is None:
             return False
-        plan = <ApiCodecs>found
+        codecs = <ApiCodecs>found
         client = client_id_size(request, n, key, version)
-        if plan.request_header is None or plan.response_header is None or client < -1:
+        if codecs.request_header is None or codecs.response_header is None or client < -1:
             return False
-        asked = plan.request_header.skip_at(request, n)
+        asked = codecs.request_header.skip_at(request, n)
         if response != NULL:
-            told = plan.response_header.skip_at(response, m)
+            told = codecs.response_header.skip_at(response, m)
         if asked < 0 or told < 0:
             return False
         words = self.said(key, version, request + asked, n - asked, response, m, told)

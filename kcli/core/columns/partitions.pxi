@@ -1,34 +1,7 @@
 # Fetch and Produce partition by partition, as columns: what kcli/pipeline/partitions.py makes rows of, without a Python object.
 
 cdef enum:
-    # Slots of a message's row
-    SESSION = 0           # of a request
-    EPOCH = 1
-    FAILED = 0            # of a response
-    # Columns of a partition
-    INDEX = 0
-    OFFSET = 1
-    LIMIT = 2
-    ERROR = 3
-    HIGH = 4
-    STABLE = 5
-    START = 6
-    LEADER = 7
-    COLUMNS = 8
-    # Levels of rows
-    TOPICS = 1
-    PARTITIONS = 2
-    ENDPOINTS = 3         # of a response
-
-cdef enum:
     FEW = 16              # partitions that are looked through one by one
-    NAME = 0              # kinds of text: a topic's name, its id, a name as JSON text
-    ID = 1
-    QUOTED = 2
-    SERVER = 3            # ... an endpoint
-    NO_LEADER = 6         # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH
-    FENCED = 74
-    GENERATIONS = 1 << 12 # of runs that were ended at once
 
 cdef extern from *:
     """
@@ -45,33 +18,6 @@ cdef extern from *:
     int64_t far_behind "kc_far_behind"(int64_t high, int64_t first, int64_t last, int64_t size, int64_t limit) nogil
 
 
-# Rows of topics and of a response's endpoints.
-cdef struct TopicRow:
-    int64_t partitions, text, size
-
-
-cdef struct EndpointRow:
-    int64_t node, port, host, size
-
-
-cdef class Layout:
-    """How one version is read: (selection, columns of a partition's slots, whether its records stand behind them, whether
-    topics go by ids) of the request and of the response, as `kcli.pipeline.projections` has them."""
-
-    cdef Selection asks, tells
-    cdef int columns[2][COLUMNS]
-    cdef int counts[2]
-    cdef bint records[2]
-    cdef int kinds[2]
-
-    def __init__(self, request, response):
-        self.asks, self.tells = request[0], response[0]
-        for side, (_, columns, records, by_ids) in enumerate((request, response)):
-            self.counts[side], self.records[side], self.kinds[side] = len(columns), records, ID if by_ids else NAME
-            for i, column in enumerate(columns[:COLUMNS]):
-                self.columns[side][i] = column
-
-
 # One partition of an exchange.
 cdef struct Part:
     uint32_t name, id         # numbers of texts, 0: none
@@ -79,11 +25,6 @@ cdef struct Part:
     int64_t columns[COLUMNS]
     const uint8_t* records
     int64_t size
-
-
-# Answers of one kind about one partition on one connection, in a row.
-cdef struct Run:
-    int64_t link, client, api, topic, partition, error, first_request, first, last, answers, hint_leader, hint_server
 
 
 # A row of `fetch_partitions` or `produce_partitions`, and what the tables beside them need. Of a Produce: session and epoch
@@ -100,29 +41,25 @@ cdef struct BatchRow:
 
 
 cdef class Partitions:
-    """The partitions of one exchange after the other, their rows, and runs of answers."""
+    """The partitions of one exchange after the other, and their rows."""
 
     cdef Texts texts          # topics and endpoints
     cdef NameTable* names
     cdef Part* parts
     cdef size_t count, room, indexed, cursor
-    cdef Map seen, open
+    cdef Map seen
     cdef int64_t session, epoch, failed
     cdef const uint8_t* response      # of which `endpoints` are rows
     cdef const EndpointRow* endpoints
     cdef int64_t endpoint_count
-    cdef Out rows, batches, runs
-    cdef uint64_t generation
-    cdef bint failing         # a run of errors may be open
+    cdef Out rows, batches
 
     def __dealloc__(self):
         texts_free(&self.texts)
         map_free(&self.seen)
-        map_free(&self.open)
         free(self.parts)
         out_free(&self.rows)
         out_free(&self.batches)
-        out_free(&self.runs)
 
     cdef bint read(self, Layout layout, const uint8_t* request, size_t n, const uint8_t* response, size_t m, bint adds) except -1:
         """An exchange's bodies; False where only the slower way can. adds: partitions of the response that nobody asked for."""
@@ -300,40 +237,6 @@ cdef class Partitions:
             raise MemoryError
         return 0
 
-    # Runs of answers
-
-    cdef int put_runs(self, uint64_t link, uint64_t client, int64_t api, int64_t ts, int64_t answered) except -1:
-        """Count the answers: those without an error, and those of a broker that does not lead. link, client: numbers."""
-        cdef size_t i
-        cdef uint64_t at, a, b
-        cdef Part* part
-        cdef Run made
-        cdef Run* run
-        for i in range(self.count):
-            part = &self.parts[i]
-            made.error = part.columns[ERROR] if part.told else 0
-            if made.error:
-                if not is_of_leadership(made.error):
-                    continue
-                self.failing = True
-            made.topic = part.name or part.id
-            a = link << 32 | <uint64_t>made.topic
-            b = self.generation << 52 | client << 33 | <uint64_t>api << 32 | <uint32_t>part.columns[INDEX]
-            at = map_find(&self.open, a, b)
-            if at:
-                run = <Run*>self.runs.data + at - 1
-                if run.error == made.error:
-                    run.last = answered
-                    run.answers += 1
-                    continue
-            made.link, made.client, made.api, made.partition = link - 1, <int64_t>client - 1, api, part.columns[INDEX]
-            made.first_request, made.first, made.last, made.answers = ts, answered, answered, 1
-            made.hint_leader = part.columns[LEADER] if made.error and part.columns[LEADER] != MISSING else -1
-            made.hint_server = self.endpoint(made.hint_leader) if made.error else 0
-            if out_put(&self.runs, &made, sizeof(made)) or map_put(&self.open, a, b, self.runs.size // sizeof(made)):
-                raise MemoryError
-        return 0
-
     cdef uint32_t endpoint(self, int64_t node) except? 0:
         """The number of "host:port" as the response has it for a node (KIP-951); 0: it has not."""
         cdef const EndpointRow* at
@@ -352,16 +255,6 @@ cdef class Partitions:
             return number
         return 0
 
-    cdef void end_runs(self) noexcept:
-        self.failing = False
-        self.generation += 1
-        if self.generation == GENERATIONS:
-            map_free(&self.open)
-            self.generation = 0
-
-    cdef size_t run_count(self) noexcept:
-        return self.runs.size // sizeof(Run)
-
     cdef list topic_texts(self, list known):
         """(kind, bytes) of all topics by number from 1 on, behind those known already."""
         cdef size_t i
@@ -370,11 +263,5 @@ cdef class Partitions:
         return known
 
     cdef void forget(self) noexcept:
-        """All runs have ended, no text is needed any more."""
+        """No text is needed any more."""
         texts_free(&self.texts)
-        map_free(&self.open)
-        self.failing = False
-
-
-cdef inline bint is_of_leadership(int64_t error) noexcept:
-    return error == NO_LEADER or error == FENCED

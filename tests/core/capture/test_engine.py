@@ -158,23 +158,23 @@ def test_one_connection_alone_or_all_but_it(alone: bool, tmp_path: Path) -> None
 def ends_of(wire: Wire, tmp_path: Path) -> bytes:
     """As the core tells a connection from others."""
     from kcli.core.capture.engine import carry
-    from kcli.core.capture.packets import Reader
+    from kcli.core.capture.packets import PacketReader
 
     source = CaptureDecoder([], text=True)
-    source.engine.run(Reader(), pcap(wire.packets), (1 << 64) - 1)
+    source.engine.run(PacketReader(), pcap(wire.packets), (1 << 64) - 1)
     ((ends, *_),) = carry(source.engine)
     return bytes(ends)
 
 
 def test_a_connection_is_in_step_between_its_packets() -> None:
     """Not before it has said anything, nor while bytes are missing, nor when it is over."""
-    from kcli.core.capture.packets import Reader
+    from kcli.core.capture.packets import PacketReader
 
     wire = chat(3)
     missing = wire.packets.pop(-2)
     packets = [*wire.packets, missing, *Wire.close(wire).packets[-3:]]
     source = CaptureDecoder([], text=True)
-    reader, steps = Reader(), []
+    reader, steps = PacketReader(), []
     source.engine.run(reader, pcap([]), 0)
     for packet in packets:
         source.engine.run(reader, pcap([packet])[24:], (1 << 64) - 1)

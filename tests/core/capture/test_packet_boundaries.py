@@ -11,7 +11,7 @@ if not COMPILED:
 
 from kcli.core.capture.packet_boundaries import Boundaries
 from kcli.core.capture.packet_shuffle import Scatter
-from kcli.core.capture.packets import Reader
+from kcli.core.capture.packets import PacketReader
 from tests.capture.wires import Wire, pcap, pcapng
 
 FOREVER = (1 << 63) - 1
@@ -28,7 +28,7 @@ def test_a_range_stops_at_its_end_and_the_next_begins_there(write: object) -> No
     for middle in range(len(data) // 3, len(data) // 3 + 90):
         scatter = Scatter(1, lambda *_: None)
         scatter.end = middle
-        stopped, why = scatter.run(Reader(), data, FOREVER)
+        stopped, why = scatter.run(PacketReader(), data, FOREVER)
         assert why == "limit"
         assert middle + boundaries.find(data[middle:], 6, True) == stopped
 

@@ -9,7 +9,7 @@ import pytest
 
 from kcli.core.capture.packet_fetch import Gatherer
 from kcli.core.capture.packet_shuffle import Scatter
-from kcli.core.capture.packets import Reader
+from kcli.core.capture.packets import PacketReader
 from tests.capture.wires import Packet, Wire, pcap, pcapng
 
 FOREVER = (1 << 63) - 1
@@ -19,7 +19,7 @@ def parts_of(data: bytes, count: int, *, refer: bool) -> dict[tuple[int, int], l
     """What is handed on for each bucket and link layer."""
     out: dict[tuple[int, int], list[bytes]] = {}
     scatter = Scatter(count, lambda share, link, *told: out.setdefault((share, link), []).append(told[-1]), refer=refer)
-    assert scatter.run(Reader(), data, FOREVER) == (len(data), "end")
+    assert scatter.run(PacketReader(), data, FOREVER) == (len(data), "end")
     scatter.finish()
     return out
 

@@ -12,7 +12,7 @@ if not COMPILED:
     pytest.skip("the core is not built", allow_module_level=True)
 
 from kcli.core.capture.packet_shuffle import Scatter, pcap_header, share_of
-from kcli.core.capture.packets import Reader
+from kcli.core.capture.packets import PacketReader
 from tests.capture.wires import Wire, ip4, pcap, segment
 
 FOREVER = (1 << 63) - 1
@@ -30,14 +30,14 @@ def deal(data: bytes, count: int, *, only: int = -1, refer: bool = False) -> tup
         out[share] = out.get(share, b"") + told[-1]
 
     scatter = Scatter(count, write, only=only, refer=refer)
-    used, why = scatter.run(Reader(), data, FOREVER)
+    used, why = scatter.run(PacketReader(), data, FOREVER)
     assert (used, why) == (len(data), "end")
     scatter.finish()
     return scatter, out
 
 
 def connections(records: bytes) -> set[bytes]:
-    _, rows = Reader().rows(pcap_header(1) + records)
+    _, rows = PacketReader().rows(pcap_header(1) + records)
     return {row[4] for row in rows}
 
 
@@ -53,7 +53,7 @@ def test_a_connection_is_in_one_bucket_and_no_packet_is_lost() -> None:
 def test_packets_come_out_as_they_went_in() -> None:
     packets = chat(40000).packets
     _, out = deal(pcap(packets, nano=True), 1)
-    _, rows = Reader().rows(pcap_header(1) + out[0])
+    _, rows = PacketReader().rows(pcap_header(1) + out[0])
     assert [(row[1], row[5]) for row in rows] == [(packet.ns, packet.data) for packet in packets]
 
 
@@ -100,5 +100,5 @@ def test_what_describes_packets_is_kept_block_by_block() -> None:
     again, _ = deal(section + one * 5 + section + one, 1)
     assert again.described == section + one
     primed = Scatter(1, lambda *_: None)
-    primed.prime(Reader(), section + one * 2)
+    primed.prime(PacketReader(), section + one * 2)
     assert primed.known == section + one * 2

@@ -15,7 +15,7 @@ from tests.capture.wires import Packet, pcap, pcapng
 from tests.grammar.test_network import OTHERS, PACKETS
 
 if COMPILED:
-    from kcli.core.capture.packets import Reader
+    from kcli.core.capture.packets import PacketReader
 else:
     pytest.skip("the core is not built", allow_module_level=True)
 
@@ -68,7 +68,7 @@ def test_times_are_nanoseconds() -> None:
         "pcap, nanoseconds": 1,
     }
     for name, unit in coarse.items():
-        _, rows = Reader().rows(FILES[name])
+        _, rows = PacketReader().rows(FILES[name])
         assert [row[1] for row in rows] == [packet.ns // unit * unit for packet in SOME], name
 
 
@@ -78,7 +78,7 @@ def test_damaged_times_fit_int64(offset: int, resolution: int) -> None:
     """The packets of an interface whose if_tsoffset is damaged: all there, at the end of time or at its beginning."""
     change = struct.pack("<q", offset)
     data = pcapng(SOME, offset=77, resolution=resolution).replace(struct.pack("<q", 77), change)
-    found = everything(Reader(), data)
+    found = everything(PacketReader(), data)
     assert found == everything(ReferenceReader(), data)
     assert [row[1] for row in found[:-1]] == [2**63 - 1 if offset > 0 else 0] * len(SOME)
 
@@ -86,13 +86,13 @@ def test_damaged_times_fit_int64(offset: int, resolution: int) -> None:
 def test_the_last_time_is_in_2262() -> None:
     late = [Packet(2**63 - 1, bytes(60)), Packet(2**63, bytes(60)), Packet(2**64 - 2, bytes(60))]
     data = pcapng(late, resolution=9)
-    assert [row[1] for row in Reader().rows(data)[1]] == [2**63 - 1] * 3
-    assert everything(Reader(), data) == everything(ReferenceReader(), data)
+    assert [row[1] for row in PacketReader().rows(data)[1]] == [2**63 - 1] * 3
+    assert everything(PacketReader(), data) == everything(ReferenceReader(), data)
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_same_packets_as_the_grammar(name: str) -> None:
-    found = everything(Reader(), FILES[name])
+    found = everything(PacketReader(), FILES[name])
     assert found == everything(ReferenceReader(), FILES[name])
     assert len(found) >= 5 and found[-1] == 0
 
@@ -100,8 +100,10 @@ def test_the_same_packets_as_the_grammar(name: str) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_the_first_time_of_a_file(name: str) -> None:
     data = FILES[name]
-    assert Reader().peek(data) == ReferenceReader().peek(memoryview(data)) == everything(Reader(), data)[0][1]
-    assert Reader().peek(data[:20]) is None
+    assert (
+        PacketReader().peek(data) == ReferenceReader().peek(memoryview(data)) == everything(PacketReader(), data)[0][1]
+    )
+    assert PacketReader().peek(data[:20]) is None
 
 
 @pytest.mark.parametrize("name", ["pcap", "pcapng", "pcap, nanoseconds, big-endian", "pcapng, sections"])
@@ -113,7 +115,7 @@ def test_the_same_of_damaged_files(name: str) -> None:
             data[chance.randrange(len(data))] = chance.randrange(256)
         if chance.random() < 0.3:
             del data[chance.randrange(len(data)) :]
-        first, second = Reader(), ReferenceReader()
+        first, second = PacketReader(), ReferenceReader()
         used, rows = first.rows(bytes(data))
         again, others = second.rows(memoryview(data))
         assert (used, first.problem) == (again, second.problem)
@@ -123,7 +125,7 @@ def test_the_same_of_damaged_files(name: str) -> None:
 def test_damage_is_passed_over() -> None:
     data = bytearray(pcap(SOME))
     data[24 + 16 + 60 + 8 + 3] = 0xFF  # the second packet's captured length
-    found = everything(Reader(), bytes(data))
+    found = everything(PacketReader(), bytes(data))
     kept = [row[4] for row in found[:-1] if len(row) == 5]
     assert kept[0] == SOME[0].data and kept[-1] == SOME[4].data and len(kept) >= 3
     problems = [row for row in found[:-1] if len(row) == 2]
@@ -134,24 +136,24 @@ def test_damage_is_passed_over() -> None:
 def test_links_and_layers_as_the_grammar_has_them(name: str) -> None:
     """By the connection's key: there is one where there is a segment, the same for every way to carry it."""
     link, data = (PACKETS.get(name) or OTHERS[name])[:2]
-    (row,) = Reader().rows(pcap([Packet(START, data)], link=link))[1]
+    (row,) = PacketReader().rows(pcap([Packet(START, data)], link=link))[1]
     assert bool(row[4]) == (name in PACKETS)
 
 
 def test_both_directions_have_one_key() -> None:
     from tests.capture.wires import Wire
 
-    rows = Reader().rows(pcap(Wire().open().packets))[1]
+    rows = PacketReader().rows(pcap(Wire().open().packets))[1]
     assert len({row[4] for row in rows}) == 1
-    other = Reader().rows(pcap(Wire(client=("10.0.0.1", 40001)).open().packets))[1]
+    other = PacketReader().rows(pcap(Wire(client=("10.0.0.1", 40001)).open().packets))[1]
     assert rows[0][4] != other[0][4]
 
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("number", [0, 2, 4])
 def test_packets_up_to_a_moment_are_skipped(name: str, number: int) -> None:
-    reader, data = Reader(), FILES[name]
-    times = [row[1] for row in Reader().rows(data)[1]]
+    reader, data = PacketReader(), FILES[name]
+    times = [row[1] for row in PacketReader().rows(data)[1]]
     rest = list(dropwhile(lambda ns: ns <= times[number], times))
     used, following = reader.skip(data, times[number])
     assert following == (rest[0] if rest else None)

@@ -58,7 +58,7 @@ cdef struct Flow:
     uint32_t packets       # of its own since then
     int client             # which end connected, -1: not known
     bint waiting, reset, done
-    void* talk             # what the layer above keeps
+    void* state             # what the layer above keeps
 
 
 cdef enum Loss:
@@ -80,6 +80,9 @@ cdef class Flows:
     cdef Flow* first           # every one that is not forgotten, oldest first
     cdef Flow* latest
     cdef Flow* recent
+    cdef Flow* done_first      # closed ones, by `done_newer`
+    cdef Flow* done_latest
+    cdef size_t done_count
 
     cdef Flow* find(self, Segment* s) except NULL
     cdef Flow* add(self, Segment* s, uint64_t hash) except NULL
@@ -87,15 +90,12 @@ cdef class Flows:
     cdef int unlink(self, Flow* flow) except -1
     cdef int discard(self, Flow* flow) except -1
     cdef void added(self) noexcept
+    cdef void remember(self, Flow* flow) noexcept
+    cdef void unremember(self, Flow* flow) noexcept
 
 
-cdef class Streams(Flows):
-    cdef Timers timers, overdue  # those whose time has not come, and those that wait for more packets of the capture
-    cdef Flow* done_first      # closed ones, by `done_newer`: kept a while to know late duplicates
-    cdef Flow* done_latest
-    cdef size_t done_count
-    cdef uint64_t clock, alarm, sweep, leap
-    cdef readonly uint64_t segments, payload, duplicate, stray
+cdef class Reassembly(Flows):
+    cdef readonly uint64_t duplicate
     cdef readonly uint64_t held     # bytes of memory that connections hold, counted as kcli/capture/tcp.py says
     cdef uint32_t chance
     cdef bint relieving
@@ -103,6 +103,25 @@ cdef class Streams(Flows):
     # What the layer above does with it.
     cdef int deliver(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1
     cdef int lost(self, Flow* flow, int d, uint64_t ts, uint64_t n, Loss why) except -1
+
+    cdef bint ready(self, Flow* flow, int d, uint32_t seq, uint32_t ack, uint8_t flags) noexcept
+    cdef int pass_on(self, Flow* flow, int d, Segment* s) except -1
+    cdef bint hold(self, Side* side, Segment* s) except -1
+    cdef uint32_t next_rank(self) noexcept
+    cdef int drain(self, Flow* flow) except -1
+    cdef bint blocked(self, Flow* flow) noexcept
+    cdef int begin(self, Flow* flow) except -1
+    cdef int resolve(self, Flow* flow, bint force) except -1
+    cdef bint pass_first(self, Flow* flow) except -1
+    cdef bint pass_hole(self, Flow* flow, int d, bint force) except -1
+
+
+cdef class Streams(Reassembly):
+    cdef Timers timers, overdue  # those whose time has not come, and those that wait for more packets of the capture
+    cdef uint64_t clock, alarm, sweep, leap
+    cdef readonly uint64_t segments, payload, stray
+
+    # What the layer above does with it.
     cdef int ended(self, Flow* flow, uint64_t ts, bint reset) except -1
     cdef int forget(self, Flow* flow) except -1
 
@@ -110,23 +129,13 @@ cdef class Streams(Flows):
     cdef int close_all(self) except -1
 
     cdef int tell_time(self, uint64_t ts) except -1
-    cdef int remove(self, Flow* flow) except -1
     cdef Flow* open(self, Flow* flow, Segment* s) except NULL
     cdef int accept(self, Flow* flow, Segment* s) except -1
+    cdef int wait_with(self, Flow* flow, int d, Segment* s) except -1
     cdef int finished(self, Flow* flow, int d, Segment* s) except -1
-    cdef uint32_t next_rank(self) noexcept
-    cdef int hold(self, Flow* flow, int d, Segment* s) except -1
-    cdef int pass_on(self, Flow* flow, int d, Segment* s) except -1
-    cdef bint ready(self, Flow* flow, int d, uint32_t seq, uint32_t ack, uint8_t flags) noexcept
-    cdef int drain(self, Flow* flow) except -1
-    cdef bint blocked(self, Flow* flow) noexcept
     cdef int wait(self, Flow* flow, uint64_t delay) except -1
     cdef void unwait(self, Flow* flow) noexcept
     cdef int patience(self, Flow* flow) except -1
-    cdef int begin(self, Flow* flow) except -1
-    cdef int resolve(self, Flow* flow, bint force) except -1
-    cdef bint pass_first(self, Flow* flow) except -1
-    cdef bint pass_hole(self, Flow* flow, int d, bint force) except -1
     cdef int expire(self) except -1
     cdef int lose_patience(self, Flow* flow, uint64_t waited) except -1
     cdef int give_up(self, Flow* flow) except -1

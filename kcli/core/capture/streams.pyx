@@ -25,28 +25,22 @@ cdef uint64_t SECOND = 1000000000
 cdef uint64_t NEVER = <uint64_t>-1
 
 
-include "held.pxi"
+include "held_segments.pxi"
 include "timers.pxi"
 include "flows.pxi"
+include "reassembly.pxi"
 
 
-cdef class Streams(Flows):
+cdef class Streams(Reassembly):
     def __cinit__(self):
         self.alarm = NEVER
         self.overdue.by_mark = True
-        self.chance = int.from_bytes(os.urandom(4), "little") | 1
 
     def __dealloc__(self):
         free(self.timers.flows)
         free(self.overdue.flows)
 
     # The layer above
-
-    cdef int deliver(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
-        return 0
-
-    cdef int lost(self, Flow* flow, int d, uint64_t ts, uint64_t n, Loss why) except -1:
-        return 0
 
     cdef int ended(self, Flow* flow, uint64_t ts, bint reset) except -1:
         return 0
@@ -135,39 +129,17 @@ cdef class Streams(Flows):
                 return self.finished(flow, d, s)
         elif not s.length:
             return self.finished(flow, d, s) if s.flags & KC_RST else 0
-        return self.hold(flow, d, s)
+        return self.wait_with(flow, d, s)
 
-    cdef bint ready(self, Flow* flow, int d, uint32_t seq, uint32_t ack, uint8_t flags) noexcept:
-        """Whether all that comes before this segment, in both directions, has been passed on."""
-        cdef Side* other = &flow.side[1 - d]
-        if ahead(seq, flow.side[d].next) > 0:
-            return False
-        return not (flags & KC_ACK and other.known and ahead(ack, other.next) > 0 and ahead(other.acked, ack) >= 0)
-
-    cdef int pass_on(self, Flow* flow, int d, Segment* s) except -1:
-        """The bytes of a segment that are new, to the layer above."""
+    cdef int wait_with(self, Flow* flow, int d, Segment* s) except -1:
+        """Hold a segment for what comes before it."""
         cdef Side* side = &flow.side[d]
-        cdef uint32_t old = side.next - s.seq
-        cdef uint32_t fresh, here
-        if old >= s.length:
-            self.duplicate += s.captured
-            fresh = here = 0
-        else:
-            fresh = s.length - old
-            here = s.captured - old if s.captured > old else 0
-            self.duplicate += s.captured - here
-        side.next += fresh
-        side.offset += here
-        if here:
-            self.deliver(flow, d, s.ts, s.data + old, here)
-        if fresh > here:
-            self.lost(flow, d, s.ts, fresh - here, LOSS_CUT)
-            side.offset += fresh - here
-        if s.flags & KC_FIN and not side.closed and s.seq + s.length == side.next:
-            side.next += 1
-            side.closed = True
-        if s.flags & KC_RST:
-            side.closed = flow.reset = True
+        if not self.hold(side, s):
+            return 0
+        if not flow.waiting:
+            self.wait(flow, SECOND if side.known else SECOND // 4)
+        if side.held_bytes > HELD_LIMIT:
+            self.resolve(flow, True)
         return 0
 
     cdef int finished(self, Flow* flow, int d, Segment* s) except -1:
@@ -180,68 +152,7 @@ cdef class Streams(Flows):
             self.wait(flow, SECOND)
         return 0
 
-    cdef int hold(self, Flow* flow, int d, Segment* s) except -1:
-        cdef Side* side = &flow.side[d]
-        cdef Held* held = held_before(side, s.seq)
-        if held != NULL and held.seq == s.seq and held.length >= s.length and held.captured >= s.captured and not s.flags & KC_FIN:
-            self.duplicate += s.captured
-            return 0
-        held = <Held*>malloc(sizeof(Held) + s.captured)
-        if held == NULL:
-            raise MemoryError
-        held.rank = self.next_rank()
-        held.ts, held.seq, held.ack, held.flags = s.ts, s.seq, s.ack, s.flags
-        held.captured, held.length = s.captured, s.length
-        memcpy(held + 1, s.data, s.captured)
-        put_held(side, held)
-        self.held += sizeof(Held) + s.captured
-        if not flow.waiting:
-            self.wait(flow, SECOND if side.known else SECOND // 4)
-        if side.held_bytes > HELD_LIMIT:
-            self.resolve(flow, True)
-        return 0
-
-    cdef uint32_t next_rank(self) noexcept:
-        """The next of a row of chance numbers: xorshift32 (Marsaglia)."""
-        self.chance ^= self.chance << 13
-        self.chance ^= self.chance >> 17
-        self.chance ^= self.chance << 5
-        return self.chance
-
-    cdef int drain(self, Flow* flow) except -1:
-        """Pass on what waited and now has all before it."""
-        cdef Held* held
-        cdef Side* side
-        cdef Segment s
-        cdef bint again = True
-        cdef int d
-        while again:
-            again = False
-            for d in range(2):
-                side = &flow.side[d]
-                while side.known and side.held != NULL and self.ready(flow, d, side.held.seq, side.held.ack, side.held.flags):
-                    held = take_held(side)
-                    self.held -= sizeof(Held) + held.captured
-                    s.ts, s.seq, s.ack, s.flags = held.ts, held.seq, held.ack, held.flags
-                    s.captured, s.length = held.captured, held.length
-                    s.data = <const uint8_t*>(held + 1)
-                    try:
-                        self.pass_on(flow, d, &s)
-                    finally:
-                        free(held)
-                    again = True
-        return 0
-
     # Waiting
-
-    cdef bint blocked(self, Flow* flow) noexcept:
-        cdef int d
-        cdef Side* side
-        for d in range(2):
-            side = &flow.side[d]
-            if side.held != NULL or (side.known and side.answered and ahead(side.acked, side.next) > 0):
-                return True
-        return False
 
     cdef int wait(self, Flow* flow, uint64_t delay) except -1:
         flow.since = self.clock
@@ -271,63 +182,6 @@ cdef class Streams(Flows):
                 self.unwait(flow)
         return 0
 
-    cdef int begin(self, Flow* flow) except -1:
-        """Directions that were under way start at the first byte seen."""
-        cdef int d
-        cdef Side* side
-        for d in range(2):
-            side = &flow.side[d]
-            if not side.known and side.held != NULL:
-                side.known = True
-                side.first = side.next = side.held.seq
-        return self.drain(flow)
-
-    cdef int resolve(self, Flow* flow, bint force) except -1:
-        """Pass over what was acknowledged and never seen; with `force`, over all that is missing."""
-        if force:
-            self.begin(flow)
-        while self.pass_hole(flow, 0, force) or self.pass_hole(flow, 1, force) or (force and self.pass_first(flow)):
-            self.drain(flow)
-        return 0
-
-    cdef bint pass_first(self, Flow* flow) except -1:
-        """Pass on a segment that waits for the other direction, which waits for it: one of them has a damaged header."""
-        cdef int d
-        cdef Held* held
-        for d in range(2):
-            held = flow.side[d].held
-            if held != NULL and flow.side[d].known:
-                held.flags &= ~KC_ACK
-                return True
-        return False
-
-    cdef bint pass_hole(self, Flow* flow, int d, bint force) except -1:
-        cdef Side* side = &flow.side[d]
-        cdef bint acked = side.known and side.answered and ahead(side.acked, side.next) > 0
-        cdef uint32_t end
-        if not side.known:
-            return False
-        if side.held != NULL:
-            end = side.held.seq
-            if ahead(end, side.next) <= 0:
-                return False                    # waits for the other direction
-            if not force and not (acked and ahead(side.acked, end) >= 0):
-                if not acked:
-                    return False
-                end = side.acked
-        elif acked:
-            end = side.acked
-            if end - side.next == 1:                # one alone is a FIN that was not seen
-                side.next = end
-                side.closed = True
-                return True
-        else:
-            return False
-        self.lost(flow, d, flow.last, end - side.next, LOSS_GIVEN_UP if self.relieving else LOSS_GAP)
-        side.offset += end - side.next
-        side.next = end
-        return True
-
     cdef int expire(self) except -1:
         cdef Flow* flow
         while self.timers.count and self.timers.flows[0].deadline <= self.clock:
@@ -355,11 +209,6 @@ cdef class Streams(Flows):
         return 0
 
     # Connections
-
-    cdef int remove(self, Flow* flow) except -1:
-        self.unwait(flow)
-        self.forget(flow)
-        return self.discard(flow)
 
     cdef Flow* open(self, Flow* flow, Segment* s) except NULL:
         """What a SYN says, and whether it, or bytes far from those before, begin another connection of the same two ends."""
@@ -416,24 +265,16 @@ cdef class Streams(Flows):
             free_held(&flow.side[d])
         self.held -= FLOW_SIZE
         flow.since = self.clock
-        flow.done_newer = NULL
-        if self.done_latest != NULL:
-            self.done_latest.done_newer = flow
-        else:
-            self.done_first = flow
-        self.done_latest = flow
-        self.done_count += 1
+        self.remember(flow)
         return 0
 
     cdef int forget_done(self) except -1:
         cdef Flow* flow = self.done_first
         while flow != NULL and (self.done_count > DONE_LIMIT or flow.since + 30 * SECOND < self.clock):
-            self.done_first = flow.done_newer
-            if self.done_first == NULL:
-                self.done_latest = NULL
-            self.done_count -= 1
-            flow.done_newer = NULL
-            self.remove(flow)
+            self.unremember(flow)
+            self.unwait(flow)
+            self.forget(flow)
+            self.discard(flow)
             flow = self.done_first
         return 0
 
@@ -457,17 +298,3 @@ cdef class Streams(Flows):
                 self.ended(flow, flow.last if flow.reset else self.clock, flow.reset)
             flow = flow.newer
         return 0
-
-
-cdef void acknowledge(Side* side, uint32_t ack) noexcept:
-    """The highest acknowledgement counts, unless BELOW packets in a row say less: then it was a damaged one."""
-    cdef int32_t distance = ahead(ack, side.acked)
-    if not side.answered or distance >= 0:
-        side.below = 0
-    else:
-        side.below += 1
-        if side.below < BELOW:
-            return
-    side.acked = ack
-    side.answered = True
-    side.below = 0

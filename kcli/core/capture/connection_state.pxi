@@ -1,0 +1,79 @@
+# What is kept of a connection in its steady state.
+
+cdef enum:
+    PREFIX = 4
+    HEADER = 10                   # of a request, up to its client id
+    MAX_FRAME = 1 << 30           # bytes
+    MAX_FIRST_FRAME = 1 << 27     # bytes, of a connection's first one
+    MAX_RESERVED = 1 << 18        # bytes of a frame that are reserved at once, whatever its length says
+    TRAILING = 4                  # bytes behind a message that are still believed
+    REQUEST_SIZE = 64             # bytes of memory counted for a request besides its frame
+    SPARE = 1 << 24               # bytes of a buffer worth keeping for the next frame
+    WAITING = 4096                # requests; beyond them the slower way decides what to give up
+
+
+# A request that waits for its response.
+cdef struct Request:
+    Request* next
+    uint64_t ts
+    uint8_t* frame                # behind this struct, or a buffer of its own (capacity > 0)
+    size_t size, capacity
+    int32_t correlation_id
+    int16_t key, version
+
+
+# The part of a frame that has come.
+cdef struct PartialFrame:
+    uint8_t* data
+    size_t size, capacity
+
+
+cdef struct ConnectionState:
+    PyObject* connection          # a kcli.capture.connection.CapturedConnection; NULL: the steady way was enough so far
+    bint steady
+    bint ignored                  # not on a port that was asked for, or over
+    bint foreign                  # not Kafka
+    bint greeted                  # a request has been read
+    bint proved                   # an exchange has been read to its last byte: this is Kafka
+    int client                    # which end, -1: not known
+    uint64_t passed[2]            # bytes of a foreign connection
+    uint64_t heard[2]             # when bytes last came from an end
+    uint64_t began                # when the first bytes came
+    PartialFrame half[2]
+    Request* first
+    Request* last
+    int waiting
+    size_t waiting_bytes          # of memory, of those
+    size_t weight                 # bytes of memory that the connection holds, as counted last
+    char* link                    # "server-client"
+    size_t link_size
+
+
+cdef void append_request(ConnectionState* state, Request* request) noexcept:
+    if state.last != NULL:
+        state.last.next = request
+    else:
+        state.first = request
+    state.last = request
+    state.waiting += 1
+    state.waiting_bytes += REQUEST_SIZE + request.size
+
+
+cdef inline size_t wanted(const uint8_t* data, size_t n) noexcept:
+    """Bytes of the frame that begins here, as far as can be told."""
+    return PREFIX + <size_t>be32(data) if n >= PREFIX else PREFIX
+
+
+cdef tuple ends_text(Flow* flow):
+    return end_text(&flow.ends, 0), end_text(&flow.ends, 1)
+
+
+cdef str end_text(Ends* ends, int d):
+    """"address:port", an IPv6 address in brackets."""
+    cdef uint64_t high = ends.address[d][0], low = ends.address[d][1]
+    if ends.version == 4:
+        return f"{low >> 24 & 255}.{low >> 16 & 255}.{low >> 8 & 255}.{low & 255}:{ends.port[d]}"
+    import socket
+
+    packed = high.to_bytes(8, "big") + low.to_bytes(8, "big")
+    return f"[{socket.inet_ntop(socket.AF_INET6, packed)}]:{ends.port[d]}"

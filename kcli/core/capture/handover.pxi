@@ -1,0 +1,75 @@
+# A connection handed to the slower way, kcli.capture.connection, and taken back.
+
+
+cdef int give(Correlator correlator, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
+    """Hand the connection over, with bytes that were not read yet."""
+    hand_over(correlator, flow, state, d, n)
+    return pass_to_connection(correlator, flow, state, d, ts, data, n)
+
+
+cdef int connect(Correlator correlator, Flow* flow, ConnectionState* state) except -1:
+    if state.connection == NULL:
+        client = None if state.client < 0 else state.client
+        made = correlator.owner.connect(ends_text(flow), client, (flow.side[0].syn, flow.side[1].syn))
+        Py_INCREF(made)
+        state.connection = <PyObject*>made
+    return 0
+
+
+cdef int hand_over(Correlator correlator, Flow* flow, ConnectionState* state, int d, size_t left) except -1:
+    """`left`: bytes of direction d that its stream has counted and nobody has read."""
+    cdef int side
+    cdef PartialFrame* half
+    cdef Request* request = state.first
+    cdef uint64_t[2] offsets
+    connect(correlator, flow, state)
+    pending = []
+    while request != NULL:
+        pending.append((request.correlation_id, request.key, request.version, request.ts, request.frame[: request.size]))
+        state.first = request.next
+        correlator.drop(request)
+        request = state.first
+    state.last, state.waiting, state.waiting_bytes = NULL, 0, 0
+    buffers = []
+    for side in range(2):
+        half = &state.half[side]
+        buffers.append(half.data[: half.size])
+        offsets[side] = flow.side[side].offset - half.size - (left if side == d else 0)
+        correlator.empty(half)
+    state.steady = False
+    (<object>state.connection).restore(
+        state.greeted, pending, buffers, (offsets[0], offsets[1]), (state.heard[0], state.heard[1]), state.began, state.proved
+    )
+    return 0
+
+
+cdef int pass_to_connection(Correlator correlator, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
+    connection = <object>state.connection
+    connection.data(d, ts, PyBytes_FromStringAndSize(<const char*>data, n))
+    state.foreign = connection.foreign is not None
+    if not state.foreign and connection.steady:
+        take_back(correlator, state, connection)
+    return 0
+
+
+cdef int take_back(Correlator correlator, ConnectionState* state, connection) except -1:
+    cdef Request* request
+    cdef bytes frame, buffer
+    cdef int d
+    state.client = connection.client
+    pending, buffers, (state.heard[0], state.heard[1]) = connection.release()
+    for number, key, version, ts, frame in pending:
+        request = <Request*>malloc(sizeof(Request) + len(frame))
+        if request == NULL:
+            raise MemoryError
+        request.next, request.ts, request.size, request.capacity = NULL, ts, len(frame), 0
+        request.key, request.version, request.correlation_id = key, version, number
+        request.frame = <uint8_t*>(request + 1)
+        memcpy(request.frame, PyBytes_AS_STRING(frame), len(frame))
+        append_request(state, request)
+    for d in range(2):
+        buffer = buffers[d]
+        if buffer:
+            correlator.join(&state.half[d], <const uint8_t*>PyBytes_AS_STRING(buffer), len(buffer), len(buffer))
+    state.steady = state.greeted = state.proved = True
+    return 0

@@ -1,0 +1,229 @@
+# The values by which an exchange is counted: those that its header and frames have, and names in its JSON text.
+
+cdef extern from *:
+    """
+    #include <string.h>
+    static const char *kc_search(const char *p, const char *end, const char *text, size_t size) {
+        /* Behind the next such text; NULL: there is none. */
+        const char *found = memmem(p, (size_t)(end - p), text, size);
+        return found == NULL ? NULL : found + size;
+    }
+    static const char *kc_text_end(const char *p, const char *end) {
+        /* Where the quote stands that ends a JSON text. */
+        while (p < end && *p != '"') p += *p == '\\\\' ? 2 : 1;
+        return p < end ? p : end;
+    }
+    """
+    const char* search "kc_search"(const char* p, const char* end, const char* text, size_t size) nogil
+    const char* text_end "kc_text_end"(const char* p, const char* end) nogil
+
+cdef enum:
+    # What exchanges are counted by
+    BY_API = 0
+    BY_VERSION = 1
+    BY_CLIENT = 2
+    BY_BROKER = 3
+    BY_CONNECTION = 4
+    BY_ERROR = 5
+    BY_MINUTE = 6
+    BY_TOPIC = 7
+    BY_PARTITION = 8          # a topic's: both
+    BY_GROUP = 9
+    # Kinds of texts besides the five of these
+    TOPIC_ID = 16
+    FEW_SEEN = 1 << 12
+
+COLUMNS = ("api", "version", "client", "broker", "connection", "error", "minute", "topic", "partition", "group")
+
+
+cdef class GroupValues:
+    """The values of one exchange after the other: several of a kind where it names several topics, partitions or groups.
+
+    by: names out of COLUMNS.
+    """
+
+    cdef Texts texts
+    cdef Out[MOST_BY] values
+    cdef Map seen
+    cdef int[MOST_BY] by
+    cdef int count
+    cdef bint named           # some of them are names in the text
+    cdef bint beyond          # the exchange has a text beyond MOST_TEXTS
+
+    def __init__(self, by):
+        self.count = len(by)
+        for i, name in enumerate(by):
+            self.by[i] = COLUMNS.index(name)
+            self.named = self.named or self.by[i] >= BY_TOPIC
+
+    def __dealloc__(self):
+        cdef int i
+        texts_free(&self.texts)
+        map_free(&self.seen)
+        for i in range(MOST_BY):
+            out_free(&self.values[i])
+
+    cdef int take(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, int client,
+                  Out* errors) except -1:
+        """All but names. client: bytes of the client id in `request`, below 0: null; errors: int64 codes."""
+        cdef int i
+        self.beyond = False
+        for i in range(self.count):
+            self.values[i].size = 0
+            if self.by[i] == BY_API:
+                self.put(i, key)
+            elif self.by[i] == BY_VERSION:
+                self.put(i, version)
+            elif self.by[i] == BY_CLIENT:
+                self.put(i, self.number(request + 10, client, BY_CLIENT) if client >= 0 else 0)
+            elif self.by[i] == BY_BROKER:
+                self.put(i, self.number(<const uint8_t*>link, dash_at(link, link_size), BY_BROKER))
+            elif self.by[i] == BY_CONNECTION:
+                self.put(i, self.number(<const uint8_t*>link, link_size, BY_CONNECTION))
+            elif self.by[i] == BY_MINUTE:
+                self.put(i, ts // <uint64_t>60_000_000_000)
+            elif self.by[i] == BY_ERROR:
+                if errors.size == 0:
+                    self.put(i, 0)
+                elif out_put(&self.values[i], errors.data, errors.size):
+                    raise MemoryError
+        return 0
+
+    cdef int take_names(self, tuple scans, Out* request, Out* response) except -1:
+        """What the text of both sides names. scans: as ExchangeCounts' `fields` gives them."""
+        cdef int i
+        for i in range(self.count if self.named else 0):
+            if self.by[i] >= BY_TOPIC:
+                self.put_names(i, scans, request, response)
+                if self.values[i].size == 0:
+                    self.put(i, 0)
+        return 0
+
+    cdef int put(self, int i, int64_t value) except -1:
+        if out_put(&self.values[i], &value, sizeof(value)):
+            raise MemoryError
+        return 0
+
+    cdef int64_t number(self, const void* data, size_t size, int kind) except -1:
+        """Of a text; beyond MOST_TEXTS new ones have none, and the exchange is counted among the others."""
+        cdef int64_t number = text_find(&self.texts, <const uint8_t*>data, size, kind)
+        if not number and self.texts.count >= MOST_TEXTS:
+            self.beyond = True
+            return 0
+        if not number:
+            number = text_number(&self.texts, <const uint8_t*>data, size, kind)
+            if not number:
+                raise MemoryError
+        return number
+
+    # What stands in the text
+
+    cdef int put_names(self, int i, tuple scans, Out* request, Out* response) except -1:
+        """The topics, their partitions or the groups that both sides name, each once."""
+        cdef int side
+        cdef Out* text
+        if self.seen.mask > FEW_SEEN:
+            map_free(&self.seen)
+        elif self.seen.used:
+            map_clear(&self.seen)
+        for side in range(2 if scans else 0):
+            text = response if side else request
+            if text.size == 0 or scans[side] is None:
+                continue
+            topic, is_id, index, group, _ = scans[side]
+            if self.by[i] == BY_GROUP:
+                self.scan(i, text.data, end_of(text), group, BY_GROUP, None)
+            else:
+                self.scan(i, text.data, end_of(text), topic, TOPIC_ID if is_id else BY_TOPIC, index if self.by[i] == BY_PARTITION else None)
+        return 0
+
+    cdef int scan(self, int i, const char* p, const char* end, bytes pattern, int kind, bytes index) except -1:
+        """Every text behind that pattern; with `index` each number behind that, between one text and the next."""
+        cdef const char* start
+        cdef const char* following
+        cdef int64_t number
+        cdef bint some = pattern is not None
+        if not some:
+            return 0
+        p = search(p, end, PyBytes_AS_STRING(pattern), PyBytes_GET_SIZE(pattern))
+        while p != NULL:
+            start, p = p, text_end(p, end)
+            number = self.number(start, p - start, kind)
+            following = search(p, end, PyBytes_AS_STRING(pattern), PyBytes_GET_SIZE(pattern))
+            if number and not (kind == TOPIC_ID and is_zero(start, p - start)):
+                if index is None:
+                    self.put_once(i, number, -1)
+                else:
+                    self.scan_indexes(i, number, p, end if following == NULL else following, index)
+            p = following
+        return 0
+
+    cdef int scan_indexes(self, int i, int64_t number, const char* p, const char* end, bytes pattern) except -1:
+        cdef int64_t index
+        p = search(p, end, PyBytes_AS_STRING(pattern), PyBytes_GET_SIZE(pattern))
+        while p != NULL:
+            index = 0
+            while p < end and 48 <= p[0] <= 57:
+                index = index * 10 + p[0] - 48
+                p += 1
+            self.put_once(i, number, index)
+            p = search(p, end, PyBytes_AS_STRING(pattern), PyBytes_GET_SIZE(pattern))
+        return 0
+
+    cdef int put_once(self, int i, int64_t number, int64_t index) except -1:
+        """index: -1 for none."""
+        if map_find(&self.seen, number, index + 1):
+            return 0
+        if map_put(&self.seen, number, index + 1, 1):
+            raise MemoryError
+        return self.put(i, number << 32 | (index + 1 & <int64_t>0xffffffff) if self.by[i] == BY_PARTITION else number)
+
+    # What it was, for Python
+
+    cdef tuple key_of(self, const int64_t* codes):
+        """A group's key, as `ExchangeCounts.take_groups` says."""
+        cdef int i
+        made = []
+        for i in range(self.count):
+            if self.by[i] == BY_PARTITION:
+                made.append(self.text_of(codes[i] >> 32))
+                made.append((codes[i] & 0xffffffff) - 1 if codes[i] & 0xffffffff else None)
+            elif self.by[i] in (BY_API, BY_VERSION, BY_MINUTE):
+                made.append(codes[i])
+            elif self.by[i] == BY_ERROR:
+                made.append(codes[i] if codes[i] else None)
+            else:
+                made.append(self.text_of(codes[i]))
+        return tuple(made)
+
+    cdef object text_of(self, int64_t number):
+        cdef Text* text
+        if not number:
+            return None
+        text = &self.texts.texts[number - 1]
+        data = (<const char*>text.data)[: text.size]
+        if text.kind == TOPIC_ID:
+            return (data.decode(),)
+        if text.kind >= BY_TOPIC:
+            from kcli.jsontext import loads
+
+            return loads(b'"' + data + b'"')
+        return data.decode("utf-8", "replace")
+
+
+cdef inline bint is_zero(const char* p, size_t size) noexcept:
+    """Whether a topic id in base64 is that of no topic."""
+    cdef size_t i
+    for i in range(size):
+        if p[i] != 65:       # "A"
+            return False
+    return True
+
+
+cdef inline size_t dash_at(const char* text, size_t size) noexcept:
+    """Where the server's text ends in "server-client"."""
+    cdef size_t i
+    for i in range(size):
+        if text[i] == 45:
+            return i
+    return size

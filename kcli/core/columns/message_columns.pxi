@@ -1,0 +1,98 @@
+# Exchanges as JSON text: columns of headers, requests and responses, and the error codes in these.
+
+cdef enum:
+    HEADER = 0         # the texts of an exchange
+    REQUEST = 1
+    RESPONSE = 2
+
+
+cdef class MessageColumns:
+    """The texts of exchanges, one row each, as `lines` writes them. headed: whether headers are wanted."""
+
+    cdef ExchangeWriter lines
+    cdef bint headed
+    cdef Column[3] columns
+    cdef Out errors, error_ends
+    cdef size_t response_at                     # where the last response's text begins
+    cdef size_t request_body, response_body     # bytes of the last exchange's headers
+
+    def __init__(self, ExchangeWriter lines not None, bint headed):
+        self.lines, self.headed = lines, headed
+
+    def __dealloc__(self):
+        cdef int i
+        for i in range(3):
+            column_free(&self.columns[i])
+        out_free(&self.errors)
+        out_free(&self.error_ends)
+
+    cdef bint put(self, ApiCodecs codecs, const uint8_t* request, size_t n, const uint8_t* response, size_t m) except -1:
+        """Both sides of an exchange; False, and nothing, where only the slower way can."""
+        cdef size_t[3] before
+        cdef int i
+        for i in range(3):
+            before[i] = self.columns[i].text.size
+        self.response_at = before[RESPONSE]
+        if self.put_request(codecs, request, n) and self.put_response(codecs, response, m):
+            return True
+        for i in range(3):
+            self.columns[i].text.size = before[i]
+        return False
+
+    cdef bint put_request(self, ApiCodecs codecs, const uint8_t* frame, size_t n) except -1:
+        cdef Py_ssize_t start = self.put_header(codecs, frame, n) if self.headed else codecs.request_header.skip_at(frame, n)
+        if start < 0:
+            return False
+        self.request_body = start
+        return codecs.request.json_at(frame + start, n - start, &self.columns[REQUEST].text, &self.lines.context, True) >= 0
+
+    cdef Py_ssize_t put_header(self, ApiCodecs codecs, const uint8_t* frame, size_t n) except -2:
+        """Bytes of the header; -1: only the slower way can."""
+        cdef Out* header = &self.columns[HEADER].text
+        cdef Py_ssize_t start = codecs.request_header.json_at(frame, n, header, NULL, False)
+        if start < 0:
+            return -1
+        header.size -= 1
+        # Their name's text goes on to the request's own key, 11 characters that have no place here.
+        if out_put(header, PyBytes_AS_STRING(codecs.name), PyBytes_GET_SIZE(codecs.name) - 11):
+            raise MemoryError
+        return start
+
+    cdef bint put_response(self, ApiCodecs codecs, const uint8_t* frame, size_t n) except -1:
+        cdef Py_ssize_t start
+        if frame == NULL:
+            return True
+        start = codecs.response_header.skip_at(frame, n)
+        if start < 0:
+            return False
+        self.response_body = start
+        frame += start
+        cdef Out* out = &self.columns[RESPONSE].text
+        return codecs.answer(frame, n - start).json_at(frame, n - start, out, &self.lines.context, True) >= 0
+
+    cdef int note_errors(self) except -1:
+        """The codes in the last response, each once."""
+        cdef size_t first = self.errors.size // sizeof(int64_t)
+        cdef const char* p = self.columns[RESPONSE].text.data + self.response_at
+        cdef int64_t code
+        while next_error(&p, end_of(&self.columns[RESPONSE].text), &code):
+            if not is_in(&self.errors, first, code) and out_put(&self.errors, &code, sizeof(code)):
+                raise MemoryError
+        return 0
+
+    cdef int end_row(self) except -1:
+        cdef int i
+        for i in range(3):
+            end(&self.columns[i].ends, self.columns[i].text.size)
+        return end(&self.error_ends, self.errors.size // sizeof(int64_t))
+
+    cdef size_t size(self) noexcept:
+        """Bytes of the messages."""
+        return self.columns[REQUEST].text.size + self.columns[RESPONSE].text.size
+
+    cdef dict take(self):
+        """header, request, response and errors, as `ExchangeRows.take_columns` says."""
+        made = {"errors": (ends(&self.error_ends), text(&self.errors))}
+        for name, column in ("header", HEADER), ("request", REQUEST), ("response", RESPONSE):
+            made[name] = ends(&self.columns[column].ends), view(&self.columns[column].text)
+        return made

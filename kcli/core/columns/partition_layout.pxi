@@ -1,0 +1,53 @@
+# How partitions are selected out of Fetch and Produce.
+
+cdef enum:
+    # Slots of a message's row
+    SESSION = 0           # of a request
+    EPOCH = 1
+    FAILED = 0            # of a response
+    # Columns of a partition
+    INDEX = 0
+    OFFSET = 1
+    LIMIT = 2
+    ERROR = 3
+    HIGH = 4
+    STABLE = 5
+    START = 6
+    LEADER = 7
+    COLUMNS = 8
+    # Levels of rows
+    TOPICS = 1
+    PARTITIONS = 2
+    ENDPOINTS = 3         # of a response
+    # Kinds of text
+    NAME = 0
+    ID = 1
+    QUOTED = 2            # a name as JSON text
+    SERVER = 3            # an endpoint
+
+
+# Rows of topics and of a response's endpoints.
+cdef struct TopicRow:
+    int64_t partitions, text, size
+
+
+cdef struct EndpointRow:
+    int64_t node, port, host, size
+
+
+cdef class Layout:
+    """How one version is read: (selection, columns of a partition's slots, whether its records stand behind them, whether
+    topics go by ids) of the request and of the response, as `kcli.pipeline.projections` has them."""
+
+    cdef Selection asks, tells
+    cdef int columns[2][COLUMNS]
+    cdef int counts[2]
+    cdef bint records[2]
+    cdef int kinds[2]
+
+    def __init__(self, request, response):
+        self.asks, self.tells = request[0], response[0]
+        for side, (_, columns, records, by_ids) in enumerate((request, response)):
+            self.counts[side], self.records[side], self.kinds[side] = len(columns), records, ID if by_ids else NAME
+            for i, column in enumerate(columns[:COLUMNS]):
+                self.columns[side][i] = column

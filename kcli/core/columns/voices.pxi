@@ -1,0 +1,55 @@
+# What the two ends of a connection say of themselves, by number.
+
+cdef enum:
+    HEARD = 1 << 12        # exchanges of ApiVersions
+    HEARD_LAST = 64        # ... of which each is compared with one, at first
+
+
+cdef class Voices:
+    """The voice after an exchange of ApiVersions: a number for what client and broker have said of themselves so far.
+
+    owner: its heard(link, voice, *exchange) gives that number after a new one.
+    """
+
+    cdef Texts words              # by the voice before them
+    cdef Out scratch
+    cdef uint32_t[HEARD_LAST] last
+    cdef list after               # the voice that each of `words` leads to
+    cdef object owner
+
+    def __init__(self, owner):
+        self.owner, self.after = owner, []
+
+    def __dealloc__(self):
+        texts_free(&self.words)
+        out_free(&self.scratch)
+
+    cdef int64_t next(self, int64_t voice, const char* link, size_t link_size, int version, uint64_t ts, const uint8_t* request,
+                      size_t n, uint64_t answered, const uint8_t* response, size_t m) except? -1:
+        """The voice that these words lead to: mostly the same words after the same voice were heard before."""
+        cdef uint32_t* last = &self.last[(n * 7 + m + <uint64_t>voice) % HEARD_LAST]
+        cdef uint32_t number
+        if response == NULL:
+            m = 4
+        if last[0] and is_heard(&self.words.texts[last[0] - 1], voice, request + 8, n - 8, response + 4, m - 4):
+            return self.after[last[0] - 1]
+        self.scratch.size = 0
+        if out_put(&self.scratch, request + 8, n - 8) or out_put(&self.scratch, response + 4, m - 4):
+            raise MemoryError
+        number = text_number(&self.words, <const uint8_t*>self.scratch.data, self.scratch.size, <int>voice)
+        if number == 0:
+            raise MemoryError
+        if number > <uint32_t>len(self.after):
+            self.after.append(
+                self.owner.heard(link[:link_size], voice, *exchange(API_VERSIONS, version, ts, request, n, answered, response, m))
+            )
+        last[0] = number
+        return self.after[number - 1]
+
+    cdef int trim(self) except -1:
+        """Forget all words where they are many."""
+        if self.words.count > HEARD:
+            texts_free(&self.words)
+            memset(self.last, 0, sizeof(self.last))
+            self.after = []
+        return 0
