@@ -28,7 +28,7 @@ Judged = list[tuple[Client, tuple[Usage, ...]]]
 @click.command(name="audit")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
-    "--against", metavar="RELEASE", help="The release of Kafka to judge by; the newest in the tables unless given."
+    "--against", metavar="RELEASE", help="The release of Kafka to judge by; by default the newest in the tables."
 )
 @port_option
 @format_option(("table", "jsonl"), "How to show it.", default="table")

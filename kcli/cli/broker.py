@@ -34,7 +34,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
     "--data", type=click.Path(file_okay=False, path_type=Path), help="Directory of the logs; temporary by default."
 )
 @click.option("--config", "settings", multiple=True, metavar="KEY=VALUE", help="Broker config, by Kafka's name.")
-@click.option("--topic", "topics", multiple=True, metavar="NAME[:PARTITIONS]", help="Topic to create at the start.")
+@click.option("--topic", "topics", multiple=True, metavar="NAME[:PARTITIONS]", help="Topic to create at start.")
 @click.option(
     "--nodes", type=click.IntRange(1), default=1, show_default=True, help="Number of brokers, on consecutive ports."
 )
@@ -45,9 +45,13 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
     help="File of fault rules, one a line.",
 )
 @click.option("--seed", type=int, help="Seed for the random choices of fault rules.")
-@click.option("--release", metavar="N.N", help="Serve only the versions that brokers of this Kafka release had.")
+@click.option("--release", metavar="N.N", help="Serve only the API versions that this release of Kafka had.")
 @click.option(
-    "--from", "captures", multiple=True, metavar="CAPTURE", help="Begin with the topics and records of this capture."
+    "--from",
+    "captures",
+    multiple=True,
+    metavar="CAPTURE",
+    help="Start with the topics and records that this capture shows.",
 )
 @dialect_option
 @memory_option

@@ -40,7 +40,7 @@ class Place(NamedTuple):
     "target",
     type=int,
     metavar="NODE",
-    help="Node that is to lead; default: the next replica of each partition.",
+    help="Node that becomes the leader; by default the next replica of each partition.",
 )
 @click.option(
     "--timeout",
@@ -48,7 +48,7 @@ class Place(NamedTuple):
     default=60,
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait for the new leaders.",
+    help="Longest wait for the new leaders, in seconds.",
 )
 @quiet_option("Print nothing.")
 def move_leader(

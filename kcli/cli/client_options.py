@@ -17,13 +17,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def client_options(command: F) -> F:
     """--bootstrap and --config; the function gets `bootstrap` and `settings`."""
-    bootstrap = click.option("--bootstrap", metavar="HOST:PORT[,...]", help="Broker to begin with (bootstrap.servers).")
+    bootstrap = click.option(
+        "--bootstrap", metavar="HOST:PORT[,...]", help="Broker to connect to first (bootstrap.servers)."
+    )
     config = click.option(
         "--config",
         "settings",
         multiple=True,
         metavar="FILE|KEY=VALUE",
-        help="Client properties in Kafka's names, from a file or one by one; the last one counts.",
+        help="Client properties by Kafka's names, from a file or one by one; the last value wins.",
     )
     return bootstrap(config(command))
 
@@ -33,5 +35,5 @@ def configure(bootstrap: str | None, settings: Iterable[str], *, quiet: bool = F
     config = load(settings, bootstrap)
     if config.ignored and not quiet:
         names = ", ".join(config.ignored)
-        warn(f"properties of Kafka's without a meaning here, left aside: {names}")
+        warn(f"properties that kcli does not use, ignored: {names}")
     return config

@@ -37,7 +37,7 @@ __all__ = ["batch"]
     "json and jsonl: a batch on each line. tree, hexdump: each field with its bytes.",
     default="json",
 )
-@click.option("--topic", help="The internal topic they are from: its records are decoded as well.")
+@click.option("--topic", help="The internal topic of the batches: its records are decoded, too.")
 @output_option
 @quiet_option("No warnings.")
 @secrets_option()

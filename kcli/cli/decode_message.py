@@ -28,11 +28,19 @@ RECORDS = click.Choice(["none", "raw", "batches", "full"])
 def message_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         quiet_option("No warnings."),
-        click.option("--records", type=RECORDS, default="none", help="What to show of records besides their size."),
-        click.option("--format", "format_", type=FORMATS, default="json", show_default=True, help="How to show it."),
-        click.option("--framed/--unframed", default=None, help="Is its int32 length in front? (default: look)"),
-        click.option("--api-version", type=click.IntRange(0, 32767), help="The api version, for a response."),
-        click.option("--api", metavar="NAME", help="The API, by name or key, for a response."),
+        click.option(
+            "--records", type=RECORDS, default="none", help="What to show of records fields besides their size."
+        ),
+        click.option(
+            "--format", "format_", type=FORMATS, default="json", show_default=True, help="The form of the output."
+        ),
+        click.option(
+            "--framed/--unframed",
+            default=None,
+            help="Whether the message's int32 length stands in front of it (default: detect).",
+        ),
+        click.option("--api-version", type=click.IntRange(0, 32767), help="The API version of a response."),
+        click.option("--api", metavar="NAME", help="The API of a response, by name or key."),
         dialect_option,
         secrets_option(),
         binary_input,
@@ -71,12 +79,12 @@ def request(**options: Any) -> None:
 @click.command()
 @message_options
 def response(**options: Any) -> None:
-    """Decode a response, which does not say what it is: --api and --api-version are those of its request.
+    """Decode a response, which does not name its API: --api and --api-version are those of its request.
 
     FILE holds the response's bytes ("-", the default: standard input), with or without the length in front.
     """
     if options["api"] is None or options["api_version"] is None:
-        raise UsageError("a response does not say what it is: --api NAME and --api-version N are needed")
+        raise UsageError("a response does not name its API: --api NAME and --api-version N expected")
     decode(options, response_shape)
 
 
@@ -151,9 +159,9 @@ def request_shape(data: bytes, frame: Frame, options: dict[str, Any]) -> Shape:
 def check_said(api_key: int, version: int, options: dict[str, Any]) -> None:
     """--api and --api-version add nothing to a request's own; where they contradict it something is amiss."""
     if options["api"] is not None and catalog(options["dialect"]).api_key(options["api"]) != api_key:
-        raise UsageError(f"--api {options['api']}: the request's own header says api key {api_key}")
+        raise UsageError(f"--api {options['api']}: the request's header has API key {api_key}")
     if options["api_version"] not in (None, version):
-        raise UsageError(f"--api-version {options['api_version']}: the request's own header says {version}")
+        raise UsageError(f"--api-version {options['api_version']}: the request's header has version {version}")
 
 
 def response_shape(data: bytes, frame: Frame, options: dict[str, Any]) -> Shape:

@@ -36,7 +36,7 @@ PARQUET_TEXTS = ("request", "response")  # columns of JSON
     type=click.Choice(RECORDS),
     default="none",
     show_default=True,
-    help="What to show of records besides their size.",
+    help="What to show of records fields besides their size.",
 )
 @filter_options
 @output_option

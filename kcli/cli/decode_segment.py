@@ -34,10 +34,12 @@ __all__ = ["segment"]
     "jsonl: an object for each batch or entry; parquet: a row for each record.",
     default="table",
 )
-@click.option("--verify", is_flag=True, help="Check batches, records and the files beside the log; exit 1 on errors.")
-@click.option("--topic", help="The internal topic they are from (default: what the folder's name says).")
-@click.option("--position", is_flag=True, help='Say where each batch is in its file ("_position").')
-@click.option("--exact", is_flag=True, help="Carry what an exact encode needs: stored payloads of compressed batches.")
+@click.option(
+    "--verify", is_flag=True, help="Check batches, records and the files beside the log; exit code 1 on errors."
+)
+@click.option("--topic", help="The internal topic of the batches (default: by the directory's name).")
+@click.option("--position", is_flag=True, help='Show the position of each batch in its file ("_position").')
+@click.option("--exact", is_flag=True, help="Keep what an exact encode needs: stored payloads of compressed batches.")
 @output_option
 @quiet_option("No progress, no warnings.")
 @secrets_option()
@@ -93,7 +95,7 @@ def expand(files: tuple[str, ...]) -> list[str]:
             continue
         inside = sorted(path for path in Path(file).rglob("*") if path.is_file() and kind_of(path.name))
         if not inside:
-            raise InputError("no log segment in this folder", file=file)
+            raise InputError("no log segment in this directory", file=file)
         inside.sort(key=lambda path: (path.parent, path.name.partition(".")[0], path.suffix != ".log", path.name))
         paths += map(str, inside)
     return paths

@@ -31,18 +31,22 @@ LARGEST_OFFSET = (1 << 63) - 1
 @click.argument("files", metavar="IN...", nargs=-1, required=True)
 @click.option("--to-magic", type=click.IntRange(0, 1), required=True, help="The message format to convert to.")
 @output_option
-@click.option("--chunk-size", type=Size(), default="128k", show_default=True, help="Whole batches converted at a time.")
-@click.option("--fetch-size", type=Size(), help="Make what a broker sends for one partition of a fetch of N bytes.")
-@click.option("--first-offset", type=int, default=0, help="Begin at the batch that holds this offset.")
+@click.option(
+    "--chunk-size", type=Size(), default="128k", show_default=True, help="Bytes of whole batches to convert at a time."
+)
+@click.option("--fetch-size", type=Size(), help="Write what a broker sends for one partition of a fetch of N bytes.")
+@click.option("--first-offset", type=int, default=0, help="Start at the batch that holds this offset.")
 @click.option(
     "--tail",
     type=click.Choice(["kafka", "kip"]),
     default="kafka",
     show_default=True,
-    help="With --fetch-size, the end: cut and filled as Kafka does it, or as the text of KIP-283 has it.",
+    help="With --fetch-size: cut and pad the end as Kafka does, or as the text of KIP-283 says.",
 )
 @click.option("--plan", is_flag=True, help="Report what the conversion would cost; convert nothing.")
-@click.option("--format", "format_", type=click.Choice(["table", "json"]), default="table", help="Of --plan.")
+@click.option(
+    "--format", "format_", type=click.Choice(["table", "json"]), default="table", help="The form of --plan's output."
+)
 @quiet_option("No progress, no warnings.")
 def down_convert(
     files: tuple[str, ...],

@@ -24,8 +24,8 @@ FORMS = click.Choice(["raw", "hex", "base64"])
 def encode_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         output_option,
-        click.option("--framed/--unframed", default=False, help="Put the message's int32 length in front of it."),
-        click.option("--to", "form", type=FORMS, default="raw", show_default=True, help="Bytes, or text of them."),
+        click.option("--framed/--unframed", default=False, help="Write the message's int32 length in front of it."),
+        click.option("--to", "form", type=FORMS, default="raw", show_default=True, help="Write bytes, or their text."),
         dialect_option,
         click.argument("file", default="-"),
     ):

@@ -17,8 +17,8 @@ __all__ = ["batch"]
 
 @click.command()
 @click.argument("file", default="-")
-@click.option("--to", "form", type=FORMS, default="raw", show_default=True, help="Bytes, or text of them.")
-@click.option("--level", type=int, help="Compression level, for batches that are compressed anew (default: Kafka's).")
+@click.option("--to", "form", type=FORMS, default="raw", show_default=True, help="Write bytes, or their text.")
+@click.option("--level", type=int, help="Compression level of batches that are compressed again (default: Kafka's).")
 @output_option
 def batch(file: str, form: str, level: int | None, output: str | None) -> None:
     """Encode record batches from JSON: what `decode batch` prints, or `decode segment --records full`.

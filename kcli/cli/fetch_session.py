@@ -33,7 +33,12 @@ QUIET = quiet_option("No progress, no summary.")
 @port_option
 @format_option(("table", "jsonl"), "Default: table on a terminal.")
 @click.option(
-    "--session", "session_ids", type=int, multiple=True, metavar="ID", help="Only this session; again for more."
+    "--session",
+    "session_ids",
+    type=int,
+    multiple=True,
+    metavar="ID",
+    help="Only this session; may be given more than once.",
 )
 @click.option("--client-id", metavar="ID", help="Only sessions of this client.")
 @dialect_option
@@ -84,7 +89,7 @@ def explain(
 @port_option
 @format_option(("text", "jsonl"), "Findings to read, or one JSON object a line.", default="text")
 @click.option(
-    "--notes/--no-notes", default=True, help="Also what is lawful and wasteful (it leaves the exit code at 0)."
+    "--notes/--no-notes", default=True, help="Report wasteful behaviour, too; it does not change the exit code."
 )
 @dialect_option
 @memory_option

@@ -38,25 +38,31 @@ __all__ = ["replay_command"]
 @click.command("replay")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @client_options
-@click.option("--topic-map", "topics", multiple=True, metavar="CAPTURED=LIVE", help="Another topic for a captured one.")
-@click.option("--create-topics/--no-create-topics", "create", default=True, help="Make topics the cluster lacks.")
-@click.option("--offsets", type=click.Choice(MODES), default="captured", show_default=True, help="Where to fetch from.")
 @click.option(
-    "--speed", metavar="X|max", help="Times as fast as captured (default: 1, and max where the broker is rebuilt)."
+    "--topic-map", "topics", multiple=True, metavar="CAPTURED=LIVE", help="Replay a captured topic on another one."
+)
+@click.option(
+    "--create-topics/--no-create-topics", "create", default=True, help="Create topics that the cluster lacks."
+)
+@click.option(
+    "--offsets", type=click.Choice(MODES), default="captured", show_default=True, help="The offsets to fetch from."
+)
+@click.option(
+    "--speed", metavar="X|max", help="Speed, as a multiple of the captured one (default: 1; max with a rebuilt broker)."
 )
 @click.option(
     "--mode",
     type=click.Choice(["incremental", "full", "draft"]),
     default="incremental",
     show_default=True,
-    help="Sessions as captured; none at all; or those of KIP-227's third draft.",
+    help="Sessions as captured, no sessions, or those of KIP-227's third draft.",
 )
-@click.option("--repeat", type=click.IntRange(1), default=1, metavar="N", help="Run it all N times.")
+@click.option("--repeat", type=click.IntRange(1), default=1, metavar="N", help="Run the replay N times.")
 @click.option(
     "--compare",
     "level",
     type=click.Choice(LEVELS),
-    help="How alike the answers must be (default: shape, and none where --mode changes the requests).",
+    help="How equal the responses must be (default: shape; none where --mode changes the requests).",
 )
 @format_option(("table", "jsonl"), "Default: table on a terminal.")
 @dialect_option
@@ -101,9 +107,7 @@ def replay_command(
     notify_plan(plan, quiet, rebuilt=rebuilt)
     if not plan.fetches:
         raise (
-            problems[0]
-            if problems
-            else InputError(f"{', '.join(map(name_of, files))}: no fetch that could be replayed")
+            problems[0] if problems else InputError(f"{', '.join(map(name_of, files))}: no fetch that can be replayed")
         )
     if rebuilt:
         broker = rebuilt_broker(files, DIALECT if mode == "draft" else dialect, memory, quiet)

@@ -26,11 +26,17 @@ ASKED = (("client_id", "client"), ("topic", "topic"), ("apis", "api"), ("connect
 OPTIONS = (
     click.option("--api", "apis", multiple=True, metavar="NAME", help="Only this API (by name or key)."),
     click.option("--client-id", "--client", metavar="ID", help="Only this client; * and ? stand for other characters."),
-    click.option("--topic", metavar="T", help="Only what names this topic; * and ? stand for other characters."),
-    click.option("--connection", metavar="TEXT", help="Only connections with this in their ends: 10.0.0.7:41202."),
-    click.option("--errors", is_flag=True, help="Only what was answered with an error; --errors=NAME: with that one."),
-    click.option("--error", metavar="NAME", help="Only what was answered with this error, as --errors=NAME."),
-    click.option("--slower-than", type=click.FloatRange(0, 1e12), metavar="MS", help="Only what took longer."),
+    click.option(
+        "--topic", metavar="T", help="Only exchanges that name this topic; * and ? stand for other characters."
+    ),
+    click.option("--connection", metavar="TEXT", help="Only connections with this text in an address: 10.0.0.7:41202."),
+    click.option(
+        "--errors", is_flag=True, help="Only exchanges with an error in the response; --errors=NAME: with that error."
+    ),
+    click.option("--error", metavar="NAME", help="Only exchanges with this error in the response, as --errors=NAME."),
+    click.option(
+        "--slower-than", type=click.FloatRange(0, 1e12), metavar="MS", help="Only exchanges that took longer."
+    ),
     click.option("--since", metavar="T", help=f"Only requests at or after this time ({WHEN})."),
     click.option("--until", metavar="T", help="Only requests at or before this time."),
 )

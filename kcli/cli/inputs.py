@@ -61,7 +61,7 @@ def port_option(command: Command) -> Command:
         type=click.IntRange(1, 65535),
         multiple=True,
         metavar="N",
-        help="A port of brokers; the rest is left out.",
+        help="A port of brokers; connections on other ports are left out.",
     )(command)
 
 

@@ -41,7 +41,7 @@ def output_option(command: Command) -> Command:
         "-o",
         "--output",
         metavar="OUT",
-        help="Write to OUT, not to standard output. An existing OUT is replaced when all is written, never before.",
+        help="Write to OUT, not to standard output. An existing OUT is replaced only when all is written.",
     )(command)
 
 

@@ -26,16 +26,16 @@ __all__ = ["run", "tables"]
     help="A capture, or a folder of captures: a path or a URI (s3://, gs://, hdfs://). May be given more than once.",
 )  # fmt: skip
 @click.option("--output", required=True, metavar="DIR", help="The folder of the tables; a path or a URI.")
-@click.option("--master", metavar="URL", help="Spark's master, as of spark-submit.  [default: local[*]]")
-@click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's.")
-@click.option("--py-files", metavar="FILE,...", help="Archives for the workers, where kcli is not installed there.")
+@click.option("--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]")
+@click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A Spark property.")
+@click.option("--py-files", metavar="FILE,...", help="Archives for workers on which kcli is not installed.")
 @port_option
 @click.option(
     "--shares",
     type=click.IntRange(0, 10_000),
     default=0,
     metavar="N",
-    help="Number of tasks that share the connections; 0: by size and cores.",
+    help="Number of tasks to share the connections among; 0: by size and cores.",
 )
 @click.option("--stream", is_flag=True, help="Keep running: read captures as they arrive, until interrupted.")
 @click.option(
@@ -44,7 +44,7 @@ __all__ = ["run", "tables"]
     default=10,
     show_default=True,
     metavar="SECONDS",
-    help="With --stream: how often to look.",
+    help="With --stream: how often to look for captures.",
 )
 @click.option(
     "--settle",
@@ -52,19 +52,19 @@ __all__ = ["run", "tables"]
     default=60,
     show_default=True,
     metavar="SECONDS",
-    help="With --stream: how long a capture that no newer one follows must stay unchanged before it is read.",
+    help="With --stream: how long the newest capture must stay unchanged before it is read.",
 )
 @click.option(
     "--idle",
     type=click.FloatRange(0),
     metavar="SECONDS",
-    help="With --stream: end when none arrived for so long.",
+    help="With --stream: end when no capture has arrived for so long.",
 )
 @click.option(
     "--report",
     "page",
     metavar="FILE",
-    help="At the end write the report as a page, as `kcli pipeline report -o FILE` does.",
+    help="Write the report as an HTML page at the end, as `kcli pipeline report -o FILE` does.",
 )
 @click.option("--wait", is_flag=True, help="If another run writes to DIR, wait until it has ended.")
 @quiet_option("No progress, no closing summary.")

@@ -20,10 +20,10 @@ __all__ = ["report"]
 @click.argument("folder", metavar="DIR")
 @click.option(
     "-o", "--output", metavar="FILE",
-    help="Write one HTML page, which needs nothing else, instead of tables. An existing FILE is replaced at the end.",
+    help="Write one self-contained HTML page instead of tables. An existing FILE is replaced at the end.",
 )  # fmt: skip
-@click.option("--sql", is_flag=True, help="Print the SQL behind each answer. Without -o, only that.")
-@click.option("--master", metavar="URL", help="Spark's master, as of spark-submit.  [default: local[*]]")
+@click.option("--sql", is_flag=True, help="Print the SQL of each question. Without -o, print nothing else.")
+@click.option("--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]")
 @quiet_option("Do not print where the page is.")
 def report(folder: str, output: str | None, sql: bool, master: str | None, quiet: bool) -> None:
     """Report what the tables in DIR (of `kcli pipeline run`) show.

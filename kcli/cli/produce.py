@@ -35,18 +35,25 @@ LONGEST_LINE = 64 << 20
 @click.argument("topic")
 @click.argument("file", required=False, metavar="[FILE]")
 @client_options
-@click.option("--num-records", type=click.IntRange(1), metavar="N", help="Make up N records instead of reading any.")
+@click.option("--num-records", type=click.IntRange(1), metavar="N", help="Generate N records instead of reading any.")
 @click.option(
     "--record-size",
     type=click.IntRange(0),
     metavar="BYTES",
     default=100,
     show_default=True,
-    help="With --num-records: the size of each value.",
+    help="With --num-records: the size of each value, in bytes.",
 )
-@click.option("--throughput", type=float, default=-1, show_default=True, metavar="N", help="Records a second at most.")
-@click.option("--key-separator", metavar="TEXT", help="Lines are KEY TEXT VALUE.")
-@click.option("--partition", type=click.IntRange(0), metavar="N", help="All to this partition.")
+@click.option(
+    "--throughput",
+    type=float,
+    default=-1,
+    show_default=True,
+    metavar="N",
+    help="Most records per second; -1: no limit.",
+)
+@click.option("--key-separator", metavar="TEXT", help="Split each line at the first TEXT into key and value.")
+@click.option("--partition", type=click.IntRange(0), metavar="N", help="Send all records to this partition.")
 @click.option("--acks", type=click.Choice(["all", "0", "1"]), help="Short for --config acks=...")
 @click.option(
     "--compression", type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]), help="Short for compression.type."
@@ -57,7 +64,7 @@ LONGEST_LINE = 64 << 20
     type=click.Choice(DISCOVERIES),
     default="hints",
     show_default=True,
-    help="After a leader moved: take the broker's hint at once (KIP-951), or back off and ask for metadata.",
+    help="When a leader has moved: follow the broker's hint at once (KIP-951), or back off and refresh metadata.",
 )
 @format_option(("text", "json"), "The figures at the end: a line to read, or one JSON object.", default="text")
 @quiet_option("No figures on the way.")
@@ -85,7 +92,7 @@ def produce(
     given = [f"{name}={value}" for name, value in (("acks", acks), ("compression.type", compression)) if value]
     config = configure(bootstrap, (*settings, *given), quiet=quiet)
     if num_records is not None and file is not None:
-        raise UsageError("--num-records makes records up: no FILE beside it")
+        raise UsageError("--num-records generates records: no FILE expected")
     if throughput == 0:
         raise UsageError("--throughput 0: records a second, or -1 for no limit")
     if num_records is not None:

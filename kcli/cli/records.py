@@ -32,10 +32,10 @@ Row = dict[str, Any]
 @click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...")
 @click.option("--partition", type=click.IntRange(0, 2**31 - 1), metavar="P", help="Only this partition.")
 @click.option("--key", metavar="K", help="Only records with this key.")
-@click.option("--distinct", is_flag=True, help="An offset of a partition once, however often it was seen.")
-@click.option("--control", is_flag=True, help="Control records, too: the markers of transactions.")
+@click.option("--distinct", is_flag=True, help="Show each offset of a partition once, however often it was seen.")
+@click.option("--control", is_flag=True, help="Show control records, too: the markers of transactions.")
 @format_option(FORMATS, "How to show them.", default="table")
-@click.option("--values", is_flag=True, help="The values alone, a line each.")
+@click.option("--values", is_flag=True, help="Print values only, one a line.")
 @port_option
 @filter_options
 @output_option

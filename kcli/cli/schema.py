@@ -33,9 +33,9 @@ FORMAT = format_option(
 @click.command(name="list")
 @click.argument("words", metavar="[WORD]...", nargs=-1)
 @click.option("--kind", "kinds", multiple=True, help="Only this kind: api, data, header, metadata, group-key, ...")
-@click.option("--release", help="Only what this release of Kafka has, and in which versions.")
-@click.option("--dialects", is_flag=True, help="The dialects that come with kcli, and their sources.")
-@click.option("--errors", is_flag=True, help="Error codes, their names, and which of them are retriable.")
+@click.option("--release", help="Only messages of this release of Kafka, with their versions in it.")
+@click.option("--dialects", is_flag=True, help="List the dialects that come with kcli, and their sources.")
+@click.option("--errors", is_flag=True, help="List the error codes, their names, and which are retriable.")
 @dialect_option
 @FORMAT
 def list_(
@@ -116,7 +116,7 @@ def say_findings(tables: Catalog) -> None:
 @click.command()
 @click.argument("name")
 @click.argument("version", type=int, required=False)
-@click.option("--variants", is_flag=True, help="Also the other layouts that old releases had under the same version.")
+@click.option("--variants", is_flag=True, help="Show other layouts that old releases had under the same version, too.")
 @dialect_option
 @FORMAT
 def show(name: str, version: int | None, variants: bool, dialect: str | None, form: str) -> None:

@@ -23,9 +23,13 @@ __all__ = ["import_"]
 @click.command(name="import")
 @click.argument("jars", metavar="JAR...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option(
-    "-o", "output", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="Where the tables go."
+    "-o",
+    "output",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The directory to write the tables to.",
 )
-@click.option("--anew", is_flag=True, help="Start from no tables: the JARs hold every release that is wanted.")
+@click.option("--anew", is_flag=True, help="Start from empty tables: the JARs hold every release that is wanted.")
 @quiet_option("No progress and no summary.")
 def import_(jars: tuple[Path, ...], output: Path | None, anew: bool, quiet: bool) -> None:
     """Read message definitions out of Kafka's JARs (or directories of them) and merge them into the tables.

@@ -32,13 +32,17 @@ Show = Callable[[Outgoing, Frame, str | None], str]  # an answer's line, under a
 @client_options
 @binary_input
 @click.option("--raw", "exact", is_flag=True, help="Send the bytes as they are, malformed or not: no length is added.")
-@click.option("--api", metavar="NAME", help="The api of a JSON request whose header does not name it.")
-@click.option("--api-version", type=int, metavar="N", help="Its version; by default the newest both sides have.")
+@click.option("--api", metavar="NAME", help="The API of a JSON request whose header does not name it.")
+@click.option(
+    "--api-version", type=int, metavar="N", help="The API's version; by default the newest that both sides have."
+)
 @click.option("--node", type=int, metavar="ID", help="Send to this broker of the cluster, not to the bootstrap one.")
 @click.option(
-    "--to-leader", is_flag=True, help="Send a JSON Produce, Fetch or ListOffsets to the leader, wherever that moves."
+    "--to-leader",
+    is_flag=True,
+    help="Send a JSON Produce, Fetch or ListOffsets to the partition's leader, and follow it when it moves.",
 )
-@click.option("--records", type=RECORDS, default="none", help="What to show of a records field besides its size.")
+@click.option("--records", type=RECORDS, default="none", help="What to show of records fields besides their size.")
 @secrets_option()
 @dialect_option
 def send(

@@ -23,9 +23,9 @@ __all__ = ["inspect"]
 
 @click.command()
 @click.argument("paths", metavar="FILE|DIR...", nargs=-1, required=True)
-@click.option("--records", is_flag=True, help="Print every record in Kafka's JSON form instead.")
+@click.option("--records", is_flag=True, help="Print every record in Kafka's JSON form.")
 @format_option(("table", "jsonl"), "A table (the default on a terminal), or one JSON object a line.", name="form")
-@click.option("--stats", is_flag=True, help="Also the KIP's measures: size, load time, generation time.")
+@click.option("--stats", is_flag=True, help="Print the KIP's measures, too: size, load time, generation time.")
 @output_option
 @quiet_option("No warnings on stderr.")
 @secrets_option()

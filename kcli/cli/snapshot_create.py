@@ -20,15 +20,24 @@ __all__ = ["create"]
 
 @click.command()
 @click.option(
-    "--log", required=True, metavar="DIR", help="The log: a `__cluster_metadata-0`, or the directory around it."
+    "--log", required=True, metavar="DIR", help="The metadata log: the directory `__cluster_metadata-0`, or its parent."
 )
-@click.option("--snapshot", metavar="FILE", help="Start from this snapshot; by default from the newest one in the log.")
-@click.option("--at-offset", type=click.IntRange(min=1), metavar="N", help="Its end offset; by default the log's end.")
-@click.option("-o", "--output", metavar="DIR", help="Where to put it; by default beside the log.")
+@click.option("--snapshot", metavar="FILE", help="The snapshot to start from; by default the newest one in the log.")
 @click.option(
-    "--max-batch-bytes", type=click.IntRange(min=1), default=8 << 20, show_default=True, help="Of a data batch."
+    "--at-offset",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The end offset of the new snapshot; by default the log's end.",
 )
-@click.option("--stats", is_flag=True, help="The KIP's measures, to stderr.")
+@click.option("-o", "--output", metavar="DIR", help="The directory to write to; by default the log's.")
+@click.option(
+    "--max-batch-bytes",
+    type=click.IntRange(min=1),
+    default=8 << 20,
+    show_default=True,
+    help="Most bytes of a data batch.",
+)
+@click.option("--stats", is_flag=True, help="Print the KIP's measures to standard error.")
 @quiet_option("Print nothing but errors.")
 @dialect_option
 def create(

@@ -43,7 +43,7 @@ NOUNS = {
 @format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", name="form")
 @output_option
 @secrets_option("--secrets")
-@click.option("--exit-code", is_flag=True, help="Exit with 1 when there are differences.")
+@click.option("--exit-code", is_flag=True, help="Exit with code 1 when there are differences.")
 @quiet_option("No summary, no warnings.")
 @dialect_option
 def diff(

@@ -24,8 +24,12 @@ __all__ = ["extract"]
 
 @click.command()
 @click.argument("captures", metavar="FILE...", nargs=-1, required=True)
-@click.option("-o", "--output", default=".", metavar="DIR", help="Where to put the files; here by default.")
-@click.option("--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Of controllers; by default any.")
+@click.option(
+    "-o", "--output", default=".", metavar="DIR", help="The directory to write to; by default the current one."
+)
+@click.option(
+    "--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="A port of controllers; by default any port."
+)
 @quiet_option("Print nothing but errors.")
 @dialect_option
 @memory_option
@@ -45,7 +49,7 @@ def extract(
             files.write(piece)
         files.settle()
     if not files.parts:
-        raise InputError("no snapshot crosses the wire here (no FetchSnapshot response with bytes)", file=captures[0])
+        raise InputError("no snapshot in this capture (no FetchSnapshot response with bytes)", file=captures[0])
     broken = []
     for path, reason in files.finish():
         if reason:

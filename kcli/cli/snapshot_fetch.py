@@ -35,11 +35,11 @@ PAUSE = 0.2  # seconds between answers that bring nothing
 
 @click.command()
 @client_options
-@click.option("-o", "--output", required=True, metavar="DIR", help="Where to put it.")
-@click.option("--snapshot", metavar="OFFSET-EPOCH", help="This snapshot; by default the latest one.")
-@click.option("--cluster-id", metavar="ID", help="Refuse to talk to another cluster.")
-@click.option("--max-bytes", type=click.IntRange(min=1), default=1 << 20, help="Of one answer; 1 MiB.")
-@click.option("--no-resume", is_flag=True, help="Begin anew where an earlier run left a part.")
+@click.option("-o", "--output", required=True, metavar="DIR", help="The directory to write to.")
+@click.option("--snapshot", metavar="OFFSET-EPOCH", help="The snapshot to fetch; by default the latest one.")
+@click.option("--cluster-id", metavar="ID", help="Refuse a cluster with another id.")
+@click.option("--max-bytes", type=click.IntRange(min=1), default=1 << 20, help="Most bytes of one response; 1 MiB.")
+@click.option("--no-resume", is_flag=True, help="Start over where an earlier run left a part.")
 @quiet_option("Print nothing but errors.")
 def fetch(
     bootstrap: str | None,

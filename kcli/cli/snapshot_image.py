@@ -45,7 +45,7 @@ VERBS = ("ls", "cat", "find", "tree")
 @click.argument("place", metavar="[PATH]", required=False)
 @click.option("--log", metavar="DIR", help="Replay the log segments of this directory behind the snapshot.")
 @click.option("--at-offset", type=click.IntRange(min=0), metavar="N", help="The state before log offset N.")
-@click.option("--path", metavar="GLOB", help="Print the nodes that fit, as `tree` does: 'topics/byName/*'.")
+@click.option("--path", metavar="GLOB", help="Print the nodes that match, as `tree` does: 'topics/byName/*'.")
 @click.option("--ask", type=click.Choice(QUESTIONS), help="Answer a question.")
 @format_option(
     ("text", "json", "jsonl", "parquet"),
@@ -59,7 +59,7 @@ VERBS = ("ls", "cat", "find", "tree")
     help="Write to FILE, not to standard output; parquet: into DIR. An existing one is replaced when all is written.",
 )
 @secrets_option("--secrets")
-@click.option("--stats", is_flag=True, help="How long loading took, to stderr.")
+@click.option("--stats", is_flag=True, help="Print the load time to standard error.")
 @quiet_option("No warnings on stderr.")
 @dialect_option
 def image(
@@ -102,7 +102,7 @@ def image(
         warn(f"{source}: {text}", quiet)
     if loaded.loader.problems:
         count, first = len(loaded.loader.problems), loaded.loader.problems[0][1]
-        raise InputError(f"{count} things could not be taken in, the first: {first}", file=source)
+        raise InputError(f"{count} records could not be applied, the first: {first}", file=source)
     return 0
 
 

@@ -34,7 +34,7 @@ __all__ = ["plan"]
     "--max-interval-ms",
     type=click.IntRange(min=0),
     default=3_600_000,
-    help="metadata.log.max.snapshot.interval.ms; one hour, 0 is never.",
+    help="metadata.log.max.snapshot.interval.ms; one hour, 0: never.",
 )
 @click.option(
     "--max-replication-lag-ms",
@@ -42,16 +42,20 @@ __all__ = ["plan"]
     default=604_800_000,
     help="max.replication.lag.ms; seven days.",
 )
-@click.option("--high-watermark", type=click.IntRange(min=0), help="By default the log's end.")
+@click.option("--high-watermark", type=click.IntRange(min=0), help="The high watermark; by default the log's end.")
 @click.option("--log-begin", type=click.IntRange(min=0), help="The log begin offset; by default the first segment's.")
-@click.option("--log-begin-age-ms", type=click.IntRange(min=0), help="For how long the log has begun there.")
+@click.option("--log-begin-age-ms", type=click.IntRange(min=0), help="How long the log has begun at that offset.")
 @click.option(
-    "--replica", "replicas", multiple=True, metavar="ID=OFFSET", help="Up to where a live replica has replicated."
+    "--replica",
+    "replicas",
+    multiple=True,
+    metavar="ID=OFFSET",
+    help="The offset up to which a live replica has replicated.",
 )
 @click.option(
-    "--leader-log-begin", type=click.IntRange(min=0), help="Where the leader's log begins, for a follower's DIR."
+    "--leader-log-begin", type=click.IntRange(min=0), help="The begin offset of the leader's log, for a follower's DIR."
 )
-@click.option("--now-ms", type=int, help="The time to judge ages by; by default the clock's.")
+@click.option("--now-ms", type=int, help="The time to compute ages at; by default now.")
 @click.option("--partitions", type=click.IntRange(min=0), help="Estimate for this many partitions on the lost broker.")
 @click.option("--brokers", type=click.IntRange(min=0), help="Estimate for this many other brokers.")
 @format_option(("text", "json"), "For reading, or one JSON object.", name="form")

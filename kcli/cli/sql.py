@@ -24,7 +24,7 @@ FORMATS = ("table", "json", "jsonl", "csv", "parquet")
 @click.argument("query", required=False, metavar="[QUERY]")
 @click.argument("files", nargs=-1, metavar="FILE|DIR...")
 @format_option(FORMATS, "How to show the rows.", default="table")
-@click.option("--list", "list_", is_flag=True, help="Print the tables with their columns, and the questions.")
+@click.option("--list", "list_", is_flag=True, help="List the tables with their columns, and the questions.")
 @click.option(
     "--question", type=click.Choice([each.name for each in QUESTIONS]), help="Answer one of the report's questions."
 )
@@ -52,7 +52,7 @@ def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
         files, query = (query, *files), None
     query = sql_of(question) if question else query
     if not files:
-        raise UsageError("FILE|DIR...: nothing to ask about (captures, log segments, snapshots or tables expected)")
+        raise UsageError("FILE|DIR...: missing (captures, log segments, snapshots or tables expected)")
     parquet = options["format_"] == "parquet"
     if parquet and options["output"] is None and is_terminal(sys.stdout):
         raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")

@@ -30,7 +30,7 @@ SHARES = (0.5, 0.95, 0.99)
     "--by",
     type=click.Choice(COLUMNS),
     multiple=True,
-    help="What to count by; again for more, as in --by client --by api.  [default: api]",
+    help="What to count by; may be given more than once: --by client --by api.  [default: api]",
 )
 @port_option
 @format_option(("table", "jsonl", "csv"), "How to show it.", default="table")

@@ -18,7 +18,7 @@ def test_options_become_a_configuration(capsys: pytest.CaptureFixture[str]) -> N
         ["--bootstrap", "a:1,b:2", "--config", "client.id=me", "--config", "group.id=g"], standalone_mode=False
     )
     assert seen == {"servers": ("a:1", "b:2"), "id": "me"}
-    assert capsys.readouterr().err == ("kcli: properties of Kafka's without a meaning here, left aside: group.id\n")
+    assert capsys.readouterr().err == ("kcli: properties that kcli does not use, ignored: group.id\n")
 
 
 def test_quiet_names_nothing_and_errors_stay(capsys: pytest.CaptureFixture[str]) -> None:

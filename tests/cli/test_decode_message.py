@@ -55,7 +55,7 @@ def test_records(file: Path, form: str, shown: object, capsys: pytest.CaptureFix
 def test_a_response_needs_its_requests_api(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_bytes(REFUSED)
     assert main(["decode", "response", str(file)]) == 2
-    assert "--api NAME and --api-version N are needed" in capsys.readouterr().err
+    assert "--api NAME and --api-version N expected" in capsys.readouterr().err
     assert main(["decode", "response", str(file), "--api", "ApiVersions", "--api-version", "9"]) == 0
     assert json.loads(capsys.readouterr().out) == {
         "responseHeader": {"correlationId": 7},
@@ -115,7 +115,7 @@ def test_what_the_tables_lack_is_said(
 def test_what_contradicts_the_header_is_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_bytes(FETCH)
     assert main(["decode", "request", str(file), "--api", "Metadata"]) == 2
-    assert "the request's own header says api key 1" in capsys.readouterr().err
+    assert "the request's header has API key 1" in capsys.readouterr().err
     assert main(["decode", "request", str(file), "--api-version", "3"]) == 2
     assert main(["decode", "request", str(file), "--api", "Fetcch"]) == 2
     assert "did you mean Fetch?" in capsys.readouterr().err

@@ -70,4 +70,4 @@ def test_parquet(orders: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_what_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["decode", "segment", str(tmp_path / "none.log")]) == 3
     assert main(["decode", "segment", str(tmp_path)]) == 3
-    assert "no log segment in this folder" in capsys.readouterr().err
+    assert "no log segment in this directory" in capsys.readouterr().err

@@ -142,7 +142,7 @@ def test_damaged_input_is_replayed_as_far_as_it_can_be_read(
     assert "line 2" in captured.err
     assert "line 3" in captured.err
     assert replay(broker, write(tmp_path / "b.jsonl", {"event": "gap"})) == 3
-    assert "no fetch that could be replayed" in capsys.readouterr().err
+    assert "no fetch that can be replayed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -223,13 +223,13 @@ def test_a_capture_whose_packets_are_cut(
     code = main(["fetch-session", "replay", str(path), "--format", "jsonl"])
     out, err = capsys.readouterr()
     assert code in (0, 1) if out else code == 3
-    assert out or "no fetch that could be replayed" in err
+    assert out or "no fetch that can be replayed" in err
 
 
 def test_memory_bounds_what_is_held_of_a_capture(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of nothing but what fits into one byte no request is left to wait for its answer."""
     words = ["fetch-session", "replay", str(samples / "java44-txn.pcap"), "--format", "jsonl"]
     assert main([*words, "--memory", "1"]) == 3
-    assert "no fetch that could be replayed" in capsys.readouterr().err
+    assert "no fetch that can be replayed" in capsys.readouterr().err
     assert main([*words, "--memory", "1M"]) == 0
     assert capsys.readouterr().out

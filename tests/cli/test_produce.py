@@ -66,7 +66,7 @@ def test_records_made_up(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -
     ("words", "code", "message"),
     [
         (["/no/such/file"], 3, "/no/such/file: No such file"),
-        (["x", "--num-records", "3"], 2, "no FILE beside it"),
+        (["x", "--num-records", "3"], 2, "no FILE expected"),
         (["--num-records", "0"], 2, "--num-records"),
         (["--num-records", "1", "--throughput", "0"], 2, "--throughput 0"),
         (["--num-records", "1", "--partition", "3"], 4, "topic t has 3 (0 to 2)"),

@@ -118,7 +118,7 @@ def test_properties_without_meaning_are_named(
 ) -> None:
     config = written(tmp_path / "c.properties", "group.id=g\nclient.id=tester\n")
     assert send(broker, "--config", config, "--api", "Metadata", written(tmp_path / "r", "{}")) == 0
-    assert "left aside: group.id" in capsys.readouterr().err
+    assert "ignored: group.id" in capsys.readouterr().err
 
 
 def test_produce_without_acks_has_no_answer(

@@ -41,8 +41,8 @@ def test_answers_in_files(form: str, samples: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "why"),
     [
-        (["SELECT 1"], 2, "FILE|DIR...: nothing to ask about"),
-        ([], 2, "FILE|DIR...: nothing to ask about"),
+        (["SELECT 1"], 2, "FILE|DIR...: missing"),
+        ([], 2, "FILE|DIR...: missing"),
         (["selec", "{capture}"], 2, "query: Parser Error: syntax error at or near"),
         (["SELECT 1", "{missing}"], 3, "missing.pcap: No such file or directory"),
         (["SELECT 1", "{capture}", "{missing}"], 3, "missing.pcap: No such file or directory"),
