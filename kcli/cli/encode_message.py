@@ -21,52 +21,33 @@ __all__ = ["request", "response", "write_as"]
 FORMS = click.Choice(["raw", "hex", "base64"])
 
 
-def encode_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in (
-        output_option,
-        click.option("--framed/--unframed", default=False, help="Write the message's int32 length in front of it."),
-        click.option("--to", "form", type=FORMS, default="raw", show_default=True, help="Write bytes, or their text."),
-        dialect_option,
-        click.argument("file", default="-"),
-    ):
-        command = option(command)
-    return command
+HELP = """Encode {0}s from JSON: what `decode {0}` prints, or the lines of `decode pcap`.
+
+FILE ("-", the default: standard input) holds one JSON object, or one on each line. Fields left out take their
+defaults."""
 
 
-@click.command()
-@encode_options
-def request(file: str, dialect: str | None, form: str, framed: bool, output: str | None) -> None:
-    """Encode requests from JSON: what `decode request` prints, or the lines of `decode pcap`.
+def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | None]) -> click.Command:
+    """The command for one side of an exchange. bytes_of: makes a message of (row of JSON, dialect), or nothing."""
 
-    FILE ("-", the default: standard input) holds one JSON object, or one on each line. Fields left out take their
-    defaults.
-    """
-    encode(file, form, framed, output, lambda row: request_bytes(row, dialect))
+    @click.command(side, help=HELP.format(side))
+    @click.argument("file", default="-")
+    @dialect_option
+    @click.option("--to", "form", type=FORMS, default="raw", show_default=True, help="Write bytes, or their text.")
+    @click.option("--framed/--unframed", default=False, help="Write the message's int32 length in front of it.")
+    @output_option
+    def encode(file: str, dialect: str | None, form: str, framed: bool, output: str | None) -> None:
+        with open_output(output, [file]) as out:
+            for place, row in rows(file):
+                try:
+                    data = bytes_of(row, dialect)
+                except InputError as error:
+                    raise error.within(place) from None
+                if data is not None:
+                    prefix = len(data).to_bytes(4, "big") if framed else b""
+                    out.write(write_as(form, prefix + data))
 
-
-@click.command()
-@encode_options
-def response(file: str, dialect: str | None, form: str, framed: bool, output: str | None) -> None:
-    """Encode responses from JSON: what `decode response` prints, or the lines of `decode pcap`.
-
-    FILE ("-", the default: standard input) holds one JSON object, or one on each line. Fields left out take their
-    defaults.
-    """
-    encode(file, form, framed, output, lambda row: response_bytes(row, dialect))
-
-
-def encode(
-    file: str, form: str, framed: bool, output: str | None, write: Callable[[dict[str, Any]], bytes | None]
-) -> None:
-    with open_output(output, [file]) as out:
-        for place, row in rows(file):
-            try:
-                data = write(row)
-            except InputError as error:
-                raise error.within(place) from None
-            if data is not None:
-                prefix = len(data).to_bytes(4, "big") if framed else b""
-                out.write(write_as(form, prefix + data))
+    return encode
 
 
 def write_as(form: str, data: bytes) -> bytes:
@@ -151,3 +132,7 @@ def with_records(value: Any) -> Any:
 
         return encode_batches(value["batches"])
     return {name: with_records(item) if isinstance(item, (dict, list)) else item for name, item in value.items()}
+
+
+request = encoder("request", request_bytes)
+response = encoder("response", response_bytes)
