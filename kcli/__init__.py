@@ -68,39 +68,26 @@ __all__ = [
 ]
 
 _HOMES = {
-    "broker.embedded": ("EmbeddedBroker", "embedded_broker"),
-    "capture.events": ("Event",),
-    "capture.exchange": ("Exchange",),
-    "capture.reading": ("Capture", "read_capture"),
-    "errors": (
-        "BrokerError",
-        "DecodeError",
-        "EncodeError",
-        "InputError",
-        "KcliError",
-        "NetworkError",
-        "SchemaError",
-        "UsageError",
-    ),
-    "grammar.frames": ("Request", "Response", "decode_request", "decode_response", "encode"),
-    "grammar.messages": ("message",),
-    "records.batches": ("Batch", "Record"),
-    "records.reading": ("read_segment",),
-    "snapshots.image": ("Image",),
-    "snapshots.reading": ("read_snapshot",),
-    "version": ("__version__",),
+    "broker.embedded": "EmbeddedBroker embedded_broker",
+    "capture.events": "Event",
+    "capture.exchange": "Exchange",
+    "capture.reading": "Capture read_capture",
+    "errors": "BrokerError DecodeError EncodeError InputError KcliError NetworkError SchemaError UsageError",
+    "grammar.frames": "Request Response decode_request decode_response encode",
+    "grammar.messages": "message",
+    "records.batches": "Batch Record",
+    "records.reading": "read_segment",
+    "snapshots.image": "Image",
+    "snapshots.reading": "read_snapshot",
+    "version": "__version__",
 }
 
 if not TYPE_CHECKING:  # a type checker knows the names above, and no others
 
     def __getattr__(name: str) -> object:
-        home = next((home for home, names in _HOMES.items() if name in names), None)
-        if home is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        import importlib
+        from kcli.lazy import importing
 
-        value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{home}"), name)
-        return value
+        return importing(__name__, _HOMES)(name)
 
     def __dir__() -> list[str]:
         return [*__all__, "__doc__", "__file__", "__name__", "__path__"]

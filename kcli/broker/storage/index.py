@@ -56,6 +56,10 @@ class SparseIndex:
         if len(self.keys) - self._written >= BEHIND:
             self.flush()
 
+    def value_before(self, at: int) -> int:
+        """The value of the last entry before place `at`; 0 where there is none."""
+        return self.values[at - 1] if at else 0
+
     def flush(self) -> None:
         """Write the entries that wait. OSError."""
         start = self._written
@@ -78,8 +82,7 @@ class OffsetIndex(SparseIndex):
 
     def position_of(self, offset: int) -> int:
         """Where to begin to look for the batch with this relative offset."""
-        at = bisect_right(self.offsets, offset) - 1
-        return self.positions[at] if at >= 0 else 0
+        return self.value_before(bisect_right(self.offsets, offset))
 
 
 class TimeIndex(SparseIndex):
@@ -91,8 +94,7 @@ class TimeIndex(SparseIndex):
 
     def offset_before(self, timestamp: int) -> int:
         """A relative offset from which on to look for the first record of at least this timestamp."""
-        at = bisect_left(self.timestamps, timestamp) - 1
-        return self.offsets[at] if at >= 0 else 0
+        return self.value_before(bisect_left(self.timestamps, timestamp))
 
 
 def whole_entries(path: Path, size: int) -> bytes:
