@@ -5,12 +5,12 @@ Made with kcli's own writers; whole by the rules of their formats, so that reade
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import re
 import socket
 import struct
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from kcli.snapshots.image import Image
 from tests import messages as made
 from tests.capture.messages import metadata, request, response
 from tests.capture.wires import Packet, Wire, frame, pcap
+from tests.client.fake import listening
 from tests.snapshots.made import TOPIC_ID, broker, image, snapshot
 
 __all__ = ["NAME", "TEXTS", "Liar", "World", "illegible"]
@@ -202,26 +203,16 @@ class Liar:
     """A server that knows SASL and refuses every login with a text that would steer a terminal."""
 
     def __init__(self) -> None:
-        self.server = socket.create_server(("127.0.0.1", 0))
+        self.server = listening(self.serve)
         self.port = self.server.getsockname()[1]
-        self.thread = threading.Thread(target=self.accept, daemon=True)
-        self.thread.start()
 
     def close(self) -> None:
         self.server.close()
 
-    def accept(self) -> None:
-        while True:
-            try:
-                link, _ = self.server.accept()
-            except OSError:
-                return
-            with link:
-                try:
-                    while answer := self.answer(link):
-                        link.sendall(answer)
-                except (OSError, struct.error):
-                    pass
+    def serve(self, link: socket.socket) -> None:
+        with link, contextlib.suppress(OSError, struct.error):
+            while answer := self.answer(link):
+                link.sendall(answer)
 
     def answer(self, link: socket.socket) -> bytes:
         size = struct.unpack(">i", link.recv(4, socket.MSG_WAITALL))[0]

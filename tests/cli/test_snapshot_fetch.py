@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from kcli.cli.snapshot_fetch import parse_id
 from kcli.errors import UsageError
 from kcli.grammar import frames
 from kcli.snapshots.names import SnapshotId
+from tests.client.fake import listening
 from tests.snapshots.made import NAME, snapshot
 
 DATA = snapshot()
@@ -29,27 +29,18 @@ class Node:
 
     def __init__(self, number: int, apis: tuple[int, ...] = (1, 18, 59)) -> None:
         self.number, self.apis = number, apis
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
         self.leader: Node = self
         self.data = DATA
         self.answers = 0
         self.lose_after = 10**9
         self.missing = 0
         self.positions: list[int] = []
-        threading.Thread(target=self.listen, daemon=True).start()
+        self.listener = listening(self.serve)
+        self.port = self.listener.getsockname()[1]
 
     @property
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
-
-    def listen(self) -> None:
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
 
     def serve(self, client: socket.socket) -> None:
         with client, client.makefile("rb") as stream:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -43,3 +45,19 @@ def framed(data: bytes) -> bytes:
 async def hang(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
     while await reader.read(65536):
         pass
+
+
+def listening(serve: Callable[[socket.socket], None]) -> socket.socket:
+    """A socket that listens on a port of its own. serve: talks to each client, in a thread, until the socket closes."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def accept() -> None:
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=serve, args=(client,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    return listener
