@@ -48,7 +48,7 @@ def wrap(text: str, size: int) -> list[str]:
     if text.isascii():
         import textwrap
 
-        return textwrap.wrap(text, size)
+        return textwrap.wrap(text, size, break_on_hyphens=False)
     from rich.console import Console
     from rich.text import Text
 

@@ -23,6 +23,7 @@ from kcli.errors import InputError, UsageError
 
 __all__ = ["pcap"]
 
+TIMES = ("relative", "absolute")  # the first one on a terminal, the second elsewhere
 FORMATS = ("table", "jsonl", "tree", "parquet")
 PARQUET_TEXTS = ("request", "response")  # columns of JSON
 
@@ -37,6 +38,11 @@ PARQUET_TEXTS = ("request", "response")  # columns of JSON
     default="none",
     show_default=True,
     help="What to show of records fields besides their size.",
+)
+@click.option(
+    "--time",
+    type=click.Choice(TIMES),
+    help="Times in the table: seconds after the first packet (on a terminal) or UTC (elsewhere).",
 )
 @filter_options
 @output_option
@@ -115,11 +121,15 @@ def summed_up(source: CaptureDecoder, options: dict[str, Any], table: Any = None
 def sum_up(source: CaptureDecoder, options: dict[str, Any], table: Any, *, interrupted: bool = False) -> None:
     if options["quiet"] or not source.engine.packets:
         return
+    from kcli.cli.cells import wrap
+    from kcli.cli.console import terminal_width
     from kcli.cli.pcap_closing import closing
 
     sys.stdout.flush()
+    room = terminal_width() if is_terminal(sys.stderr) else None
     for line in closing(source.tally, source.engine, table, source.file_names, interrupted=interrupted):
-        print_note(line)
+        for part in [line] if room is None or len(line) <= room else wrap(line, room):
+            print_note(part)
 
 
 def write_lines(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
@@ -137,7 +147,7 @@ def write_table(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], No
     colour = room is not None and "NO_COLOR" not in os.environ
 
     write = Lines(out).line
-    table = Table(write, width=room, colour=colour)
+    table = Table(write, width=room, colour=colour, absolute=(options["time"] or TIMES[room is None]) == "absolute")
     if options["records"] in ("batches", "full"):
         from kcli.cli.pcap_records import record_lines
 

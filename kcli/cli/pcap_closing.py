@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["closing"]
 
 SECOND = 1_000_000_000
+LEGEND = 8  # connections that are named
 
 
 def closing(
@@ -38,10 +39,18 @@ def closing(
     )
     if table is not None and tally.exchanges:
         lines[-1] += f" Slowest: {table.slowest[1]} {slow_text(table.slowest[0])}." if table.slowest[1] else ""
+        lines += legend(table, files)
         ports = f"Brokers on ports {', '.join(sorted(table.ports, key=int))}. " if table.ports else ""
         lines.append(f"{ports}Next: --errors, --api Fetch, --format tree,")
         lines[-1] += f" kcli fetch-session explain {' '.join(files)}"
     return lines
+
+
+def legend(table: Table, files: tuple[str, ...]) -> list[str]:
+    """Who is who in the table; of many connections the first ones."""
+    more = len(table.shown) - LEGEND
+    rest = [f"and {more:,} more: kcli stats --by connection {' '.join(files)}"] if more > 0 else []
+    return [f"  {each}" for each in [*table.legend(LEGEND), *rest]]
 
 
 def accounted(missing: int, interrupted: bool) -> str:

@@ -11,42 +11,16 @@ from kcli.capture.clock import instant
 from kcli.capture.events import Event
 from kcli.capture.exchange import Exchange
 from kcli.capture.tally import bytes_text
-from kcli.cli.cells import cut, fit, pad, width, wrap
+from kcli.cli.cells import cut, fit
 from kcli.cli.lines import paint
+from kcli.cli.pcap_layout import layout
 from kcli.cli.pcap_summaries import answer_of, errors_text, summarize
 from kcli.schemas.catalog import catalog
 
 __all__ = ["Said", "Table", "opening", "words_of"]
 
 SECOND = 1_000_000_000
-NARROWEST = 18  # columns for what was said
-PLAIN = 60  # ... where lines are not broken
-NARROW = 120  # a terminal that has no room for the sizes
-
-
-class TableLayout(NamedTuple):
-    """How wide the columns are; sizes: whether that one is there. room: for what was said."""
-
-    client: int
-    api: int
-    sizes: bool
-    room: int
-
-    def left(self, time: str, conn: str, client: str, api: str) -> str:
-        return f"{time:>11}  {conn:<5} {fit(client, self.client)} {fit(api, self.api)} "
-
-    def right(self, ms: str, size: str) -> str:
-        return f" {ms:>8}" + (f"  {size}" if self.sizes else "")
-
-
-def layout(width: int | None) -> TableLayout:
-    """Columns for a terminal of that width, or (None) for a pipe."""
-    if width is None:
-        return TableLayout(20, 24, True, PLAIN)
-    client, api, sizes = (20, 24, True) if width >= NARROW else (12, 19, False)
-    empty = TableLayout(client, api, sizes, 0)
-    used = len(empty.left("", "", "", "") + empty.right("", " " * 15))
-    return TableLayout(client, api, sizes, max(NARROWEST, width - used))
+LONGEST = 40  # cells of a client's name in the legend
 
 
 class Said(NamedTuple):
@@ -58,17 +32,23 @@ class Said(NamedTuple):
 
 
 class Table:
-    """Lines out of exchanges and events. width: columns of the terminal, None: lines are not broken (a pipe)."""
+    """Lines out of exchanges and events. width: columns of the terminal, None: lines are not broken (a pipe).
 
-    def __init__(self, write: Callable[..., None], *, width: int | None = None, colour: bool = False) -> None:
+    absolute: times are not seconds since the first packet but the time of day, in a pipe with the date (UTC).
+    """
+
+    def __init__(
+        self, write: Callable[..., None], *, width: int | None = None, colour: bool = False, absolute: bool = False
+    ) -> None:
         """write: takes the parts of a line, as `Lines.line` does."""
         self.write = write
         self.colour = colour
-        self.broken = width is not None
-        self.layout = layout(width)
+        self.absolute = absolute
+        self.layout = layout(width, absolute)
+        self.second, self.second_text = -1, ""  # the last time's
         self.start: int | None = None
         self.connections: dict[str, str] = {}  # labels of all that were met
-        self.shown: dict[str, str] = {}  # those in the table, by label
+        self.shown: dict[str, tuple[str, str | None]] = {}  # those in the table, by label, and their clients
         self.clients: set[str] = set()
         self.exchanges = self.failed = 0
         self.slowest: tuple[float, str] = (0.0, "")
@@ -76,14 +56,29 @@ class Table:
     @property
     def ports(self) -> set[str]:
         """Those of the servers in the table."""
-        return {each.partition("-")[0].rpartition(":")[2] for each in self.shown.values()} if self.exchanges else set()
+        shown = self.shown.values() if self.exchanges else ()
+        return {connection.partition("-")[0].rpartition(":")[2] for connection, _ in shown}
+
+    def legend(self, most: int) -> list[str]:
+        """Who the connections in the table are: "c1 10.0.0.7:41202 to 10.0.0.2:9092, checkout-1"."""
+        made = []
+        for label, (connection, client) in sorted(self.shown.items(), key=lambda each: int(each[0][1:]))[:most]:
+            server, _, end = connection.partition("-")
+            made.append(f"{label} {end} to {server}" + (f", {cut(client, LONGEST)}" if client else ""))
+        return made
+
+    def note(self, label: str, connection: str, client: str | None) -> None:
+        """A row of that connection is shown."""
+        known = self.shown.get(label)
+        if known is None or (known[1] is None and client is not None):
+            self.shown[label] = connection, client
 
     def begin(self, ns: int, opening: str = "") -> None:
         """The headings; times are shown from here. opening: what is being read, for a terminal."""
         self.start = ns
         if opening:
             self.write(f"{opening}  from {instant(ns)[:-4].replace('T', ' ')}")
-        what = f"{'what':<{self.layout.room}}"
+        what = f"{'what':<{self.layout.room}}" if self.layout.room else ""
         headings = self.layout.left("time", "conn", "client", "api") + what + self.layout.right("ms", "bytes")
         self.write(paint(headings, self.colour, bold=True))
 
@@ -97,8 +92,16 @@ class Table:
             self.show_event(item)
 
     def time(self, ns: int) -> str:
-        """Seconds since the first request, as the table shows them."""
-        return f"{(ns - (self.start or 0)) / SECOND:+.3f} s" if ns else ""
+        """Seconds since the first packet, or the time itself, as the table shows them."""
+        if not ns:
+            return ""
+        if not self.absolute:
+            return f"{(ns - (self.start or 0)) / SECOND:+.3f} s"
+        second, rest = divmod(ns, SECOND)
+        if second != self.second:
+            self.second, self.second_text = second, instant(ns)[:-7]
+        text = f"{self.second_text}{rest // 1000:06d}Z"
+        return text if self.layout.width is None else text[11:23]
 
     def label(self, connection: str) -> str:
         """A short name for a connection: c1, c2, ... by when it was first met, shown or not."""
@@ -136,33 +139,31 @@ class Table:
         if latency is not None and latency > self.slowest[0]:
             self.slowest = latency, api.removeprefix("key ")
         label = self.label(connection)
-        self.shown[label] = connection
+        self.note(label, connection, client)
         layout = self.layout
         name = cell(client or "-", layout.client)
-        left = f"{self.time(ns):>11}  {label:<5} {name} {api_cell(api, version, layout.api)} "
+        left = f"{self.time(ns):>{layout.time}}  {label:<5} {name} {api_cell(api, version, layout.api)} "
         size = f"{short(sizes[0])} / {short(sizes[1])}"
-        if self.broken or self.colour or not said.text.isascii():
-            self.line(left, said.text, milliseconds(latency), size, colour)
+        if layout.width is None and not self.colour and said.text.isascii():
+            self.write(f"{left}{said.text:<{layout.room}} {milliseconds(latency) or '-':>8}  {size}")
         else:
-            self.write(f"{left}{said.text:<{PLAIN}} {milliseconds(latency) or '-':>8}  {size}")
+            self.line(left, said.text, milliseconds(latency), size, colour)
 
     def show_event(self, event: Event) -> None:
         """A line for an event."""
         where = event.file or (event.sender or "")
         label = "" if event.connection is None else self.label(event.connection)
         if event.connection is not None:
-            self.shown.setdefault(label, event.connection)
+            self.note(label, event.connection, None)
         left = self.layout.left(self.time(event.ns), label, where, event.kind)
         self.line(left, event.reason, "", short(event.size), "yellow")
 
     def line(self, left: str, text: str, ms: str, size: str, colour: str | None) -> None:
         """Write a line; text that is too long for its column goes on below, where lines are broken."""
-        room = self.layout.room
-        parts = wrap(text, room) if self.broken else [text]
-        first = parts[0] if parts else ""
-        self.write(self.paint(left + pad(first, room), colour), self.layout.right(ms or "-", size))
-        for part in parts[1:]:
-            self.write(self.paint(" " * width(left) + part, colour))
+        first, *below = self.layout.broken(text, left)
+        self.write(self.paint(left + first, colour), self.layout.right(ms or "-", size))
+        for part in below:
+            self.write(self.paint(part, colour))
 
     def paint(self, text: str, colour: str | None) -> str:
         """Text in a colour, where there are colours."""

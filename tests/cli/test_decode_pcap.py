@@ -65,7 +65,9 @@ def test_the_summary_is_on_standard_error(capsys: Capture) -> None:
 def test_the_table(capsys: Capture) -> None:
     assert main(["decode", "pcap", TXN]) == 0
     said = capsys.readouterr()
-    assert said.out.splitlines()[1].startswith("   +0.517 s  c1    lab-java             ApiVersions 5 ")
+    assert said.out.splitlines()[1].startswith("2026-11-21T01:21:58.865082Z  c1    lab-java             ApiVersions 5 ")
+    assert main(["decode", "pcap", TXN, "--time", "relative"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("   +0.517 s  c1    lab-java             ApiVersions 5 ")
     assert "Next: --errors" in said.err
     assert main(["decode", "pcap", TXN, "--records", "full", "--api", "Produce", "--quiet"]) == 0
     assert "pay-in[0] 0" in capsys.readouterr().out

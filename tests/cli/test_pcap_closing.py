@@ -26,7 +26,9 @@ def test_the_closing_summary() -> None:
     summary = summary_of(SAMPLES / "java44-txn.pcap")
     assert summary[0] == "78 exchanges on 11 connections, 3 clients; 8 with errors; 30 B sent again;"
     assert summary[1] == "276 packets, 58.5 kB over 2.1 s; every byte accounted for. Slowest: Fetch 501.4 ms."
-    assert summary[2].startswith(
+    assert summary[2] == "  c1 127.0.0.1:32938 to 127.0.0.1:21000, lab-java"
+    assert summary[10] == "  and 3 more: kcli stats --by connection " + str(SAMPLES / "java44-txn.pcap")
+    assert summary[11].startswith(
         "Brokers on ports 21000. Next: --errors, --api Fetch, --format tree, kcli fetch-session"
     )
 

@@ -10,7 +10,8 @@ from rich.cells import cell_len
 
 from kcli.capture.events import Event
 from kcli.capture.exchanges import CaptureDecoder
-from kcli.cli.pcap_table import Table, opening
+from kcli.cli.pcap_table import Said, Table, opening, words_of
+from kcli.legible import legible
 from tests.capture.wires import DATA, SAMPLES
 
 
@@ -42,6 +43,39 @@ def test_a_terminal_has_columns() -> None:
     lines = table(DATA / "java44-admin.pcap.gz", width=110)
     assert max(map(len, lines)) <= 110 + 2
     assert any(line.startswith(" " * 50) for line in lines)  # what does not fit goes on below
+
+
+@pytest.mark.parametrize("width", [60, 72, 84, 85, 100, 119, 120, 160, 250])
+@pytest.mark.parametrize("name", ["java44-admin.pcap.gz", "mid-stream.pcap.zst", "kraft-boot.pcap.zst"])
+def test_no_word_is_broken(width: int, name: str) -> None:
+    lines = table(DATA / name, width=width)[1:]
+    items = [item for items in CaptureDecoder([str(DATA / name)]).pieces() for item in items]
+    texts = [item.reason if isinstance(item, Event) else words_of(item).text for item in items]
+    words = {legible(word) for text in texts for word in text.split()}
+    assert max(map(len, lines)) <= width
+    there = {word for line in lines for word in line.split()}
+    assert not {word for word in words if len(word) <= width - 4} - there
+
+
+def test_times_are_those_of_the_clock_where_that_is_asked_for() -> None:
+    def times(width: int | None) -> list[str]:
+        shown: list[str] = []
+        made = Table(writer(shown), width=width, absolute=True)
+        for items in CaptureDecoder([str(SAMPLES / "java44-txn.pcap")]).pieces():
+            for item in items:
+                made.show(item)
+        return [line.split()[0] for line in shown[1:]]
+
+    assert times(None)[0] == "2026-11-21T01:21:58.865082Z"
+    assert times(120)[0] == "01:21:58.865"
+
+
+def test_the_legend_names_the_connections_that_are_shown() -> None:
+    made = Table(lambda *parts: None)
+    for connection, client in (("b:9092-a:1", None), ("b:9092-a:2", "one"), ("b:9092-a:1", "two\x1b")):
+        made.row(connection, 1, client, "Fetch", 1, Said(""), None, (1, None), None)
+    assert made.legend(5) == ["c1 a:1 to b:9092, two\\x1b", "c2 a:2 to b:9092, one"]
+    assert made.legend(1) == ["c1 a:1 to b:9092, two\\x1b"]
 
 
 def test_errors_are_red_and_events_yellow() -> None:
