@@ -31,7 +31,12 @@ TEXTS = {"header": "request_header", "request": "request", "response": "response
 
 
 class TableDecoder(CaptureDecoder):
-    """A capture whose exchanges and events become record batches (`batches`), of the columns in `schema`."""
+    """A capture whose exchanges and events become record batches (`batches`), of the columns in `schema`.
+
+    told: API keys of exchanges that `more` takes, too; a subclass may have some.
+    """
+
+    told: tuple[int, ...] = ()
 
     def __init__(
         self,
@@ -123,7 +128,7 @@ class TableDecoder(CaptureDecoder):
             from kcli.core.columns.exchange_columns import ExchangeRows
 
             headed = "header" in self.kept_texts
-            self.sink = ExchangeRows(self, rows=ROWS, size=TEXT_BYTES, parted=False, headed=headed)
+            self.sink = ExchangeRows(self, self.told, rows=ROWS, size=TEXT_BYTES, parted=False, headed=headed)
         chosen = super().choose_engine(ports)
         if self.sink is not None:
             self.sink.engine = chosen[0]

@@ -89,7 +89,7 @@ def queries(typed: bool) -> Iterator[str]:
 
 def completions(engine: Engine, start: str, before: str = "") -> list[str]:
     """Words of SQL, tables and columns that begin so; tables alone behind FROM and JOIN. before: what stands before."""
-    tables = {*engine.scans, *engine.views}
+    tables = {name for name in (*engine.scans, *engine.views) if not name.startswith("_")}
     columns = {name for scan in engine.scans.values() for name in scan.schema.names}
     known = [*sorted({*tables, *columns}), *WORDS]
     if before.upper().split()[-1:] in (["FROM"], ["JOIN"]):

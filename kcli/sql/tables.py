@@ -13,6 +13,7 @@ from kcli.sql.definitions import PIPELINED, TABLES
 from kcli.sql.engine import Engine
 from kcli.sql.inputs import Inputs
 from kcli.sql.scans import Scan, Source
+from kcli.sql.traffic import TRAFFIC_COLUMNS, traffic_source
 from kcli.sql.views import VIEWS
 from kcli.tables.definition import schema_of
 
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
 
 __all__ = ["open_engine"]
 
+TRAFFIC = "_traffic"  # what `connections` is made of
+
 
 def open_engine(inputs: Inputs, options: dict[str, Any]) -> Engine:
     """An engine over the tables of all inputs. options: of captures, as for `CaptureDecoder`. UsageError: DuckDB is
     missing. InputError: a written table can't be read."""
     sources: dict[str, list[Source]] = {name: [] for name in TABLES if name not in VIEWS}
     schemas = {name: schema_of(TABLES[name].columns) for name in sources}
+    sources[TRAFFIC], schemas[TRAFFIC] = [], schema_of(TRAFFIC_COLUMNS)
     for name, source in sources_of(inputs, options):
         sources[name].append(source)
     across = Across(inputs, options)
@@ -39,6 +43,8 @@ def open_engine(inputs: Inputs, options: dict[str, Any]) -> Engine:
         for name, schema, source in written_sources(inputs.written):
             schemas.setdefault(name, schema)
             sources.setdefault(name, []).append(source)
+            if name == "exchanges":
+                sources[TRAFFIC].append(source)
     once = STDIN in inputs.captures
     scans = [Scan(name, schemas[name], each, once=once) for name, each in sources.items()]
     return Engine(scans, VIEWS, across.close)
@@ -106,6 +112,7 @@ def sources_of(inputs: Inputs, options: dict[str, Any]) -> Iterator[tuple[str, S
     if inputs.captures:
         yield "exchanges", exchange_source(inputs.captures, options)
         yield "events", event_source(inputs.captures, options)
+        yield TRAFFIC, traffic_source(inputs.captures, options)
         yield "records", captured_records
     if inputs.segments:
         yield "records", segment_records

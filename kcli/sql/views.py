@@ -6,14 +6,20 @@ __all__ = ["VIEWS"]
 
 VIEWS = {
     "connections": """
-SELECT connection, any_value(server) AS server, any_value(client) AS client,
-       any_value(broker_address) AS broker_address, any_value(client_address) AS client_address,
-       arg_min(client_id, completed_ns) AS client_id, min(timestamp) AS first_request, max(timestamp) AS last_request,
-       count(*) AS requests, count(*) FILTER (response_bytes IS NULL) AS unanswered,
-       count(*) FILTER (error IS NOT NULL) AS with_errors, sum(request_bytes)::BIGINT AS request_bytes,
-       coalesce(sum(response_bytes), 0)::BIGINT AS response_bytes, count(DISTINCT api_key) AS apis,
-       arg_min(file, completed_ns) AS file
-FROM exchanges GROUP BY connection ORDER BY min(completed_ns)
+SELECT connection, ends[1] AS server, ends[2] AS client,
+       trim(regexp_replace(ends[1], ':[0-9]+$', ''), '[]') AS broker_address,
+       trim(regexp_replace(ends[2], ':[0-9]+$', ''), '[]') AS client_address, * EXCLUDE (connection, ends, seen)
+FROM (SELECT connection, string_split(connection, '-') AS ends,
+             arg_min(client_id, completed_ns) AS client_id, max(principal) AS principal,
+             bool_or(event = 'not-kafka' AND reason = 'TLS') IS TRUE AS tls,
+             min(timestamp) FILTER (request_bytes IS NOT NULL) AS first_request,
+             max(timestamp) FILTER (request_bytes IS NOT NULL) AS last_request, count(request_bytes) AS requests,
+             count(request_bytes) FILTER (response_bytes IS NULL) AS unanswered,
+             count(error) AS with_errors, coalesce(sum(request_bytes), 0)::BIGINT AS request_bytes,
+             coalesce(sum(response_bytes), 0)::BIGINT AS response_bytes, count(DISTINCT api_key) AS apis,
+             coalesce(arg_min(file, completed_ns), min(file)) AS file, min(timestamp) AS seen
+      FROM _traffic WHERE connection IS NOT NULL GROUP BY connection HAVING requests > 0 OR tls)
+ORDER BY seen, connection
 """,
     "throttling": """
 SELECT timestamp, connection, server, client_id, api, (response->>'$.throttleTimeMs')::INT AS throttle_ms, latency_ms,

@@ -52,7 +52,7 @@ CAPTURED: dict[str, Table] = {
         Table("events", "What is in no exchange: bytes that could not be read, missing answers.", EVENT_COLUMNS),
         Table(
             "connections",
-            "Each connection that carried a request.",
+            "Each connection that carried a request, and those of TLS, which nothing is known of but that.",
             columns("""
 connection     string   "server-client", each as address:port
 server         string   the broker's end, address:port
@@ -60,15 +60,17 @@ client         string   the client's end, address:port
 broker_address string   the broker's address, without the port
 client_address string   the client's address, without the port
 client_id      string?  of its first request that had one
-first_request  instant  time of its first request
-last_request   instant  time of its last request
+principal      string?  User:NAME, as it logged in (SaslAuthenticate of PLAIN or SCRAM); null without, or where refused
+tls            bool     it is encrypted: no request of it can be read
+first_request  instant? time of its first request
+last_request   instant? time of its last request
 requests       int64    how many
 unanswered     int64    of them without a response
 with_errors    int64    of them answered with an error
 request_bytes  int64    of all requests, with headers and lengths
 response_bytes int64    of all responses
 apis           int64    how many APIs were asked
-file           string   the capture that completed its first request
+file           string?  the capture that completed its first request, or showed that it is TLS
 """),
         ),
         Table(

@@ -1,0 +1,103 @@
+"""What `connections` is made of, in one pass over captures: exchanges, events, and who each connection logged in as.
+
+A login's name is no secret, its credential is: SaslAuthenticate says both (KIP-152), and only the name is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kcli.capture.arrow import TableDecoder
+from kcli.capture.columns import OF_EVENTS
+from kcli.capture.events import Link
+from kcli.capture.exchange import Exchange
+from kcli.capture.exchanges import Item
+from kcli.errors import InputError
+from kcli.schemas.apikeys import SASL_AUTHENTICATE
+from kcli.sql.scans import Source
+from kcli.tables.captured import EVENT_COLUMNS, EXCHANGE_COLUMNS
+from kcli.tables.definition import Column
+
+__all__ = ["TRAFFIC_COLUMNS", "name_of_login", "traffic_source"]
+
+PRINCIPAL = Column("principal", "string", "of a row that says nothing else: who its connection logged in as")
+TRAFFIC_COLUMNS = (*{each.name: each for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS)}.values(), PRINCIPAL)
+SCRAM = re.compile(
+    r"[ny](?:=[^,]*)?,(?:a=[^,]*)?,(?:m=[^,]*,)?n=([^,]+),r="
+)  # the client's first message (RFC 5802, 7)
+
+
+def name_of_login(token: bytes) -> str | None:
+    """The user in a client's first token of PLAIN (RFC 4616) or SCRAM; None where it is another's, or a later one."""
+    try:
+        text = token.decode()
+    except UnicodeDecodeError:
+        return None
+    if text.count("\0") == 2:
+        return text.split("\0")[1] or None
+    found = SCRAM.match(text)
+    return found[1].replace("=2C", ",").replace("=3D", "=") if found else None
+
+
+class Traffic(TableDecoder):
+    """Captures whose exchanges and events become record batches, with a row for each login at the end."""
+
+    told = (SASL_AUTHENTICATE,)
+
+    def __init__(self, paths: Sequence[str], wanted: frozenset[str], options: dict[str, Any]) -> None:
+        self.logins: dict[str, str | None] = {}
+        super().__init__(paths, TRAFFIC_COLUMNS, wanted - OF_EVENTS - {PRINCIPAL.name}, **options)
+
+    def emit(self, item: Item) -> None:
+        """Take an exchange or event that comes as a value."""
+        if isinstance(item, Exchange):
+            self.note(item)
+        super().emit(item)
+
+    def more(
+        self,
+        link: bytes,
+        _key: int,
+        _version: int,
+        ns: int,
+        request: bytes,
+        answered: int | None,
+        response: bytes | None,
+    ) -> None:
+        """Take an exchange that the core has made columns of: times in ns, frames without their length."""
+        server, _, client = link.decode().partition("-")
+        self.note(Exchange(Link(server, client), ns, request, answered, response, self.bodies))
+
+    def note(self, item: Exchange) -> None:
+        """What a SaslAuthenticate says of its connection's user: until an answer refuses it."""
+        if item.api_key != SASL_AUTHENTICATE or not item.request:
+            return
+        if item.response is None or item.response["errorCode"]:
+            self.logins[item.connection] = None
+        elif name := name_of_login(bytes(item.request["authBytes"] or b"")):
+            self.logins[item.connection] = name
+
+    def login_batch(self) -> Any:
+        """The logins, as a record batch."""
+        rows = [
+            {"connection": connection, "principal": f"User:{name}"} for connection, name in self.logins.items() if name
+        ]
+        return self.arrow.RecordBatch.from_pylist(rows, schema=self.schema)
+
+
+def traffic_source(paths: Sequence[str], options: dict[str, Any]) -> Source:
+    """The rows of TRAFFIC_COLUMNS. options: as for `CaptureDecoder`."""
+
+    def batches(wanted: frozenset[str]) -> Iterator[Any]:
+        source, failures = Traffic(paths, wanted, options), []
+        try:
+            yield from source.batches()
+        except InputError as error:
+            failures.append(error)
+        yield source.login_batch()
+        if failures:
+            raise failures[0]
+
+    return batches

@@ -1,0 +1,69 @@
+"""Who connections logged in as, and which are TLS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.sql.traffic import name_of_login
+from tests.capture.messages import request, response
+from tests.capture.wires import Wire, pcap
+
+HELLO = bytes.fromhex("160301002f0100002b0303") + bytes(40)
+
+
+@pytest.mark.parametrize(
+    ("token", "name"),
+    [
+        (b"\0alice\0secret", "alice"), (b"admin\0bob\0s", "bob"), ("\0zo\u00eb\0s".encode(), "zo\u00eb"),
+        (b"\0\0s", None),
+        (b"n,,n=carol,r=fyko", "carol"), (b"y,a=x,n=a=2Cb=3Dc,r=1", "a,b=c"), (b"n,,n=t,r=1,tokenauth=true", "t"),
+        (b"c=biws,r=fyko,p=AAAA", None), (b"n,,\x01auth=Bearer x\x01\x01", None), (b"\xff\xfe", None), (b"", None),
+    ],
+)  # fmt: skip
+def test_a_token_says_who(token: bytes, name: str | None) -> None:
+    assert name_of_login(token) == name
+
+
+def login(number: int, token: bytes, error: int = 0) -> tuple[bytes, bytes]:
+    asked = request(36, 2, number, {"authBytes": token})
+    return asked, response(36, 2, number, {"errorCode": error, "errorMessage": None, "authBytes": b""})
+
+
+@pytest.mark.parametrize(
+    ("tokens", "principal"),
+    [
+        ([(b"\0alice\0secret", 0)], "User:alice"),
+        ([(b"\0alice\0wrong", 58)], None),
+        ([(b"n,,n=bob,r=1", 0), (b"c=biws,r=12,p=AAAA", 0)], "User:bob"),
+        ([(b"n,,n=bob,r=1", 0), (b"c=biws,r=12,p=BBBB", 58)], None),
+        ([(b"\0alice\0secret", 0), (b"\0carol\0secret", 0)], "User:carol"),
+    ],
+)
+def test_a_login_counts_that_was_not_refused(
+    tokens: list[tuple[bytes, int]], principal: str | None, ask: Callable[..., Any], tmp_path: Path
+) -> None:
+    wire = Wire().open()
+    for number, (token, error) in enumerate(tokens):
+        asked, told = login(number, token, error)
+        wire.client(asked).server(told)
+    path = tmp_path / "x.pcap"
+    path.write_bytes(pcap(wire.packets))
+    (row,) = ask("SELECT principal, requests, tls, file FROM connections", path)
+    assert row == {"principal": principal, "requests": len(tokens), "tls": False, "file": str(path)}
+
+
+def test_a_connection_of_tls_is_a_row(ask: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(pcap(Wire().open().client(HELLO).server(HELLO).packets))
+    (row,) = ask("FROM connections", path)
+    assert row["tls"] and row["requests"] == row["request_bytes"] == 0 and row["file"] == str(path)
+    assert row["broker_address"] and row["client_address"] and row["principal"] is row["first_request"] is None
+
+
+def test_names_are_no_secret_and_credentials_are(ask: Callable[..., Any], samples: Path) -> None:
+    rows = ask("SELECT DISTINCT principal FROM connections ORDER BY ALL", samples / "sasl-plain-scram.pcap")
+    assert [row["principal"] for row in rows] == ["User:alice", "User:bob", None]
