@@ -14,7 +14,7 @@ EXTRAS = {
     "parquet": ("numpy", "pyarrow"),
     "report": ("duckdb", "jinja2", "numpy", "pyarrow"),
     "sql": ("duckdb", "numpy", "pyarrow"),
-    "spark": ("jinja2", "numpy", "pandas", "pyarrow", "pygal", "pyspark"),
+    "spark": ("jinja2", "numpy", "pandas", "pyarrow", "pyspark"),
 }
 
 

@@ -15,6 +15,9 @@ from kcli.extras import require
 
 __all__ = ["report"]
 
+UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+NUMBERED = ("partition", "end_offset", "epoch", "replica_id")  # columns of numbers that count nothing
+
 
 @click.command()
 @click.argument("folder", metavar="DIR")
@@ -52,15 +55,18 @@ def report(folder: str, output: str | None, sql: bool, master: str | None, quiet
 
 def write_page(spark: Any, folder: str, output: str, *, quiet: bool) -> None:
     """The report as a page, into a file or to standard output."""
-    from kcli.pipeline.html_report import render
-    from kcli.pipeline.report import ask, open_tables
+    from kcli.cli import report as pages
+    from kcli.pipeline.report import SparkTables, open_tables
+    from kcli.report.asking import ask_all
+    from kcli.report.questions import FLEET
 
-    runs = open_tables(spark, folder)
-    page = render(list(ask(spark)), "What the wire says of this fleet", f"{folder}, {runs} runs of kcli pipeline")
+    open_tables(spark, folder)
+    with SparkTables(spark) as tables:
+        answers = ask_all(tables, FLEET)
     with open_output(output, [folder]) as out:
-        out.write(page.encode())
+        size = pages.write_page(out, answers, f"What the wire says: {folder}")
     if output != "-" and not quiet:
-        print_note(f"report in {output} ({len(page) // 1000:,} kB)")
+        print_note(f"report in {output} ({size // 1000:,} kB)")
 
 
 def print_sql() -> None:
@@ -71,8 +77,6 @@ def print_sql() -> None:
 
 
 def print_answers(answers: list[Any]) -> None:
-    from kcli.pipeline.html_report import cell
-
     for each in answers:
         if not each.rows:
             for line in (each.question.title, each.question.empty, ""):
@@ -81,3 +85,21 @@ def print_answers(answers: list[Any]) -> None:
         rows = [[cell(name, value) for name, value in zip(each.columns, row, strict=True)] for row in each.rows]
         print_rows([name.replace("_", " ") for name in each.columns], rows, title=each.question.title)
         print_line()
+
+
+def cell(name: str, value: Any) -> str:
+    """A value as a person reads it; bytes by their column's name."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int) and name.endswith("bytes"):
+        return bytes_text(value)
+    if isinstance(value, float):
+        return f"{value:,.2f}".rstrip("0").rstrip(".")
+    return f"{value:,}" if isinstance(value, int) and name not in NUMBERED else str(value)
+
+
+def bytes_text(size: int) -> str:
+    unit, name = next((each for each in UNITS if abs(size) >= each[0]), (1, "B"))
+    return f"{size / unit:,.1f} {name}" if unit > 1 else f"{size:,} B"

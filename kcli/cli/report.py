@@ -85,10 +85,11 @@ def write_captures(out: Any, folder: str, files: tuple[str, ...]) -> int:
 
 def write_tables(out: Any, folder: str) -> int:
     from kcli.report.asking import ask_all
+    from kcli.report.questions import FLEET
     from kcli.report.tables import Tables
 
     with Tables(folder) as tables:
-        return write_page(out, ask_all(tables), f"What the wire says: {folder}")
+        return write_page(out, ask_all(tables, FLEET), f"What the wire says: {folder}")
 
 
 def write_page(out: Any, answers: Any, title: str) -> int:

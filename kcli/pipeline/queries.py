@@ -8,18 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["QUESTIONS", "Chart", "Question"]
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """kind: "bar" (one for each row) or "line" (over time). label: the columns that name each; values: column ->
-    legend."""
-
-    kind: str
-    label: tuple[str, ...]
-    values: tuple[tuple[str, str], ...]
-    unit: str = ""
+__all__ = ["QUESTIONS", "Question"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +20,6 @@ class Question:
     why: str
     sql: str
     empty: str
-    chart: Chart | None = None
 
 
 QUESTIONS = (
@@ -49,7 +37,6 @@ GROUP BY client_id, address, software, software_version, verdict
 ORDER BY verdict, requests DESC, client, address, software
 """,
         "Every client seen speaks what the newest release takes.",
-        Chart("bar", ("client",), (("requests", "requests"),)),
     ),
     Question(
         "conversions",
@@ -67,7 +54,6 @@ to_magic,
 GROUP BY client, client_id, api_version, to_magic ORDER BY converted_bytes DESC, client, client_id, fetch_version
 """,
         "No fetch asked for an older format.",
-        Chart("bar", ("client_id", "fetch_version"), (("eager_bytes", "eager"), ("lazy_bytes", "lazy")), "bytes"),
     ),
     Question(
         "sessions",
@@ -84,7 +70,6 @@ SELECT server, client_id, replica_id, count(*) AS sessions, sum(fetches) AS fetc
 FROM fetch_sessions GROUP BY server, client_id, replica_id ORDER BY fetches DESC, server, client_id, replica_id
 """,
         "No fetches were seen.",
-        Chart("bar", ("client_id", "server"), (("fetches", "fetches"), ("full_fetches", "full ones"))),
     ),
     Question(
         "leaders",
@@ -102,7 +87,6 @@ SELECT client_id, api, count(*) AS changes, sum(error_answers) AS error_answers,
 FROM leader_changes GROUP BY client_id, api ORDER BY sum(lost_ms) DESC NULLS LAST, client_id, api
 """,
         "No request met a broker that no longer led.",
-        Chart("bar", ("client_id", "api"), (("lost_p50_ms", "median"), ("lost_most_ms", "most")), "ms"),
     ),
     Question(
         "remote",
@@ -116,7 +100,6 @@ SELECT client_id, coalesce(topic, topic_id) AS topic, count(DISTINCT partition) 
 FROM remote_fetches GROUP BY client_id, coalesce(topic, topic_id) ORDER BY bytes DESC, client_id, topic
 """,
         "Nobody read far behind the end.",
-        Chart("bar", ("topic",), (("requests_1mb", "at 1 MiB"), ("requests_4mb", "at 4 MiB")), "requests"),
     ),
     Question(
         "quorum",
@@ -143,7 +126,6 @@ FROM (SELECT api, connection, request_bytes, response_bytes, errors, round(laten
 GROUP BY api ORDER BY exchanges DESC, api
 """,
         "No exchange was seen.",
-        Chart("bar", ("api",), (("exchanges", "exchanges"),)),
     ),
     Question(
         "traffic",
@@ -156,7 +138,6 @@ FROM (SELECT date_trunc('minute', timestamp) AS minute, request_bytes, response_
 GROUP BY minute ORDER BY minute
 """,
         "No exchange was seen.",
-        Chart("line", ("minute",), (("request_bytes", "requests"), ("response_bytes", "responses")), "bytes"),
     ),
     Question(
         "lost",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from kcli.errors import InputError
 from kcli.pipeline.incremental_tables import spark_path
@@ -17,7 +17,7 @@ from kcli.pipeline.tables import TABLES
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Answered", "ask", "open_tables", "stored_bytes"]
+__all__ = ["Answered", "SparkTables", "ask", "open_tables", "stored_bytes"]
 
 MOST = 1000  # rows of an answer
 
@@ -69,3 +69,29 @@ def ask(spark: SparkSession) -> Iterator[Answered]:
         frame = spark.sql(question.sql)
         rows = [tuple(row) for row in frame.limit(MOST).collect()]
         yield Answered(question, tuple(frame.columns), rows)
+
+
+class SparkTables:
+    """The engine of `kcli.report`: over the tables that `open_tables` has opened; leave its block when done."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self.prepared: list[Any] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for frame in self.prepared:
+            frame.unpersist()
+
+    def prepare(self, name: str, sql: str) -> None:
+        """Have the query's rows as a view of that name, kept for the queries to come."""
+        frame = self.spark.sql(sql).persist()
+        frame.createOrReplaceTempView(name)
+        self.prepared.append(frame)
+
+    def run(self, sql: str) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
+        """The names of the columns, and the rows."""
+        frame = self.spark.sql(sql)
+        return frame.columns, [tuple(row) for row in frame.collect()]

@@ -60,13 +60,13 @@ class Answers:
     step: int
 
 
-def ask_all(engine: Engine) -> Answers:
-    """The answer to each question, in order."""
+def ask_all(engine: Engine, more: Sequence[ReportQuestion] = ()) -> Answers:
+    """The answer to each question, in order, and to those that come behind them."""
     _, [[first, last]] = engine.run(SPAN)
     step = step_of(0 if first is None else last - first)
     for name, sql in PREPARED.items():
         engine.prepare(name, sql.replace("{step}", str(step)))
-    return Answers({each.name: ask(engine, each) for each in QUESTIONS}, first, last, step)
+    return Answers({each.name: ask(engine, each) for each in (*QUESTIONS, *more)}, first, last, step)
 
 
 def ask(engine: Engine, question: ReportQuestion) -> Asked:

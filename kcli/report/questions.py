@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["QUESTIONS", "ReportQuestion"]
+from kcli.pipeline import queries
+
+__all__ = ["FLEET", "QUESTIONS", "ReportQuestion"]
 
 SERIES = 8  # lines of a chart
 SHORT, LONG = 200, 1000  # rows of a table
@@ -125,9 +127,9 @@ ORDER BY produced_bytes + fetched_bytes DESC, topic LIMIT {SHORT}
         "Top talkers: connections",
         'A connection is "broker-client", each as address:port.',
         f"""
-SELECT connection, max(client_id) AS client_id, {FIGURES},
+SELECT connection, max(client_id) AS client_id, sum(request_bytes + response_bytes) AS bytes, {FIGURES},
        sum(CASE WHEN unanswered THEN 1 ELSE 0 END) AS unanswered
-FROM calls GROUP BY connection ORDER BY sum(request_bytes + response_bytes) DESC, connection LIMIT {SHORT}
+FROM calls GROUP BY connection ORDER BY bytes DESC, connection LIMIT {SHORT}
 """,
         "No exchange was seen.",
     ),
@@ -270,4 +272,11 @@ ORDER BY events DESC, event, reason LIMIT {SHORT}
 """,
         "Every byte is in an exchange.",
     ),
+)
+
+# What only the pipeline's own tables answer, behind the others.
+FLEET = tuple(
+    ReportQuestion(each.name, each.title, each.why, each.sql, each.empty)
+    for each in queries.QUESTIONS
+    if each.name in ("remote", "quorum", "lineage")
 )

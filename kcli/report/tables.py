@@ -22,7 +22,7 @@ ROWS = 10_000  # fetched at once
 # Spark's names of what DuckDB calls otherwise.
 MACROS = (
     "get_json_object(text, path) AS json_extract_string(text, path)",
-    "percentile_approx(value, share) AS quantile_cont(value, share)",
+    "percentile_approx(value, share) AS quantile_disc(value, share)",
     "explode(list) AS unnest(list)",
 )
 USES = """

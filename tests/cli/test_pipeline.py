@@ -112,10 +112,10 @@ def test_without_the_core_it_is_one_line(
 def test_a_run_with_its_report(
     samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.pipeline.test_html_report import answers
+    from kcli.report.tables import Tables
 
     monkeypatch.setattr("kcli.pipeline.report.open_tables", lambda *_: 1)
-    monkeypatch.setattr("kcli.pipeline.report.ask", lambda _: iter(answers()))
+    monkeypatch.setattr("kcli.pipeline.report.SparkTables", lambda _: Tables(tmp_path / "none"))
     page = tmp_path / "report.html"
     words = ["--input", str(samples / "java44-txn.pcap"), "--output", str(tmp_path / "out"), "--report", str(page)]
     assert main(["pipeline", "run", *words]) == 0

@@ -8,18 +8,22 @@ from typing import Any
 import pytest
 
 from kcli.cli.main import main
+from kcli.cli.pipeline_report import cell
 
 pytest.importorskip("pyspark")
+pytest.importorskip("duckdb")
 
 
 @pytest.fixture
-def answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.pipeline.test_html_report import answers
+def answered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from kcli.report.tables import Tables
+    from tests.pipeline.answers import answers
 
     monkeypatch.setattr("kcli.pipeline.spark.session", lambda *_, **__: None)
     monkeypatch.setattr("kcli.pipeline.report.open_tables", lambda *_: 2)
     monkeypatch.setattr("kcli.pipeline.report.stored_bytes", lambda _: 1)
     monkeypatch.setattr("kcli.pipeline.report.ask", lambda _: iter(answers()))
+    monkeypatch.setattr("kcli.pipeline.report.SparkTables", lambda _: Tables(tmp_path / "none"))
 
 
 def test_a_page(answered: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,3 +56,14 @@ def test_the_sql_alone_needs_no_spark(tmp_path: Path, capsys: pytest.CaptureFixt
     said = capsys.readouterr().out
     assert said.startswith("-- Clients that an upgrade refuses\nSELECT")
     assert said.count(";\n") == said.count("\n-- ") + 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("bytes", 999, "999 B"), ("request_bytes", 2048, "2.0 KiB"), ("requests", 1234567, "1,234,567"),
+        ("ms", 1.5, "1.5"), ("ms", 2.0, "2"), ("x", None, ""), ("complete", True, "yes"), ("partition", 1234, "1234"),
+    ],
+)  # fmt: skip
+def test_values_as_people_read_them(name: str, value: Any, text: str) -> None:
+    assert cell(name, value) == text

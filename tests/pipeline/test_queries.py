@@ -1,5 +1,4 @@
-"""The report's questions: each has a name, SQL over known tables that both engines run, and charts of columns that are
-there."""
+"""The report's questions: each has a name, SQL over known tables, and both engines run it."""
 
 from __future__ import annotations
 
@@ -27,8 +26,6 @@ def test_sql_asks_tables_that_are_there(question: Question) -> None:
     assert asked
     assert asked <= set(TABLES)
     assert question.empty.endswith(".")
-    for name in (*question.chart.label, *(column for column, _ in question.chart.values)) if question.chart else ():
-        assert re.search(rf"\b{name}\b", question.sql)
 
 
 def plain(value: Any) -> Any:

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from kcli.errors import InputError
-from kcli.pipeline.report import ask, open_tables
+from kcli.pipeline.report import SparkTables, ask, open_tables
+from kcli.report.asking import ask_all
+from kcli.report.questions import FLEET
 from tests.pipeline.outputs import rows_of, run_here
 
 
@@ -39,6 +41,23 @@ def test_every_question_is_answered(spark: Any, samples: Path, output: Path, mon
     )  # fmt: skip
     assert sum(row["times"] for row in answers["lost"]) == len(rows_of(output, "undecodable"))
     assert answers["quorum"] == answers["refused"] == []
+
+
+def test_the_page_says_the_same_by_spark_and_duckdb(
+    spark: Any, samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kcli.report.tables import Tables
+
+    names = ("old-librdkafka-on-3.9.pcap", "java44-consume-classic.pcap", "java44-txn.pcap")
+    run_here(monkeypatch, [samples / name for name in names], output)
+    open_tables(spark, str(output))
+    with SparkTables(spark) as fleet, Tables(output) as here:
+        ours, theirs = ask_all(here, FLEET), ask_all(fleet, FLEET)
+    assert (ours.first_ns, ours.last_ns, ours.step) == (theirs.first_ns, theirs.last_ns, theirs.step)
+    for name, asked in ours.by_name.items():
+        assert (asked.columns, asked.rows) == (theirs.by_name[name].columns, theirs.by_name[name].rows), name
+    filled = {name for name, asked in ours.by_name.items() if asked.rows}
+    assert filled >= {"errors", "clients", "topics", "sessions", "groups", "compression", "conversions"}
 
 
 def test_a_folder_without_tables_is_one_line(spark: Any, tmp_path: Path) -> None:
