@@ -14,7 +14,10 @@ from tests.capture.messages import request, response
 from tests.capture.wires import Wire, pcap
 from tests.pipeline.outputs import decoded_lines, rows_of, run_here
 
-RECORDS_54 = 54
+
+def exchanges(path: Path, api_key: int) -> list[dict[str, Any]]:
+    """The lines of decode pcap for one API."""
+    return [line for line in decoded_lines([path]) if line.get("requestHeader", {}).get("requestApiKey") == api_key]
 
 
 @pytest.mark.parametrize("name", ["java44-consume-classic.pcap", "kcat-codecs.pcap", "old-librdkafka-on-3.9.pcap"])
@@ -22,10 +25,7 @@ def test_fetch_partitions_and_batches_are_those_in_the_lines(
     name: str, samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_here(monkeypatch, [samples / name], output, shares=3)
-    rows = rows_of(output, "fetch_partitions")
-    fetches = [
-        line for line in decoded_lines([samples / name]) if line.get("requestHeader", {}).get("requestApiKey") == 1
-    ]
+    rows, fetches = rows_of(output, "fetch_partitions"), exchanges(samples / name, 1)
     asked = [
         (p["partition"], p["fetchOffset"]) for f in fetches for t in f["request"]["topics"] for p in t["partitions"]
     ]
@@ -46,10 +46,7 @@ def test_produce_partitions_are_those_in_the_lines(
     name: str, samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_here(monkeypatch, [samples / name], output, shares=3)
-    rows = rows_of(output, "produce_partitions")
-    produces = [
-        each for each in decoded_lines([samples / name]) if each.get("requestHeader", {}).get("requestApiKey") == 0
-    ]
+    rows, produces = rows_of(output, "produce_partitions"), exchanges(samples / name, 0)
     asked, told = [], []
     for line in produces:
         sent, reply = line["request"], line["response"] or {"responses": []}
@@ -106,7 +103,7 @@ def test_who_forces_down_conversion(samples: Path, output: Path, monkeypatch: py
     name = samples / "old-librdkafka-on-3.9.pcap"
     run_here(monkeypatch, [name], output)
     rows = rows_of(output, "down_conversions")
-    lines = [each for each in decoded_lines([name]) if each.get("requestHeader", {}).get("requestApiKey") == 1]
+    lines = exchanges(name, 1)
     sizes = [
         (p["records"] or {"sizeInBytes": 0})["sizeInBytes"]
         for line in lines for t in (line["response"] or {"responses": ()})["responses"] for p in t["partitions"]
