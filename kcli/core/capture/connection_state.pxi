@@ -1,4 +1,4 @@
-# What is kept of a connection in its steady state.
+# What is kept of a connection in its steady state: requests that wait, and the parts of frames.
 
 cdef enum:
     PREFIX = 4
@@ -59,9 +59,84 @@ cdef void append_request(ConnectionState* state, Request* request) noexcept:
     state.waiting_bytes += REQUEST_SIZE + request.size
 
 
+cdef int join(PartialFrame* spare, PartialFrame* half, const uint8_t* data, size_t n, size_t whole) except -1:
+    cdef size_t capacity
+    cdef uint8_t* grown
+    if half.size + n > half.capacity:
+        if half.data == NULL and spare.data != NULL and whole > 4096:
+            half[0] = spare[0]
+            half.size = 0
+            spare[0] = PartialFrame(NULL, 0, 0)
+        capacity = max(half.capacity * 2, half.size + n, min(whole, max(<size_t>MAX_RESERVED, 4 * half.size)))
+        if half.size + n > half.capacity:
+            grown = <uint8_t*>realloc(half.data, capacity)
+            if grown == NULL:
+                raise MemoryError
+            half.data, half.capacity = grown, capacity
+    memcpy(half.data + half.size, data, n)
+    half.size += n
+    return 0
+
+
+cdef int empty(PartialFrame* spare, PartialFrame* half) except -1:
+    """The frame is read: small buffers stay, one big one is kept for whoever needs it next."""
+    half.size = 0
+    if half.capacity > 4096:
+        keep_spare(spare, half.data, half.capacity)
+        half[0] = PartialFrame(NULL, 0, 0)
+    return 0
+
+
+cdef void keep_spare(PartialFrame* spare, uint8_t* data, size_t capacity) noexcept:
+    if capacity > SPARE or capacity <= spare.capacity:
+        free(data)
+        return
+    free(spare.data)
+    spare[0] = PartialFrame(data, 0, capacity)
+
+
+cdef void drop(PartialFrame* spare, Request* request) noexcept:
+    if request.capacity:
+        keep_spare(spare, request.frame, request.capacity)
+    free(request)
+
+
 cdef inline size_t wanted(const uint8_t* data, size_t n) noexcept:
     """Bytes of the frame that begins here, as far as can be told."""
     return PREFIX + <size_t>be32(data) if n >= PREFIX else PREFIX
+
+
+cdef bint proves(ExchangeWriter lines, Request* request, const uint8_t* frame, size_t n) except -1:
+    """Whether a request and its answer are read to their last bytes: what is not Kafka's hardly ever is."""
+    cdef PyObject* found = lines.codecs(request.key, request.version)
+    cdef ApiCodecs codecs
+    if <object>found is None:
+        return False
+    codecs = <ApiCodecs>found
+    if codecs.request_header is None or codecs.request is None or codecs.response is None:
+        return False
+    cdef Py_ssize_t start = codecs.request_header.skip_at(request.frame, request.size)
+    if start < 0 or not fills(codecs.request, request.frame + start, request.size - start):
+        return False
+    start = codecs.response_header.skip_at(frame, n)
+    return start >= 0 and fills(codecs.answer(frame + start, n - start), frame + start, n - start)
+
+
+cdef bint fills(Node node, const uint8_t* body, Py_ssize_t n) noexcept:
+    """Whether the message ends where the frame does, or so near that a client's spare bytes explain the rest."""
+    cdef Py_ssize_t end = node.skip_at(body, n)
+    return end >= 0 and n - end <= TRAILING
+
+
+cdef int name_link(Flow* flow, ConnectionState* state) except -1:
+    ends = ends_text(flow)
+    cdef bytes text = f"{ends[1 - state.client]}-{ends[state.client]}".encode()
+    state.link_size = len(text)
+    state.link = <char*>malloc(state.link_size)
+    if state.link == NULL:
+        raise MemoryError
+    memcpy(state.link, PyBytes_AS_STRING(text), state.link_size)
+    return 0
 
 
 cdef tuple ends_text(Flow* flow):

@@ -8,12 +8,14 @@ cdef class Correlator(Streams):
     cdef LineFilter chosen            # None: every line is wanted
     cdef Sink sink                # the owner's, where it has one
     cdef PartialFrame spare
-    cdef readonly uint64_t exchanges, answered, message_bytes
+    cdef frozenset ports
+    cdef readonly uint64_t exchanges, answered, message_bytes, ignored, connections
     cdef uint64_t by_key[KEYS]
 
-    def __init__(self, owner, text):
+    def __init__(self, owner, text, ports):
         self.owner = owner
         self.text = text
+        self.ports = frozenset(ports)
         self.sink = getattr(owner, "sink", None)
         self.lines = ExchangeWriter(owner.bodies)
 
@@ -36,6 +38,81 @@ cdef class Correlator(Streams):
             write(PyMemoryView_FromMemory(out.data, out.size, PyBUF_READ))
             out.size = 0
 
+    # Connections
+
+    cdef ConnectionState* state(self, Flow* flow) except NULL:
+        cdef ConnectionState* state = <ConnectionState*>flow.state
+        if state == NULL:
+            state = <ConnectionState*>calloc(1, sizeof(ConnectionState))
+            if state == NULL:
+                raise MemoryError
+            flow.state = state
+            self.introduce(flow, state)
+        return state
+
+    cdef int introduce(self, Flow* flow, ConnectionState* state) except -1:
+        """Who is who. Where both ends' starts were seen, the steady way is tried first."""
+        state.client = flow.client
+        if self.ports:
+            pinned = [d for d in range(2) if flow.ends.port[d] in self.ports]
+            if not pinned:
+                state.ignored = True
+                return 0
+            if len(pinned) == 1:
+                state.client = 1 - pinned[0]
+        self.connections += 1
+        if state.client >= 0 and flow.side[0].syn and flow.side[1].syn:
+            state.steady = True
+        else:
+            connect(self, flow, state)
+        return 0
+
+    cdef int deliver(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
+        cdef ConnectionState* state = self.state(flow)
+        if state.steady:
+            self.steady(flow, state, d, ts, data, n)
+        elif state.ignored:
+            self.ignored += n
+            return 0
+        elif state.foreign:
+            state.passed[d] += n
+            return 0
+        else:
+            pass_to_connection(self, flow, state, d, ts, data, n)
+        return self.weigh(state)
+
+    cdef int lost(self, Flow* flow, int d, uint64_t ts, uint64_t n, Loss why) except -1:
+        cdef ConnectionState* state = self.state(flow)
+        if state.ignored or state.foreign:
+            return 0
+        if state.steady:
+            hand_over(self, flow, state, 0, 0)
+        kind, reason = LOSSES.get(why, JUMP)
+        (<object>state.connection).lost(d, ts, n, kind, reason)
+        state.foreign = (<object>state.connection).foreign is not None
+        return self.weigh(state)
+
+    cdef int ended(self, Flow* flow, uint64_t ts, bint reset) except -1:
+        cdef ConnectionState* state = <ConnectionState*>flow.state
+        if state == NULL or state.ignored:
+            return 0
+        if state.steady and (state.first != NULL or state.half[0].size or state.half[1].size):
+            hand_over(self, flow, state, 0, 0)
+        if not state.steady:
+            why = GIVEN_UP if self.relieving else "the connection was reset" if reset else "the connection ends" if flow.side[0].closed or flow.side[1].closed else "the capture ends"
+            (<object>state.connection).close(ts, why, (state.passed[0], state.passed[1]))
+        state.steady, state.ignored = False, True
+        self.release(state)
+        return 0
+
+    cdef int forget(self, Flow* flow) except -1:
+        cdef ConnectionState* state = <ConnectionState*>flow.state
+        if state != NULL:
+            self.release(state)
+            free(state)
+            flow.state = NULL
+        return 0
+
     # Frames
 
     cdef int steady(self, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
@@ -48,7 +125,7 @@ cdef class Correlator(Streams):
             if half.size:
                 whole = wanted(half.data, half.size)
                 take = min(n, whole - half.size)
-                self.join(half, data, take, whole)
+                join(&self.spare, half, data, take, whole)
                 data += take
                 n -= take
                 if half.size < whole or whole == PREFIX:
@@ -57,13 +134,13 @@ cdef class Correlator(Streams):
                     continue
                 if not self.frame(flow, state, d, ts, half.data + PREFIX, whole - PREFIX, half):
                     return give(self, flow, state, d, ts, data, n)
-                self.empty(half)
+                empty(&self.spare, half)
                 continue
             whole = wanted(data, n)
             if n < PREFIX or n < whole:
                 if not self.may_begin(state, d, data, n):
                     return give(self, flow, state, d, ts, data, n)
-                self.join(half, data, n, whole)
+                join(&self.spare, half, data, n, whole)
                 return 0
             if not self.may_begin(state, d, data, n) or not self.frame(flow, state, d, ts, data + PREFIX, whole - PREFIX, NULL):
                 return give(self, flow, state, d, ts, data, n)
@@ -91,39 +168,6 @@ cdef class Correlator(Streams):
             return False
         return <object>self.lines.codecs(<int16_t>be16(data + 4), <int16_t>be16(data + 6)) is not None
 
-    cdef int join(self, PartialFrame* half, const uint8_t* data, size_t n, size_t whole) except -1:
-        cdef size_t capacity
-        cdef uint8_t* grown
-        if half.size + n > half.capacity:
-            if half.data == NULL and self.spare.data != NULL and whole > 4096:
-                half[0] = self.spare
-                half.size = 0
-                self.spare = PartialFrame(NULL, 0, 0)
-            capacity = max(half.capacity * 2, half.size + n, min(whole, max(<size_t>MAX_RESERVED, 4 * half.size)))
-            if half.size + n > half.capacity:
-                grown = <uint8_t*>realloc(half.data, capacity)
-                if grown == NULL:
-                    raise MemoryError
-                half.data, half.capacity = grown, capacity
-        memcpy(half.data + half.size, data, n)
-        half.size += n
-        return 0
-
-    cdef int empty(self, PartialFrame* half) except -1:
-        """The frame is read: small buffers stay, one big one is kept for whoever needs it next."""
-        half.size = 0
-        if half.capacity > 4096:
-            self.keep_spare(half.data, half.capacity)
-            half[0] = PartialFrame(NULL, 0, 0)
-        return 0
-
-    cdef void keep_spare(self, uint8_t* data, size_t capacity) noexcept:
-        if capacity > SPARE or capacity <= self.spare.capacity:
-            free(data)
-            return
-        free(self.spare.data)
-        self.spare = PartialFrame(data, 0, capacity)
-
     cdef bint frame(self, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* frame, size_t n, PartialFrame* owner) except -1:
         """Read a whole frame; False where it takes the slower way, before anything has changed."""
         if d == state.client:
@@ -132,7 +176,7 @@ cdef class Correlator(Streams):
             return False
         cdef Request* request = state.first
         if not state.proved:
-            if not self.proves(request, frame, n):
+            if not proves(self.lines, request, frame, n):
                 return False
             state.proved = True
         state.first = request.next
@@ -143,23 +187,8 @@ cdef class Correlator(Streams):
         try:
             self.exchanged(flow, state, request.key, request.version, request.ts, request.frame, request.size, ts, frame, n)
         finally:
-            self.drop(request)
+            drop(&self.spare, request)
         return True
-
-    cdef bint proves(self, Request* request, const uint8_t* frame, size_t n) except -1:
-        """Whether a request and its answer are read to their last bytes: what is not Kafka's hardly ever is."""
-        cdef PyObject* found = self.lines.codecs(request.key, request.version)
-        cdef ApiCodecs codecs
-        if <object>found is None:
-            return False
-        codecs = <ApiCodecs>found
-        if codecs.request_header is None or codecs.request is None or codecs.response is None:
-            return False
-        cdef Py_ssize_t start = codecs.request_header.skip_at(request.frame, request.size)
-        if start < 0 or not fills(codecs.request, request.frame + start, request.size - start):
-            return False
-        start = codecs.response_header.skip_at(frame, n)
-        return start >= 0 and fills(codecs.answer(frame + start, n - start), frame + start, n - start)
 
     cdef bint request(self, Flow* flow, ConnectionState* state, uint64_t ts, const uint8_t* frame, size_t n, PartialFrame* owner) except -1:
         cdef int16_t key, version
@@ -194,11 +223,6 @@ cdef class Correlator(Streams):
         append_request(state, request)
         return True
 
-    cdef void drop(self, Request* request) noexcept:
-        if request.capacity:
-            self.keep_spare(request.frame, request.capacity)
-        free(request)
-
     cdef int exchanged(self, Flow* flow, ConnectionState* state, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
                        uint64_t answered, const uint8_t* response, size_t m) except -1:
         # Any key may come back with the requests of a connection that was handed over.
@@ -218,7 +242,7 @@ cdef class Correlator(Streams):
         """Give an exchange to the owner's sink, or write its line; False where only the slower way can."""
         cdef PyObject* codecs = self.lines.codecs(key, version)
         if state.link == NULL:
-            self.name_link(flow, state)
+            name_link(flow, state)
         if self.sink is not None and self.sink.take(state.link, state.link_size, key, version, ts, request, n, answered, response, m):
             return True
         if not self.text or <object>codecs is None:
@@ -232,16 +256,6 @@ cdef class Correlator(Streams):
         ):
             out.size = before       # read all the same: it may have named topics
         return True
-
-    cdef int name_link(self, Flow* flow, ConnectionState* state) except -1:
-        ends = ends_text(flow)
-        cdef bytes text = f"{ends[1 - state.client]}-{ends[state.client]}".encode()
-        state.link_size = len(text)
-        state.link = <char*>malloc(state.link_size)
-        if state.link == NULL:
-            raise MemoryError
-        memcpy(state.link, PyBytes_AS_STRING(text), state.link_size)
-        return 0
 
     # What is held
 
@@ -261,7 +275,7 @@ cdef class Correlator(Streams):
         cdef Request* request = state.first
         while request != NULL:
             state.first = request.next
-            self.drop(request)
+            drop(&self.spare, request)
             request = state.first
         state.last, state.waiting, state.waiting_bytes = NULL, 0, 0
         self.held -= state.weight
@@ -275,9 +289,3 @@ cdef class Correlator(Streams):
             Py_DECREF(<object>state.connection)
             state.connection = NULL
         return 0
-
-
-cdef bint fills(Node node, const uint8_t* body, Py_ssize_t n) noexcept:
-    """Whether the message ends where the frame does, or so near that a client's spare bytes explain the rest."""
-    cdef Py_ssize_t end = node.skip_at(body, n)
-    return end >= 0 and n - end <= TRAILING

@@ -30,14 +30,6 @@ include "connection_state.pxi"
 include "correlator.pxi"
 include "handover.pxi"
 
-GIVEN_UP = "given up, as more is held than --memory allows"
-LOSSES = {
-    LOSS_GAP: ("gap", "not in the capture"),
-    LOSS_CUT: ("truncated", "cut off by the snapshot length"),
-    LOSS_GIVEN_UP: ("gap", GIVEN_UP),
-}
-JUMP = ("gap", "sequence numbers jump: how much is missing can't be told")
-
 
 cdef class CaptureEngine(Correlator):
     """Packets in; exchanges and events out, as lines of JSON or to the owner's `exchanged` and its connections' `emit`.
@@ -46,8 +38,7 @@ cdef class CaptureEngine(Correlator):
     `exchanged(ends, client, request_ns, request, response_ns, response)`.
     """
 
-    cdef frozenset ports
-    cdef readonly uint64_t packets, wire_bytes, others, cuts, fragments, unknown_links, ignored, connections
+    cdef readonly uint64_t packets, wire_bytes, others, cuts, fragments, unknown_links
     cdef readonly object first_ns, next_ns
     cdef readonly uint64_t earliest, latest    # times of packets since they were set; 0: none
     cdef uint64_t chosen_hash
@@ -57,11 +48,10 @@ cdef class CaptureEngine(Correlator):
 
     def __init__(self, owner, ports=(), text=False, chosen=None, memory=1 << 28):
         """chosen: a kcli.capture.filters.Filter for the lines that are made here. memory: bytes that connections may hold."""
-        Correlator.__init__(self, owner, text)
+        Correlator.__init__(self, owner, text, ports)
         self.memory = memory
         if chosen is not None and not chosen.takes_all:
             self.chosen = LineFilter(chosen)
-        self.ports = frozenset(ports)
 
     def __dealloc__(self):
         cdef Flow* flow = self.first
@@ -215,82 +205,6 @@ cdef class CaptureEngine(Correlator):
             if not (side.seen and side.known and side.answered) or side.closed or side.below:
                 return False
         return True
-
-    # Connections
-
-    cdef ConnectionState* state(self, Flow* flow) except NULL:
-        cdef ConnectionState* state = <ConnectionState*>flow.state
-        if state == NULL:
-            state = <ConnectionState*>calloc(1, sizeof(ConnectionState))
-            if state == NULL:
-                raise MemoryError
-            flow.state = state
-            self.introduce(flow, state)
-        return state
-
-    cdef int introduce(self, Flow* flow, ConnectionState* state) except -1:
-        """Who is who. Where both ends' starts were seen, the steady way is tried first."""
-        state.client = flow.client
-        if self.ports:
-            pinned = [d for d in range(2) if flow.ends.port[d] in self.ports]
-            if not pinned:
-                state.ignored = True
-                return 0
-            if len(pinned) == 1:
-                state.client = 1 - pinned[0]
-        self.connections += 1
-        if state.client >= 0 and flow.side[0].syn and flow.side[1].syn:
-            state.steady = True
-        else:
-            connect(self, flow, state)
-        return 0
-
-    cdef int deliver(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
-        cdef ConnectionState* state = self.state(flow)
-        if state.steady:
-            self.steady(flow, state, d, ts, data, n)
-        elif state.ignored:
-            self.ignored += n
-            return 0
-        elif state.foreign:
-            state.passed[d] += n
-            return 0
-        else:
-            pass_to_connection(self, flow, state, d, ts, data, n)
-        return self.weigh(state)
-
-    cdef int lost(self, Flow* flow, int d, uint64_t ts, uint64_t n, Loss why) except -1:
-        cdef ConnectionState* state = self.state(flow)
-        if state.ignored or state.foreign:
-            return 0
-        if state.steady:
-            hand_over(self, flow, state, 0, 0)
-        kind, reason = LOSSES.get(why, JUMP)
-        (<object>state.connection).lost(d, ts, n, kind, reason)
-        state.foreign = (<object>state.connection).foreign is not None
-        return self.weigh(state)
-
-    cdef int ended(self, Flow* flow, uint64_t ts, bint reset) except -1:
-        cdef ConnectionState* state = <ConnectionState*>flow.state
-        if state == NULL or state.ignored:
-            return 0
-        if state.steady and (state.first != NULL or state.half[0].size or state.half[1].size):
-            hand_over(self, flow, state, 0, 0)
-        if not state.steady:
-            why = GIVEN_UP if self.relieving else "the connection was reset" if reset else "the connection ends" if flow.side[0].closed or flow.side[1].closed else "the capture ends"
-            (<object>state.connection).close(ts, why, (state.passed[0], state.passed[1]))
-        state.steady, state.ignored = False, True
-        self.release(state)
-        return 0
-
-    cdef int forget(self, Flow* flow) except -1:
-        cdef ConnectionState* state = <ConnectionState*>flow.state
-        if state != NULL:
-            self.release(state)
-            free(state)
-            flow.state = NULL
-        return 0
-
 
 def silence(each):
     """What live connections are sorted by, those first that were silent longest."""

@@ -1,5 +1,13 @@
 # A connection handed to the slower way, kcli.capture.connection, and taken back.
 
+GIVEN_UP = "given up, as more is held than --memory allows"
+LOSSES = {
+    LOSS_GAP: ("gap", "not in the capture"),
+    LOSS_CUT: ("truncated", "cut off by the snapshot length"),
+    LOSS_GIVEN_UP: ("gap", GIVEN_UP),
+}
+JUMP = ("gap", "sequence numbers jump: how much is missing can't be told")
+
 
 cdef int give(Correlator correlator, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
     """Hand the connection over, with bytes that were not read yet."""
@@ -27,7 +35,7 @@ cdef int hand_over(Correlator correlator, Flow* flow, ConnectionState* state, in
     while request != NULL:
         pending.append((request.correlation_id, request.key, request.version, request.ts, request.frame[: request.size]))
         state.first = request.next
-        correlator.drop(request)
+        drop(&correlator.spare, request)
         request = state.first
     state.last, state.waiting, state.waiting_bytes = NULL, 0, 0
     buffers = []
@@ -35,7 +43,7 @@ cdef int hand_over(Correlator correlator, Flow* flow, ConnectionState* state, in
         half = &state.half[side]
         buffers.append(half.data[: half.size])
         offsets[side] = flow.side[side].offset - half.size - (left if side == d else 0)
-        correlator.empty(half)
+        empty(&correlator.spare, half)
     state.steady = False
     (<object>state.connection).restore(
         state.greeted, pending, buffers, (offsets[0], offsets[1]), (state.heard[0], state.heard[1]), state.began, state.proved
@@ -70,6 +78,6 @@ cdef int take_back(Correlator correlator, ConnectionState* state, connection) ex
     for d in range(2):
         buffer = buffers[d]
         if buffer:
-            correlator.join(&state.half[d], <const uint8_t*>PyBytes_AS_STRING(buffer), len(buffer), len(buffer))
+            join(&correlator.spare, &state.half[d], <const uint8_t*>PyBytes_AS_STRING(buffer), len(buffer), len(buffer))
     state.steady = state.greeted = state.proved = True
     return 0

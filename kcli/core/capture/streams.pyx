@@ -28,7 +28,7 @@ cdef uint64_t NEVER = <uint64_t>-1
 include "held_segments.pxi"
 include "timers.pxi"
 include "flows.pxi"
-include "reassembly.pxi"
+include "stream_order.pxi"
 
 
 cdef class Streams(Reassembly):
