@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -16,16 +17,15 @@ settings.register_profile("search", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
-# `make test` runs in several processes, a file's tests in one of them. The files that take longest begin first, longest
-# first, so that no process ends long after the others; of the rest, those with real Kafka or Spark.
+# `make suite` runs in several processes, a file's tests in one of them, and those of files that share a Spark session
+# or brokers in one, too (tests/together.py). What takes longest begins first, so that all processes end together.
 LONGEST_FIRST = (
     "tests/pipeline/test_streaming.py",
+    "tests/real/test_lab.py",
     "tests/test_distribution.py",
     "tests/pipeline/test_cluster.py",
     "tests/real/test_snapshots.py",
     "tests/test_docs.py",
-    "tests/pipeline/test_figures.py",
-    "tests/real/test_lab.py",
     "tests/test_matrix.py",
     "tests/real/",
     "tests/pipeline/",
@@ -38,6 +38,16 @@ LONGEST_FIRST = (
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if hasattr(config, "workerinput"):
         items.sort(key=turn)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With --dist loadfile."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from tests.together import Scheduling
+
+    return Scheduling(config, log)
 
 
 def turn(item: pytest.Item) -> int:

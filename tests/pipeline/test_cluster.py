@@ -46,7 +46,7 @@ class Process:
             )
 
     def says(self, pattern: str) -> re.Match[str]:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 120
         while time.monotonic() < until:
             found = re.search(pattern, self.log.read_text())
             if found:
@@ -113,6 +113,7 @@ def exchange(number: int) -> tuple[bytes, bytes]:
     return metadata(number)
 
 
+@pytest.mark.timeout(600)
 def test_a_worker_dies_and_the_tables_are_whole(samples: Path, tmp_path: Path, output: Path) -> None:
     need_java()
     paths = captures(samples, tmp_path)
@@ -136,7 +137,7 @@ def test_a_worker_dies_and_the_tables_are_whole(samples: Path, tmp_path: Path, o
 
 def wait_for_rows(output: Path, run: subprocess.Popen[str]) -> None:
     """Until the run is in its second stage: some task has begun to write rows."""
-    until = time.monotonic() + 90
+    until = time.monotonic() + 300
     while not list((output / "_kcli" / "runs").glob("*/exchanges/*/*")):
         assert run.poll() is None, run.stderr and run.stderr.read()
         assert time.monotonic() < until

@@ -1,0 +1,31 @@
+"""Which tests run in one process of `make suite`: those of a file, and those of all files that share something dear."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+from xdist.scheduler import LoadFileScheduling
+
+__all__ = ["Scheduling", "scope_of"]
+
+ROOT = Path(__file__).parents[1]
+# Fixtures of a whole run: each process that needs one makes it anew. A Spark session takes 20 seconds of a processor
+# until it is warm, the brokers 5 to 10.
+SHARED = {"spark": r"\bspark: Any\b", "kafka": r"\bkafka_(?:44|39)\b"}
+
+
+@cache
+def scope_of(file: str) -> str:
+    """The name of what a test file shares with others, or its own."""
+    path = ROOT / file
+    text = path.read_text() if path.is_file() else ""
+    return next((name for name, pattern in SHARED.items() if re.search(pattern, text)), file)
+
+
+class Scheduling(LoadFileScheduling):
+    """--dist loadfile, with scopes of several files."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return scope_of(super()._split_scope(nodeid))
