@@ -80,10 +80,10 @@ def paragraphs(text: str) -> Iterator[str]:
 
 def options(context: click.Context) -> Iterator[str]:
     records = [param.get_help_record(context) for param in context.command.get_params(context)]
-    told = [(names, text) for names, text in filter(None, records) if text]  # arguments are told of in the description
-    if told:
+    rows = [(names, text) for names, text in filter(None, records) if text]  # the description covers arguments
+    if rows:
         yield ".SH OPTIONS"
-    for names, text in told:
+    for names, text in rows:
         yield from (".TP", f"\\fB{roff(names)}\\fR", roff(" ".join(text.split())))
 
 

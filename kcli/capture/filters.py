@@ -116,7 +116,7 @@ class Filter:
         return not self.errors or self.failed(exchange)
 
     def fits_header(self, exchange: Exchange) -> bool:
-        """Whether an exchange passes as far as can be told without its bodies."""
+        """Whether an exchange may pass, judged without its bodies."""
         ends = exchange.request_ns, exchange.response_ns
         return self.fits(*ends, exchange.api_key, exchange.client_id, exchange.connection)
 

@@ -1,7 +1,7 @@
 """Which topics, partitions and groups a message names: in its value, or by what stands before each in its JSON text.
 
-Kafka's definitions say of a field that it is a topic's name (`entityType`); the tables have that no more, so it is told
-by the field's name, and for `name` by that of the array it is in.
+Kafka's definitions mark a field that is a topic's name (`entityType`). The tables don't have that mark, so the field's
+name decides, and for `name` that of its array.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def scans(
 
 
 def scan_of(found: list[tuple[Field, str | None, tuple[Field, ...]]], wanted: AbstractSet[str]) -> Scan | None:
-    """None: what a name stands for is not told by its own name alone."""
+    """None: a field's own name does not determine what it stands for."""
     asked = {TOPIC, TOPIC_ID, RESOURCE} if TOPIC in wanted else set()
     asked |= {INDEX} & wanted
     asked |= {GROUP, RESOURCE, COORDINATOR} if GROUP in wanted else set()

@@ -100,9 +100,9 @@ class RowDecoder(CaptureDecoder):
         """What the core reads of that version; None: it does not."""
         if self.bodies.dialect is not None or self.looks:
             return None
-        asked, told = PATHS[api_key]
+        asked, answered = PATHS[api_key]
         request = side(messages.request(api_key, version), asked)
-        response = side(messages.response(api_key, version), told)
+        response = side(messages.response(api_key, version), answered)
         return (request[0], response[0], request[1]) if request and response else None
 
     def summary(self, link: bytes, *exchange: Any) -> Said | None:

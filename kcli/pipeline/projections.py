@@ -49,7 +49,7 @@ class Paths(NamedTuple):
 
 
 ASKED = {"partition": 0, "fetchOffset": 1, "partitionMaxBytes": 2}
-TOLD = {
+FETCHED = {
     "partitionIndex": 0,
     "errorCode": 3,
     "highWatermark": 4,
@@ -57,7 +57,7 @@ TOLD = {
     "logStartOffset?": 6,
     LEADER: 7,
 }
-ANSWERED = {
+PRODUCED = {
     "index": 0,
     "errorCode": 3,
     "baseOffset": 4,
@@ -71,11 +71,11 @@ SESSION, ACKS, RESPONSE = ("sessionId?", "sessionEpoch?"), ("acks", "timeoutMs")
 SIDES: dict[int, tuple[Paths, Paths]] = {
     FETCH: (
         Paths(SESSION, "topics[].partitions[]", ASKED),
-        Paths(RESPONSE, "responses[].partitions[]", TOLD, True, ENDPOINTS),
+        Paths(RESPONSE, "responses[].partitions[]", FETCHED, True, ENDPOINTS),
     ),
     PRODUCE: (
         Paths(ACKS, "topicData[].partitionData[]", {"index": 0}, True),
-        Paths(RESPONSE, "responses[].partitionResponses[]", ANSWERED, False, ENDPOINTS),
+        Paths(RESPONSE, "responses[].partitionResponses[]", PRODUCED, False, ENDPOINTS),
     ),
 }
 
@@ -85,9 +85,9 @@ def layout(bodies: Bodies, api_key: int, version: int) -> Layout | None:
     needed."""
     from kcli.core.columns.exchange_columns import Layout
 
-    asked, told = SIDES[api_key]
+    asked, answered = SIDES[api_key]
     request = side(messages.request(api_key, version, bodies.dialect), asked)
-    response = side(messages.response(api_key, version, bodies.dialect), told)
+    response = side(messages.response(api_key, version, bodies.dialect), answered)
     return Layout(request, response) if request and response else None
 
 

@@ -1,4 +1,4 @@
-"""Record batches as Python values: the header at once, the records when they are asked for.
+"""Record batches as Python values: the header at once, the records on demand.
 
 Kafka classes: RecordBatch, DefaultRecordBatch (magic 2), AbstractLegacyRecordBatch (magic 0 and 1).
 """
@@ -40,7 +40,7 @@ class Record(NamedTuple):
 
 
 def text_of(data: bytes | None) -> str:
-    """A key or value for people; one that holds a secret, as records of the metadata log may, by its size alone."""
+    """A key or value for display; of one with a secret, as records of the metadata log may have, only its size."""
     from kcli.records.secrets import is_secret_value
 
     if data is None:
@@ -151,7 +151,7 @@ class Batch:
 
     @property
     def is_append_time(self) -> bool:
-        """Timestamps were set by the broker (LogAppendTime), not by the producer (CreateTime)."""
+        """Whether the broker set the timestamps (LogAppendTime), and not the producer (CreateTime)."""
         return self.magic > 0 and bool(self.attributes & APPEND_TIME)
 
     @property
@@ -168,12 +168,12 @@ class Batch:
 
     @property
     def is_control(self) -> bool:
-        """Whether its records are markers and not data: ends of transactions, and those of KRaft."""
+        """Whether its records are control records: ends of transactions, and KRaft's."""
         return self.magic >= 2 and bool(self.attributes & CONTROL)
 
     @property
     def delete_horizon(self) -> int | None:
-        """ms; when set, the base timestamp field holds it (KIP-534)."""
+        """The delete horizon, in ms (KIP-534), in the place of the base timestamp; None: not set."""
         return self.base_timestamp if self.magic >= 2 and self.attributes & HORIZON else None
 
     @property
@@ -236,9 +236,9 @@ class Batch:
 def scan(data: Buffer, *, check: bool = True, damages: list[Damage] | None = None) -> Iterator[Batch]:
     """The batches of a records field or of a log segment held in memory, magic 0 to 2 mixed as they are.
 
-    check: compute checksums (else `crc_valid` is None). A batch that is cut at the end ends the walk silently, as in
-    Kafka; what else is no batch is passed over to the next sound one, and added to `damages`. Without such a list it is
-    a DecodeError, behind the batches before it.
+    check: compute checksums (else `crc_valid` is None). An incomplete batch at the end ends the scan silently, as in
+    Kafka. Other bytes that are no batch are skipped up to the next sound one and added to `damages`; without such a
+    list they raise DecodeError after the batches before them.
     """
     view = memoryview(data).cast("B")
     start = 0

@@ -1,4 +1,4 @@
-"""Record batches from values: what a producer writes, markers, and old messages."""
+"""Builds record batches from values: those of producers, control batches, and old messages."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def build_batch(
     """One batch of magic 2 from (timestamp ms, key, value, headers); offsets run on from base_offset.
 
     append_time: the batch's time is the broker's (LogAppendTime), in ms. offsets: absolute ones, with gaps as after
-    compaction. EncodeError: no record at all, or more than a batch can hold.
+    compaction. Raises EncodeError: no record, or more than a batch can hold.
     """
     rows = [
         (base_offset + index if offsets is None else offsets[index], time, key, value, header_rows(headers))
         for index, (time, key, value, headers) in enumerate(records)
     ]
     if not rows:
-        raise EncodeError("records", "a batch needs a record")
+        raise EncodeError("records", "a batch needs at least one record")
     base_timestamp = rows[0][1]
     number = codec_id(codec)
     payload = compress(number, write_rows(rows, base_offset, base_timestamp), 2, level)
@@ -120,7 +120,7 @@ def build_message_set(
 ) -> bytes:
     """Messages of magic 0 or 1 from (timestamp ms, key, value): one after another, or wrapped in a compressed one.
 
-    Inner offsets of a wrapper are absolute in magic 0, from 0 in magic 1 (KIP-31); its own is that of the last one.
+    Inner offsets are absolute in magic 0, and from 0 on in magic 1 (KIP-31); the wrapper's own is that of the last one.
     """
     number = codec_id(codec)
     if number > 3:

@@ -1,4 +1,4 @@
-"""A long row of batches cut into chunks between two batches, so that a segment of any size is read in little memory."""
+"""Cuts a sequence of batches into chunks at batch boundaries, so that memory does not grow with the segment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kcli.records.kernels import batches as core
 
 __all__ = ["CHUNK_BYTES", "Chunk", "ReadInto", "cut_chunks"]
 
-# Small enough to stay in a core's own cache between the read and the work on it.
+# Bytes; small enough to stay in a core's cache between reading and decoding.
 CHUNK_BYTES = 1 << 20
 
 # read(into, position) -> bytes read, 0 at the end: os.preadv, or a stream that is read in order.
@@ -72,7 +72,7 @@ def take_buffer(spare: list[bytearray], size: int) -> bytearray:
 
 
 def fill(read: ReadInto, data: bytearray, have: int, position: int) -> tuple[int, bool]:
-    """Read until the buffer is full or the source at its end: (bytes there, at the end)."""
+    """Read until the buffer is full or the source ends. Returns (bytes in the buffer, whether the source has ended)."""
     view = memoryview(data)
     while have < len(data):
         n = read(view[have:], position + have)

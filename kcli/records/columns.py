@@ -1,4 +1,4 @@
-"""Records as Arrow tables: columns made by the kernels, written as Parquet. Needs pyarrow (the "parquet" extra)."""
+"""Records as Arrow columns, made by the kernels, and as Parquet. Needs pyarrow (the "parquet" extra)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kcli.records.secrets import is_secret_value, secret_types
 
 __all__ = ["SCHEMA_FIELDS", "arrow_batch", "parquet_file", "record_arrays", "write_parquet"]
 
-# A row group holds no more records than this, nor the records of more than so many bytes of log.
+# Most records of a row group, and most bytes of log that its records come from.
 GROUP_ROWS = 1 << 17
 GROUP_BYTES = 1 << 25
 CHUNK_BYTES = 4 << 20
@@ -108,7 +108,7 @@ def record_arrays(
 
 
 def values(pa: Any, data: Any, extra: bytes, places: Any, sizes: Any, secrets: bool) -> Any:
-    """A binary column without its secrets."""
+    """A binary column with its secrets hidden."""
     import numpy as np
 
     made = binary(pa, data, extra, places, sizes)
@@ -151,7 +151,7 @@ def headers(pa: Any, data: Any, extra: bytes, columns: Any) -> Any:
 
 
 def batch_arrays(pa: Any, np: Any, batches: list[Batch], of_batch: Any, file: str) -> dict[str, Any]:
-    """The columns that a record has from its batch."""
+    """The columns with values of the batch."""
 
     def numbers(name: str, kind: str, value: Callable[[Batch], int | bool]) -> Any:
         taken = np.array([value(batch) for batch in batches], kind)

@@ -71,7 +71,7 @@ def unknown(kind: int | None, version: int | None, value: bytes | None, reason: 
 
 
 def control_members(key: bytes | None, value: bytes | None) -> bytes:
-    """The member that a control record has more than another, as JSON text: `,"_control":{...}`."""
+    """The additional member of a control record, as JSON text: `,"_control":{...}`."""
     return b',"_control":' + dumps(decode_control(key, value)).encode()
 
 

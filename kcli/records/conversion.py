@@ -24,12 +24,12 @@ __all__ = ["CHUNK_BYTES", "Conversion", "Slice", "UnsupportedCompressionError", 
 
 CHUNK_BYTES = 128 * 1024
 
-# Kafka's name and number for what a consumer too old for zstd is answered.
+# The error that Kafka returns to a consumer that does not support zstd.
 UNSUPPORTED = "UNSUPPORTED_COMPRESSION_TYPE (76)"
 
 
 class UnsupportedCompressionError(InputError):
-    """A zstd batch: messages of magic 0 and 1 have no such codec, and nothing is compressed anew with another."""
+    """A zstd batch: magic 0 and 1 have no such codec, and batches are not compressed again with another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Conversion:
     def chunks(self, chunk_bytes: int | None = None) -> Iterator[memoryview]:
         """Convert chunk after chunk: whole batches of at most `chunk_bytes`, but at least one.
 
-        A chunk's bytes are valid until the next chunk. A chunk without any record left is not given.
+        A chunk's bytes are valid until the next chunk. A chunk without a record is left out.
         UnsupportedCompressionError, DecodeError: `converter.text()` has what was converted of the chunk before.
         A batch that is cut at the end is left out; `trailing` says so.
         """
@@ -116,7 +116,7 @@ class Conversion:
             return 0
 
     def fill(self) -> bool:
-        """Read on; True: the slice is at its end."""
+        """Read more bytes. Returns whether the slice has ended."""
         view = memoryview(self.data)
         while self.have < len(self.data):
             n = self.source.read_at(view[self.have :], self.position + self.have)
@@ -126,7 +126,7 @@ class Conversion:
         return self.position + self.have >= self.source.start + self.source.size
 
     def drop(self, size: int) -> None:
-        """Let go of so many bytes at the start of the buffer."""
+        """Drop bytes at the start of the buffer."""
         self.position += size
         self.have -= size
         self.data[: self.have] = self.data[size : size + self.have]

@@ -1,8 +1,7 @@
-"""Damage in a sequence of batches: what it is, and at which byte the next sound batch begins.
+"""Damage in a sequence of batches: its kind, and the byte at which the next sound batch begins.
 
-Kafka's own readers stop at an impossible size, and believe a wrong one. Here the checksum decides: behind a batch whose
-checksum is wrong and which no sound batch follows, and at whatever is no batch, the next batch with a right checksum is
-looked for.
+Kafka's readers stop at an impossible size and trust any other. Here the checksum decides: behind a batch with a wrong
+checksum that no sound batch follows, and at bytes that are no batch, the next batch with a correct one is searched.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from kcli.records.kernels import batches as core
 
 __all__ = ["Damage", "Stretch", "assess", "describe", "stretches"]
 
-# No more than this is held in memory to find the next sound batch.
+# Most bytes held in memory to find the next sound batch.
 SEARCH_BYTES = 1 << 25
 
 
@@ -32,7 +31,7 @@ class Damage:
 
     @property
     def lawful(self) -> bool:
-        """A fetch response may end inside a batch, and a log that is being written as well."""
+        """Whether it is valid: a fetch response may end inside a batch, and so may a log that is being written."""
         return self.event == "truncated"
 
 
@@ -61,7 +60,7 @@ def assess(data: bytearray | memoryview, size: int, at: int, status: int, last: 
 
 
 def assess_suspect(data: bytearray | memoryview, size: int, at: int, last: bool) -> Verdict:
-    """A batch with a wrong checksum, and no sound one behind it: is its size field at fault?"""
+    """Assess a batch with a wrong checksum and no sound one behind it: its size field may be wrong."""
     end = at + entry_size(data, at)
     plausible, _ = core.sound(data, end, size)
     following = core.find(data, at + 1, size)
@@ -81,14 +80,14 @@ def has_odd_magic(data: bytearray | memoryview, size: int, at: int) -> bool:
 
 
 def skip_short(data: bytearray | memoryview, size: int, at: int, status: int) -> int:
-    """Where Kafka's reader would go on: behind an entry whose size can be believed; else nowhere."""
+    """Where Kafka's reader would go on: behind an entry with a plausible size; else nowhere."""
     if status in (core.SHORT, core.MAGIC):
         return min(size, at + entry_size(data, at))
     return size
 
 
 def describe(data: bytearray | memoryview, size: int, at: int, status: int) -> str:
-    """Why there is no batch at `at`, for people."""
+    """Why there is no batch at `at`, in words."""
     left = size - at
     if status == core.PARTIAL and left < 18:
         return f"{left} bytes at the end, fewer than a batch has"

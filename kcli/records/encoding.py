@@ -1,8 +1,8 @@
 """Batches from their JSON form: the reverse of `batches_json`.
 
-Fields that are left out take what follows from the records. Where a row carries the stored payload (`_payload`, or
-`_entry` for a whole message of unusual form) and that still holds the row's records, it is used as it is, so that a
-decoded batch becomes the same bytes again; records that were edited are written anew, and compressed anew.
+Fields that are left out are computed from the records. Where a row has the stored payload (`_payload`, or `_entry` for
+a whole message of unusual form) and that still holds the row's records, it is used unchanged, so that a decoded batch
+is encoded to the same bytes; edited records are written and compressed again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["encode_batch", "encode_batches"]
 
 Row = dict[str, Any]
 TIMESTAMP_TYPES = {"CreateTime": 0, "LogAppendTime": APPEND_TIME, "NoTimestampType": 0}
-# What a stored payload has to agree in with its row, to be used.
+# The fields in which a stored payload must agree with its row to be used.
 HELD = ("records", "count", "baseOffset", "lastOffset")
 
 
@@ -60,7 +60,7 @@ def encode_batch(row: Row, level: int | None = None) -> bytes:
 
 
 def holds(data: bytes, row: Row) -> bool:
-    """Do these bytes give the row's records again?"""
+    """Whether these bytes decode to the row's records."""
     found = loads(batches_json(data, secrets=True))
     return len(found) == 1 and all(found[0].get(name) == row[name] for name in HELD if name in row)
 
@@ -137,7 +137,7 @@ def first_timestamp(row: Row, rows: Sequence[OldRow]) -> int:
 
 
 def wrap(value: int) -> int:
-    """Sums of int64 wrap, in Kafka's readers as here."""
+    """Wrap a sum to int64, as Kafka's readers do."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 

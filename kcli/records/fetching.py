@@ -1,4 +1,4 @@
-"""What a broker sends for one partition of a fetch that it converts down: it states a size first, then keeps to it.
+"""What a broker sends for one partition of a fetch with down-conversion: exactly the size that it states first.
 
 Kafka's LazyDownConversionRecords names max(bytes before, bytes of the first batch after conversion); what is longer is
 cut anywhere, what is shorter is filled with overflow messages, which a consumer takes for a batch that is not all there
@@ -29,8 +29,8 @@ OVERFLOW_BYTES = 128 * 1024
 
 
 def cut_slice(source: Slice, fetch_size: int, first_offset: int = 0) -> Slice:
-    """What a broker takes for a fetch: from the batch that holds first_offset, at most fetch_size bytes but one whole
-    batch at least. An offset beyond the end gives an empty slice.
+    """The slice that a broker reads for a fetch: from the batch that holds first_offset, at most fetch_size bytes but
+    at least one batch. Empty for an offset beyond the end.
     """
     position = source.start
     if first_offset > 0:

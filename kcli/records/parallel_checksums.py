@@ -23,7 +23,7 @@ STRIPE_BYTES = 2 * CHUNK_BYTES
 
 
 def new_buffer(size: int) -> mmap.mmap:
-    """Memory that costs nothing before it is used, and then a page fault for each 2 MiB where the system can."""
+    """Allocate memory without touching it; the system uses pages of 2 MiB where it can."""
     if sys.platform != "linux":
         return mmap.mmap(-1, size)
     buffer = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE)
@@ -75,7 +75,7 @@ class Stripe:
         self.done.release()
 
     def write(self, have: int, full: bool) -> None:
-        """Write the batches that begin in the stripe; what is not sound ends it."""
+        """Write the batches that begin in the stripe, up to the first that is not sound."""
         first, stop = self.start - self.base, self.end - self.base
         self.unsound = self.end < 0
         if not self.unsound and first < stop:
@@ -84,7 +84,7 @@ class Stripe:
             self.unsound = status != core.DONE or self.writer.wrong_checksums > 0
 
     def fill(self, have: int, wanted: int) -> int:
-        """Read until `wanted` bytes are there or the source ends; how many there are."""
+        """Read until `wanted` bytes are there or the source ends. Returns how many there are."""
         view = memoryview(self.data)
         while have < wanted:
             n = self.read(view[have:wanted], self.base + have)

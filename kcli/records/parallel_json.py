@@ -1,4 +1,4 @@
-"""A whole source as JSON lines: its parts are decoded in parallel and written in order.
+"""Writes a whole source as JSON lines: decodes its parts in parallel, writes them in order.
 
 A file is read by stripes as long as its batches are sound; from there on, and what is no file, by chunks. Where each
 of those ends is a guess from the size fields; when damage makes a chunk end elsewhere, the chunks behind it are thrown
@@ -154,7 +154,7 @@ class ParallelWriter:
         self.hand_over(self.stripes[-1])
 
     def drop_stripes(self, unsound: Stripe) -> None:
-        """Throw away that stripe and all behind it."""
+        """Drop that stripe and all behind it."""
         for stripe in self.stripes:
             stripe.done.acquire()
         for stripe in (unsound, *self.stripes):
@@ -217,7 +217,7 @@ class ParallelWriter:
         self.writers.append(writer)
 
     def turn_back(self, chunks: Generator[Chunk, Wish, None], job: Job) -> tuple[Generator[Chunk, Wish, None], Wish]:
-        """Go on where that job stopped: what was guessed behind it is thrown away."""
+        """Go on where that job stopped, and drop the jobs behind it, which began at a wrong guess."""
         if not self.limit:
             return chunks, (job.resume, job.more)
         while self.jobs:

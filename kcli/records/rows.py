@@ -85,8 +85,7 @@ def is_cut(data: memoryview, damage: Damage) -> bool:
 
 
 class SeenOffsets:
-    """Which offsets of a partition were seen, as ranges: those of a log need one. Beyond `most` ranges no more are
-    remembered."""
+    """The offsets seen of a partition, as ranges (a log needs one). Beyond `most` ranges no more are remembered."""
 
     def __init__(self, most: int = 100_000) -> None:
         self.starts: dict[object, list[int]] = {}
@@ -94,7 +93,7 @@ class SeenOffsets:
         self.left = most
 
     def add(self, partition: object, offset: int) -> bool:
-        """Whether it is new there."""
+        """Add an offset. Returns whether it is new."""
         starts, ends = self.starts.setdefault(partition, []), self.ends.setdefault(partition, [])
         at = bisect_right(starts, offset)
         if at and offset < ends[at - 1]:

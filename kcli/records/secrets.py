@@ -1,7 +1,7 @@
-"""Secrets in records: values of Kafka's own metadata log that hold SCRAM keys or passwords of configs.
+"""Secrets in records: values of Kafka's metadata log that hold SCRAM keys or passwords in configs.
 
-They are known by their form, as no batch says what topic it is of: frame version 1, a type that has secrets, a version
-and fields that fit (MetadataRecordSerde).
+They are recognized by their form, as a batch does not name its topic: frame version 1, a type that has secrets, a
+version, and fields that match (MetadataRecordSerde).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def secret_types() -> dict[int, str]:
 
 
 def is_secret_value(value: bytes | memoryview) -> bool:
-    """Whether a record's value holds a secret. One that begins as such and can't be read does."""
+    """Whether a record's value holds a secret; True for one that begins like a secret and can't be read."""
     if len(value) < 3 or value[0] != FRAME_VERSION or (name := secret_types().get(value[1])) is None:
         return False
     verdict = verdict_of(name, value, 3)
@@ -58,7 +58,7 @@ def openings() -> re.Pattern[bytes]:
 def holds_secret(data: bytes | memoryview) -> bool:
     """Whether bytes that make no batch, or no sound one, have such a value anywhere, whole.
 
-    Where more begin like one than can be tried in the time there is, they are taken to.
+    True where more places begin like one than can be tried in bounded time.
     """
     for tried, match in enumerate(openings().finditer(data)):
         start = match.start()

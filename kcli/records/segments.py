@@ -1,4 +1,4 @@
-"""The files of a partition's folder beside its log: indexes, aborted transactions, producer state, leader epochs.
+"""Reads the files beside a partition's log: indexes, aborted transactions, producer state, leader epochs.
 
 Each reader gives rows as dicts with Kafka's names, in the order of the file, and raises DecodeError at what breaks the
 file's form, behind the rows before it. The layouts are in kcli/grammar, imported where they are used: a command that
@@ -31,7 +31,7 @@ def base_offset_of(name: str) -> int:
 
 
 def kind_of(name: str) -> str | None:
-    """Which of the files of a log folder this is: "log", a key of READERS, or None."""
+    """The kind of a file in a partition's directory: "log", a key of READERS, or None."""
     base = PurePath(name).name
     if base == EPOCHS:
         return base

@@ -32,11 +32,11 @@ class Findings:
 
     @property
     def damaged(self) -> bool:
-        """Something could not be read, or has a wrong checksum; a cut batch at the end is lawful."""
+        """Whether bytes could not be read or have a wrong checksum; an incomplete batch at the end does not count."""
         return bool(self.wrong_checksums or self.problems or any(not damage.lawful for damage in self.damages))
 
     def gather(self, writer: core.BatchText) -> None:
-        """Take over what a writer has counted since it was last asked."""
+        """Add what a writer has counted since the last call."""
         batches, records, wrong_checksums, problems = writer.take_findings()
         self.batches += batches
         self.records += records

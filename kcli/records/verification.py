@@ -1,4 +1,4 @@
-"""Is a log segment what Kafka may rely on? Checksums, offsets, records, and the files beside it against the log.
+"""Verifies a log segment: checksums, offsets, records, and the files beside it against the log.
 
 Findings have the form of `kcli snapshot verify`: severity ("error", or "note" for what is unusual and lawful), rule,
 file, offset (bytes in the file) and message.
@@ -34,7 +34,7 @@ class LogFinding(NamedTuple):
 
 @dataclass(slots=True)
 class LogFacts:
-    """What the files beside a log are held against: columns over its batches, rising position."""
+    """The facts of a log to check the files beside it against: columns over its batches, in order of position."""
 
     positions: list[int] = field(default_factory=list)
     base_offsets: list[int] = field(default_factory=list)
@@ -70,7 +70,7 @@ class LogFacts:
 
 
 def verify_log(read: ReadInto, name: str, facts: LogFacts, deep: bool = True) -> Iterator[LogFinding]:
-    """Read a log whole; `facts` is filled on the way. deep: open each batch and hold its records against its header."""
+    """Verify a log, and fill `facts`. deep: decode each batch and check its records against its header."""
     for chunk, start, stop, damage in stretches(read):
         rows, _status, _stopped = core.frames(memoryview(chunk.data)[:stop], start)
         for row in rows:
@@ -137,7 +137,7 @@ def verify_offsets(batch: Batch, offsets: list[int], error: Any) -> Iterator[Log
 
 
 def verify_companion(kind: str, rows: Iterable[dict[str, Any]], name: str, facts: LogFacts) -> Iterator[LogFinding]:
-    """A file beside the log, by the rows of `segments.read_rows`."""
+    """Verify a file beside the log. rows: of `segments.read_rows`."""
     place, before, size = 0, None, row_size(kind)
     try:
         for number, row in enumerate(rows):

@@ -1,1 +1,1 @@
-"""Fetch sessions (KIP-227) as pure state machines, and the sessions that captures show."""
+"""Fetch sessions (KIP-227): state machines of client and broker, and a tracker of the sessions in captures."""

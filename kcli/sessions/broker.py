@@ -24,7 +24,7 @@ __all__ = ["BrokerSessions", "Fetch"]
 
 
 class Fetch:
-    """One fetch between its request and its response; `error` other than 0: it is refused."""
+    """One fetch between its request and its response. error: not 0: the fetch is refused."""
 
     def __init__(
         self, owner: BrokerSessions, request: FetchRequest, action: Action, session: CachedSession | None = None
@@ -37,7 +37,7 @@ class Fetch:
         self.error: int = action.value if refused else 0
 
     def candidates(self) -> Iterable[tuple[Partition, Position]]:
-        """What to look up, in the order in which to fill the response: in a session only what is due."""
+        """The partitions to look up, in the order of the response; in a session only those that are due."""
         if self.error:
             return ()
         if self.session is not None:
@@ -67,7 +67,7 @@ class Fetch:
     ) -> FetchResponse:
         rules = self.owner.rules
         if rules.recheck and session.epoch != rules.next_epoch(self.request.epoch):
-            # Somebody else went on with the session while this fetch was waiting for data.
+            # Another fetch continued the session while this one was waiting for data.
             return FetchResponse(EPOCH_MISMATCH, session.id, throttle_ms=throttle_ms)
         if throttle_ms:
             return FetchResponse(session_id=session.id, throttle_ms=throttle_ms)
@@ -86,7 +86,7 @@ class BrokerSessions:
         self._interest: dict[Partition, set[CachedSession]] = {}
 
     def begin(self, request: FetchRequest, now: int) -> Fetch:
-        """Process a request; from here on its epoch is used up, whatever becomes of its response."""
+        """Process a request. Its epoch counts as used, even if the response is lost."""
         session = self.cache.get(request.session_id) if request.session_id else None
         action = self.rules.broker[kind_of(request.epoch), self._find(request, session)]
         if session is None:
@@ -116,7 +116,7 @@ class BrokerSessions:
         return session.id
 
     def mark(self, partition: Partition) -> Iterable[CachedSession]:
-        """Something about this partition changed: look at it in the next fetch of each session that has it."""
+        """Note that a partition changed: the next fetch of each session with it looks it up."""
         sessions = tuple(self._interest.get(partition, ()))
         for session in sessions:
             session.due.add(partition)

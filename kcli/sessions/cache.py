@@ -1,4 +1,4 @@
-"""The broker's cache of fetch sessions: slots spread over shards, and who has to go when one is full.
+"""The broker's cache of fetch sessions: slots spread over shards, and which session a full shard evicts.
 
 Source: KIP-227 and Kafka's FetchSessionCache and FetchSessionCacheShard (sharded since KAFKA-9401).
 """
@@ -18,7 +18,7 @@ __all__ = ["FetchSessionCache", "Shard"]
 
 
 class EvictionOrder:
-    """Sessions in the order of a key; as many as a shard has slots, so a sorted list serves."""
+    """Sessions sorted by a key, at most as many as a shard has slots."""
 
     def __init__(self) -> None:
         self.keys: list[tuple[int, ...]] = []
@@ -36,7 +36,7 @@ class EvictionOrder:
 
 
 class Shard:
-    """Some of the slots, with an eviction order of their own. Keys end with the session's id."""
+    """A part of the slots, with its own eviction order. Keys end with the session's id."""
 
     def __init__(self, number: int, slots: int, eviction_ms: int, id_range: int, rules: Rules) -> None:
         self.number, self.slots, self.eviction_ms, self.id_range = number, slots, eviction_ms, id_range
@@ -48,7 +48,7 @@ class Shard:
         self._by_privileged = EvictionOrder()
 
     def make_room(self, privileged: bool, size: int, now: int) -> bool:
-        """Whether there is a free slot, if need be the one of a session that this one may displace."""
+        """Make sure of a free slot, by evicting a session that this one may displace. Returns whether there is one."""
         if len(self.sessions) < self.slots:
             return True
         victim = self._victim(privileged, size, now)
@@ -82,7 +82,7 @@ class Shard:
         session.release()
 
     def new_id(self, rng: random.Random) -> int:
-        """A session id of this shard that is in no use: positive, random, so that none is mistaken for another."""
+        """An unused session id of this shard: positive and random, so that no two sessions are confused."""
         while True:
             session_id = rng.randrange(max(1, self.number * self.id_range), (self.number + 1) * self.id_range)
             if session_id not in self.sessions and session_id != NO_SESSION:
@@ -165,7 +165,7 @@ class FetchSessionCache:
         return shard
 
     def foresee(self, shard: int, session_id: int) -> None:
-        """It is this shard's turn next, and the session, if one is granted, gets this id (0: any)."""
+        """Let the next session be of this shard and have this id (0: any)."""
         self._foreseen = shard, session_id
 
     def new_id(self, shard: Shard) -> int:
@@ -175,7 +175,7 @@ class FetchSessionCache:
         return foreseen if foreseen and free else shard.new_id(self.rng)
 
     def remove(self, session: CachedSession) -> None:
-        """Remove a session; one that the cache has no longer is ignored."""
+        """Remove a session, if the cache still has it."""
         shard = self.shard_of(session.id)
         if shard is not None and shard.sessions.get(session.id) is session:
             shard.remove(session)

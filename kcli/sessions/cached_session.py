@@ -1,4 +1,4 @@
-"""A fetch session as a broker keeps it: its partitions, what the fetcher was sent of each, and whose turn it is."""
+"""A fetch session in a broker's cache: its partitions, what was last reported of each, and their order."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class CachedSession:
         self._interest = interest
 
     def put(self, partition: Partition, position: Position) -> None:
-        """Add a partition, or move the fetcher's position in it: either way it has to be looked at."""
+        """Add a partition, or move the fetcher's position in it; it is due then."""
         cached = self.partitions.get(partition)
         if cached is None:
             self.partitions[partition] = CachedPartition(position, next(self._turns))
@@ -76,13 +76,13 @@ class CachedSession:
         self.due.add(partition)
 
     def drop(self, partition: Partition) -> None:
-        """Forget a partition; one that is not in the session is ignored."""
+        """Remove a partition, if the session has it."""
         if self.partitions.pop(partition, None) is not None:
             self.due.discard(partition)
             self._lose_interest(partition)
 
     def release(self) -> None:
-        """The session has left the cache: no log marks it any more."""
+        """The session was removed from the cache: no log marks its partitions any more."""
         for partition in self.partitions:
             self._lose_interest(partition)
 
@@ -105,7 +105,7 @@ class CachedSession:
         self._settle(partition, result)
 
     def in_turn(self) -> list[tuple[Partition, Position]]:
-        """Partitions that are due with the fetcher's positions, those first that waited longest."""
+        """The due partitions with the fetcher's positions, those that have waited longest first."""
         due = sorted(self.due, key=lambda partition: self.partitions[partition].turn)
         return [(partition, self.partitions[partition].position) for partition in due]
 

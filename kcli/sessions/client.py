@@ -1,4 +1,4 @@
-"""The fetcher's side of a fetch session, as a machine without sockets: what to send next, what an answer means.
+"""The fetcher's side of a fetch session, as a state machine without sockets: builds requests, accepts responses.
 
     session = ClientSession()
     session.want(("orders-topic-id", 0), Position(fetch_offset=17))
@@ -21,7 +21,7 @@ __all__ = ["Accepted", "ClientSession"]
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What became of a response: `usable` when its partitions may be processed; else `problem` says why not."""
+    """The verdict on a response. usable: its partitions may be processed; problem: why not."""
 
     came: Came
     problem: str = ""
@@ -54,7 +54,7 @@ class ClientSession:
         self._closing_sent = False
 
     def want(self, partition: Partition, position: Position) -> None:
-        """Fetch this partition from here on; one of a topic that was deleted and made again has another id."""
+        """Fetch this partition from this position on. A topic that was deleted and created again has another id."""
         self.partitions[partition] = position
         if self._known.get(partition) == position:
             self._moved.pop(partition, None)
@@ -82,7 +82,7 @@ class ClientSession:
         return request
 
     def accept(self, request: FetchRequest, response: FetchResponse) -> Accepted:
-        """Take in the response to `request`; one to any other request than the last built is ignored (LOST)."""
+        """Process the response to `request`. One to another request than the last is ignored (LOST)."""
         if request is not self._pending:
             return Accepted(Came.LOST, "not the response that was awaited")
         self._pending = None

@@ -24,11 +24,18 @@ REQUEST = (
     *("topics[].partitions[].currentLeaderEpoch?", "topics[].partitions[].lastFetchedEpoch?"),
     "forgottenTopicsData[]",
 )
-TOLD = ("partitionIndex", "errorCode", "highWatermark", "lastStableOffset", "logStartOffset", "preferredReadReplica?")
+ANSWERED = (
+    "partitionIndex",
+    "errorCode",
+    "highWatermark",
+    "lastStableOffset",
+    "logStartOffset",
+    "preferredReadReplica?",
+)
 RESPONSE = (
     *("sessionId", "errorCode", "throttleTimeMs", "_tags?"),
     *("responses[].partitions[]", TOPICS[1]),
-    *(f"responses[].partitions[].{name}" for name in (*TOLD, "records", "_tags?", "abortedTransactions[]")),
+    *(f"responses[].partitions[].{name}" for name in (*ANSWERED, "records", "_tags?", "abortedTransactions[]")),
 )
 
 WIDTHS = (3, 6, 3, 10)  # slots of topics and partitions, on each side
@@ -43,16 +50,16 @@ def layout(version: int, dialect: str | None = None) -> Layout | None:
     """What the kernel reads a Fetch version with; None where it cannot."""
     try:
         request, response = messages.request(FETCH, version, dialect), messages.response(FETCH, version, dialect)
-        asked, told = request.select(REQUEST, missing=-1), response.select(RESPONSE, missing=-1)
+        asked, answered = request.select(REQUEST, missing=-1), response.select(RESPONSE, missing=-1)
     except (SchemaError, UsageError):
         return None
     headers = messages.request_header(FETCH, version, dialect), messages.response_header(FETCH, version, dialect)
-    by_ids = {side.place(topic).type == "uuid" for side, topic in zip((asked, told), TOPICS, strict=True)}
-    widths = tuple(len(side.levels[level].template) for side in (asked, told) for level in (1, 2))
+    by_ids = {side.place(topic).type == "uuid" for side, topic in zip((asked, answered), TOPICS, strict=True)}
+    widths = tuple(len(side.levels[level].template) for side in (asked, answered) for level in (1, 2))
     sliced = (*TOPICS, "responses[].partitions[].records")
-    if widths != WIDTHS or len(by_ids) != 1 or not (asked.slices_only(sliced) and told.slices_only(sliced)):
+    if widths != WIDTHS or len(by_ids) != 1 or not (asked.slices_only(sliced) and answered.slices_only(sliced)):
         return None
-    if request.variants or response.variants or not (asked.compiled and told.compiled):
+    if request.variants or response.variants or not (asked.compiled and answered.compiled):
         return None
     assert headers[0].node and headers[1].node
-    return (headers[0].node, asked.compiled), (headers[1].node, told.compiled), by_ids.pop()
+    return (headers[0].node, asked.compiled), (headers[1].node, answered.compiled), by_ids.pop()

@@ -1,4 +1,4 @@
-"""The JSON of a session that is over, as `kcli fetch-session explain --format jsonl` prints it."""
+"""The JSON of an ended session, as `kcli fetch-session explain --format jsonl` prints it."""
 
 from __future__ import annotations
 

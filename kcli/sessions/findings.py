@@ -1,4 +1,4 @@
-"""What `kcli fetch-session lint` can find: the rules of KIP-227 that a capture shows to be kept or broken."""
+"""The findings of `kcli fetch-session lint`: the rules of KIP-227 that can be checked in a capture."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class SessionFinding(NamedTuple):
     def at(
         cls, exchange: FetchExchange, rule: str, session_id: int, text: str, partitions: tuple[Key, ...] = ()
     ) -> SessionFinding:
-        """About this exchange; the time is that of the side that broke the rule."""
+        """A finding on this exchange; its time is that of the message that breaks the rule."""
         ns = exchange.ns
         if RULES[rule].side == BROKER and exchange.response_ns:
             ns = exchange.response_ns

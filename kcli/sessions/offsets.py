@@ -1,4 +1,4 @@
-"""Offsets that a client may know from outside its session: other sessions' responses, ListOffsets, OffsetFetch."""
+"""Offsets that a client may have learnt outside its session: other sessions, ListOffsets, OffsetFetch."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Offsets:
             self.marks.learn_all(x.server, x.reported, x.version >= TOPIC_IDS_SINCE, owner, x.response_ns)
 
     def miss(self, ns: int) -> None:
-        """Something of the capture is missing; ns 0: nobody knows when."""
+        """Note that bytes are missing from the capture. ns: when; 0: unknown."""
         self.missed_ns = max(self.missed_ns, ns)
 
     def explains(self, key: Key, offset: int, since: int) -> bool:
@@ -50,7 +50,7 @@ class Offsets:
         return self.elsewhere.get((name, key[1]), -1) >= offset
 
     def hear(self, api_key: int, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
-        """Note what another exchange has: names of topic ids, offsets of partitions."""
+        """Learn from an exchange of another API: names of topic ids, offsets of partitions."""
         if api_key == METADATA:
             for topic in response.get("topics", ()):
                 if topic.get("topicId", NO_UUID) != NO_UUID and isinstance(topic.get("name"), str):

@@ -1,6 +1,6 @@
 """The fetch sessions of a capture: those that are open, and those that ended lately, by server and id.
 
-Sessions begin and end here, and whatever breaks a rule is reported from here. Who decides is `tracker`.
+Sessions begin and end here, and findings are reported from here, as `tracker` decides.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SHARD_IDS = (2**31 - 1) // 8
 
 
 class SessionlessFetches(FetchStatistics):
-    """Fetches of a client outside any session: it wants none, was granted none, or speaks an older version."""
+    """Fetches of a client outside any session: it wants none, was granted none, or uses an older version."""
 
     def __init__(self, x: FetchExchange) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class SessionRegistry:
         return session
 
     def move(self, session: ObservedSession, connection: str) -> None:
-        """The session goes on over another connection: what was under way on the old one is not known."""
+        """The session continues on another connection: requests in flight on the old one are unknown."""
         session.blur()
         self._on.get(session.connection, set()).discard(session)
         self._on.setdefault(connection, set()).add(session)
@@ -155,7 +155,7 @@ class SessionRegistry:
                 return
 
     def blame_evictor(self, session: ObservedSession) -> None:
-        """The session that took the slot: opened since the last good fetch was sent, with an id of the same shard."""
+        """Find the session that took the slot: opened after the last good fetch, with an id of the same shard."""
         shard = session.session_id // SHARD_IDS
         opened = [other for other in (*self.ended.values(), *self.sessions.values()) if other.since_start]
         for other in sorted(opened, key=lambda other: other.granted_ns):

@@ -1,4 +1,4 @@
-"""One session as a capture shows it: its partitions, and its statistics.
+"""A session as observed in a capture: its partitions and statistics.
 
 Its memory is that of its partitions: nothing here grows with the number of fetches.
 """
@@ -116,7 +116,7 @@ class ObservedSession(FetchStatistics):
         return self.replica_id >= 0
 
     def blur(self) -> None:
-        """Something of this session was not seen: forget what can no longer be known for certain."""
+        """Bytes of this session are missing: forget what is no longer certain."""
         self.complete = self.unsure = False
         self.next_epoch = -1
         self.late = 0

@@ -1,4 +1,4 @@
-"""What a full fetch would have cost: the bytes that each partition and topic takes in a Fetch of some version.
+"""The cost of a full fetch: the bytes of each partition and topic in a Fetch of some version.
 
 The figures come from the grammar: small messages are written, and their lengths compared.
 """
@@ -40,7 +40,7 @@ class Side:
         return self.topic_start(topic) + count_bytes(partitions, self.flexible) + partitions * self.partition
 
     def topic_start(self, topic: str) -> int:
-        """What a topic costs before its partitions."""
+        """Bytes of a topic's entry before its partitions."""
         if not self.named:
             return self.topic
         length = len(topic.encode())

@@ -1,11 +1,11 @@
-"""All fetch sessions of a capture, followed fetch by fetch: when they begin, what they hold, why they end, who errs.
+"""Follows all fetch sessions of a capture, fetch by fetch: their beginning, partitions, end, and broken rules.
 
     tracker = Tracker(on_finding=findings.append, on_end=ended.append)
     for exchange in fetches: tracker.feed(exchange)
     tracker.finish()
 
-A capture is a keyhole: it may begin in the middle of a session, lack packets, or show one connection of two. What was
-not seen is not judged: a session of which something is missing is `blurred`, and only what is seen from then on counts.
+A capture may begin in the middle of a session, lack packets, or have one connection of two. What it does not show is
+not judged: a session with missing bytes is `blurred`, and only what is seen from then on counts.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Tracker:
         self.registry.report_ended()
 
     def _sweep(self) -> None:
-        """Sessions that nobody has used for long are gone, whether or not the capture says so."""
+        """End sessions that were idle for long; the capture need not show their end."""
         for session in [s for s in self.registry.sessions.values() if self._now - s.last_ns > IDLE_NS]:
             self.registry.end(session, "not used any more", session.last_ns)
 
@@ -186,7 +186,7 @@ class Tracker:
         return self.registry.sessions[x.server, granted]
 
     def _end_former(self, x: FetchExchange) -> None:
-        """A fetcher of a follower has one session at a leader: one on another connection is lost with it."""
+        """End the follower's session on another connection: a fetcher has one session at a leader."""
         who = (x.server, x.client_id, x.replica_id)
         for former in [*self.registry.sessions.values()]:
             if (former.server, former.client_id, former.replica_id) == who and former.connection != x.connection:

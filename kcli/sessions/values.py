@@ -13,7 +13,7 @@ Partition = tuple[str, int]
 
 
 class Position(NamedTuple):
-    """What a fetcher requests of one partition. Offsets are -1 where the fetcher does not know or say them.
+    """What a fetcher requests of one partition. Offsets are -1 where the fetcher does not send them.
 
     remote_max_bytes: how much of it may come from remote storage (KIP-1018); -1: as much as max_bytes
     """
@@ -27,7 +27,7 @@ class Position(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a broker responds of one partition: records in bytes, offsets, error code.
+    """A broker's result for one partition: bytes of records, offsets, error code.
 
     diverging: it asks the follower to truncate
     more: there are records that had no room in this response (never on the wire: for the broker's own turns)

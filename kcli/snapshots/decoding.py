@@ -1,8 +1,8 @@
 """Metadata and control records: names, values and JSON text of their messages, in the layout that fits.
 
 Kafka's form (`kafka-dump-log --cluster-metadata-decoder`): {"type": "PARTITION_RECORD", "version": 1, "data": {...}}.
-Some releases wrote other layouts under the same version numbers; the newest one is tried first, then the others, and
-the one that takes the record's bytes to the last is right.
+Some releases wrote other layouts under the same version numbers. The newest layout is tried first, then the others; the
+one that reads the record to its last byte is right.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Decoder:
         return whole(codec, data)
 
     def why_unknown_control(self, kind: int, data: memoryview) -> str:
-        """Why there is no codec for a control record, for people."""
+        """Why there is no codec for a control record, in words."""
         if kind not in CONTROL_TYPES:
             return f"unknown control record type {kind}"
         if len(data) < 2:
@@ -97,7 +97,7 @@ class Decoder:
         return f"{CONTROL_TYPES[kind]} version {int.from_bytes(data[:2], signed=True)} is unknown"
 
     def read_framed(self, framed: bytes) -> dict[str, Any]:
-        """A record's value, frame and all (as images keep partitions)."""
+        """Read a record's value with its frame, as images keep partitions."""
         data = memoryview(framed)
         _, at = read_unsigned(data)
         key, at = read_unsigned(data, at)
@@ -113,12 +113,12 @@ class Decoder:
 
 
 def whole(codec: MessageCodec, data: memoryview) -> dict[str, Any]:
-    """The message that `data` is, to its last byte."""
+    """Read `data` as one message, to its last byte. Raises DecodeError: bytes are left."""
     try:
         _, value, end = codec.fit(data, 0)
     except DecodeError as error:
         error.__context__ = None  # its frames would hold on to the file's map
         raise error.with_traceback(None) from None
     if end != len(data):
-        raise DecodeError("", end, f"{len(data) - end} bytes are left behind the message", what=codec.what)
+        raise DecodeError("", end, f"{len(data) - end} bytes after the end of the message", what=codec.what)
     return value

@@ -69,7 +69,7 @@ def differing(before: Row | None, after: Row | None) -> tuple[str, ...]:
 
 
 def diff_partitions(table: Table, before: Image, after: Image) -> Iterator[Change]:
-    """Partitions stay as bytes where both images have the same."""
+    """The changes of partitions; those with equal bytes in both images are not decoded."""
     for identity in sorted(before.topics.keys() | after.topics.keys(), key=lambda each: name_of(each, before, after)):
         old, new = before.topics.get(identity), after.topics.get(identity)
         mine, yours = old.partitions if old else {}, new.partitions if new else {}

@@ -1,4 +1,4 @@
-"""The small files beside a metadata log, and what a partition's directory holds. Text in, values out.
+"""Reads the small files beside a metadata log, and sorts the names in a partition's directory.
 
 quorum-state (KIP-595, KIP-853), leader-epoch-checkpoint, partition.metadata; snapshots and segments by name.
 """
@@ -29,7 +29,7 @@ QUORUM_STATE_VERSIONS = (0, 1)
 
 
 class EpochEntry(NamedTuple):
-    """A leader epoch and the first offset that it wrote."""
+    """A leader epoch and its first offset."""
 
     epoch: int
     start_offset: int
@@ -37,7 +37,7 @@ class EpochEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QuorumState:
-    """What a voter remembers of elections; -1 is nobody. voters: ids, data version 0 only (1 has them in the log)."""
+    """A voter's state of elections; -1: no node. voters: ids, in data version 0 only (with 1 they are in the log)."""
 
     leader_id: int
     leader_epoch: int
@@ -49,7 +49,7 @@ class QuorumState:
 
 @dataclass(slots=True)
 class Listing:
-    """File names of a partition's directory by what they are."""
+    """File names of a partition's directory, by kind."""
 
     snapshots: list[tuple[str, SnapshotName]] = field(default_factory=list)
     unfinished: list[tuple[str, SnapshotName]] = field(default_factory=list)
@@ -74,7 +74,7 @@ def list_directory(names: Iterable[str]) -> Listing:
 
 
 def parse_quorum_state(text: str) -> QuorumState:
-    """The file `quorum-state`. InputError says what is missing or wrong."""
+    """Read the file `quorum-state`. Raises InputError with what is missing or wrong."""
     raw = jsontext.loads(text, what="a quorum-state file")
     if not isinstance(raw, dict):
         raise InputError("not a quorum-state file: a JSON object expected")
@@ -83,7 +83,7 @@ def parse_quorum_state(text: str) -> QuorumState:
         raise InputError(f"quorum-state: data_version {version} (0 or 1 expected)")
     voters = raw.get("currentVoters") or ()
     if not isinstance(voters, list | tuple) or not all(isinstance(each, dict) for each in voters):
-        raise InputError("quorum-state: currentVoters is no list of voters")
+        raise InputError("quorum-state: currentVoters is not a list of voters")
     return QuorumState(
         leader_id=whole(raw, "leaderId"),
         leader_epoch=whole(raw, "leaderEpoch"),
@@ -102,13 +102,13 @@ def whole(raw: dict[str, object], name: str) -> int:
 
 
 def parse_leader_epochs(text: str) -> tuple[EpochEntry, ...]:
-    """The file `leader-epoch-checkpoint`. InputError names the line."""
+    """Read the file `leader-epoch-checkpoint`. Raises InputError with the line."""
     found = parse_text(LEADER_EPOCH_CHECKPOINT, text, "leader-epoch-checkpoint")
     return tuple(EpochEntry(entry["epoch"], entry["startOffset"]) for entry in found["entries"])
 
 
 def parse_partition_metadata(text: str) -> str:
-    """The topic id in the file `partition.metadata`. InputError."""
+    """Read the topic id from the file `partition.metadata`. Raises InputError."""
     return str(parse_text(PARTITION_METADATA, text, "partition.metadata")["topicId"])
 
 

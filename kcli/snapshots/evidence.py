@@ -1,6 +1,6 @@
 """What one pass over a snapshot or metadata log segment finds, for the rules of `verify` to judge.
 
-Lists are bounded (`Noted`): a file that is wrong in a million places is as cheap to judge as a sound one.
+Lists are bounded (`Noted`), so that a file with a million faults costs no more memory than a sound one.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ MOST = 100  # items of a kind
 
 
 class Noted:
-    """The first MOST of what was seen, and how many there were."""
+    """Keeps the first MOST items, and counts all."""
 
     def __init__(self) -> None:
         self.items: list[tuple[Any, ...]] = []
         self.count = 0
 
     def add(self, *item: Any) -> None:
-        """Count one more; the first few are kept."""
+        """Add an item."""
         self.count += 1
         if len(self.items) < MOST:
             self.items.append(item)
@@ -42,7 +42,7 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """A control record: `batch` is its batch's index, `place` its own in there; value None where it can't be read."""
+    """A control record. batch: its batch's index; place: its index in the batch; value: None where it can't be read."""
 
     offset: int
     batch: int
@@ -113,7 +113,7 @@ class Evidence:
 
     @property
     def is_snapshot(self) -> bool:
-        """By its name, or else by what it begins with."""
+        """Whether the file is a snapshot: by its name, or else by its first control record."""
         return self.name is not None or any(each.kind == 3 for each in self.controls[:1])
 
     @property

@@ -20,7 +20,7 @@ TOPIC, PARTITION, CONFIG = 2, 3, 4
 
 
 def examine(data: memoryview, file: str, *, dialect: str | None = None, mapped: object = None) -> Evidence:
-    """Look at every byte of one file; `file` is its name, `mapped` as in `framing.release`."""
+    """Examine every byte of a file. file: its name; mapped: see `framing.release`."""
     decoder = Decoder(dialect)
     found = Evidence(file, len(data), parse_snapshot_name(file), segment_offset(file), decoder=decoder)
     found.rescan = lambda: rows_again(data)

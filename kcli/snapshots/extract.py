@@ -1,4 +1,4 @@
-"""Snapshots that crossed the wire: FetchSnapshot exchanges of a capture put together again."""
+"""Reassembles snapshots from the FetchSnapshot responses in a capture."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGEST = 1 << 40
 
 
 class Key(NamedTuple):
-    """Which file: two nodes' snapshots with one id may hold the records in different order."""
+    """Identifies a file: snapshots of two nodes with the same id may have the records in different orders."""
 
     server: str
     topic: str
@@ -35,7 +35,7 @@ class Piece(NamedTuple):
 
 
 class Answered(Protocol):
-    """What is needed of a capture's exchange."""
+    """An exchange of a capture, as far as it is needed here."""
 
     @property
     def api_key(self) -> int: ...
@@ -48,7 +48,7 @@ class Answered(Protocol):
 def pieces_of(exchanges: Iterable[Answered]) -> Iterator[Piece]:
     """The pieces of snapshots in FetchSnapshot responses without an error, in the order in which they came.
 
-    Those that can't be part of a file of their size are left out.
+    Pieces that lie outside the file's size are left out.
     """
     for exchange in exchanges:
         if exchange.api_key != FETCH_SNAPSHOT or not exchange.response:
@@ -88,7 +88,7 @@ class Assembly:
         return self.covered == [(0, self.size)]
 
     def missing(self) -> list[tuple[int, int]]:
-        """What is not there, as (start, end)."""
+        """The missing bytes, as (start, end)."""
         gaps, at = [], 0
         for low, high in self.covered:
             if low > at:

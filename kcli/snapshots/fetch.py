@@ -49,7 +49,7 @@ MOST_TURNS = 60  # answers in a row without a byte of progress
 
 
 class SnapshotFetchError(NetworkError):
-    """The quorum's answer was a refusal, or none at all."""
+    """The quorum refuses the request, or does not answer."""
 
 
 class Endpoint(NamedTuple):
@@ -75,7 +75,7 @@ class Restart:
 
 
 class SnapshotFetch:
-    """One snapshot's way from the quorum; see the module's table.
+    """Fetches one snapshot from the quorum; see the module's table.
 
     bootstrap: controllers to ask first; wanted: this snapshot and no other; max_bytes: of one answer
     state: "find", "download" or "done"; id, size: once known; position: bytes that are safe; leader, epoch: if known
@@ -108,7 +108,7 @@ class SnapshotFetch:
 
     @property
     def target(self) -> Endpoint:
-        """Whom to ask: the leader where its address is known, else one of the bootstrap controllers in turn."""
+        """The node to ask: the leader where its address is known, else the bootstrap controllers in turn."""
         if self.leader is not None and self.leader in self.known:
             return self.known[self.leader]
         return self.bootstrap[self.current % len(self.bootstrap)]
@@ -130,7 +130,7 @@ class SnapshotFetch:
     # What came
 
     def take(self, body: Mapping[str, Any]) -> Write | Restart | None:
-        """The answer to `request()`. SnapshotFetchError: nothing more can be done."""
+        """Process the response to `request()`. Raises SnapshotFetchError: the fetch has failed."""
         self.turns += 1
         if self.turns > MOST_TURNS:
             raise SnapshotFetchError(f"no progress in {MOST_TURNS} answers; the last leader known is {self.leader}")
@@ -182,7 +182,7 @@ class SnapshotFetch:
         return None
 
     def look_further(self, partition: Mapping[str, Any]) -> None:
-        """A log that holds everything needs no snapshot: ask in a way that it can't serve from the log."""
+        """The log reaches back to the offset asked for: next time ask for one that only a snapshot can serve."""
         self.probe += 1
         if self.probe == len(PROBES):
             begin = partition.get("logStartOffset")
@@ -204,7 +204,7 @@ class SnapshotFetch:
         return self.take_bytes(partition)
 
     def take_bytes(self, partition: Mapping[str, Any]) -> Write | Restart | None:
-        """The bytes to write. SnapshotFetchError: they are not those that were asked for."""
+        """Return the bytes to write. Raises SnapshotFetchError: they are not the requested ones."""
         data, position = bytes(partition["unalignedRecords"] or b""), partition["position"]
         said = offered_id(partition)
         if said != self.id or position != self.position:
@@ -258,7 +258,7 @@ class SnapshotFetch:
             self.leader = current["leaderId"] if current["leaderId"] >= 0 else None
 
     def learn_epoch(self, partition: Mapping[str, Any]) -> Restart | None:
-        """The epoch asked with was too old, or too new for this node."""
+        """The requested leader epoch was too old, or newer than this node's: take the one in the response."""
         current = partition.get("currentLeader") or {}
         if current.get("leaderEpoch", -1) < 0:
             return self.turn_away()
@@ -270,13 +270,13 @@ class SnapshotFetch:
     def gone(self) -> Restart:
         """The snapshot was deleted: find a newer one. SnapshotFetchError: this one alone was wanted."""
         if self.wanted is not None:
-            raise SnapshotFetchError(f"{self.asked} has no snapshot {self.wanted} (any more)")
+            raise SnapshotFetchError(f"{self.asked} does not have snapshot {self.wanted} (any more)")
         lost, self.id = self.id, None
         self.state, self.position, self.size, self.probe = "find", 0, None, 0
         return Restart(f"snapshot {lost} is gone, a newer one has to be there")
 
     def overshot(self) -> Restart:
-        """The file so far is longer than the leader's: it is not of this snapshot."""
+        """The file so far is longer than the leader's, so it is another one: start over."""
         self.restarts += 1
         if self.restarts > 1:
             self.state = "find"
@@ -286,7 +286,7 @@ class SnapshotFetch:
         return Restart(f"the leader's file has no byte {at}")
 
     def resume(self, position: int) -> None:
-        """Go on from `position` bytes that an earlier run has of this id, from this leader."""
+        """Continue behind the first `position` bytes, which an earlier run has of this snapshot from this leader."""
         assert self.state == "download"
         self.position = position
 

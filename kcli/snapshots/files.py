@@ -1,4 +1,4 @@
-"""Snapshots and metadata logs as files: opened as maps, so that size costs no memory; directories by content."""
+"""Opens snapshots and metadata logs as memory maps, so that memory does not grow with size; lists directories."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PIECE = 1 << 20
 
 
 class OpenFile(NamedTuple):
-    """name: as the file is called, without its directory; mapped: the map behind `data`, None for an empty file."""
+    """name: the file's, without its directory; mapped: the map behind `data`, None for an empty file."""
 
     path: str
     name: str
@@ -31,7 +31,7 @@ class OpenFile(NamedTuple):
 
 @contextmanager
 def open_file(path: str | Stream) -> Iterator[OpenFile]:
-    """A file's bytes; those of a stream, or of standard input for "-", are put aside in a temporary file."""
+    """Open a file. A stream, or standard input for "-", is copied to a temporary file first."""
     if isinstance(path, Stream) or path == STDIN:
         with tempfile.TemporaryFile() as aside:
             shutil.copyfileobj(path if isinstance(path, Stream) else sys.stdin.buffer, aside, PIECE)
@@ -77,12 +77,12 @@ def metadata_directory(path: str) -> Path:
 
 
 def listing_of(folder: Path) -> Listing:
-    """What the files of a directory are, by their names."""
+    """The files of a directory, by kind."""
     return list_directory(each.name for each in folder.iterdir() if each.is_file())
 
 
 def chosen_files(paths: tuple[str, ...], *, logs: bool = False) -> list[str]:
-    """The files themselves; of a directory its snapshots, and with `logs` its segments. InputError: it has none."""
+    """The files; for a directory its snapshots and, with `logs`, its segments. Raises InputError: it has none."""
     chosen: list[str] = []
     for path in paths:
         if path == "-" or not Path(path).is_dir():

@@ -1,7 +1,7 @@
 """What `verify` reports, and the registry of its rules.
 
-A rule is a function of the evidence that yields findings, registered under a name. Errors are what Kafka would refuse,
-misread, or load as something else than was written; notes are unusual, and lawful.
+A rule is a function that yields findings on the evidence, registered under a name. An error is what Kafka would refuse,
+misread, or load as something other than was written. A note is unusual but valid.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Batches of a snapshot or a metadata log segment, one header at a time.
 
 A snapshot is a sequence of record batches of magic 2 (Kafka's `RecordsSnapshotWriter`), as a log segment is; nothing
-stands between, before or behind them. This module cuts them and checks their checksums; it keeps going where a batch
-is wrong but its length is not, so that a damaged file still gives all that can be read.
+stands between, before or behind them. This module finds them and verifies their checksums. It goes on behind a bad
+batch whose length is plausible, so that all sound batches of a damaged file are read.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Fault(NamedTuple):
 
 
 def batches(data: memoryview, start: int = 0) -> Iterator[Batch | Fault]:
-    """Every batch of `data` from `start` on; at most one Fault, the last item, where the cutting has to stop."""
+    """Yield every batch from `start` on; as the last item a Fault, where what follows is no batch."""
     position, end = start, len(data)
     while position < end:
         left = end - position
@@ -133,7 +133,7 @@ def body(data: memoryview, batch: Batch) -> memoryview:
 
 
 def release(mapped: object, start: int, end: int) -> None:
-    """Give the pages of a file's map (`mmap`; else nothing happens) between two positions back to the system."""
+    """Return the pages between two positions of a memory map to the system. mapped: no map: nothing happens."""
     advise = getattr(mapped, "madvise", None)
     if advise is None:
         return

@@ -1,7 +1,7 @@
-"""The metadata image: what a controller holds after a snapshot and the log records behind it.
+"""The metadata image: a controller's state after a snapshot and the log records behind it.
 
-Values are those of Kafka's records, decoded, with Kafka's field names. Partitions stay as bytes until they are asked
-for: a cluster of a million partitions is a few hundred MB that way, and most questions need only a few of them.
+Values are Kafka's records, decoded, with Kafka's field names. Partitions are decoded when asked for: as bytes, a
+million of them take a few hundred MB, and most questions need few.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ QuotaEntity = tuple[tuple[str, str | None], ...]
 
 @dataclass(slots=True)
 class Provenance:
-    """Up to where an image reaches.
+    """The last record that an image includes.
 
     end_offset   the first log offset that is not in it
     epoch        the epoch of the last record that is
@@ -66,7 +66,7 @@ class Image:
     quotas        {((entity type, name or None), ...) sorted by type: {key: value}}
     scram         {mechanism: {user: UserScramCredentialRecord}}
     acls          {id: AccessControlEntryRecord}; tokens: {token id: DelegationTokenRecord}
-    next_producer_id   -1: none was ever handed out
+    next_producer_id   -1: none was ever assigned
     kraft_version, voters   from the control records (KIP-853); None where there are none
     zk_migration_state      None, or the number in ZkMigrationStateRecord
     file_provenance   the snapshot's last metadata record by its place in the file, as kafka-metadata-shell shows it
@@ -97,11 +97,11 @@ class Image:
         return f"<Image up to offset {self.provenance.end_offset}: {shortened(', '.join(counts))}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: how much there is of what."""
+        """For notebooks: each kind of object with its count."""
         return card(f"Metadata up to offset {self.provenance.end_offset}", self.counts())
 
     def counts(self) -> dict[str, str | None]:
-        """What there is and how much, for people."""
+        """Each kind of object with its count, for display."""
         sizes = {
             "brokers": len(self.brokers),
             "controllers": len(self.controllers),
@@ -165,7 +165,7 @@ class Image:
         return normal_partition(self.decode(partition))
 
     def summary(self, partition: bytes | Partition) -> Summary:
-        """What most questions need of a partition, the cheap way."""
+        """A partition's facts, leader, replicas and ISR, without decoding the whole record."""
         if isinstance(partition, bytes) and (fast := fast_summary(partition)) is not None:
             return fast
         value = self.decoded(partition)
@@ -220,7 +220,7 @@ def fast_summary(framed: bytes) -> Summary | None:
 
 
 def fast_counts(partitions: dict[int, bytes | Partition], totals: list[int]) -> Iterable[bytes | Partition]:
-    """Let the kernel add to the totals; the partitions that it leaves."""
+    """Let the kernel add to the totals. Returns the partitions that it leaves."""
     try:
         from kcli.core.snapshots.snapshot import count_facts
     except ImportError:

@@ -1,4 +1,4 @@
-"""What makes two metadata records speak of the same thing: a key for each type that a snapshot holds."""
+"""The key of a metadata record's object, for each type that a snapshot holds."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ KEYS: dict[int, Callable[[Value], Hashable]] = {
     27: lambda value: value["controllerId"],
 }
 
-# What a snapshot holds; UnfenceBrokerRecord only in those of 3.0 to 3.2, AccessControlRecord never in a real one.
+# Types that a snapshot holds; UnfenceBrokerRecord only those of 3.0 to 3.2, AccessControlRecord none in practice.
 SNAPSHOT_TYPES = frozenset(KEYS)
 UNFENCE_BROKER = 8
 
-# Records of the log: a change to something, never a thing.
+# Types that only the log holds: a change to an object.
 DELTA_TYPES = frozenset({1, 5, 7, 8, 9, 16, 17, 19, 20, 22, 23, 24, 25, 26, 28, 29})
 
 

@@ -1,7 +1,7 @@
 """metadata.version: feature level <-> name <-> release (Kafka's `MetadataVersion`; KIP-778).
 
-A cluster's feature level says which release's records may stand in its log. Below level 7 (3.3) there was no such
-feature in the log: a file without it is read as of 2.8 to 3.2.
+The feature level determines the release whose records the log may hold. Levels below 7 (3.3) are not in the log: a file
+without a level is read as one of 2.8 to 3.2.
 """
 
 from __future__ import annotations
@@ -53,6 +53,6 @@ def level_name(level: int) -> str:
 
 
 def level_release(level: int | None) -> str | None:
-    """The first release that had a level ("4.3"); None for none, or a level unknown here."""
+    """The first release with a level ("4.3"); None: no level, or an unknown one."""
     name = NAMES.get(level) if level is not None else None
     return name.partition("-")[0] if name else None

@@ -20,7 +20,7 @@ CHUNK = 1 << 20
 
 
 class RecordLines:
-    """Makes the lines of one file after the other; `problems` gathers (offset in the file or record, text)."""
+    """Writes the records of files as lines. problems: (position in the file, or record offset; text)."""
 
     def __init__(self, dialect: str | None = None, secrets: bool = False) -> None:
         """secrets: show them."""
@@ -30,7 +30,7 @@ class RecordLines:
         self.records = 0
 
     def lines(self, data: memoryview, mapped: object = None) -> Iterator[bytes | memoryview]:
-        """Pieces of text, whole lines each; a memoryview is good until the next piece is asked for."""
+        """Yield text in pieces of whole lines; a memoryview is valid until the next piece."""
         for batch in batches(data):
             if isinstance(batch, Fault):
                 self.problems.append(f"at byte {batch.position}: {batch.reason}")
@@ -40,7 +40,7 @@ class RecordLines:
             release(mapped, batch.position, batch.end)
 
     def batch_lines(self, data: memoryview, batch: Batch, mapped: object) -> Iterator[bytes | memoryview]:
-        """The lines of the records of one batch; what can't be read is a line, too, and in `problems`."""
+        """The lines of a batch's records. A record that can't be read is a line, too, and is added to `problems`."""
         if batch.magic == 2 and checksum(data, batch, mapped) != batch.crc:
             self.problems.append(f"at byte {batch.position}: the batch's checksum is wrong")
         try:
@@ -86,7 +86,7 @@ class RecordLines:
         return head(self.decoder.type_names[key], version), codec.compiled
 
     def row_line(self, row: Row, records: memoryview, batch: Batch) -> bytes:
-        """The line of one record, the slow way."""
+        """The line of one record, by the interpreted grammar."""
         offset, key, version, start, end, problem = row
         data = records[start:end]
         if key is None or version is None or (problem and problem not in SOFT):

@@ -23,7 +23,7 @@ Held = tuple[int, str, dict[str, Any]]
 
 
 def load_snapshot(data: memoryview, *, end_offset: int = 0, epoch: int = 0, dialect: str | None = None) -> Image:
-    """The image of one snapshot, by its name's end offset and epoch. InputError at the first thing that is wrong."""
+    """The image of one snapshot. Raises InputError at the first record that can't be read or applied."""
     loader = Loader(dialect)
     loader.snapshot(data, end_offset=end_offset, epoch=epoch)
     return loader.image
@@ -32,7 +32,7 @@ def load_snapshot(data: memoryview, *, end_offset: int = 0, epoch: int = 0, dial
 class Loader:
     """Builds an image from one snapshot and any number of segments, in order.
 
-    strict: what can't be read or applied raises InputError; else it is noted in `problems` as (offset, text).
+    strict: raise InputError for what can't be read or applied; else add it to `problems` as (offset, text).
     """
 
     def __init__(self, dialect: str | None = None, *, strict: bool = True) -> None:
@@ -46,7 +46,7 @@ class Loader:
         self.table: PartitionTable | None = None  # of the snapshot being read
 
     def snapshot(self, data: memoryview, *, end_offset: int = 0, epoch: int = 0, mapped: object = None) -> None:
-        """Take in a snapshot; `mapped` as in `framing.release`."""
+        """Load a snapshot. mapped: see `framing.release`."""
         store: dict[bytes, Any] = {}
         self.table = table = PartitionTable(store=store)
         place = Provenance(0, -1)
@@ -94,7 +94,7 @@ class Loader:
             image.provenance.timestamp = batch.append_timestamp
 
     def sound_batches(self, data: memoryview, mapped: object) -> Iterable[Batch]:
-        """The batches of magic 2 with a right checksum; others are complained of."""
+        """The batches of magic 2 with a correct checksum; the others are reported."""
         for batch in batches(data):
             if isinstance(batch, Fault):
                 self.complain(batch.position, f"at byte {batch.position}: {batch.reason}")
@@ -113,7 +113,7 @@ class Loader:
         self.problems.append((offset, text))
 
     def take(self, row: Row, records: memoryview, batch: Batch) -> None:
-        """One record: decoded, and applied or held back until its transaction ends."""
+        """Decode one record, and apply it or hold it until its transaction ends."""
         offset, key, version, start, end, problem = row
         self.records += 1
         if problem:

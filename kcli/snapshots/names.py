@@ -43,7 +43,7 @@ class SnapshotName(NamedTuple):
 
 
 def parse_snapshot_name(name: str) -> SnapshotName | None:
-    """What a file's name says; None for a name that is no snapshot's."""
+    """Parse a file's name; None: it is not a snapshot's."""
     found = PATTERN.fullmatch(name)
     exact = found is not None
     found = found or LENIENT.fullmatch(name)

@@ -1,4 +1,4 @@
-"""What the partitions of a snapshot add up to.
+"""Counts the partitions of a snapshot.
 
 The compiled kernel reads nearly all PartitionRecords in place; what it leaves (unknown tags, the layouts of 2.8, or no
 compiled core at all) is decoded and counted here, by the same rules.
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BREAKS", "FACTS", "Broken", "PartitionTable", "facts_of", "id_bytes", "id_text"]
 
-# What one PartitionRecord says of its partition, one bit each (the kernel has the same).
+# The facts of a partition that its record shows, one bit each (the kernel has the same).
 FACTS = {
     "offline": 1,
     "under-replicated": 2,
@@ -24,7 +24,7 @@ FACTS = {
     "recovering": 32,
 }
 
-# What one PartitionRecord alone can get wrong.
+# The faults that a PartitionRecord can have by itself.
 BREAKS = {
     "isr": "a broker of the ISR is no replica",
     "elr": "an eligible leader replica is no replica",
@@ -115,7 +115,7 @@ class PartitionTable:
             self.store.setdefault(topic, {})[number] = framed
 
     def refer(self, partition: Value, topic: bytes, offset: int) -> None:
-        """Note what a partition refers to: brokers, their directories, and the rules that it breaks."""
+        """Note the brokers and directories that a partition refers to, and the rules that it breaks."""
         directories = partition.get("directories", ())
         for index, broker in enumerate(partition["replicas"]):
             directory = id_bytes(directories[index]) if index < len(directories) else None

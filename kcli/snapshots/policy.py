@@ -41,14 +41,14 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The answer, and the figures that made it so, in words."""
+    """A decision, and the figures that it rests on, in words."""
 
     yes: bool
     reasons: tuple[str, ...]
 
 
 def due(policy: Policy, *, records: int, size: int, age_ms: int | None) -> Decision:
-    """Is it time for a snapshot? records and size (bytes): committed, but not in the latest one; age_ms: its age."""
+    """Whether a snapshot is due. records, size (bytes): committed, but not in the latest one; age_ms: of that one."""
     reasons = []
     if policy.minimum_records is not None and records > policy.minimum_records:
         reasons.append(f"{records:,} records since the latest snapshot, more than {policy.minimum_records:,}")
@@ -71,7 +71,7 @@ def advance(
     replicas: Mapping[int, int],
     log_begin_age_ms: int | None = None,
 ) -> int:
-    """The furthest offset that the log may begin at.
+    """The highest offset that the log may begin at.
 
     replicas: {id: the offset up to which it has replicated} of every live voter and observer but the leader
     log_begin_age_ms: how long the log has begun where it does; None: not known, taken as young

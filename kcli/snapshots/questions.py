@@ -1,4 +1,4 @@
-"""Ready questions to a metadata image; answers as rows of plain values."""
+"""Predefined questions about a metadata image, answered by rows of plain values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def partitions_having(image: Image, fact: str) -> Iterator[Row]:
 
 
 def partitions_by_broker(image: Image) -> list[Row]:
-    """For each broker that is registered or a replica: how much it holds, leads and lacks."""
+    """For each broker that is registered or a replica: its replicas, those in sync, and the partitions it leads."""
     rows: dict[int, Row] = {number: blank(number, image) for number in image.brokers}
     for _, _, (_, leader, replicas, isr) in image.summaries():
         for index, broker in enumerate(replicas):

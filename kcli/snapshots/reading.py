@@ -1,4 +1,4 @@
-"""A metadata image out of files: of a snapshot, or of a directory of snapshots and the log behind them."""
+"""Reads a metadata image from a snapshot, or from a directory of snapshots and the log behind them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Metadata records replayed into an image, one small function for each type.
+"""Applies metadata records to an image, with a function for each type.
 
 The semantics are those of Kafka's deltas (`MetadataDelta`, `ClusterDelta`, `TopicDelta`, ...). A record that refers to
-what is not there raises ReplayError, as it stops a controller; whoever replays decides whether to go on.
+a missing object raises ReplayError, as it stops a controller; the caller decides whether to go on.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def handles(name: str) -> Callable[[Handler], Handler]:
 
 
 @handles("NoOpRecord")
-@handles("BeginTransactionRecord")  # whoever replays holds a transaction's records back until it ends
+@handles("BeginTransactionRecord")  # the caller holds a transaction's records until it ends
 @handles("EndTransactionRecord")
 @handles("AbortTransactionRecord")
 def ignore(_image: Image, _value: Value) -> None:

@@ -1,4 +1,4 @@
-"""A survey as plain values for JSON, and the words that tables share."""
+"""A survey as plain values for JSON, and the names that tables share."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def camel(name: str) -> str:
 
 
 def stats_json(found: Survey) -> dict[str, Any]:
-    """KIP-630's measures. Generation is what the batches' timestamps tell: from the first one written to the last."""
+    """KIP-630's measures. Generation time: from the first timestamp of the batches to the last."""
     generated = None if found.timestamps is None else found.timestamps[1] - found.timestamps[0]
     return {
         "SnapshotSizeBytes": found.size,

@@ -1,4 +1,4 @@
-"""Rules about a partition's directory: what its files say of each other.
+"""Rules about a partition's directory: whether its files agree.
 
 The files are given as evidence (snapshots, segments) and as parsed values (quorum-state, leader-epoch-checkpoint); a
 rule names the file it finds wrong.
@@ -66,7 +66,7 @@ rule = registering(DIRECTORY_RULES)
 
 
 def judge_directory(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
-    """Findings on how the files of a directory go together (not on each by itself)."""
+    """Findings on how the files of a directory agree, not on each file by itself."""
     for function in DIRECTORY_RULES.values():
         yield from function(found)
 

@@ -1,4 +1,4 @@
-"""Rules about metadata records: each by itself, and what one says of another."""
+"""Rules about metadata records: each by itself, and the references between them."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def judge_partition_ids(found: Evidence) -> Iterator[Judged]:
 
 
 def is_plain(row: list[int]) -> bool:
-    """Are these the figures of 0 to count - 1, each once?"""
+    """Whether these are the sums of the ids 0 to count - 1, each once."""
     count, _, highest, total, squares, _ = row
     expected = (count - 1) * count * (2 * count - 1) // 6 & 0xFFFFFFFFFFFFFFFF
     return highest == count - 1 and total == count * (count - 1) // 2 and squares == expected
@@ -181,7 +181,7 @@ def judge_partitions(found: Evidence) -> Iterator[Judged]:
 
 @rule("replica")
 def judge_replicas(found: Evidence) -> Iterator[Judged]:
-    """A replica on a broker that is not registered: lawful (the broker was unregistered), and worth knowing."""
+    """A replica on a broker that is not registered is valid (the broker was unregistered), but reported."""
     if not found.is_snapshot:
         return
     first: dict[int, int] = {}
@@ -194,7 +194,7 @@ def judge_replicas(found: Evidence) -> Iterator[Judged]:
 
 @rule("directory")
 def judge_directories(found: Evidence) -> Iterator[Judged]:
-    """A directory that its broker does not have: lawful (the broker changed its log.dirs), and worth knowing."""
+    """A directory that its broker does not have is valid (the broker changed its log.dirs), but reported."""
     if not found.is_snapshot:
         return
     owned = {

@@ -1,6 +1,6 @@
-"""One pass over a snapshot or a metadata log segment: what is in it, by type, and whether it is whole.
+"""Surveys a snapshot or a metadata log segment in one pass: its content by type, and whether it is whole.
 
-Memory does not grow with the file: partitions, configs and their like are counted where they lie.
+Memory does not grow with the file: frequent types are counted without decoding them.
 """
 
 from __future__ import annotations

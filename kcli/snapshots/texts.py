@@ -1,4 +1,4 @@
-"""Objects of a metadata image as `kafka-metadata-shell` words them (4.3), and Kafka's names for its codes."""
+"""Objects of a metadata image as text in the form of `kafka-metadata-shell` (4.3), and Kafka's names for codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judging a snapshot, a log segment, or a whole partition directory: rules applied to evidence."""
+"""Verifies a snapshot, a log segment, or a partition's directory: applies the rules to the evidence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REGISTERED = (rules_file, rules_records)
 
 
 def judge(found: Evidence) -> Iterator[SnapshotFinding]:
-    """Every rule's findings on one file, errors and notes as they come."""
+    """Yield every rule's findings on one file, errors and notes in the order of the rules."""
     for name, rule in RULES.items():
         for severity, offset, message in rule(found):
             yield SnapshotFinding(severity, name, message, offset, found.file)

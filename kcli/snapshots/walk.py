@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PROBLEMS", "SOFT", "Entry", "entries", "opened", "walk", "walk_interpreted"]
 
-# What can be wrong with a record before its message is read, and what Kafka's reader expects instead.
+# The faults of a record that show before its message is read, and what Kafka's reader expects.
 PROBLEMS = {
     "record": "the record's own lengths don't agree with the bytes that are there",
     "surplus": "bytes are left in the batch after its last record",
@@ -78,7 +78,7 @@ def walk(
 
 
 def entries(data: memoryview, batch: Batch) -> Iterator[tuple[Entry, memoryview]]:
-    """Every record of a batch with its message's bytes: for callers that count speed less."""
+    """Every record of a batch with its message's bytes; slower than `walk`."""
     records = opened(data, batch)
     for row in walk(records, batch):
         entry = Entry(*row)

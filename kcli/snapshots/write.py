@@ -1,4 +1,4 @@
-"""A metadata image as a snapshot file, as Kafka's own controller would write it.
+"""Writes a metadata image as a snapshot, as Kafka's controller does.
 
 The order is that of `MetadataImage.write`: features (metadata.version first), brokers, controllers, topics, configs,
 quotas, producer ids, ACLs, SCRAM credentials, tokens. Record versions follow metadata.version (`MetadataVersion`).
@@ -66,14 +66,14 @@ def image_records(image: Image, decoder: Decoder) -> Iterator[bytes]:
 
 
 def fitting(name: str, version: int, value: Value) -> Value:
-    """Without the fields that the version has not."""
+    """The value without the fields that the version lacks."""
     fields = catalog().message(name).fields
     known = {field.name for field in fields if version in field.versions or version in field.tagged}
     return {key: each for key, each in value.items() if key in known or key.startswith("_unknown")}
 
 
 def topic_records(image: Image, decoder: Decoder, version: int) -> Iterator[bytes]:
-    """Each topic with its partitions; a partition that no one has touched keeps its bytes."""
+    """Each topic with its partitions; an unchanged partition keeps its bytes."""
     head = bytes((1, 3, version))
     for topic in image.topics.values():
         identity = topic.id_text
@@ -88,7 +88,7 @@ def topic_records(image: Image, decoder: Decoder, version: int) -> Iterator[byte
 
 
 def partition_value(topic: str, number: int, partition: Partition, version: int) -> Value:
-    """Tagged fields stand only where they say something."""
+    """The value of a PartitionRecord: tagged fields only where they differ from their default."""
     value: Value = {"partitionId": number, "topicId": topic}
     for name in ("replicas", "isr", "removingReplicas", "addingReplicas", "leader", "leaderEpoch", "partitionEpoch"):
         value[name] = partition[name]
@@ -128,7 +128,7 @@ def other_records(image: Image, decoder: Decoder) -> Iterator[bytes]:
 def write_snapshot(
     image: Image, write: Callable[[bytes], object], *, now_ms: int, most_batch: int = MOST_BATCH
 ) -> Written:
-    """Write the image under the id that its provenance says; `now_ms` stands as the time of its batches.
+    """Write the image under the id of its provenance. now_ms: the timestamp of its batches.
 
     most_batch: bytes of one data batch, at most (one record larger than that gets a batch of its own).
     """
@@ -172,7 +172,7 @@ class BatchWriter:
         self.waiting_size += needed
 
     def finish(self) -> int:
-        """Write what waits; the count of records so far."""
+        """Write the pending records. Returns the number of records so far."""
         if self.waiting:
             rows = [(self.now_ms, None, record, ()) for record in self.waiting]
             self.put(build_batch(rows, self.offset, partition_leader_epoch=self.epoch), len(rows))

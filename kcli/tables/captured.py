@@ -75,7 +75,7 @@ file           string?  the capture that completed its first request, or showed 
         ),
         Table(
             "throttling",
-            "Each response that told its client to wait (quotas).",
+            "Each response with a throttle time (quotas).",
             columns("""
 timestamp      instant  when the request's last packet was captured
 connection     string   "server-client", each as address:port

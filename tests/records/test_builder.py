@@ -35,7 +35,7 @@ def test_the_brokers_time_stands_for_all() -> None:
 
 
 def test_a_batch_needs_a_record() -> None:
-    with pytest.raises(EncodeError, match="needs a record"):
+    with pytest.raises(EncodeError, match="needs at least one record"):
         build_batch([])
     with pytest.raises(EncodeError, match="brotli"):
         build_batch(ROWS, codec="brotli")

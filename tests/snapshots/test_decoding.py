@@ -42,7 +42,7 @@ def test_a_message_takes_its_bytes_to_the_last() -> None:
     decoder = Decoder()
     framed = decoder.write("PartitionRecord", 1, partition(4))
     assert decoder.read_framed(framed)["partitionId"] == 4
-    with pytest.raises(DecodeError, match="1 bytes are left"):
+    with pytest.raises(DecodeError, match="1 bytes after the end"):
         decoder.read_framed(framed + b"\0")
     with pytest.raises(DecodeError):
         decoder.read_framed(framed[:-5])

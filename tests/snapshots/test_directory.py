@@ -48,7 +48,7 @@ def test_broken_leader_epochs(text: str, reason: str) -> None:
         ('{"data_version":7}', "data_version 7"),
         ('{"data_version":1,"leaderId":"x"}', "leaderId is 'x'"),
         ('{"data_version":1,"leaderId":1}', "leaderEpoch is missing"),
-        ('{"data_version":0,"leaderId":1,"leaderEpoch":1,"votedId":1,"currentVoters":[1]}', "no list of voters"),
+        ('{"data_version":0,"leaderId":1,"leaderEpoch":1,"votedId":1,"currentVoters":[1]}', "not a list of voters"),
     ],
 )
 def test_broken_quorum_state(text: str, reason: str) -> None:

@@ -127,7 +127,7 @@ def test_a_snapshot_that_is_gone() -> None:
     only = SnapshotFetch([A], wanted=ID)
     only.take(found(offered=newer))
     assert only.id == ID
-    with pytest.raises(SnapshotFetchError, match="has no snapshot 500-3"):
+    with pytest.raises(SnapshotFetchError, match="does not have snapshot 500-3"):
         only.take(piece(0, b"", 98))
 
 

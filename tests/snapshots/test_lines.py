@@ -41,7 +41,7 @@ def test_without_the_kernel_the_text_is_the_same(monkeypatch: pytest.MonkeyPatch
         ("unknown-version", "TopicRecord v7 is unknown"),
         ("unknown-frame-version", "unknown frame version"),
         ("null-value", "no value"),
-        ("crc-fixed-extra-byte", "1 bytes are left"),
+        ("crc-fixed-extra-byte", "1 bytes after the end"),
         ("crc-fixed-bad-length", "needs 4 bytes"),
         ("unknown-control-type", "unknown control record type 77"),
     ],

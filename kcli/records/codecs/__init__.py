@@ -19,10 +19,10 @@ __all__ = ["CODECS", "MOST_BYTES", "codec_id", "compress", "decompress", "unfold
 # Names by codec id, as in the lowest three bits of a batch's attributes (Kafka's CompressionType).
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
-# No batch may unfold to more than this, whatever its bytes say: 256 MiB.
+# Most bytes that a batch may decompress to: 256 MiB.
 MOST_BYTES = 1 << 28
 
-# What a byte of input can unfold to at most, by format: gzip 1032, snappy 64 (copies of 64 in 3 bytes, rounded up), lz4
+# Most bytes of output for a byte of input, by format: gzip 1032, snappy 64 (copies of 64 in 3 bytes, rounded up), lz4
 # 255; zstd has no such limit (a block of 128 KiB may take 4 bytes).
 RATIOS = {1: 1040, 2: 64, 3: 260, 4: 1 << 16}
 
@@ -33,7 +33,7 @@ class Codec(Protocol):
 
 
 class Unfolder(Protocol):
-    """A decompressor of a library: it stops behind so many bytes of output, and knows whether that was the end."""
+    """A library's decompressor, which stops at a number of bytes of output and knows whether the stream has ended."""
 
     eof: bool
 
@@ -54,16 +54,16 @@ def _codec(number: int) -> Codec:
 
 
 def codec_id(name: str) -> int:
-    """The id of a codec by name; EncodeError for one that Kafka does not have."""
+    """The id of a codec by name. Raises EncodeError: Kafka has no such codec."""
     if name not in CODECS:
         raise EncodeError("compression", f"no codec {name!r} ({', '.join(CODECS)} expected)")
     return CODECS.index(name)
 
 
 def decompress(codec: int, data: Buffer, magic: int = 2, most: int = MOST_BYTES) -> Buffer:
-    """A payload unfolded. InputError: an id without a codec, damaged data, or more than `most` bytes of output.
+    """Decompress a payload. Raises InputError: unknown codec id, damaged data, or more than `most` bytes of output.
 
-    magic: in magic 0 the header checksum of lz4 frames is wrong by Kafka's convention, and not looked at.
+    magic: with 0 the header checksum of lz4 frames is not checked, as Kafka writes a wrong one.
     """
     view = memoryview(data).cast("B")
     if codec == 0:
@@ -74,7 +74,7 @@ def decompress(codec: int, data: Buffer, magic: int = 2, most: int = MOST_BYTES)
 
 
 def compress(codec: int, data: Buffer, magic: int = 2, level: int | None = None) -> bytes:
-    """A payload folded as Kafka folds it: gzip with one member, snappy in xerial blocks, lz4 and zstd in frames.
+    """Compress a payload as Kafka does: gzip with one member, snappy in xerial blocks, lz4 and zstd in frames.
 
     level None: Kafka's default, as near as the library has it.
     """

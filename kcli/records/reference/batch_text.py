@@ -48,7 +48,7 @@ class BatchText:
         self.error: Members | None = None
 
     def take(self) -> bytes:
-        """The text so far, which is gone then."""
+        """Return the text so far, and drop it."""
         data = bytes(self.out)
         self.out.clear()
         return data
@@ -58,11 +58,11 @@ class BatchText:
         return memoryview(bytes(self.out))
 
     def clear(self) -> None:
-        """Throw the text away."""
+        """Drop the text."""
         self.out = bytearray()
 
     def take_findings(self) -> tuple[int, int, int, list[tuple[int, str, str]]]:
-        """(batches, records, wrong checksums, problems) since it was last asked."""
+        """(batches, records, wrong checksums, problems) since the last call."""
         found = self.batches, self.records, self.wrong_checksums, self.problems
         self.batches = self.records = self.wrong_checksums = 0
         self.problems = []
@@ -164,7 +164,7 @@ class BatchText:
         return text
 
     def record_texts(self, frame: Frame, payload: memoryview, position: int) -> tuple[bool, list[str]]:
-        """Do the records have forms that a canonical writer would not give them? And their texts."""
+        """The records' texts, and whether a canonical writer would encode them differently."""
         data: Buffer = payload
         if frame.codec:
             try:

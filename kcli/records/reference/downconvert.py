@@ -51,13 +51,13 @@ class Converter:
         return memoryview(bytes(self.out))
 
     def take(self) -> bytes:
-        """The bytes that were converted, which are gone then."""
+        """Return the converted bytes, and drop them."""
         data = bytes(self.out)
         self.out.clear()
         return data
 
     def clear(self) -> None:
-        """Throw away what was converted."""
+        """Drop the converted bytes."""
         self.out = bytearray()
 
     def convert(self, data: Buffer, start: int, stop: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Entries one by one: where a batch or message begins and ends, and what its header says."""
+"""Reads entries one by one: where a batch or message begins and ends, and its header."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def batch_frame(entry: memoryview, at: int) -> Frame:
 
 
 def message_frame(entry: memoryview, at: int, magic: int) -> Frame:
-    """A key or value that does not fit leaves the message broken, its frame sound."""
+    """Read a message of magic 0 or 1. A key or value that does not fit makes it broken; its frame is still valid."""
     grammar, source, broken = MESSAGES[magic], ByteSource(entry), 0
     value: dict[str, object] = {}
     sizes = {"key": -1, "value": -1}
