@@ -138,7 +138,7 @@ FROM calls GROUP BY connection ORDER BY bytes DESC, connection LIMIT {SHORT}
         "Who asks what of whom",
         "By client, broker and API: what is behind the sums above.",
         f"""
-SELECT client_id, server, api, min(api_version) AS least_version, max(api_version) AS greatest_version, {FIGURES}
+SELECT client_id, server, api, min(api_version) AS min_version, max(api_version) AS max_version, {FIGURES}
 FROM calls GROUP BY client_id, server, api ORDER BY exchanges DESC, client_id, server, api LIMIT {LONG}
 """,
         "No exchange was seen.",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ from kcli.report.asking import Answers, ask_all
 from kcli.report.building import TableBuilder
 from kcli.report.tables import Tables
 from tests.capture.messages import produce, request, response
-from tests.capture.wires import Wire, pcap
+from tests.capture.wires import MILLISECOND, START, Packet, Wire, pcap
 
-__all__ = ["HOSTILE", "answers_of", "hostile_capture"]
+__all__ = ["HOSTILE", "answers_of", "busy_capture", "hostile_capture"]
 
 HOSTILE = (
     "<script>window.broken = 1</script>", "</script><script>window.broken = 2</script>",
@@ -48,3 +49,57 @@ def hostile_capture(folder: Path) -> Path:
     path = folder / "hostile.pcap"
     path.write_bytes(pcap(wire.packets))
     return path
+
+
+BUSY = (("checkout-1", "orders", "lz4"), ("payments-7", "refunds", "zstd"), ("billing-2", "invoices", "none"))
+SECONDS, LOST = 600, range(300, 340)  # of the busy capture; while the leader of `orders` is looked for
+NOT_LEADER = 6  # the error's code
+
+
+def busy_capture(folder: Path) -> Path:
+    """Ten minutes of three producers and three consumers on three brokers, with a leader change in the middle."""
+    packets: list[Packet] = []
+    for number, (client, topic, codec) in enumerate(BUSY):
+        packets += produced(number, client, topic, codec)
+        packets += fetched(number, f"{client}-reader", topic)
+    path = folder / "busy.pcap"
+    path.write_bytes(pcap(sorted(packets)))
+    return path
+
+
+def wire_of(number: int, port: int) -> Wire:
+    return Wire((f"10.1.0.{number + 1}", port), (f"10.0.0.{number + 11}", 9092), START + number * 1000).open()
+
+
+def produced(number: int, client: str, topic: str, codec: str) -> Iterator[Packet]:
+    rng, wire = random.Random(number), wire_of(number, 40000)
+    for second in range(SECONDS):
+        wire.now = START + second * 1000 * MILLISECOND + rng.randrange(900) * MILLISECOND
+        records = [(1, None, rng.randbytes(60).hex().encode(), ()) for _ in range(rng.randrange(1, 9))]
+        failed = topic == "orders" and second in LOST and rng.random() < 0.8
+        partition = {"index": 0, "records": build_batch(records, codec=codec)}
+        data = [{"name": topic, "partitionData": [partition]}]
+        told = {"index": 0, "errorCode": NOT_LEADER if failed else 0, "baseOffset": -1 if failed else second}
+        wire.client(request(0, 9, second, {"acks": -1, "timeoutMs": 1000, "topicData": data}, client))
+        wire.now += int(rng.lognormvariate(1 + second / SECONDS, 0.5) * MILLISECOND)
+        wire.server(response(0, 9, second, {"responses": [{"name": topic, "partitionResponses": [told]}]}))
+    yield from wire.packets
+
+
+def fetched(number: int, client: str, topic: str) -> Iterator[Packet]:
+    rng, wire = random.Random(number), wire_of(number, 50000)
+    for second in range(SECONDS):
+        wire.now = START + second * 1000 * MILLISECOND
+        partition = {"partition": 0, "fetchOffset": second, "partitionMaxBytes": 1 << 20}
+        asked = {
+            "replicaId": -1, "maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "isolationLevel": 0, "sessionId": 7,
+            "sessionEpoch": second + 1, "topics": [{"topic": topic, "partitions": [partition]}],
+            "forgottenTopicsData": [],
+        }  # fmt: skip
+        batch = build_batch([(1, None, rng.randbytes(80), ())], second)
+        told = {"partitionIndex": 0, "errorCode": 0, "highWatermark": second + 1, "records": batch}
+        wire.client(request(1, 7, second, asked, client))
+        wire.now += rng.randrange(5, 480) * MILLISECOND
+        body = {"sessionId": 7, "responses": [{"topic": topic, "partitions": [told]}]}
+        wire.server(response(1, 7, second, body))
+    yield from wire.packets

@@ -6,6 +6,10 @@
   // Columns whose values can be picked: only what concerns them is shown then.
   const PICKED = ["client_id", "server", "api", "error", "topic", "connection", "group_id", "address"];
   const HOT = ["with_errors", "not_recovered", "lost", "unanswered", "not_granted"];
+  // The column that a row's bar shows.
+  const MEASURES = [
+    "answers", "bytes", "exchanges", "fetched_bytes", "fetches", "rebalances", "wait_ms", "converted_bytes", "changes", "requests", "events",
+  ];
   const LIGHT = ["#2563eb", "#d9480f", "#0f9d76", "#8b3fc9", "#c29100", "#d6336c", "#0891b2", "#6b7280"];
   const DARK = ["#6ea0ff", "#ff9052", "#4bd6a8", "#c58bf2", "#e8c547", "#ff7aa8", "#4cc9e6", "#a7b0be"];
   const picks = new Map();
@@ -82,7 +86,7 @@
       return;
     }
     const numeric = columns.map((_, at) => !times[at] && rows.every((row) => row[at] === null || typeof row[at] === "number"));
-    const measure = columns.findIndex((name, at) => numeric[at] && !/version|magic|generation/.test(name));
+    const measure = columns.indexOf(MEASURES.find((name) => columns.includes(name)));
     const most = measure < 0 ? 1 : Math.max(1, ...rows.map((row) => row[measure]));
     const state = { sort: -1, sign: 1, text: "", all: false };
     const search = make("input");
