@@ -19,7 +19,7 @@ from kcli.core import COMPILED
 from kcli.errors import InputError
 from kcli.extras import require
 from kcli.filelike import Stream
-from kcli.tables.captured import PARQUET_COLUMNS
+from kcli.tables.captured import EXCHANGE_COLUMNS, PARQUET_COLUMNS
 from kcli.tables.definition import Column, schema_of
 
 __all__ = ["TableDecoder"]
@@ -54,7 +54,7 @@ class TableDecoder(CaptureDecoder):
         import pyarrow
 
         self.numpy, self.arrow = numpy, pyarrow
-        self.schema = schema_of(columns)
+        self.schema, self.exchanges = schema_of(columns), schema_of(EXCHANGE_COLUMNS)
         self.columns_wanted = wanted
         self.kept_texts = [name for name, column in TEXTS.items() if column in self.schema.names and column in wanted]
         self.marks = FileMarks()
@@ -104,12 +104,13 @@ class TableDecoder(CaptureDecoder):
 
     def emit(self, item: Item) -> None:
         """Take an exchange or event that comes as a value."""
-        self.tally.add(item)
         self.learn_names(item)
         if not self.chosen.wants(item):
             return
         for each in with_failures(item):
             self.put(event_row(each) if isinstance(each, Event) else exchange_row(each, self.engine.last_ns))
+        if len(self.rows) >= ROWS or self.row_bytes > TEXT_BYTES:
+            self.flush()
 
     def put(self, row: dict[str, Any]) -> None:
         """Keep a row, with its place among those of the core."""
@@ -117,8 +118,9 @@ class TableDecoder(CaptureDecoder):
         self.rows.append(row)
         self.places.append(0 if self.sink is None else self.sink.count)
         self.row_bytes += len(row.get("request") or "") + len(row.get("response") or "")
-        if len(self.rows) >= ROWS or self.row_bytes > TEXT_BYTES:
-            self.flush()
+
+    def new_feed(self) -> None:
+        """The condition is asked for the columns that are made anyway."""
 
     # Called by the core for exchanges that it makes columns of
 
@@ -127,7 +129,8 @@ class TableDecoder(CaptureDecoder):
         if COMPILED and self.chosen.is_plain:
             from kcli.core.columns.exchange_columns import ExchangeRows
 
-            headed = "header" in self.kept_texts
+            where = self.chosen.where
+            headed = "header" in self.kept_texts or (where is not None and "request_header" in where.wanted)
             self.sink = ExchangeRows(self, self.told, rows=ROWS, size=TEXT_BYTES, parted=False, headed=headed)
         chosen = super().choose_engine(ports)
         if self.sink is not None:
@@ -152,18 +155,18 @@ class TableDecoder(CaptureDecoder):
 
     def flush(self) -> None:
         """All rows so far, as a record batch."""
-        places, rows = self.numpy.array(self.places, self.numpy.int64), self.rows
+        rows, found = self.passing()
+        places = self.numpy.array(found, self.numpy.int64)
         self.rows, self.places, self.row_bytes = [], [], 0
         batch = None
         if self.sink is not None and self.sink.count:
             taken = self.sink.take_columns()
             if self.take_batch == self.ready.append:
                 taken |= {name: (taken[name][0], bytes(taken[name][1])) for name in self.kept_texts}
-            count = len(taken["numbers"]) // ROW_BYTES
-            files = self.marks.column(self.entered_names, count) if "file" in self.columns_wanted else None
+            files = self.marks.column(self.entered_names, len(taken["numbers"]) // ROW_BYTES)
             batch = batch_of(taken, self.bodies.name, self.schema, self.columns_wanted, files)
             if not self.chosen.takes_all:
-                kept = wanted_rows(self.chosen, taken, batch)
+                kept = wanted_rows(self.chosen, taken, batch) & self.held(taken, files)
                 batch = batch.filter(integers(kept, "bool"))
                 places = self.numpy.concatenate(([0], self.numpy.cumsum(kept)))[places]
         self.marks.restart()
@@ -171,6 +174,27 @@ class TableDecoder(CaptureDecoder):
             batch = self.merged(batch, rows_batch(rows, self.schema), places)
         if batch is not None and batch.num_rows:
             self.take_batch(batch)
+
+    def held(self, taken: dict[str, Any], files: Any) -> Any:
+        """For which of the sink's rows the filter's condition holds, where it has one."""
+        where = self.chosen.where
+        if where is None:
+            return True
+        return where.holds(batch_of(taken, self.bodies.name, self.exchanges, where.wanted, files))
+
+    def passing(self) -> tuple[list[dict[str, Any]], list[int]]:
+        """The rows that came as such and for which the condition holds, with their places."""
+        where = self.chosen.where
+        if where is None or not self.rows:
+            return self.rows, self.places
+        holds = iter(where.holds(rows_batch([row for row in self.rows if "api" in row], self.exchanges)).tolist()[::-1])
+        kept, passes = list[tuple[dict[str, Any], int]](), False
+        for row, place in zip(reversed(self.rows), reversed(self.places), strict=True):
+            if "api" in row:
+                passes = next(holds)
+            if passes:  # an event is about the exchange behind it: a condition leaves out all others
+                kept.append((row, place))
+        return [row for row, _ in reversed(kept)], [place for _, place in reversed(kept)]
 
     def merged(self, batch: Any, rows: Any, places: Any) -> Any:
         """Both as one, each of `rows` at its place among those of the batch."""

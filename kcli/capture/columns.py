@@ -14,7 +14,22 @@ from kcli.jsontext import dumps, loads
 from kcli.schemas.errors import error_name
 from kcli.tables.captured import EVENT_COLUMNS, EXCHANGE_COLUMNS
 
-__all__ = ["EVERY", "batch_of", "event_row", "exchange_row", "rows_batch", "wanted_rows"]
+__all__ = [
+    "ANSWERED",
+    "ASKED",
+    "EVERY",
+    "KEY",
+    "LATENCY",
+    "LINK",
+    "TIME",
+    "batch_of",
+    "event_row",
+    "exchange_row",
+    "numbers_of",
+    "rows_batch",
+    "servers_of",
+    "wanted_rows",
+]
 
 NUMBERS = 10  # of the core: ts, completed, key, version, correlation id, sizes, latency, link, client
 TIME, COMPLETED, KEY, VERSION, CORRELATION, ASKED, ANSWERED, LATENCY, LINK, CLIENT = range(NUMBERS)
@@ -26,32 +41,36 @@ OF_EVENTS = {each.name for each in EVENT_COLUMNS} - {each.name for each in EXCHA
 EVERY = frozenset(each.name for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS))
 
 
-def exchange_row(exchange: Exchange, clock: int = 0) -> dict[str, Any]:
-    """By column; what is missing is null. clock: ns, of the packet with which it came out."""
-    header, request, response = exchange.texts()
-    errors = list(dict.fromkeys(error_name(code) for code in error_codes(exchange.response or {})))
-    return {
+def exchange_row(exchange: Exchange, clock: int = 0, wanted: Container[str] = EVERY) -> dict[str, Any]:
+    """By column; what is missing is null. clock: ns, of the packet with which it came out. wanted: names of columns;
+    others may be missing."""
+    row = {
         "timestamp": exchange.request_ns // 1000,
         "connection": exchange.connection,
         "server": exchange.link.server,
         "client": exchange.link.client,
         "broker_address": address_of(exchange.link.server),
         "client_address": address_of(exchange.link.client),
-        "client_id": loads(header)["clientId"],
+        "client_id": exchange.client_id,
         "api_key": exchange.api_key,
         "api_version": exchange.api_version,
         "api": exchange.bodies.name(exchange.api_key),
         "correlation_id": exchange.correlation_id,
-        "request_header": header.decode(),
-        "request": None if request == b"null" else request.decode(),
-        "response": None if response == b"null" else response.decode(),
         "request_bytes": exchange.request_bytes,
         "response_bytes": exchange.response_bytes,
         "latency_ms": exchange.latency_ms,
-        "error": errors[0] if errors else None,
-        "errors": errors,
         "completed_ns": max(clock, exchange.response_ns or exchange.request_ns),
     }
+    if any(name in wanted for name in ("request_header", "request", "response", "client_id")):
+        header, request, response = exchange.texts()
+        row["client_id"] = loads(header)["clientId"]
+        row["request_header"] = header.decode()
+        row["request"] = None if request == b"null" else request.decode()
+        row["response"] = None if response == b"null" else response.decode()
+    if any(name in wanted for name in ("error", "errors")):
+        errors = list(dict.fromkeys(error_name(code) for code in error_codes(exchange.response or {})))
+        row |= {"error": errors[0] if errors else None, "errors": errors}
+    return row
 
 
 def address_of(end: str) -> str:
@@ -125,9 +144,7 @@ class ExchangeArrays:
 
     @property
     def servers(self) -> Any:
-        import numpy
-
-        return numpy.frombuffer(self.taken["server_of"], numpy.int32)[self.links]
+        return servers_of(self.taken, self.rows)
 
     def texts_at(self, name: str, places: Any, address: bool) -> Any:
         if not address:
@@ -180,9 +197,17 @@ class ExchangeArrays:
 
 
 def numbers_of(taken: dict[str, Any]) -> Any:
+    """The core's rows of NUMBERS, as a matrix."""
     import numpy
 
     return numpy.frombuffer(taken["numbers"], numpy.int64).reshape(-1, NUMBERS)
+
+
+def servers_of(taken: dict[str, Any], rows: Any) -> Any:
+    """The place of each row's server among `servers`."""
+    import numpy
+
+    return numpy.frombuffer(taken["server_of"], numpy.int32)[rows[:, LINK]]
 
 
 def chosen_texts(made: tuple[Any, Any], places: Any, missing: Any = None) -> Any:

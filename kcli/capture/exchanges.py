@@ -16,6 +16,7 @@ from kcli.core import COMPILED
 from kcli.filelike import Stream, name_of
 
 if TYPE_CHECKING:
+    from kcli.capture.conditions import ConditionalFeed
     from kcli.capture.connection import CapturedConnection
     from kcli.capture.ranges import Row
 
@@ -34,6 +35,9 @@ class CaptureDecoder:
     a topic's name beside its id, as `_topicName`. chosen: which of them `lines` and `wanted` give. secrets: lines and
     `Exchange.texts` show them. memory: bytes that connections may hold; what is beyond is given up, with events.
     """
+
+    overhears: frozenset[int] = frozenset()  # APIs of which `overlook` gets what the filter's condition leaves out
+    sink: Any = None  # takes exchanges from the core, before they become values
 
     def __init__(
         self,
@@ -58,7 +62,20 @@ class CaptureDecoder:
         self.items: list[Item] = []
         self.text = text
         self.tally = Tally()
+        self.feed = self.new_feed()
         self.engine, self.new_reader = self.choose_engine(ports)
+        if self.feed is not None and self.feed.sink is not None:
+            self.feed.sink.engine = self.engine
+
+    def new_feed(self) -> ConditionalFeed | None:
+        """What asks the filter's condition, where it has one."""
+        if self.chosen.where is None:
+            return None
+        from kcli.capture.conditions import ConditionalFeed
+
+        feed = ConditionalFeed(self)
+        self.sink = feed.sink
+        return feed
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
         """The engine, compiled where the core is built, and what makes readers for it."""
@@ -66,7 +83,7 @@ class CaptureDecoder:
             from kcli.core.capture.engine import CaptureEngine
             from kcli.core.capture.packets import PacketReader
 
-            text = self.text and self.chosen.is_plain
+            text = self.text and self.chosen.is_plain and self.chosen.where is None
             return CaptureEngine(self, ports, text, self.chosen if text else ALL, self.memory), PacketReader
         from kcli.capture import engine, packets
 
@@ -77,17 +94,24 @@ class CaptureDecoder:
         from kcli.capture.connection import CapturedConnection  # most captures need none
 
         self.tally.mid_stream += not all(started)
-        return CapturedConnection(ends, client, started, self.bodies, self.emit)
+        return CapturedConnection(ends, client, started, self.bodies, self.receive)
 
     def exchanged(
         self, ends: tuple[str, str], client: int, ns: int, request: bytes, answered: int | None, response: bytes | None
     ) -> None:
         """An exchange that the engine read by itself."""
-        self.emit(Exchange(Link(ends[1 - client], ends[client]), ns, request, answered, response, self.bodies))
+        self.receive(Exchange(Link(ends[1 - client], ends[client]), ns, request, answered, response, self.bodies))
+
+    def receive(self, item: Item) -> None:
+        """Take what came out as a value."""
+        self.tally.add(item)
+        if self.feed is None:
+            self.emit(item)
+        else:
+            self.feed.put(item)
 
     def emit(self, item: Item) -> None:
-        """Take what came out: keep the value, or write its line."""
-        self.tally.add(item)
+        """Take an exchange or event for which the filter's condition holds: keep the value, or write its line."""
         if not self.text:
             self.items.append(item)
             return
@@ -120,9 +144,19 @@ class CaptureDecoder:
     def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
         """Read the files piece by piece; what comes out goes to `emit`. InputError at the end for damaged files."""
         try:
-            yield from drive(self.paths, self.engine, self.new_reader, self.emit, moved, self.enter)
+            enter = self.enter if self.feed is None else self.feed.enter
+            for _ in drive(self.paths, self.engine, self.new_reader, self.receive, moved, enter):
+                if self.feed is not None:
+                    self.feed.flush()
+                yield
         finally:
             self.tally.add_steady(self.engine)
+
+    def meet(self, connection: str) -> None:
+        """Note a connection that a condition will be asked about, whether it holds or not."""
+
+    def overlook(self, item: Exchange) -> None:
+        """Take an exchange of an API in `overhears` for which the condition does not hold."""
 
     def enter(self, number: int) -> None:
         """The next packets are those of another file."""

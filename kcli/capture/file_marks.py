@@ -16,6 +16,11 @@ class FileMarks:
     def __init__(self) -> None:
         self.marks: list[tuple[int, int]] = [(0, 0)]  # (row, the file's number from there on)
 
+    @property
+    def number(self) -> int:
+        """Of the file whose packets go through."""
+        return self.marks[-1][1]
+
     def enter(self, number: int, row: int) -> None:
         """The next packets are those of another file; so many rows are there by now."""
         if number != self.marks[-1][1]:
@@ -23,11 +28,14 @@ class FileMarks:
 
     def column(self, names: Sequence[str], count: int) -> Any:
         """The file of each of the batch's rows, as an Arrow array. names: of the files."""
+        return texts(names).take(integers(self.numbers(count), "int64"))
+
+    def numbers(self, count: int) -> Any:
+        """The number of each row's file, as a numpy.ndarray."""
         import numpy
 
         starts, numbers = (numpy.array(each) for each in zip(*self.marks, strict=True))
-        which = numbers[numpy.searchsorted(starts, numpy.arange(count), side="right") - 1]
-        return texts(names).take(integers(which, "int64"))
+        return numbers[numpy.searchsorted(starts, numpy.arange(count), side="right") - 1]
 
     def restart(self) -> None:
         """A new batch begins."""

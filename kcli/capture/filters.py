@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from kcli.capture.clock import parse_instant
 from kcli.capture.error_codes import error_codes
@@ -19,7 +19,7 @@ from kcli.jsontext import loads
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import ERRORS, error_code
 
-__all__ = ["Filter", "Name", "Time", "chosen", "mentions"]
+__all__ = ["Condition", "Filter", "Name", "Time", "chosen", "mentions"]
 
 Item = Exchange | Event
 Name: TypeAlias = "str | int"  # of an API, or its key
@@ -54,12 +54,25 @@ def is_named(field: str, item: Any, topic: str) -> bool:
     return (field in ("name", "resourceName") or "opic" in field) and isinstance(item, str) and matches(item, topic)
 
 
+class Condition(Protocol):
+    """A condition on exchanges by their columns, those of the table `exchanges`. wanted: names of those it looks at."""
+
+    wanted: frozenset[str]
+
+    def holds(self, batch: Any) -> Any:
+        """For which rows of a record batch that has these columns: bool by row, as a numpy.ndarray.
+
+        UsageError: it fails for a value.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
     """Empty: everything. since, until: nanoseconds, of the request.
 
     client_id, topic: a name, or a pattern with *, ? or [...]. connection: as `client_id`, or a part of "server-client".
-    error: a code. slower_than: nanoseconds, of the latency.
+    error: a code. slower_than: nanoseconds, of the latency. where: a condition, which `wants` takes as given: it is
+    asked for many exchanges at once (see `kcli.capture.conditions`).
     """
 
     apis: frozenset[int] = frozenset()
@@ -71,6 +84,7 @@ class Filter:
     error: int | None = None
     slower_than: int | None = None
     connection: str | None = None
+    where: Condition | None = None
 
     @property
     def takes_all(self) -> bool:
@@ -79,7 +93,7 @@ class Filter:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the core can tell what passes; else each exchange becomes a value."""
+        """Whether the core can tell what passes, the condition aside; else each exchange becomes a value."""
         names = (self.client_id or "") + (self.topic or "")
         more = (self.error, self.slower_than, self.connection)
         return all(each is None for each in more) and not GLOB.search(names)
@@ -92,7 +106,7 @@ class Filter:
         """Events stay where only time or errors are asked for: which exchanges they would have been nobody knows."""
         return (
             not self.apis
-            and all(each is None for each in (self.client_id, self.topic, self.error, self.slower_than))
+            and all(each is None for each in (self.client_id, self.topic, self.error, self.slower_than, self.where))
             and (self.connection is None or matches(event.connection or "", self.connection, part=True))
             and (not event.connection or self.in_time(event.ns))
         )

@@ -116,7 +116,6 @@ class RecordDecoder(CaptureDecoder):
 
     def emit(self, item: Item) -> None:
         """Keep an exchange that may have records."""
-        self.tally.add(item)
         self.learn_names(item)
         if isinstance(item, Exchange) and item.api_key in WITH_RECORDS and self.chosen.wants(item):
             self.found.append((item, self.file_name))

@@ -133,15 +133,15 @@ class StatisticsDecoder(CaptureDecoder):
         roles = {"topic": {TOPIC}, "partition": {TOPIC, INDEX}, "group": {GROUP}}
         self.roles = frozenset(role for name in self.by for role in roles.get(name, ()))
         self.groups: dict[tuple[Any, ...] | None, Figures] = {}
-        self.sink: Any = None
+        self.counts: Any = None
         super().__init__(paths, **options)
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
         """The engine, with a sink that counts where the core is built."""
-        if COMPILED and self.chosen.topic is None and self.chosen.is_plain:
+        if COMPILED and self.chosen.topic is None and self.chosen.is_plain and self.chosen.where is None:
             from kcli.core.columns.exchange_counts import ExchangeCounts
 
-            self.sink = ExchangeCounts(self.bodies, self.by, self.scans, self.chosen)
+            self.sink = self.counts = ExchangeCounts(self.bodies, self.by, self.scans, self.chosen)
         return super().choose_engine(ports)
 
     def scans(self, api_key: int, version: int) -> Any:
@@ -150,7 +150,6 @@ class StatisticsDecoder(CaptureDecoder):
 
     def emit(self, item: Item) -> None:
         """Take an exchange or event that comes as a value."""
-        self.tally.add(item)
         self.learn_names(item)
         if isinstance(item, Exchange) and self.chosen.wants(item):
             self.count(item)
@@ -242,7 +241,7 @@ class StatisticsDecoder(CaptureDecoder):
     def counted(self) -> Iterator[tuple[tuple[Any, ...] | None, Figures]]:
         """What the core has counted."""
         for key, count, errors, asked, answered, least, most, buckets, codes in (
-            [] if self.sink is None else self.sink.take_groups()
+            [] if self.counts is None else self.counts.take_groups()
         ):
             if count:
                 yield key, Figures(count, errors, asked, answered, least, most, Counter(buckets), Counter(codes))

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from kcli.capture.clock import parse_instant
 from kcli.capture.filters import Filter, chosen
 from kcli.cli.lines import print_note
 from kcli.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from kcli.sql.conditions import SqlCondition
 
 __all__ = ["FilterCommand", "filter_of", "filter_options", "say_what_there_is"]
 
@@ -20,8 +25,14 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 RELATIVE = re.compile(r"\+(\d{1,10}(?:\.\d{1,9})?) ?s?")
 NAMED = 5  # names that are shown where nothing fits
 WHEN = "ISO 8601, seconds since 1970, or +22.4: seconds after the first packet"
+FORMS = "2026-11-21T09:14:02.5Z, seconds since 1970, or +22.4 for seconds after the first packet expected"
 # What a filter asks for, by the column of `kcli stats` that has what there is.
 ASKED = (("client_id", "client"), ("topic", "topic"), ("apis", "api"), ("connection", "connection"), ("error", "error"))
+# The same by the columns that a condition looks at.
+LOOKED_AT = (
+    ("client_id", "client"), ("api", "api"), ("connection", "connection"), ("client", "connection"),
+    ("server", "broker"), ("error", "error"), ("errors", "error"),
+)  # fmt: skip
 
 OPTIONS = (
     click.option("--api", "apis", multiple=True, metavar="NAME", help="Only this API (by name or key)."),
@@ -36,6 +47,11 @@ OPTIONS = (
     click.option("--error", metavar="NAME", help="Only exchanges with this error in the response, as --errors=NAME."),
     click.option(
         "--slower-than", type=click.FloatRange(0, 1e12), metavar="MS", help="Only exchanges that took longer."
+    ),
+    click.option(
+        "--where",
+        metavar="EXPR",
+        help="Only exchanges for which this SQL condition is true, on columns of kcli sql: latency_ms > 100.",
     ),
     click.option("--since", metavar="T", help=f"Only requests at or after this time ({WHEN})."),
     click.option("--until", metavar="T", help="Only requests at or before this time."),
@@ -67,60 +83,76 @@ def filter_of(options: dict[str, Any], files: Sequence[str]) -> Filter:
 
     UsageError: no such API or error, or no time.
     """
-    since, until = (moment(options[name], files) for name in ("since", "until"))
+    since, until = (moment(name, options[name], files) for name in ("since", "until"))
     made = chosen(
         options["apis"],
         options["client_id"],
         options["topic"],
         options["errors"],
-        None if isinstance(since, int) else since,
-        None if isinstance(until, int) else until,
-        options["dialect"],
+        dialect=options["dialect"],
         error=options["error"],
         slower_than=options["slower_than"],
         connection=options["connection"],
     )
-    made = replace(made, since=since) if isinstance(since, int) else made
-    return replace(made, until=until) if isinstance(until, int) else made
+    where = None if options["where"] is None else opened_condition(options["where"], options["dialect"])
+    return replace(made, since=since, until=until, where=where)
 
 
-def moment(when: str | None, files: Sequence[str]) -> str | int | None:
-    """Nanoseconds of a time like +22.4; any other as it is."""
-    relative = RELATIVE.fullmatch(when or "")
+def opened_condition(text: str, dialect: str | None) -> SqlCondition:
+    """Closed when the command ends."""
+    from kcli.sql.conditions import SqlCondition
+
+    context = click.get_current_context(silent=True)
+    made = SqlCondition(text, dialect)
+    return made if context is None else context.with_resource(made)
+
+
+def moment(name: str, when: str | None, files: Sequence[str]) -> int | None:
+    """Nanoseconds of a time that an option of that name gives."""
+    if when is None:
+        return None
+    relative = RELATIVE.fullmatch(when)
     if relative is None:
-        if when is not None and when.startswith("+"):
-            raise UsageError(f"{when}: no time; {WHEN}")
-        return when
+        try:
+            return parse_instant("" if when.startswith("+") else when)
+        except UsageError:
+            raise UsageError(f"--{name} {when}: no time ({FORMS})") from None
     from kcli.capture.files import first_time
     from kcli.capture.ranges import new_reader
 
     first = first_time([file for file in files if file != "-"], new_reader)
     if first is None:
-        raise UsageError(f"{when}: times like this are counted from a capture's first packet, and no file has one")
+        why = "times like this are counted from a capture's first packet, and no file has one"
+        raise UsageError(f"--{name} {when}: {why}")
     whole, _, part = relative[1].partition(".")
     return first + int(whole) * 1_000_000_000 + int(part.ljust(9, "0"))
 
 
 def say_what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any]) -> None:
     """One line on stderr: nothing passed the filter, and which names do occur in what it asks for."""
-    if options["quiet"]:
-        return
+    if not options["quiet"]:
+        print_note("; ".join(["kcli: nothing matches", *names_there(files, asked, options)]))
+
+
+def names_there(files: Sequence[str], asked: Filter, options: dict[str, Any]) -> Iterator[str]:
+    """What captures have of what a filter asks for, by the kind of its names."""
     from kcli.capture.statistics import StatisticsDecoder
 
-    there = list[str]()
-    for name, column in ASKED:
-        if not getattr(asked, name) or "-" in files:
-            continue
+    for column in columns_asked(asked) if "-" not in files else ():
         source = StatisticsDecoder(
             files, (column,), ports=options["ports"], dialect=options["dialect"], memory=options["memory"]
         )
-        try:
+        with contextlib.suppress(InputError):
             for _ in source.read():
                 pass
-        except InputError:
-            continue
         names = [str(row.group[column]) for row in source.rows() if row.group and row.group[column] is not None]
         more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
         plural = {"api": "APIs"}.get(column, f"{column}s")
-        there.append(f"{plural} here: {', '.join(names[:NAMED])}{more}" if names else f"no {plural} here")
-    print_note("; ".join(["kcli: nothing matches", *there]))
+        yield f"{plural} here: {', '.join(names[:NAMED])}{more}" if names else f"no {plural} here"
+
+
+def columns_asked(asked: Filter) -> dict[str, None]:
+    """The columns of `kcli stats` that a filter asks for."""
+    named = [column for name, column in ASKED if getattr(asked, name)]
+    looked_at = frozenset[str]() if asked.where is None else asked.where.wanted
+    return dict.fromkeys([*named, *(column for name, column in LOOKED_AT if name in looked_at)])

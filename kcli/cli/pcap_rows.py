@@ -52,9 +52,8 @@ class RowDecoder(CaptureDecoder):
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
         """The engine, with a sink that makes words where the core is built."""
-        self.sink: Any = None
         self.apis, self.takes_all = self.bodies.apis, self.chosen.takes_all
-        if COMPILED and self.bodies.form["records"] == "none":
+        if COMPILED and self.bodies.form["records"] == "none" and self.chosen.where is None:
             from kcli.core.columns.exchange_summaries import ExchangeSummaries
 
             self.sink = ExchangeSummaries(self)
@@ -68,11 +67,14 @@ class RowDecoder(CaptureDecoder):
         self.table, self.opening = table, opening
         return self.read(moved)
 
+    def meet(self, connection: str) -> None:
+        """Label a connection."""
+        self.table.label(connection)
+
     # Exchanges as values
 
     def emit(self, item: Item) -> None:
         """Take an exchange or event that comes as a value."""
-        self.tally.add(item)
         self.learn_names(item)
         if item.connection is not None:
             self.table.label(item.connection)

@@ -99,6 +99,7 @@ class RecordChoice:
             "error",
             "slower_than",
             "connection",
+            "where",
         )
         self.asks = any(options[name] not in (None, (), False) for name in names)
         self.count = 0

@@ -171,7 +171,6 @@ class RowSource(CaptureDecoder):
                 self.put_batch(table, -1, batch, False)
 
     def emit(self, item: Item) -> None:
-        self.tally.add(item)
         if isinstance(item, Exchange):
             self.rows.exchange(item, self.engine.last_ns)
             if item.api_key == API_VERSIONS and self.sink is not None:

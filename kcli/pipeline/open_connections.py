@@ -90,7 +90,7 @@ def restore(source: Any, carried: Sequence[Carried], clock: int, talks: dict[str
 
 
 def new_connection(source: Any, state: dict[str, Any]) -> CapturedConnection:
-    connection = CapturedConnection(state["ends"], state["client"], (True, True), source.bodies, source.emit)
+    connection = CapturedConnection(state["ends"], state["client"], (True, True), source.bodies, source.receive)
     for name in CONNECTION:
         setattr(connection, name, state[name])
     connection.pending = PendingRequests(Pending(*each) for each in state["pending"])

@@ -15,7 +15,7 @@ from tests.capture.wires import SAMPLES
 
 TXN = str(SAMPLES / "java44-txn.pcap")
 NONE: dict[str, Any] = dict.fromkeys(
-    ("client_id", "topic", "since", "until", "dialect", "error", "slower_than", "connection")
+    ("client_id", "topic", "since", "until", "dialect", "error", "slower_than", "connection", "where")
 ) | {"apis": (), "errors": False}
 Capture = pytest.CaptureFixture[str]
 

@@ -44,7 +44,7 @@ cdef class ExchangeRows(Sink):
     - `learn` and `more`, each (link, *exchange): told of those that taught a topic's name, and those of an API in `told`;
     - `flush()`, which calls `take_columns`: called when there is enough to write.
     told: API keys. parted: whether rows of partitions and batches are made, too, and it counts who says what. framed: API keys
-    whose frames are kept. headed: whether headers are wanted as text.
+    whose frames are kept, a Fetch's whole unless parted. headed: whether headers are wanted as text.
     An exchange: (key, version, ts, request, answered, response).
     """
 
@@ -112,8 +112,8 @@ cdef class ExchangeRows(Sink):
         if response != NULL and not (parted and key == FETCH and self.partitions.is_fine()):
             self.messages.note_errors()
         self.put(link, link_size, key, version, ts, request, n, client, answered, response, m, parted)
-        if self.framed[key] and (parted or key != FETCH):
-            self.frames.put(self.count - 1, request, n, answered, response, m, self.partitions if key == FETCH else None)
+        if self.framed[key] and (parted or key != FETCH or not self.parted):
+            self.frames.put(self.count - 1, request, n, answered, response, m, self.partitions if parted and key == FETCH else None)
         if self.lines.names.table.missed != missed:
             self.note_nameless()
         if self.told[key] or (self.parted and key <= FETCH and not parted):

@@ -16,7 +16,7 @@ def test_a_kernel_is_a_sink_and_nothing_else_is_one() -> None:
 
     assert isinstance(new_kernel(), Sink)
     source = CaptureDecoder([])
-    source.sink = object()  # type: ignore[attr-defined]
+    source.sink = object()
     with pytest.raises(TypeError, match="Sink"):
         CaptureEngine(source, (), False)
 

@@ -1,0 +1,184 @@
+"""A condition on exchanges, in SQL: asked for one record batch after another, by a DuckDB that is shut in."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, Self
+
+from kcli.errors import InputError, UsageError
+from kcli.extras import require
+from kcli.legible import legible
+from kcli.schemas.catalog import catalog
+from kcli.sql.engine import Engine, first_part
+from kcli.sql.scans import Scan
+from kcli.tables.captured import EXCHANGE_COLUMNS
+from kcli.tables.definition import schema_of
+
+__all__ = ["COLUMN_NAMES", "SqlCondition"]
+
+COLUMN_NAMES = tuple(each.name for each in EXCHANGE_COLUMNS)
+SHOWN = 60  # characters of a condition in an error
+MOST = 1 << 16  # characters of one
+NO_COLUMN = re.compile(r'Referenced column "(.*?)" not found')
+COMPARED = ("COMPARE_EQUAL", "COMPARE_NOTEQUAL", "COMPARE_DISTINCT_FROM", "COMPARE_NOT_DISTINCT_FROM")
+AMONG = ("COMPARE_IN", "COMPARE_NOT_IN")
+
+
+class SqlCondition:
+    """An expression over the columns of the table `exchanges` that is true or false; close it when done.
+
+    wanted: the columns it looks at. API names count as `kcli.schemas` knows them: 'Fetch' is 'FETCH'.
+    """
+
+    def __init__(self, text: str, dialect: str | None = None) -> None:
+        """UsageError: DuckDB is missing, or it is no such expression."""
+        require("--where", "sql")
+        self.text, self.dialect = text, dialect
+        self.batch: Any = None
+        self.engine = Engine([Scan("exchanges", schema_of(EXCHANGE_COLUMNS), [self.batches])])
+        self.pool = ThreadPoolExecutor(1, "kcli-where")
+        try:
+            with self.clear_errors():
+                self.query = f"SELECT {self.checked()} AS holds FROM exchanges"
+                self.check_kind()
+                self.engine.choose_columns(self.query)
+        except BaseException:
+            self.close()
+            raise
+        self.wanted: frozenset[str] = self.engine.scans["exchanges"].wanted
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of all that DuckDB holds."""
+        self.pool.shutdown()
+        self.engine.close()
+
+    def batches(self, _wanted: frozenset[str]) -> Iterator[Any]:
+        """What is asked about."""
+        if self.batch is not None:
+            yield self.batch
+
+    def holds(self, batch: Any) -> Any:
+        """For which rows it is true: bool by row, as a numpy.ndarray. UsageError: it fails for a value."""
+        self.batch = batch
+        try:
+            with self.clear_errors():
+                return self.engine.waited(self.pool.submit(self.answer))
+        finally:
+            self.batch = None
+
+    def answer(self) -> Any:
+        """What DuckDB says to the query about `batch`."""
+        import numpy
+
+        found = self.engine.connection.execute(self.query).fetchnumpy()["holds"]
+        return numpy.ma.filled(found, False).astype(bool)
+
+    # Is it one?
+
+    def checked(self) -> str:
+        """The expression as it is asked. UsageError: it is not one, or has queries inside."""
+        if len(self.text) > MOST:
+            raise UsageError(f"--where: {len(self.text):,} characters (at most {MOST:,} expected)")
+        if not self.text.strip():
+            raise self.wrong("empty (a condition expected, as in latency_ms > 100)")
+        # What closes both kinds of brackets closes none that it has not opened.
+        for form in ("SELECT [\n{}\n] FROM exchanges", "SELECT 1 FROM exchanges WHERE (\n{}\n)"):
+            tree = self.parsed(form.format(self.text))
+        statements = tree["statements"]
+        node = statements[0]["node"] if len(statements) == 1 else {}
+        if node.get("type") != "SELECT_NODE" or not node.get("where_clause"):
+            raise self.wrong("one condition expected")
+        self.mend(node["where_clause"])
+        self.run(f"EXPLAIN {self.sql_of(tree)}")
+        node["select_list"], node["where_clause"] = [node["where_clause"]], None
+        return self.sql_of(tree).removeprefix("SELECT ").rpartition(" FROM ")[0]
+
+    def parsed(self, query: str) -> dict[str, Any]:
+        """A query as DuckDB's tree of it. UsageError: it is none."""
+        tree: dict[str, Any] = json.loads(self.run("SELECT json_serialize_sql(?)", query)[0][0])
+        if tree["error"]:
+            raise self.wrong(first_part(str(tree["error_message"])))
+        return tree
+
+    def sql_of(self, tree: dict[str, Any]) -> str:
+        """The query of such a tree."""
+        return str(self.run("SELECT json_deserialize_sql(?)", json.dumps(tree))[0][0])
+
+    def run(self, query: str, *values: str) -> list[Any]:
+        """The rows that a query gives."""
+        rows: list[Any] = self.engine.connection.execute(query, values).fetchall()
+        return rows
+
+    def check_kind(self) -> None:
+        """UsageError: it is text or a number, and not true or false."""
+        kind = self.run(f"DESCRIBE {self.query}")[0][1]
+        if kind != "BOOLEAN":
+            raise self.wrong(f"this is of type {kind} (a condition expected, as in latency_ms > 100)")
+
+    def mend(self, node: Any) -> None:
+        """Write API names as the column has them, below a node. UsageError: a query is inside."""
+        if isinstance(node, list):
+            for each in node:
+                self.mend(each)
+        elif isinstance(node, dict):
+            if node.get("class") == "SUBQUERY":
+                raise self.wrong("a query inside (a condition on columns alone expected)")
+            self.mend_names(compared(node))
+            for each in node.values():
+                self.mend(each)
+
+    def mend_names(self, sides: list[dict[str, Any]]) -> None:
+        """Write the API names that the column `api` is compared with as it has them."""
+        if any(side.get("column_names", [""])[-1] == "api" for side in sides):
+            for side in sides:
+                literal = side.get("literal") or {}
+                if literal.get("kind") == "STRING":
+                    literal["text"] = self.name_of(str(literal["text"]))
+
+    def name_of(self, api: str) -> str:
+        """An API's name as the column has it. UsageError: there is no such API."""
+        known = catalog(self.dialect)
+        try:
+            found = known.api(known.api_key(api))
+        except UsageError as error:
+            raise self.wrong(str(error)) from None
+        return api if found is None else found.log_name
+
+    # What is wrong with it
+
+    @contextmanager
+    def clear_errors(self) -> Iterator[None]:
+        """What DuckDB says, in one line, with the columns that there are where one is missing."""
+        try:
+            with self.engine.clear_errors():
+                yield
+        except UsageError as error:
+            text = str(error).removeprefix("query: ")
+            raise (error if text.startswith("--where: ") else self.wrong(text)) from None
+        except InputError as error:
+            raise InputError(str(error).replace("the query", "--where")) from None
+
+    def wrong(self, why: str) -> UsageError:
+        """An error of one line, with the columns that there are."""
+        missing = NO_COLUMN.search(why)
+        if missing is not None:
+            why = f"no column {missing[1]}"
+        shown = legible(self.text if len(self.text) <= SHOWN else f"{self.text[:SHOWN]}...")
+        return UsageError(f"--where: {shown}: {why}; columns: {', '.join(COLUMN_NAMES)}")
+
+
+def compared(node: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a comparison compares; nothing of any other expression."""
+    if node.get("type") in COMPARED:
+        return [node["left"], node["right"]]
+    return list(node["children"]) if node.get("type") in AMONG else []
