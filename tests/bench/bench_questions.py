@@ -8,9 +8,7 @@ reads the lines of `kcli decode pcap`, whose time is part of its own.
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -18,7 +16,7 @@ from typing import NamedTuple
 
 from tests.bench.bench_pcap import CASES
 from tests.bench.grow import grow
-from tests.bench.turns import turn
+from tests.bench.turns import processor_time
 
 ROUNDS = 2
 KCLI = f"{shlex.quote(sys.executable)} -m kcli.cli"
@@ -77,14 +75,7 @@ QUESTIONS = (
 
 def seconds(line: str) -> float:
     """Processor time of a line of the shell. CalledProcessError: a part of the pipe failed."""
-    turn()
-    command = ["bash", "-o", "pipefail", "-c", line]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    return usage.ru_utime + usage.ru_stime
+    return processor_time(["bash", "-o", "pipefail", "-c", line])
 
 
 def main(given: str) -> None:

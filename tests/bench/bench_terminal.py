@@ -8,16 +8,14 @@ A speed is of processor time (user and system), the least of some rounds, the co
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from tests.bench.bench_pcap import CASES
 from tests.bench.grow import grow
-from tests.bench.turns import turn
+from tests.bench.turns import processor_time
 
 ROUNDS = 5
 KCLI = [sys.executable, "-m", "kcli.cli"]
@@ -37,14 +35,7 @@ QUESTIONS = (
 
 def seconds(words: str, path: Path) -> float:
     """Processor time of a command."""
-    command = [*KCLI, *shlex.split(words), "--quiet", str(path)]
-    turn()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    return usage.ru_utime + usage.ru_stime
+    return processor_time([*KCLI, *shlex.split(words), "--quiet", str(path)])
 
 
 def main(size: int) -> None:

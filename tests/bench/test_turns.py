@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.bench.turns import TURNS, turn
+import pytest
+
+from tests.bench.turns import TURNS, processor_time, turn
 
 ROOT = Path(__file__).parents[2]
 SIDE = """
@@ -54,3 +56,9 @@ def test_who_is_left_goes_on_alone(tmp_path: Path) -> None:
 
 def test_alone_it_does_nothing() -> None:
     turn()
+
+
+def test_a_commands_processor_time() -> None:
+    assert processor_time([sys.executable, "-c", "sum(range(100_000))"]) > 0
+    with pytest.raises(subprocess.CalledProcessError):
+        processor_time([sys.executable, "-c", "raise SystemExit(2)"])
