@@ -110,6 +110,20 @@ class CaptureDecoder:
         else:
             self.feed.put(item)
 
+    def exchange_of(
+        self,
+        link: bytes,
+        _key: int,
+        _version: int,
+        ns: int,
+        request: bytes,
+        answered: int | None,
+        response: bytes | None,
+    ) -> Exchange:
+        """An exchange out of the core's values: times in ns, frames without their length."""
+        server, _, client = link.decode().partition("-")
+        return Exchange(Link(server, client), ns, request, answered, response, self.bodies)
+
     def emit(self, item: Item) -> None:
         """Take an exchange or event for which the filter's condition holds: keep the value, or write its line."""
         if not self.text:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, Protocol
 
-from kcli.capture.events import Event, Link
+from kcli.capture.events import Event
 from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import CaptureDecoder, Item
 from kcli.core.codec.values import uuid_bytes, uuid_text
@@ -123,30 +123,16 @@ class RowSource(CaptureDecoder):
 
     def heard(self, link: bytes, voice: int, *exchange: Any) -> int:
         """The voice of a connection after this ApiVersions, when it had `voice` before."""
-        return self.rows.uses.learn(self.exchange(link, *exchange), voice)
+        return self.rows.uses.learn(self.exchange_of(link, *exchange), voice)
 
     def learn(self, link: bytes, *exchange: Any) -> None:
         """Put the topic names that this exchange has taught."""
-        item = self.exchange(link, *exchange)
+        item = self.exchange_of(link, *exchange)
         self.rows.learn(item, item.response_ns or item.request_ns)
 
     def more(self, link: bytes, *exchange: Any) -> None:
         """Put the rows of an exchange that the core does not make."""
-        self.rows.more(self.exchange(link, *exchange), self.engine.last_ns)
-
-    def exchange(
-        self,
-        link: bytes,
-        _key: int,
-        _version: int,
-        ns: int,
-        request: bytes,
-        answered: int | None,
-        response: bytes | None,
-    ) -> Exchange:
-        """An exchange out of the core's values: times in ns, frames without their length."""
-        server, _, client = link.decode().partition("-")
-        return Exchange(Link(server, client), ns, request, answered, response, self.bodies)
+        self.rows.more(self.exchange_of(link, *exchange), self.engine.last_ns)
 
     def flush(self, last: bool = False) -> None:
         """Put the rows that are columns. last: also what later rows might still add to."""

@@ -11,7 +11,6 @@ from typing import Any
 
 from kcli.capture.arrow import TableDecoder
 from kcli.capture.columns import OF_EVENTS
-from kcli.capture.events import Link
 from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import Item
 from kcli.errors import InputError
@@ -56,19 +55,9 @@ class Traffic(TableDecoder):
             self.note(item)
         super().emit(item)
 
-    def more(
-        self,
-        link: bytes,
-        _key: int,
-        _version: int,
-        ns: int,
-        request: bytes,
-        answered: int | None,
-        response: bytes | None,
-    ) -> None:
+    def more(self, link: bytes, *exchange: Any) -> None:
         """Take an exchange that the core has made columns of: times in ns, frames without their length."""
-        server, _, client = link.decode().partition("-")
-        self.note(Exchange(Link(server, client), ns, request, answered, response, self.bodies))
+        self.note(self.exchange_of(link, *exchange))
 
     def note(self, item: Exchange) -> None:
         """What a SaslAuthenticate says of its connection's user: until an answer refuses it."""
