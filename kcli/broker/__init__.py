@@ -1,7 +1,7 @@
 """The embedded broker: a small Kafka for tests, replays and experiments, with real logs and faults on demand.
 
 Broker       one node or several in this event loop (`async with`)
-rebuild      a broker that begins with what a capture shows
+rebuild      a broker with the topics and records that a capture shows
 Names are imported when they are asked for.
 """
 

@@ -1,4 +1,4 @@
-"""Which broker listens where, by a capture's metadata, coordinators, hints and registrations of brokers."""
+"""The addresses of the brokers in a capture: from metadata, coordinators, hints and registrations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Addresses:
             self._by_port.setdefault(port, set()).add(node)
 
     def node(self, server: str) -> int | None:
-        """The broker at "address:port"; brokers often go by a name: then by the port, where one alone has it."""
+        """The broker at "address:port". Where brokers are listed by name, the one whose port no other broker has."""
         if server in self._by_address:
             return self._by_address[server]
         same = self._by_port.get(int(server.rpartition(":")[2]), self.nodes)

@@ -140,7 +140,7 @@ class Broker:
         self.directory.close()
 
     async def _sweep(self) -> None:
-        """Close idle connections and delete old segments, every now and then."""
+        """Close idle connections and delete old segments, at intervals."""
         retained = time.monotonic()
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
@@ -155,7 +155,7 @@ class Broker:
     # --- for nodes and handlers
 
     def complain(self, text: str) -> None:
-        """Write a line about a client or a damaged file; after many in a short time they are only counted."""
+        """Write a line about a client or a damaged file; after many in a short time, only count them."""
         self._complaints += 1
         if self._complaints <= MOST_COMPLAINTS:
             self.note(text)
@@ -173,7 +173,7 @@ class Broker:
         self._complaints = 0
 
     def fetch_gate(self) -> Awaitable[CapturedMoment] | None:
-        """What a fetch has to wait for before it reads anything; None: nothing."""
+        """What a fetch must wait for before it reads; None: nothing."""
         return None
 
     def now(self) -> int:

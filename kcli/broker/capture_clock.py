@@ -76,7 +76,7 @@ class CapturedState:
     # --- what the broker asks
 
     def fetch_gate(self) -> Awaitable[CapturedMoment] | None:
-        """What the fetch that came just now waits for; None for one that nobody announced."""
+        """What the current fetch waits for; None for one that was not announced."""
         begun, self._begun = self._begun, None
         if begun is None:
             return None
@@ -87,7 +87,7 @@ class CapturedState:
     # --- what a replay asks
 
     def rewind(self) -> None:
-        """Begin anew: every partition as the capture left it, no sessions, nothing reported to fetchers."""
+        """Start over: every partition as the capture left it, no sessions, nothing reported to fetchers."""
         for partition, state in self._final.items():
             self._set(partition, state)
         for node in self.broker.nodes:
@@ -136,7 +136,7 @@ class CapturedState:
         self._begun, self._label = begun, label
 
     def release(self, label: str, captured: Captured) -> None:
-        """Open the gate of a fetch: it is answered now, as of the moment of its captured answer."""
+        """Open the gate of a fetch: it is answered now, with the state at its captured response."""
         self._begun = None
         self._tick(captured.response_ns or captured.ns)
         fetcher = self._fetcher(label)

@@ -1,4 +1,4 @@
-"""What a capture says of a cluster: its topics, leaders and, as far as they were seen, the records in them.
+"""A cluster as a capture shows it: its topics, leaders and, as far as they were seen, records.
 
 Names, ids and leaders come from Metadata, DescribeTopicPartitions and CreateTopics, leaders also from responses to
 Fetch and Produce (KIP-951); record batches from Fetch responses, at their offsets and as they were stored,
@@ -44,12 +44,12 @@ class CaptureHistory:
 
     @property
     def slots(self) -> int | None:
-        """How many fetch sessions a broker had room for; None: always enough."""
+        """The number of fetch session slots that a broker had; None: always enough."""
         return max((each.slots for each in self.sessions.values() if each.slots is not None), default=None)
 
     @classmethod
     def of(cls, exchanges: Iterable[object], problem: Callable[[InputError], None] | None = None) -> CaptureHistory:
-        """From what `Capture.items` gives, in order; problem: gets what ends them early."""
+        """Build the history from the items of `Capture.items`. problem: takes the error that ends them early."""
         made = cls()
         try:
             for item in exchanges:
@@ -91,7 +91,7 @@ class CaptureHistory:
         return made
 
     def settle(self) -> None:
-        """What was seen of a topic by its id and by its name is one; an id that nobody named is its own name."""
+        """Merge what was seen of a topic by its id and by its name; an id without a name stands for itself."""
         for topic_id, name in self.names.items():
             seen = self.topics.pop(topic_id, None)
             if name not in self.topics:

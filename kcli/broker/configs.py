@@ -1,6 +1,6 @@
 """Topic and broker configs by Kafka's names: their types, defaults and what a broker's config is for its topics.
 
-Only what means something to this broker is here; others are refused by name, so that a misspelt one is noticed.
+Only configs that this broker uses are here; others are refused by name, so that a misspelt one is noticed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def one_of(*names: str) -> Callable[[str], str]:
 
 
 def policies(text: str) -> str:
-    """Of any topic but the metadata log, whose policy is `snapshot` (KIP-630)."""
+    """Parse the policies of a topic other than the metadata log, whose policy is `snapshot` (KIP-630)."""
     for each in text.split(","):
         one_of("delete", "compact")(each.strip())
     return text
@@ -123,7 +123,7 @@ BROKER: Mapping[str, Config] = table(
     Config("default.replication.factor", "1", COUNT),
     Config("delete.topic.enable", "true", BOOLEAN),
     Config("fetch.max.bytes", "57671680", INT),
-    # Kafka waits 3 s for more members of a new group; here tests wait for nothing unless they ask for it.
+    # Kafka waits 3 s for more members of a new group; here the default is not to wait, for tests.
     Config("group.initial.rebalance.delay.ms", "0", INT),
     Config("group.max.session.timeout.ms", "1800000", INT),
     Config("group.min.session.timeout.ms", "6000", INT),
@@ -209,7 +209,7 @@ class Configs:
 
 
 class TopicConfigs:
-    """What holds for one topic, worked out once: its own configs over the broker's."""
+    """The configs of one topic, computed once: its own over the broker's."""
 
     def __init__(self, broker: Configs, own: Mapping[str, str]) -> None:
         self.own = dict(own)

@@ -1,4 +1,4 @@
-"""One client's connection: requests in order, one answer after the other.
+"""One client's connection: answers requests in order, one after the other.
 
 A request that is answered at once is answered without a task; one that waits (a long poll, a group's join) holds up
 those behind it, as in Kafka.
@@ -27,7 +27,7 @@ from kcli.errors import DecodeError
 
 __all__ = ["Connection", "Owner", "Server"]
 
-# A client that has closed its side and does not come back for its answer.
+# Longest wait for a client that has closed its side to read its response.
 HALF_CLOSED_SECONDS = 5.0
 HEAD = struct.Struct(">hhi")
 
@@ -131,11 +131,11 @@ class Connection(asyncio.BufferedProtocol):
                 self._transport.pause_reading()
 
     def pause_writing(self) -> None:
-        """The client takes no more for now."""
+        """Stop writing: the client reads too slowly."""
         self.writer.pause()
 
     def resume_writing(self) -> None:
-        """The client takes answers again."""
+        """Write again: the client reads."""
         self.writer.resume()
         if self._task is None:
             self._answer_waiting()

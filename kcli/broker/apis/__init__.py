@@ -1,4 +1,4 @@
-"""The handlers of the APIs: a module for each, which says on top what it does in which versions.
+"""The handlers of the APIs, a module for each; its docstring lists what it does in which versions.
 
 Importing this package registers all of them (`registry`).
 """

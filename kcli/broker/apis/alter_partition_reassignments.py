@@ -40,7 +40,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def check(request: Request, name: str, row: Mapping[str, Any], wanted: dict[Partition, tuple[int, ...]]) -> int:
-    """What is wrong with a row; nothing: it is added to what is wanted."""
+    """Return what is wrong with a row, or add it to the wanted reassignments."""
     partition = request.topics.find((name, row["partitionIndex"]))
     if partition is None:
         return error_code("UNKNOWN_TOPIC_OR_PARTITION")

@@ -1,4 +1,4 @@
-"""CreatePartitions v0-v3 (KIP-195): more partitions for a topic; fewer there can't be."""
+"""CreatePartitions v0-v3 (KIP-195): adds partitions to a topic; none can be removed."""
 
 from __future__ import annotations
 

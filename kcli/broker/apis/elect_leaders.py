@@ -44,7 +44,7 @@ def wanted(request: Request) -> Iterator[tuple[str, int]]:
 
 
 def check(request: Request, name: str, index: int, moves: dict[Partition, int]) -> int:
-    """Why a partition's leader stays; nothing: it is added to those that move."""
+    """Return why a partition's leader stays, or add it to those that move."""
     partition = request.topics.find((name, index))
     if partition is None:
         return error_code("UNKNOWN_TOPIC_OR_PARTITION")

@@ -1,8 +1,8 @@
 """JoinGroup v0-v9 (KIP-62, KIP-345 static members, KIP-394, KIP-559, KIP-800, KIP-814); the rules are in
 `groups.group`.
 
-* From v4 on somebody without a member id is given one first (MEMBER_ID_REQUIRED) and joins with it, unless static.
-* v0 has no rebalance timeout: the session's is taken.
+* From v4 on a client without a member id gets one first (MEMBER_ID_REQUIRED) and joins with it, unless static.
+* v0 has no rebalance timeout: the session timeout is used.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def protocols_of(body: dict[str, Any]) -> list[tuple[str, bytes]]:
 
 
 def newcomer(request: Request, group: Group) -> asyncio.Future[dict[str, Any]] | dict[str, Any]:
-    """Somebody without a member id."""
+    """Join a client without a member id."""
     body = request.body
     instance_id = body.get("groupInstanceId")
     if instance_id is not None:
@@ -80,7 +80,7 @@ def newcomer(request: Request, group: Group) -> asyncio.Future[dict[str, Any]] |
 
 
 def known(request: Request, group: Group, member_id: str) -> asyncio.Future[dict[str, Any]] | dict[str, Any]:
-    """Somebody with a member id."""
+    """Join a client with a member id."""
     if member_id in group.pending:
         return group.enter(make_member(request, member_id), request.body["protocolType"])
     if code := group.check(member_id, request.body.get("groupInstanceId")):

@@ -29,7 +29,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def leave(group: Group | None, member_id: str, instance_id: str | None) -> int:
-    """A member goes, by its id, or (an administrator's wish) by its static id alone."""
+    """Remove a member, by its id or, for an administrator, by its static id alone."""
     if group is None:
         return UNKNOWN_MEMBER
     if member_id in group.pending:

@@ -1,7 +1,7 @@
 """OffsetCommit v0-v10 (KIP-211, KIP-320 leader epochs from v6, KIP-345, KIP-848; topic ids in v10).
 
 * A member commits in its generation, except while an assignment is awaited (REBALANCE_IN_PROGRESS).
-* Without a generation (below 0) anybody commits to a group that has no members: who assigns partitions itself.
+* Without a generation (below 0) a client that assigns partitions itself commits to a group without members.
 * Kept in `__consumer_offsets`.
 """
 
@@ -38,7 +38,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def check(request: Request) -> int:
-    """The error for all of the request, 0 when offsets may be committed."""
+    """The error code of the whole request; 0: offsets may be committed."""
     body = request.body
     generation, member_id = body.get("generationIdOrMemberEpoch", -1), body.get("memberId", "")
     group = request.groups.get(body["groupId"])

@@ -1,6 +1,7 @@
 """OffsetDelete v0 (KIP-496): committed offsets of topics that no member of the group subscribes to.
 
-Which topics members subscribe to stands in their own metadata, which is theirs: a group with members keeps all offsets.
+The topics that members subscribe to are in their own metadata, which brokers don't read: a group with members keeps
+all offsets.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from kcli.schemas.errors import error_name
 ZSTD = 4
 NO_PRODUCER = -1
 MAGIC_2_SINCE, ZSTD_SINCE, TOPIC_IDS_SINCE = 3, 7, 13
-# Whoever goes by this client id may write to internal topics (Kafka's AdminUtils).
+# A client with this client id may write to internal topics (Kafka's AdminUtils).
 ADMIN = "__admin_client"
 
 
@@ -118,7 +118,7 @@ def check_version(version: int, batches: list[Incoming]) -> None:
 
 
 def append(request: Request, partition: Partition, batches: list[Incoming]) -> int:
-    """Write them; the first offset. A batch that was written before has the offset of that time."""
+    """Append the batches. Returns the first offset; of a batch that was appended before, its offset then."""
     log = partition.made_log()
     known = duplicate_of(log, batches)
     if known is not None:

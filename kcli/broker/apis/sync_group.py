@@ -1,4 +1,4 @@
-"""SyncGroup v0-v5 (KIP-345, KIP-559): the leader brings the assignment, everybody gets their part of it.
+"""SyncGroup v0-v5 (KIP-345, KIP-559): the leader sends the assignment, each member gets its part.
 
 From v5 on the protocol's type and name have to be those of the generation, where they are given.
 """
