@@ -183,7 +183,7 @@ GROUP BY group_id ORDER BY rebalances DESC, group_id LIMIT {SHORT}
     ReportQuestion(
         "throttling",
         "Throttling",
-        "Answers that told their client to wait (quotas).",
+        "Responses with a throttle time (quotas).",
         f"""
 SELECT client_id, server, api, count(*) AS answers, sum(wait_ms) AS wait_ms, max(wait_ms) AS longest_wait_ms
 FROM (SELECT coalesce(client_id, '') AS client_id, server, api,
