@@ -9,17 +9,18 @@ know newer ones. If it names its software (KIP-511, 2.4) it surely does; else th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from kcli.capture.events import Event, Link
 from kcli.capture.exchange import Exchange
+from kcli.capture.exchanges import CaptureDecoder, Item
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.ranges import Range
 
-__all__ = ["Client", "Judge", "Usage", "audit"]
+__all__ = ["AuditDecoder", "Client", "Judge", "Overheard", "Usage", "audit"]
 
 REMEMBERED = 1 << 16  # connections
 ALIKE = 1 << 10  # ways to use the APIs
@@ -67,11 +68,50 @@ class Usage:
         return made | {"refused": list(self.refused), "unsure": list(self.unsure), "reason": self.reason or None}
 
 
-def audit(items: Iterable[Exchange | Event]) -> list[Client]:
+class Overheard(NamedTuple):
+    """An exchange that does not count, and yet says which software a client is."""
+
+    exchange: Exchange
+
+
+class AuditDecoder(CaptureDecoder):
+    """A capture whose exchanges are audited, those that pass the filter; ApiVersions are heard in any case."""
+
+    overhears = frozenset({API_VERSIONS})
+
+    def __init__(self, *paths: Any, **options: Any) -> None:
+        """As `CaptureDecoder`."""
+        super().__init__(*paths, **options)
+        self.found: list[Exchange | Overheard] = []
+
+    def emit(self, item: Item) -> None:
+        """Keep an exchange that passes the filter."""
+        if not isinstance(item, Exchange):
+            return
+        if not self.chosen.takes_all:
+            self.learn_names(item)
+        if self.chosen.wants(item):
+            self.found.append(item)
+        elif item.api_key == API_VERSIONS:
+            self.overlook(item)
+
+    def overlook(self, item: Exchange) -> None:
+        """Keep what says something of the client alone."""
+        self.found.append(Overheard(item))
+
+    def exchanges(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[Exchange | Overheard]:
+        """What there is for `audit`. InputError at the end for damaged files."""
+        for _ in self.read(moved):
+            found, self.found = self.found, []
+            yield from found
+
+
+def audit(items: Iterable[Exchange | Event | Overheard]) -> list[Client]:
     """Every client of a capture, in order of first appearance. Requests that can't be decoded do not count."""
     clients: dict[tuple[str | None, str, str | None, str | None], Client] = {}
     talks: dict[Link, Talk] = {}
-    for item in items:
+    for each in items:
+        item = each.exchange if isinstance(each, Overheard) else each
         if not isinstance(item, Exchange) or not item.bodies.request_decodes(item.request_frame):
             continue
         talk = talks.get(item.link)
@@ -82,6 +122,8 @@ def audit(items: Iterable[Exchange | Event]) -> list[Client]:
         api_key, version = item.api_key, item.api_version
         if api_key == API_VERSIONS:
             talk.learn(item)
+        if item is not each:
+            continue
         key = item.client_id, item.link.client.rpartition(":")[0].strip("[]"), talk.software, talk.version
         client = clients.get(key)
         if client is None:

@@ -9,10 +9,11 @@ from typing import Any
 
 import click
 
-from kcli.capture.audit import Client, Judge, Usage, audit
-from kcli.capture.exchanges import CaptureDecoder, Item
+from kcli.capture.audit import AuditDecoder, Client, Judge, Overheard, Usage, audit
+from kcli.capture.exchange import Exchange
 from kcli.cli.console import is_terminal
 from kcli.cli.decode_pcap import reading
+from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
 from kcli.cli.inputs import dialect_option, format_option, memory_option, port_option, quiet_option
 from kcli.cli.lines import Lines, paint
 from kcli.cli.output import open_output, output_option
@@ -25,13 +26,14 @@ __all__ = ["audit_captures"]
 Judged = list[tuple[Client, tuple[Usage, ...]]]
 
 
-@click.command(name="audit")
+@click.command(name="audit", cls=FilterCommand)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "--against", metavar="RELEASE", help="The release of Kafka to judge by; by default the newest in the tables."
 )
 @port_option
 @format_option(("table", "jsonl"), "How to show it.", default="table")
+@filter_options
 @output_option
 @quiet_option("No progress.")
 @dialect_option
@@ -40,14 +42,16 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
     """Say which clients in captures a release of Kafka would refuse, and for which of their requests.
 
     Each FILE is a capture, as `kcli decode pcap` reads them. A client is a client id at an address, with the software
-    that its ApiVersions requests name. Exit code 1: at least one would be refused.
+    that its ApiVersions requests name. Exit code 1: at least one would be refused, or the options that choose exchanges
+    leave none. What a client said in ApiVersions counts for the exchanges that they choose, too.
     """
     tables = catalog(options["dialect"])
     release = tables.release(options["against"] or tables.releases[-1])
     failures: list[InputError] = []
+    source = new_decoder(files, options)
     with open_output(options["output"], files) as out:
         with reading(files, options["quiet"]) as moved:
-            clients = audit(readable(files, options, failures, moved))
+            clients = audit(readable(source, failures, moved))
         judge = Judge(tables, release)
         judged = [(client, judge.usages(client)) for client in clients]
         lines = (
@@ -60,18 +64,25 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
             write(*parts)
     if failures:
         raise failures[0]
+    if not clients and not source.chosen.takes_all:
+        say_what_there_is(files, source.chosen, options)
+        return 1
     return 1 if any(use.refused for _, uses in judged for use in uses) else 0
 
 
+def new_decoder(files: tuple[str, ...], options: dict[str, Any]) -> AuditDecoder:
+    """With topic names where the filter may ask for them."""
+    chosen = filter_of(options, files)
+    read = {name: options[name] for name in ("ports", "dialect", "memory")}
+    return AuditDecoder(files, **read, chosen=chosen, names=chosen.topic is not None or chosen.where is not None)
+
+
 def readable(
-    files: tuple[str, ...], options: dict[str, Any], failures: list[InputError], moved: Callable[[int], None]
-) -> Iterator[Item]:
+    source: AuditDecoder, failures: list[InputError], moved: Callable[[int], None]
+) -> Iterator[Exchange | Overheard]:
     """What can be read; what can't be is reported after the rest has been shown."""
-    chosen = {name: options[name] for name in ("ports", "dialect", "memory")}
-    source = CaptureDecoder(files, **chosen, names=False)
     try:
-        for items in source.pieces(moved):
-            yield from items
+        yield from source.exchanges(moved)
     except InputError as error:
         failures.append(error)
 

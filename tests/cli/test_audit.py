@@ -10,10 +10,12 @@ import pytest
 
 from kcli.cli.audit import versions_text
 from kcli.cli.main import main
+from kcli.schemas.catalog import catalog
 from tests.capture.wires import DATA, SAMPLES
 
 OLD = str(DATA / "broker-0.10.2.pcap.zst")
 NEW = str(SAMPLES / "java44-txn.pcap")
+NAMES = [api.name for api in catalog().apis.values()]
 Capture = pytest.CaptureFixture[str]
 
 
@@ -31,6 +33,34 @@ def test_old_clients_are_refused(capsys: Capture) -> None:
     assert "  refused: Produce 2 (4.0 takes 3-12)" in text
     assert "  unclear: Fetch 3 (4.0 takes 4-17; its broker offered nothing newer)" in text
     assert text.splitlines()[-1] == "6 clients, 3 that Kafka 4.0 would refuse."
+
+
+@pytest.mark.parametrize(
+    ("plain", "where"),
+    [
+        ([], "true"),
+        (["--client", "kp-*"], "client_id like 'kp-%'"),
+        (["--api", "Produce", "--client", "kp-prod"], "api = 'Produce' and client_id = 'kp-prod'"),
+        (["--api", "Metadata"], "api_key = 3"),
+    ],
+)
+@pytest.mark.parametrize("path", [OLD, NEW])
+def test_only_some_exchanges(path: str, plain: list[str], where: str, capsys: Capture) -> None:
+    """What ApiVersions said of a client counts, though it is not chosen."""
+    pytest.importorskip("duckdb")
+    code = main(["audit", path, "--format", "jsonl", "-q", *plain])
+    said = capsys.readouterr().out
+    rows = [json.loads(line) for line in said.splitlines()]
+    assert main(["audit", path, "--format", "jsonl", "-q", "--where", where]) == code
+    assert capsys.readouterr().out == said
+    assert {api["apiName"] for row in rows for api in row["apis"]} <= ({plain[1]} if "--api" in plain else {*NAMES})
+    if path == NEW and plain == ["--api", "Metadata"]:
+        assert rows[0]["softwareName"] == "apache-kafka-java"
+
+
+def test_no_exchange_is_chosen(capsys: Capture) -> None:
+    assert main(["audit", NEW, "--client", "nobody"]) == 1
+    assert "kcli: nothing matches; clients here: lab-java, " in capsys.readouterr().err
 
 
 def test_the_release_before_takes_them(capsys: Capture) -> None:

@@ -36,7 +36,7 @@ def test_times_after_the_first_packet() -> None:
             filter_of(NONE | {"since": when}, files)
 
 
-@pytest.mark.parametrize("name", [("decode", "pcap"), ("stats",), ("records",)])
+@pytest.mark.parametrize("name", [("decode", "pcap"), ("stats",), ("records",), ("audit",)])
 def test_commands_have_them(name: tuple[str, ...]) -> None:
     command: click.Command = cli
     for word in name:
