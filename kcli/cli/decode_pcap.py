@@ -146,8 +146,11 @@ def write_table(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], No
     room = terminal_room(options["output"])
     colour = room is not None and "NO_COLOR" not in os.environ
 
-    write = Lines(out).line
-    table = Table(write, width=room, colour=colour, absolute=(options["time"] or TIMES[room is None]) == "absolute")
+    lines = Lines(out)
+    write = lines.line
+    table = Table(
+        write, lines.later, width=room, colour=colour, absolute=(options["time"] or TIMES[room is None]) == "absolute"
+    )
     if options["records"] in ("batches", "full"):
         from kcli.cli.pcap_records import record_lines
 
@@ -157,8 +160,12 @@ def write_table(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], No
 
         source.beside = show_records
     with summed_up(source, options, table):
-        for _ in source.show(table, moved, opening(source.file_names) if room else ""):
-            out.flush()
+        try:
+            for _ in source.show(table, moved, opening(source.file_names) if room else ""):
+                lines.flush()
+                out.flush()
+        finally:
+            lines.flush()
 
 
 def write_tree(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:

@@ -64,13 +64,27 @@ def csv_line(values: Iterable[Any]) -> str:
 class Lines:
     """Writes lines of text to where `open_output` leads."""
 
-    __slots__ = ("write",)
+    __slots__ = ("waiting", "write")
 
     def __init__(self, out: BinaryIO) -> None:
         self.write = out.write
+        self.waiting: list[str] = []
+
+    def later(self, text: str) -> None:
+        """One line, written with others when there are many, with the next `line`, or by `flush`."""
+        self.waiting.append(text)
+        if len(self.waiting) == AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        texts, self.waiting = self.waiting, []
+        self.put(texts)
 
     def line(self, *parts: str) -> None:
         """One line, made of these parts; only those of `paint` may hold control characters."""
+        if self.waiting:
+            self.flush()
         self.write(f"{line_of(parts)}\n".encode())
 
     def lines(self, texts: Iterable[str]) -> None:

@@ -129,16 +129,18 @@ class RowDecoder(CaptureDecoder):
     ) -> None:
         """An exchange with its words: those of `summary`, or text of one that went well."""
         connection = link.decode()
-        self.table.label(connection)
+        table = self.table
+        table.label(connection)
         name = None if client is None else client.decode()
         said = words if isinstance(words, Said) else Said(words, fits=not self.chosen.errors)
         if not (self.takes_all or (said.fits and self.chosen.fits(ns, answered, key, name, connection))):
             return
-        self.begin()
+        if table.start is None:
+            self.begin()
         latency = None if answered is None else (answered - ns) // 1000 / 1000
         api = self.apis[key].name
         colour = "red" if said.failed else None
-        self.table.row(connection, ns, name, api, version, said, latency, (asked_size, answered_size), colour)
+        table.row(connection, ns, name, api, version, said, latency, (asked_size, answered_size), colour)
 
     def exchange(
         self, link: bytes, key: int, version: int, ts: int, request: bytes, answered: int | None, response: bytes | None

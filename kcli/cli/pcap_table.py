@@ -38,10 +38,16 @@ class Table:
     """
 
     def __init__(
-        self, write: Callable[..., None], *, width: int | None = None, colour: bool = False, absolute: bool = False
+        self,
+        write: Callable[..., None],
+        later: Callable[[str], None] | None = None,
+        *,
+        width: int | None = None,
+        colour: bool = False,
+        absolute: bool = False,
     ) -> None:
-        """write: takes the parts of a line, as `Lines.line` does."""
-        self.write = write
+        """write: takes the parts of a line, as `Lines.line` does; later: a line that may wait."""
+        self.write, self.later = write, later or write
         self.colour = colour
         self.absolute = absolute
         self.layout = layout(width, absolute)
@@ -139,13 +145,15 @@ class Table:
         if latency is not None and latency > self.slowest[0]:
             self.slowest = latency, api.removeprefix("key ")
         label = self.label(connection)
-        self.note(label, connection, client)
+        known = self.shown.get(label)
+        if known is None or known[1] is None:
+            self.note(label, connection, client)
         layout = self.layout
         name = cell(client or "-", layout.client)
-        left = f"{self.time(ns):>{layout.time}}  {label:<5} {name} {api_cell(api, version, layout.api)} "
+        left = f"{self.time(ns).rjust(layout.time)}  {label:<5} {name} {api_cell(api, version, layout.api)} "
         size = f"{short(sizes[0])} / {short(sizes[1])}"
         if layout.width is None and not self.colour and said.text.isascii():
-            self.write(f"{left}{said.text:<{layout.room}} {milliseconds(latency) or '-':>8}  {size}")
+            self.later(f"{left}{said.text:<{layout.room}} {milliseconds(latency) or '-':>8}  {size}")
         else:
             self.line(left, said.text, milliseconds(latency), size, colour)
 

@@ -3,17 +3,19 @@
     python -m tests.bench.bench_terminal [MEGABYTES]        default: 200
 
 A speed is of processor time (user and system), the least of some rounds, the commands in turn. `kcli stats` is to keep
-0.8 of it, Parquet 0.5, the table 0.2, a count by `kcli sql` 0.5.
+0.8 of it, Parquet 0.5, the table 0.2, a count by client in SQL half of it. `--records full` is beside `tshark -T json`,
+on compressed batches, in bytes of capture a second: tshark gets a fortieth of them, as it is slow.
 """
 
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 import tempfile
 from pathlib import Path
 
-from tests.bench.bench_pcap import CASES
+from tests.bench.bench_pcap import CASES, SAMPLES, tshark
 from tests.bench.grow import grow
 from tests.bench.turns import processor_time
 
@@ -31,11 +33,27 @@ QUESTIONS = (
     "decode pcap --format parquet",
     "sql 'SELECT client_id, count(*) FROM exchanges GROUP BY ALL'",
 )
+COMPRESSED = [SAMPLES / "kcat-codecs.pcap"]
+FULL = [*KCLI, "decode", "pcap", "--format", "jsonl", "--records", "full", "--quiet"]
 
 
 def seconds(words: str, path: Path) -> float:
     """Processor time of a command."""
     return processor_time([*KCLI, *shlex.split(words), "--quiet", str(path)])
+
+
+def full_records(folder: Path, size: int) -> None:
+    """Every record of compressed batches."""
+    path, part = folder / "compressed.pcap", folder / "part.pcap"
+    exchanges = grow(COMPRESSED, 1448, size, path)
+    grow(COMPRESSED, 1448, size // 40, part)
+    ours = min(processor_time([*FULL, str(path)]) for _ in range(ROUNDS))
+    rate = path.stat().st_size / ours
+    print(f"compressed       {path.stat().st_size / 1e6:6.0f} MB {exchanges:>9,} exchanges")
+    print(f"  kcli decode pcap --records full {ours:6.2f} s  {rate / 1e6:6.1f} MB/s", flush=True)
+    if shutil.which("tshark"):
+        theirs = part.stat().st_size / processor_time(tshark(part, "-T", "json"))
+        print(f"  tshark -T json {theirs / 1e6:6.2f} MB/s   kcli is {rate / theirs:5.0f}x as fast", flush=True)
 
 
 def main(size: int) -> None:
@@ -50,6 +68,7 @@ def main(size: int) -> None:
             print(f"{case:<16} {path.stat().st_size / 1e6:6.0f} MB {exchanges:>9,} exchanges")
             for words, time in times.items():
                 print(f"  kcli {words:<62} {time:6.2f} s   {times[PEER] / time:5.2f} of jsonl's speed", flush=True)
+        full_records(Path(name), size // 4)
 
 
 if __name__ == "__main__":

@@ -77,3 +77,20 @@ def test_guards_escape_all_but_lines_and_tabs(capsys: pytest.CaptureFixture[str]
 
 def test_a_row_of_csv() -> None:
     assert csv_line(["a", 1, None, 'two "words"', "a,b"]) == 'a,1,,"two ""words""","a,b"'
+
+
+def test_lines_that_may_wait_keep_their_order() -> None:
+    out = io.BytesIO()
+    lines = Lines(out)
+    lines.later("one")
+    lines.later("tw\x1bo")
+    assert not out.getvalue()
+    lines.line("three")
+    assert out.getvalue() == b"one\ntw\\x1bo\nthree\n"
+    lines.later("four")
+    lines.flush()
+    lines.flush()
+    assert out.getvalue().endswith(b"three\nfour\n")
+    for number in range(1000):
+        lines.later(str(number))
+    assert out.getvalue().count(b"\n") > 700
