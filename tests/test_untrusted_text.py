@@ -94,7 +94,7 @@ CASES: dict[str, list[str]] = {
     "snapshot verify": ["{first}", "{garbage}", "{name}", "{world}", "{segment}"],
     "stats": ["{capture} --by client --by topic --by group", "{garbage}", "{name}", "{capture} --client {name}"],
 }  # fmt: skip
-NEEDED = {"pipeline": "pyspark"}
+NEEDED = {"pipeline": "pyspark", "report": "duckdb"}
 
 
 def forms(command: click.Command) -> list[list[str]]:
@@ -183,6 +183,17 @@ def answer_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kcli.pipeline.report.open_tables", lambda *_: 2)
     monkeypatch.setattr("kcli.pipeline.report.stored_bytes", lambda _: 1)
     monkeypatch.setattr("kcli.pipeline.report.ask", lambda _: iter(answers))
+
+
+def test_a_page_of_the_report_holds_none_of_it(world: World, tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    pytest.importorskip("jinja2")
+    page = tmp_path / "page.html"
+    assert main(["report", str(world.capture), "-o", str(page)]) in (0, 3)
+    text = page.read_text()
+    assert illegible(text) is None
+    assert "<script>alert(1)" not in text
+    assert "\\u003cscript\\u003ealert(1)" in text
 
 
 def test_what_a_broker_says_of_itself(tmp_path: Path) -> None:
