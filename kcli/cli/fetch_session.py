@@ -13,11 +13,13 @@ from kcli.cli.captured import holds_rows, rows
 from kcli.cli.console import is_terminal, progress, warn
 from kcli.cli.inputs import dialect_option, format_option, memory_option, port_option, quiet_option
 from kcli.cli.lines import print_line
+from kcli.cli.session_choice import SessionChoice, session_options
 from kcli.errors import InputError
 from kcli.jsontext import dumps
 from kcli.sessions.explain import session_dict, sessionless_dict, when
 from kcli.sessions.feeder import Feeder
 from kcli.sessions.findings import SessionFinding
+from kcli.sessions.registry import SessionlessFetches
 from kcli.sessions.session import ObservedSession
 from kcli.sessions.state import new_kernel
 from kcli.sessions.tracker import Tracker
@@ -40,7 +42,7 @@ QUIET = quiet_option("No progress, no summary.")
     metavar="ID",
     help="Only this session; may be given more than once.",
 )
-@click.option("--client-id", metavar="ID", help="Only sessions of this client.")
+@session_options
 @dialect_option
 @memory_option
 @QUIET
@@ -48,23 +50,24 @@ def explain(
     files: tuple[str, ...],
     format_: str | None,
     session_ids: tuple[int, ...],
-    client_id: str | None,
     **options: Any,
 ) -> int:
     """Explain the fetch sessions of captures: who, which partitions, how many bytes they saved, why they ended.
 
     FILE: a capture (pcap, pcapng, either in gzip or zstd), or the lines that `kcli decode pcap --format jsonl` or a
-    broker's request log printed; - is standard input. Several captures are read as one.
+    broker's request log printed; - is standard input. Several captures are read as one. All sessions are followed from
+    their beginning; with --since and --until those are shown that were in use between. Exit code 1: none is chosen.
     """
+    choice = SessionChoice(options, files)
     table = format_ == "table" or (format_ is None and is_terminal(sys.stdout))
 
-    def is_wanted(client: str, session_id: int) -> bool:
-        return (client_id is None or client == client_id) and (not session_ids or session_id in session_ids)
+    def is_wanted(session: ObservedSession | SessionlessFetches, session_id: int) -> bool:
+        return (not session_ids or session_id in session_ids) and choice.wants_session(session)
 
     ended: list[ObservedSession] = []
 
     def end(session: ObservedSession) -> None:
-        if not is_wanted(session.client_id, session.session_id):
+        if not is_wanted(session, session.session_id):
             return
         if table:
             ended.append(session)
@@ -72,8 +75,8 @@ def explain(
             print_line(dumps(session_dict(session, tracker.offsets.names)))
 
     tracker = Tracker(on_end=end, kernel=new_kernel(options["dialect"]))
-    problems = follow(files, tracker, **options)
-    sessionless = [it for it in tracker.sessionless.values() if is_wanted(it.client_id, 0)]
+    problems = follow(files, tracker, **read_options(options))
+    sessionless = [it for it in tracker.sessionless.values() if is_wanted(it, 0)]
     if table:
         from kcli.cli.fetch_session_view import show
 
@@ -81,7 +84,8 @@ def explain(
     else:
         for it in sessionless:
             print_line(dumps(sessionless_dict(it)))
-    return conclude(problems)
+    conclude(problems)
+    return conclude_choice(choice, options["quiet"])
 
 
 @click.command()
@@ -91,6 +95,7 @@ def explain(
 @click.option(
     "--notes/--no-notes", default=True, help="Report wasteful behaviour, too; it does not change the exit code."
 )
+@session_options
 @dialect_option
 @memory_option
 @QUIET
@@ -98,22 +103,46 @@ def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> i
     """Judge both sides of each fetch session of captures; exit 1 when a rule of KIP-227 is broken.
 
     One line for each finding: the frame (time, connection, correlation id), the session, the rule and who broke it.
-    What a capture does not show (its beginning, gaps) is not judged. FILE: as for `explain`.
+    What a capture does not show (its beginning, gaps) is not judged. FILE: as for `explain`. All sessions are followed;
+    the options choose findings. Exit code 1 also where they choose no session.
     """
+    choice = SessionChoice(options, files)
     counts = {"error": 0, "note": 0}
 
     def find(finding: SessionFinding) -> None:
+        if not choice.wants(finding.client_id, finding.connection, finding.ns, finding.ns):
+            return
         severity = finding.verdict.severity
         counts[severity] += 1
         if severity == "error" or notes:
             print_line(line_of(finding, tracker, format_))
 
-    tracker = Tracker(on_finding=find, kernel=new_kernel(options["dialect"]))
-    problems = follow(files, tracker, **options)
+    def end(session: ObservedSession) -> None:
+        choice.wants_session(session)
+
+    on_end = None if choice.takes_all else end
+    tracker = Tracker(on_finding=find, on_end=on_end, kernel=new_kernel(options["dialect"]))
+    problems = follow(files, tracker, **read_options(options))
     if not options["quiet"]:
-        warn(summary(tracker, counts))
+        warn(summary(tracker, counts, choice))
     conclude(problems)
-    return 1 if counts["error"] else 0
+    for it in tracker.sessionless.values():
+        choice.wants_session(it)
+    return 1 if counts["error"] else conclude_choice(choice, options["quiet"])
+
+
+def read_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Those that say how captures are read."""
+    return {name: options[name] for name in ("ports", "dialect", "memory", "quiet")}
+
+
+def conclude_choice(choice: SessionChoice, quiet: bool) -> int:
+    """The exit code: 1 where nothing was chosen, with a line that names what there is."""
+    if choice.takes_all or choice.found:
+        return 0
+    if not quiet:
+        warn(choice.there())
+    return 1
 
 
 def line_of(finding: SessionFinding, tracker: Tracker, format_: str) -> str:
@@ -128,9 +157,10 @@ def line_of(finding: SessionFinding, tracker: Tracker, format_: str) -> str:
     )
 
 
-def summary(tracker: Tracker, counts: dict[str, int]) -> str:
+def summary(tracker: Tracker, counts: dict[str, int], choice: SessionChoice) -> str:
     found = ", ".join(f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in counts.items() if count)
-    return f"{tracker.fetches:,} fetches, {tracker.opened:,} sessions: {found or 'nothing to find fault with'}"
+    shown = "" if choice.takes_all else f"{choice.found:,} of "
+    return f"{tracker.fetches:,} fetches, {shown}{tracker.opened:,} sessions: {found or 'nothing to find fault with'}"
 
 
 def follow(

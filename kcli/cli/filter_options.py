@@ -18,7 +18,7 @@ from kcli.errors import InputError, UsageError
 if TYPE_CHECKING:
     from kcli.sql.conditions import SqlCondition
 
-__all__ = ["FilterCommand", "filter_of", "filter_options", "say_what_there_is"]
+__all__ = ["WHEN", "FilterCommand", "filter_of", "filter_options", "moment", "say_what_there_is"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
