@@ -85,7 +85,7 @@ def main(megabytes: int) -> None:
                 grown(path, megabytes // (1 if records > 1 else 4), records, heavy)
             turn()
             words = [sys.executable, "-c", RUN, str(folder / "out"), *map(str, paths)]
-            told = subprocess.run(words, capture_output=True, text=True, check=True, env=environment).stdout.split()
+            told = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, env=environment).stdout.split()
             even, skewed = map(float, told[:2])
             print(
                 f"{case:<16} {paths[1].stat().st_size / 1e6:6.0f} MB   even {even:.1f} s   "

@@ -2,7 +2,8 @@
 
 The other one comes out of a wheel or a git revision. It is installed into build/bench/NAME, without what it depends on:
 both run on the same Python and the same libraries, and only kcli differs. The benches are this checkout's; one that
-imports a module which the other kcli does not have ends with its error, and goes on here alone.
+imports a module which the other kcli does not have ends with its error, and goes on here alone. Its folder OWN has
+a revision's own benches: one that does not take turns runs whole before the new one measures.
 """
 
 from __future__ import annotations
@@ -27,6 +28,13 @@ ROOT = Path(__file__).parents[2]
 HOME = ROOT / "build" / "bench"
 # What benches read of a checkout, beside the package.
 CHECKOUT = ("tests", "tools", "samples")
+OWN = "own"
+WAIT = """
+import os, runpy, sys
+os.read(int(sys.argv[1]), 1)
+del sys.argv[:2]
+runpy.run_path(sys.argv[0], None, "__main__")
+"""
 NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?")
 
 
@@ -43,9 +51,19 @@ def install(old: str) -> Path:
             pip("install", "--no-deps", "--no-index", "--target", str(made), str(wheel))
             for each in CHECKOUT:
                 (made / each).symlink_to(ROOT / each)
+            if (scratch_source := Path(scratch) / "source").is_dir():
+                keep_own(scratch_source, made)
             made.rename(folder)
     compileall.compile_dir(ROOT / "kcli", quiet=1)  # as pip has done with the other one
     return folder
+
+
+def keep_own(source: Path, made: Path) -> None:
+    """What the revision's own benches read, beside a link to its package."""
+    (made / OWN).mkdir()
+    for each in CHECKOUT:
+        (source / each).rename(made / OWN / each)
+    (made / OWN / "kcli").symlink_to(Path("..") / "kcli")
 
 
 def revision(name: str) -> str:
@@ -82,8 +100,11 @@ def run_both(script: Path, words: Sequence[str], old: Path) -> dict[str, int]:
     outputs, processes = {}, {}
     for name, (root, source, target, first) in sides.items():
         outputs[name] = tempfile.TemporaryFile("w+")  # noqa: SIM115  read when both have ended
+        command = [str(root / script), *words]
+        if not first and "turn()" not in (root / script).read_text():
+            command = ["-c", WAIT, str(source), *command]
         processes[name] = subprocess.Popen(
-            [sys.executable, str(root / script), *words],
+            [sys.executable, *command],
             env=surroundings(root) | {TURNS: f"{source},{target},{first}"},
             cwd=root,
             stdout=outputs[name],

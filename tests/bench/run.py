@@ -1,9 +1,10 @@
 """Run the benches: every `bench_*.py` beside this file, one after the other, each a program of its own.
 
-    python tests/bench/run.py [--old WHEEL|REVISION] [NAME...] [-- WORD...]
+    python tests/bench/run.py [--old WHEEL|REVISION [--own]] [NAME...] [-- WORD...]
 
 NAME: only those whose names hold one of these. --old: run each on another kcli too, by turns, and print new/old below
-the figures (tests/bench/beside.py). WORDs are handed to each bench.
+the figures (tests/bench/beside.py); --own: with the revision's own benches, where these import what it does not have.
+WORDs are handed to each bench.
 
 A bench prints what it measured, its peer in the same run and the ratio. A failing one does not stop the others.
 """
@@ -36,6 +37,7 @@ def main(arguments: list[str]) -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("names", nargs="*")
     options.add_argument("--old")
+    options.add_argument("--own", action="store_true")
     given, words = options.parse_args(arguments[:at]), arguments[at + 1 :]
     chosen = scripts(given.names)
     if not chosen:
@@ -43,7 +45,7 @@ def main(arguments: list[str]) -> int:
             f"no bench is called {' or '.join(given.names)}; there are: {', '.join(path.stem for path in scripts([]))}"
         )
         return 2
-    old = beside.install(given.old) if given.old else None
+    old = beside.install(given.old) / (beside.OWN if given.own else "") if given.old else None
     failed = []
     for path in chosen:
         print(f"== {path.stem}", flush=True)

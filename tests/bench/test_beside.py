@@ -49,7 +49,9 @@ def checkouts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, speed in (("checkout", 30), ("old", 20)):
         (tmp_path / name / "kcli").mkdir(parents=True)
         (tmp_path / name / "kcli" / "__init__.py").write_text(f"SPEED = {speed}")
-        (tmp_path / name / "bench.py").write_text("import kcli, sys; print('speed', kcli.SPEED, *sys.argv[1:])")
+        (tmp_path / name / "bench.py").write_text(
+            "import kcli, sys  # turn()\nprint('speed', kcli.SPEED, *sys.argv[1:])"
+        )
     monkeypatch.setattr(beside, "ROOT", tmp_path / "checkout")
     return tmp_path
 
@@ -63,6 +65,19 @@ def test_one_that_fails_does_not_stop_the_other(checkouts: Path, capsys: pytest.
     (checkouts / "old" / "kcli" / "__init__.py").write_text("")
     assert beside.run_both(Path("bench.py"), [], checkouts / "old") == {"new": 0, "old": 1}
     assert capsys.readouterr().out == "speed 30\n   (no such line from the old one)\n"
+
+
+def test_an_old_bench_without_turns_runs_before_the_new_one_measures(
+    checkouts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = checkouts / "said"
+    for name, turn in (("checkout", "turn()"), ("old", "pass")):
+        text = f"import sys; from tests.bench.turns import turn\n{turn}\nopen(sys.argv[1], 'a').write('{name} ')"
+        (checkouts / name / "bench.py").write_text(text)
+        (checkouts / name / "tests").symlink_to(Path(__file__).parents[1])
+    assert beside.run_both(Path("bench.py"), [str(said)], checkouts / "old") == {"new": 0, "old": 0}
+    assert said.read_text() == "old checkout "
+    assert capsys.readouterr().out == ""
 
 
 def test_neither_a_wheel_nor_a_revision() -> None:
