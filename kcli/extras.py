@@ -6,13 +6,14 @@ import importlib.util
 
 from kcli.errors import UsageError
 
-__all__ = ["require"]
+__all__ = ["is_there", "require"]
 
 # As in pyproject.toml, by the names that are imported.
 EXTRAS = {
     "pandas": ("numpy", "pandas", "pyarrow"),
     "parquet": ("numpy", "pyarrow"),
     "report": ("duckdb", "jinja2", "numpy", "pyarrow"),
+    "tls": ("cryptography",),
     "sql": ("duckdb", "numpy", "pyarrow"),
     "spark": ("jinja2", "numpy", "pandas", "pyarrow", "pyspark"),
 }
@@ -20,6 +21,14 @@ EXTRAS = {
 
 def require(what: str, extra: str) -> None:
     """UsageError where `what` lacks a library of an extra: which, and what to install."""
-    missing = [name for name in EXTRAS[extra] if importlib.util.find_spec(name) is None]
-    if missing:
-        raise UsageError(f"{what} needs {', '.join(missing)} (pip install 'kcli-kafka[{extra}]')")
+    if not is_there(extra):
+        raise UsageError(f"{what} needs {', '.join(missing(extra))} (pip install 'kcli-kafka[{extra}]')")
+
+
+def is_there(extra: str) -> bool:
+    """Whether the libraries of an extra are installed."""
+    return not missing(extra)
+
+
+def missing(extra: str) -> list[str]:
+    return [name for name in EXTRAS[extra] if importlib.util.find_spec(name) is None]

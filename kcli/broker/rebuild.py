@@ -42,17 +42,20 @@ def rebuild(
     ports: Sequence[int] = (),
     dialect: str | None = None,
     memory: int = MEMORY,
+    key_logs: Sequence[str] = (),
     staged: bool = False,
     problem: Callable[[InputError], None] | None = None,
     **options: Any,
 ) -> RebuiltBroker:
     """The broker (not started yet) of the capture in these files; options: as Broker takes them.
 
-    memory: bytes held of captured connections at most, as `read_capture` takes it.
+    memory: bytes held of captured connections at most, key_logs: secrets of TLS connections, as `read_capture` takes
+    them.
     problem: gets what is wrong with a file that can be read in part. InputError: a file that is no capture, or without
     `problem` one that is damaged.
     """
-    history = CaptureHistory.of(read_capture(paths, ports=ports, dialect=dialect, memory=memory).items(), problem)
+    capture = read_capture(paths, ports=ports, dialect=dialect, memory=memory, key_logs=key_logs)
+    history = CaptureHistory.of(capture.items(), problem)
     return RebuiltBroker(history, staged=staged, dialect=dialect, **options)
 
 

@@ -14,6 +14,7 @@ from kcli.capture.losses import WHY_GIVEN_UP
 from kcli.capture.packets import DamagedError, Packet, ReferenceReader, ShortError
 from kcli.capture.reassembly import CUT, GAP, GIVEN_UP
 from kcli.capture.tcp import Streams
+from kcli.capture.tls.layer import TlsLayer
 from kcli.grammar import network
 
 __all__ = ["LOSSES", "ReferenceEngine"]
@@ -29,7 +30,9 @@ JUMP: tuple[Kind, str] = ("gap", "sequence numbers jump: how much is missing can
 class Owner(Protocol):
     """Makes the readers of connections, which hand it what they find."""
 
-    def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> CapturedConnection:
+    def connect(
+        self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]
+    ) -> CapturedConnection | TlsLayer:
         """See `CaptureDecoder.connect`."""
 
 
@@ -244,7 +247,7 @@ IGNORED = object()
 
 def is_kafka(flow: Flow) -> bool:
     """Whether a connection's bytes are read as Kafka's."""
-    return isinstance(flow.talk, CapturedConnection) and flow.talk.foreign is None
+    return isinstance(flow.talk, CapturedConnection | TlsLayer) and flow.talk.foreign is None
 
 
 def end_text(end: End) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.bodies import Bodies
@@ -17,8 +18,9 @@ from kcli.filelike import Stream, name_of
 
 if TYPE_CHECKING:
     from kcli.capture.conditions import ConditionalFeed
-    from kcli.capture.connection import CapturedConnection
     from kcli.capture.ranges import Row
+    from kcli.capture.tls.keylog import KeyLog
+    from kcli.capture.tls.layer import TlsLayer
 
 __all__ = ["ALL", "MEMORY", "CaptureDecoder", "Event", "Exchange", "Item", "with_failures"]
 
@@ -33,7 +35,8 @@ class CaptureDecoder:
 
     text: exchanges and events become lines of JSON (`lines`), else values (`pieces`, `wanted`). names: values too show
     a topic's name beside its id, as `_topicName`. chosen: which of them `lines` and `wanted` give. secrets: lines and
-    `Exchange.texts` show them. memory: bytes that connections may hold; what is beyond is given up, with events.
+    `Exchange.texts` show them. key_logs: files with the secrets of TLS connections.
+    memory: bytes that connections may hold; what is beyond is given up, with events.
     """
 
     overhears: frozenset[int] = frozenset()  # APIs of which `overlook` gets what the filter's condition leaves out
@@ -51,6 +54,7 @@ class CaptureDecoder:
         chosen: Filter = ALL,
         secrets: bool = False,
         memory: int = MEMORY,
+        key_logs: Sequence[str] = (),
     ) -> None:
         self.paths = paths
         self.file_names = tuple(map(name_of, paths))
@@ -62,6 +66,7 @@ class CaptureDecoder:
         self.items: list[Item] = []
         self.text = text
         self.tally = Tally()
+        self.keys = self.open_key_logs(key_logs) if key_logs else None
         self.feed = self.new_feed()
         self.engine, self.new_reader = self.choose_engine(ports)
         if self.feed is not None and self.feed.sink is not None:
@@ -84,17 +89,38 @@ class CaptureDecoder:
             from kcli.core.capture.packets import PacketReader
 
             text = self.text and self.chosen.is_plain and self.chosen.where is None
-            return CaptureEngine(self, ports, text, self.chosen if text else ALL, self.memory), PacketReader
-        from kcli.capture import engine, packets
+            engine = CaptureEngine(self, ports, text, self.chosen if text else ALL, self.memory)
+            return engine, partial(PacketReader, self.add_secrets)
+        from kcli.capture.engine import ReferenceEngine
+        from kcli.capture.packets import ReferenceReader
 
-        return engine.ReferenceEngine(self, ports, self.text, self.chosen, self.memory), packets.ReferenceReader
+        reference = ReferenceEngine(self, ports, self.text, self.chosen, self.memory)
+        return reference, partial(ReferenceReader, self.add_secrets)
 
-    def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> CapturedConnection:
+    def open_key_logs(self, files: Sequence[str] = ()) -> KeyLog:
+        """The secrets of TLS connections. InputError: a key log can't be read, or is none."""
+        from kcli.capture.tls.keylog import KeyLog  # most captures need none
+
+        return KeyLog(files)
+
+    def add_secrets(self, block: bytes) -> None:
+        """Take in a part of a key log that stands in a capture."""
+        self.keys = self.keys or self.open_key_logs()
+        self.keys.add(block)
+
+    def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> TlsLayer:
         """Make what reads a connection that the engine does not read by itself."""
-        from kcli.capture.connection import CapturedConnection  # most captures need none
-
         self.tally.mid_stream += not all(started)
-        return CapturedConnection(ends, client, started, self.bodies, self.receive)
+        return self.layer(ends, client, started)
+
+    def layer(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> TlsLayer:
+        """A connection, and what stands between it and TCP."""
+        from kcli.capture.connection import CapturedConnection  # most captures need none
+        from kcli.capture.tls.layer import TlsLayer
+
+        self.keys = self.keys or self.open_key_logs()
+        make = partial(CapturedConnection, ends, client, started, self.bodies, self.receive)
+        return TlsLayer(make, started, self.keys, self.tally.add_decrypted)
 
     def exchanged(
         self, ends: tuple[str, str], client: int, ns: int, request: bytes, answered: int | None, response: bytes | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -43,7 +44,9 @@ class Interface:
 class ReferenceReader:
     """Where one capture file stands: its byte order, interfaces and time resolutions."""
 
-    def __init__(self) -> None:
+    def __init__(self, found_secrets: Callable[[bytes], None] | None = None) -> None:
+        """found_secrets(block): takes parts of TLS key logs that stand in a pcapng file."""
+        self.found_secrets = found_secrets
         self.problem: str | None = None
         self.started = self.blocks = False
         self.order = network.order(False)
@@ -138,6 +141,10 @@ class ReferenceReader:
             return self.stamped(self.order.obsolete.parse(body))
         elif kind == 3 and len(body) >= 4:
             return self.simple(body)
+        elif kind == 10 and len(body) >= 8 and self.found_secrets is not None:
+            block = self.order.secrets.parse(body)
+            if block.kind == network.TLS_KEY_LOG:
+                self.found_secrets(block.rest[: block.length])
         return OTHER
 
     def read_interface(self, body: bytes) -> Interface:

@@ -107,6 +107,7 @@ def read_capture(
     records: str = "none",
     secrets: bool = False,
     memory: int = MEMORY,
+    key_logs: str | Sequence[str] = (),
 ) -> Capture:
     """Read captures (pcap, pcapng, either in gzip or zstd), several as one, in order of time.
 
@@ -117,6 +118,7 @@ def read_capture(
     dialect: the name or directory of message definitions laid over Kafka's own.
     records: what JSON text and tables show of records: "none" (their size), "batches", "full" or "raw".
     secrets: JSON text shows passwords, keys and tokens, too; values always have them.
+    key_logs: files with the secrets of TLS connections, as SSLKEYLOGFILE has them.
     memory: bytes held of connections at most: packets out of order, parts of frames, requests without an answer.
 
     UsageError: an argument makes no sense. What is wrong with the files shows when they are read (see `Capture`).
@@ -131,6 +133,7 @@ def read_capture(
         memory=memory,
         chosen=chosen(api, client_id, topic, errors, since, until, dialect),
         secrets=secrets,
+        key_logs=[key_logs] if isinstance(key_logs, str) else key_logs,
     )
 
 

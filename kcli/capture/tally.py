@@ -23,6 +23,8 @@ class Tally:
     events: Counter[str] = field(default_factory=Counter)
     event_bytes: Counter[str] = field(default_factory=Counter)
     captured: int = 0  # bytes of events that are in the capture
+    decrypted: int = 0  # TLS connections
+    protection_bytes: int = 0  # of these, what is TLS's own: handshakes, headers of records, tags
     mid_stream: int = 0  # connections that were under way when the capture began
 
     def add(self, item: Exchange | Event) -> None:
@@ -37,6 +39,11 @@ class Tally:
         self.event_bytes[item.kind] += item.size
         self.captured += item.size if item.captured and item.connection is not None else 0
 
+    def add_decrypted(self, count: int) -> None:
+        """Count a TLS connection, with the bytes that are TLS's own."""
+        self.decrypted += 1
+        self.protection_bytes += count
+
     def add_steady(self, engine: Any) -> None:
         """What the compiled engine counted by itself, where it wrote lines without values."""
         self.exchanges += engine.exchanges
@@ -46,7 +53,14 @@ class Tally:
 
     def unaccounted(self, engine: Any) -> int:
         """Captured bytes of TCP's that are in no exchange, no event, and are no repetition: 0, or there is a bug."""
-        known = self.exchange_bytes + self.captured + engine.duplicate + engine.stray + engine.ignored
+        known = (
+            self.exchange_bytes
+            + self.captured
+            + self.protection_bytes
+            + engine.duplicate
+            + engine.stray
+            + engine.ignored
+        )
         return int(engine.payload - known)
 
 

@@ -14,7 +14,7 @@ from kcli.capture.exchange import Exchange
 from kcli.cli.console import is_terminal
 from kcli.cli.decode_pcap import reading
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
-from kcli.cli.inputs import dialect_option, format_option, memory_option, port_option, quiet_option
+from kcli.cli.inputs import dialect_option, format_option, key_log_option, memory_option, port_option, quiet_option
 from kcli.cli.lines import Lines, paint
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError
@@ -37,6 +37,7 @@ Judged = list[tuple[Client, tuple[Usage, ...]]]
 @output_option
 @quiet_option("No progress.")
 @dialect_option
+@key_log_option
 @memory_option
 def audit_captures(files: tuple[str, ...], **options: Any) -> int:
     """Say which clients in captures a release of Kafka would refuse, and for which of their requests.
@@ -49,7 +50,7 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
     release = tables.release(options["against"] or tables.releases[-1])
     failures: list[InputError] = []
     source = new_decoder(files, options)
-    with open_output(options["output"], files) as out:
+    with open_output(options["output"], (*files, *options["key_logs"])) as out:
         with reading(files, options["quiet"]) as moved:
             clients = audit(readable(source, failures, moved))
         judge = Judge(tables, release)
@@ -73,7 +74,7 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
 def new_decoder(files: tuple[str, ...], options: dict[str, Any]) -> AuditDecoder:
     """With topic names where the filter may ask for them."""
     chosen = filter_of(options, files)
-    read = {name: options[name] for name in ("ports", "dialect", "memory")}
+    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
     return AuditDecoder(files, **read, chosen=chosen, names=chosen.topic is not None or chosen.where is not None)
 
 

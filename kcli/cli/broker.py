@@ -15,7 +15,7 @@ import click
 from kcli.broker import Broker
 from kcli.broker.apis import offered
 from kcli.broker.faults import read_rules
-from kcli.cli.inputs import dialect_option, memory_option, quiet_option
+from kcli.cli.inputs import dialect_option, key_log_option, memory_option, quiet_option
 from kcli.cli.lines import print_line, print_note
 from kcli.errors import UsageError
 from kcli.topic_names import CLUSTER_METADATA, name_fault
@@ -54,6 +54,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
     help="Start with the topics and records that this capture shows.",
 )
 @dialect_option
+@key_log_option
 @memory_option
 @quiet_option("Print only the address.")
 def serve(
@@ -69,6 +70,7 @@ def serve(
     release: str | None,
     captures: tuple[str, ...],
     dialect: str | None,
+    key_logs: tuple[str, ...],
     memory: int,
     quiet: bool,
 ) -> None:
@@ -92,18 +94,20 @@ def serve(
         "release": known_release(release),
         "note": ignore if quiet else tell,
     }
-    broker = make_broker(data, nodes, captures, memory, options)
+    broker = make_broker(data, nodes, captures, {"memory": memory, "key_logs": key_logs}, options)
     asyncio.run(run(broker, [wanted_topic(each) for each in topics], data, quiet))
 
 
-def make_broker(data: Path | None, nodes: int, captures: Sequence[str], memory: int, options: dict[str, Any]) -> Broker:
+def make_broker(
+    data: Path | None, nodes: int, captures: Sequence[str], reading: dict[str, Any], options: dict[str, Any]
+) -> Broker:
     if not captures:
         return Broker(data, nodes=nodes, **options)
     if nodes != 1:
         raise UsageError("--nodes: a broker rebuilt from a capture has the capture's nodes")
     from kcli.broker.rebuild import rebuild
 
-    return rebuild(captures, data=data, memory=memory, **options)
+    return rebuild(captures, data=data, **reading, **options)
 
 
 def setting(text: str) -> tuple[str, str]:

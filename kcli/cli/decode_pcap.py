@@ -16,7 +16,15 @@ from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import CaptureDecoder
 from kcli.cli.console import is_terminal, progress, terminal_room
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
-from kcli.cli.inputs import dialect_option, format_option, memory_option, port_option, quiet_option, secrets_option
+from kcli.cli.inputs import (
+    dialect_option,
+    format_option,
+    key_log_option,
+    memory_option,
+    port_option,
+    quiet_option,
+    secrets_option,
+)
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError, UsageError
@@ -49,6 +57,7 @@ PARQUET_TEXTS = ("request", "response")  # columns of JSON
 @quiet_option("No progress, no closing summary.")
 @secrets_option()
 @dialect_option
+@key_log_option
 @memory_option
 def pcap(files: tuple[str, ...], **options: Any) -> int:
     """Decode captures: every request and response of every connection, whatever its port.
@@ -67,11 +76,12 @@ def pcap(files: tuple[str, ...], **options: Any) -> int:
         dialect=options["dialect"],
         records=options["records"],
         memory=options["memory"],
+        key_logs=options["key_logs"],
         text=text,
         chosen=filter_of(options, files),
         secrets=options["secrets"],
     )
-    with open_output(output, files) as out, reading(files, options["quiet"]) as moved:
+    with open_output(output, (*files, *options["key_logs"])) as out, reading(files, options["quiet"]) as moved:
         watched = WatchedOutput(out)
         WRITERS[options["format_"]](source, watched, moved, options)  # type: ignore[arg-type]
     if watched.used or source.chosen.takes_all:

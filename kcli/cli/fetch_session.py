@@ -11,7 +11,7 @@ import click
 
 from kcli.cli.captured import holds_rows, rows
 from kcli.cli.console import is_terminal, progress, warn
-from kcli.cli.inputs import dialect_option, format_option, memory_option, port_option, quiet_option
+from kcli.cli.inputs import dialect_option, format_option, key_log_option, memory_option, port_option, quiet_option
 from kcli.cli.lines import print_line
 from kcli.cli.session_choice import SessionChoice, session_options
 from kcli.errors import InputError
@@ -44,6 +44,7 @@ QUIET = quiet_option("No progress, no summary.")
 )
 @session_options
 @dialect_option
+@key_log_option
 @memory_option
 @QUIET
 def explain(
@@ -97,6 +98,7 @@ def explain(
 )
 @session_options
 @dialect_option
+@key_log_option
 @memory_option
 @QUIET
 def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> int:
@@ -163,21 +165,19 @@ def summary(tracker: Tracker, counts: dict[str, int], choice: SessionChoice) -> 
     return f"{tracker.fetches:,} fetches, {shown}{tracker.opened:,} sessions: {found or 'nothing to find fault with'}"
 
 
-def follow(
-    files: Sequence[str], tracker: Tracker, *, ports: Sequence[int], dialect: str | None, memory: int, quiet: bool
-) -> list[InputError]:
+def follow(files: Sequence[str], tracker: Tracker, *, quiet: bool, **options: Any) -> list[InputError]:
     """Feed the tracker everything that can be read; what could not be."""
     feeder = Feeder(tracker)
     problems: list[InputError] = []
     captures = []
     for file in files:
         if holds_rows(file):
-            problems += follow_rows(file, feeder, ports)
+            problems += follow_rows(file, feeder, options["ports"])
         else:
             captures.append(file)
     if captures:
         try:
-            follow_captures(captures, feeder, ports, dialect, memory, quiet)
+            follow_captures(captures, feeder, quiet, **options)
         except InputError as error:
             problems.append(error)
     tracker.close()
@@ -204,9 +204,7 @@ def serves(row: dict[str, Any], ports: Sequence[int]) -> bool:
     return server.rpartition(":")[2] in {str(port) for port in ports}
 
 
-def follow_captures(
-    files: Sequence[str], feeder: Feeder, ports: Sequence[int], dialect: str | None, memory: int, quiet: bool
-) -> None:
+def follow_captures(files: Sequence[str], feeder: Feeder, quiet: bool, **options: Any) -> None:
     from kcli.sessions.source import SessionDecoder
 
     total = None if "-" in files else sum(Path(file).stat().st_size for file in files)
@@ -218,7 +216,7 @@ def follow_captures(
             done += count
             update(done)
 
-        SessionDecoder(files, feeder, ports=ports, dialect=dialect, memory=memory).run(moved)
+        SessionDecoder(files, feeder, **options).run(moved)
 
 
 def conclude(problems: Sequence[InputError]) -> int:

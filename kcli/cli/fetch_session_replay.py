@@ -6,16 +6,16 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.capture.exchanges import MEMORY, Exchange
+from kcli.capture.exchange import Exchange
 from kcli.capture.reading import read_capture
 from kcli.cli.captured import holds_rows, name_of, rows
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import console, is_terminal, warn
-from kcli.cli.inputs import dialect_option, format_option, memory_option, quiet_option
+from kcli.cli.inputs import dialect_option, format_option, key_log_option, memory_option, quiet_option
 from kcli.cli.lines import print_line
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.drafting import DIALECT
@@ -66,6 +66,7 @@ __all__ = ["replay_command"]
 )
 @format_option(("table", "jsonl"), "Default: table on a terminal.")
 @dialect_option
+@key_log_option
 @memory_option
 @quiet_option("No progress, no notes.")
 def replay_command(
@@ -81,6 +82,7 @@ def replay_command(
     level: Level | None,
     format_: str | None,
     dialect: str | None,
+    key_logs: tuple[str, ...],
     memory: int,
     quiet: bool,
 ) -> int:
@@ -103,14 +105,16 @@ def replay_command(
     level = level or ("shape" if mode == "incremental" else "none")
     names = TopicNames()
     problems: list[InputError] = []
-    plan = make_plan(read_fetches(files, names, dialect, problems, memory))
+    plan = make_plan(read_fetches(files, names, problems, dialect=dialect, memory=memory, key_logs=key_logs))
     notify_plan(plan, quiet, rebuilt=rebuilt)
     if not plan.fetches:
         raise (
             problems[0] if problems else InputError(f"{', '.join(map(name_of, files))}: no fetch that can be replayed")
         )
     if rebuilt:
-        broker = rebuilt_broker(files, DIALECT if mode == "draft" else dialect, memory, quiet)
+        broker = rebuilt_broker(
+            files, quiet, dialect=DIALECT if mode == "draft" else dialect, memory=memory, key_logs=key_logs
+        )
         replayed = run_embedded(broker, plan, names, config, options, quiet)
     else:
         replayed = run(plan, names, config, options, quiet)
@@ -128,14 +132,14 @@ def run(plan: ReplayPlan, names: TopicNames, config: ClientConfig, options: Opti
         return asyncio.run(replay(plan, names, config, options, notify=ignore if quiet else warn, done=done))
 
 
-def rebuilt_broker(files: Sequence[str], dialect: str | None, memory: int, quiet: bool) -> RebuiltBroker:
+def rebuilt_broker(files: Sequence[str], quiet: bool, **options: Any) -> RebuiltBroker:
     """The captures' brokers, which stand at each fetch as the captured one stood."""
     if "-" in files or any(holds_rows(file) for file in files):
         raise UsageError("a broker can be rebuilt from capture files only: --bootstrap HOST:PORT for anything else")
     from kcli.broker.rebuild import rebuild
 
     # What is wrong with a file was reported when its fetches were read.
-    broker = rebuild(files, dialect=dialect, memory=memory, staged=True, problem=lambda _: None)
+    broker = rebuild(files, **options, staged=True, problem=lambda _: None)
     uncertain = broker.history.uncertain()
     if uncertain and not quiet:
         warn(f"{shown(uncertain)}: seen only in the form that old clients got, so sizes may differ")
@@ -180,11 +184,11 @@ def ignore(_text: str) -> None:
 
 
 def read_fetches(
-    files: Sequence[str], names: TopicNames, dialect: str | None, problems: list[InputError], memory: int = MEMORY
+    files: Sequence[str], names: TopicNames, problems: list[InputError], **options: Any
 ) -> Iterator[Captured]:
     """The fetches of all files; what can't be read of them ends up in `problems`.
 
-    memory: bytes held of captured connections at most.
+    options: as `read_capture` takes them.
     """
     captures: list[str] = []
     for file in files:
@@ -195,7 +199,7 @@ def read_fetches(
     if not captures:
         return
     try:
-        for item in read_capture(captures, dialect=dialect, memory=memory).items():
+        for item in read_capture(captures, **options).items():
             made = fetch_of_exchange(item, names) if isinstance(item, Exchange) else None
             if made is not None:
                 yield made

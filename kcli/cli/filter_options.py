@@ -140,7 +140,12 @@ def names_there(files: Sequence[str], asked: Filter, options: dict[str, Any]) ->
 
     for column in columns_asked(asked) if "-" not in files else ():
         source = StatisticsDecoder(
-            files, (column,), ports=options["ports"], dialect=options["dialect"], memory=options["memory"]
+            files,
+            (column,),
+            ports=options["ports"],
+            dialect=options["dialect"],
+            memory=options["memory"],
+            key_logs=options["key_logs"],
         )
         with contextlib.suppress(InputError):
             for _ in source.read():

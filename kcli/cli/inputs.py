@@ -17,6 +17,7 @@ __all__ = [
     "binary_input",
     "dialect_option",
     "format_option",
+    "key_log_option",
     "memory_option",
     "port_option",
     "quiet_option",
@@ -82,6 +83,18 @@ def format_option(
 def quiet_option(text: str) -> Callable[[Command], Command]:
     """-q/--quiet, as `quiet`; text: what is not said then."""
     return click.option("-q", "--quiet", is_flag=True, help=text)
+
+
+def key_log_option(command: Command) -> Command:
+    """The option for secrets of TLS connections."""
+    return click.option(
+        "--key-log",
+        "key_logs",
+        type=click.Path(),
+        multiple=True,
+        metavar="FILE",
+        help="Secrets of TLS connections, as SSLKEYLOGFILE has them; again for more.",
+    )(command)
 
 
 def memory_option(command: Command) -> Command:

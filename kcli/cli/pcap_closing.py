@@ -74,6 +74,7 @@ def oddities(tally: Tally, engine: Any) -> list[str]:
     """What a reader has to know about the capture, a phrase for each thing that is there."""
     events, sizes = tally.events, tally.event_bytes
     phrases = (
+        (tally.decrypted, f"{count(tally.decrypted, 'TLS connection')} decrypted"),
         (tally.mid_stream, f"{count(tally.mid_stream, 'connection')} began before the capture"),
         (tally.exchanges - tally.answered, f"{tally.exchanges - tally.answered:,} without a response"),
         (events["gap"], f"{count(events['gap'], 'gap')} ({bytes_text(sizes['gap'])})"),

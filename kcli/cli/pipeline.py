@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kcli.cli.console import console, is_terminal, warn
-from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option, secrets_option
+from kcli.cli.inputs import dialect_option, key_log_option, memory_option, port_option, quiet_option, secrets_option
 from kcli.cli.lines import print_note
 from kcli.cli.output import refuse_inputs
 from kcli.core import COMPILED
@@ -70,6 +70,7 @@ __all__ = ["run", "tables"]
 @quiet_option("No progress, no closing summary.")
 @secrets_option()
 @dialect_option
+@key_log_option
 @memory_option
 def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     """Read captures into tables: exchanges, fetches, sessions, clients and more (see `kcli pipeline tables`).
@@ -77,12 +78,14 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     Connections are put together over all files, rotated ones and those of several hosts. What was read before is not
     read again: run it once more for new files. One run at a time writes to DIR: a second one ends with exit code 4.
     """
+    from kcli.capture.tls.keylog import KeyLog
     from kcli.pipeline.holding import holding
     from kcli.pipeline.storage import gather
 
     if not COMPILED:
         raise UsageError("kcli pipeline run needs the compiled core, which is not built (see `kcli --version`)")
     require("kcli pipeline", "spark")
+    KeyLog(options["key_logs"])  # what is wrong with one is said before anything begins
     files = gather(list(inputs))
     if options["page"]:
         refuse_inputs(options["page"], [*inputs, *(file.uri for file in files)])
@@ -98,7 +101,7 @@ def run_on_spark(inputs: tuple[str, ...], output: str, size: int, options: dict[
     from kcli.pipeline.run import Options, run_pipeline
     from kcli.pipeline.spark import BRIEF_BYTES, log_beside, session
 
-    given = {name: options[name] for name in ("ports", "dialect", "shares", "secrets", "memory")}
+    given = {name: options[name] for name in ("ports", "dialect", "shares", "secrets", "memory", "key_logs")}
     chosen = Options(output, **given)
     brief = size < BRIEF_BYTES and not options["stream"]
     spark = session(options["master"], log=log_beside(output), settings=settings(options), brief=brief)

@@ -13,7 +13,15 @@ from kcli.capture.filters import matches
 from kcli.cli.console import is_terminal, terminal_room, warn
 from kcli.cli.decode_pcap import reading
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options
-from kcli.cli.inputs import dialect_option, format_option, memory_option, port_option, quiet_option, secrets_option
+from kcli.cli.inputs import (
+    dialect_option,
+    format_option,
+    key_log_option,
+    memory_option,
+    port_option,
+    quiet_option,
+    secrets_option,
+)
 from kcli.cli.output import open_output, output_option
 from kcli.cli.record_formats import FORMATS, write_values
 from kcli.cli.record_sources import Problems, inputs_of, record_rows
@@ -42,6 +50,7 @@ Row = dict[str, Any]
 @quiet_option("No progress, no warnings.")
 @secrets_option()
 @dialect_option
+@key_log_option
 @memory_option
 def records(files: tuple[str, ...], **options: Any) -> int:
     """Show the records that captures and log segments hold, one a line: from Produce, Fetch and ShareFetch alike.
@@ -57,7 +66,10 @@ def records(files: tuple[str, ...], **options: Any) -> int:
         raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
     chosen = replace(filter_of(options, files), topic=None)
     problems, choice = Problems(), RecordChoice(options)
-    with open_output(options["output"], inputs_of(files)) as out, reading(files, options["quiet"]) as moved:
+    with (
+        open_output(options["output"], [*inputs_of(files), *options["key_logs"]]) as out,
+        reading(files, options["quiet"]) as moved,
+    ):
         found = record_rows(
             files,
             problems,
@@ -66,6 +78,7 @@ def records(files: tuple[str, ...], **options: Any) -> int:
             ports=options["ports"],
             dialect=options["dialect"],
             memory=options["memory"],
+            key_logs=options["key_logs"],
             chosen=chosen,
         )
         rows = choice.wanted(found)

@@ -10,7 +10,7 @@ import click
 
 from kcli.cli.capture_files import captures_in
 from kcli.cli.decode_pcap import reading
-from kcli.cli.inputs import dialect_option, memory_option, port_option, quiet_option
+from kcli.cli.inputs import dialect_option, key_log_option, memory_option, port_option, quiet_option
 from kcli.cli.lines import print_note
 from kcli.cli.output import open_output
 from kcli.errors import InputError
@@ -31,6 +31,7 @@ NAMED = 3  # files in the page's head
 @port_option
 @quiet_option("No progress; do not print where the page is.")
 @dialect_option
+@key_log_option
 @memory_option
 def report(files: tuple[str, ...], output: str, **options: Any) -> None:
     """Report what captures show as one HTML page: a verdict, errors and latency over time, top talkers and more.
@@ -48,7 +49,10 @@ def report(files: tuple[str, ...], output: str, **options: Any) -> None:
             size = write_tables(out, files[0])
     else:
         paths = captures_in(files)
-        with open_output(output, [*files, *paths]) as out, tempfile.TemporaryDirectory(prefix="kcli-report-") as folder:
+        with (
+            open_output(output, [*files, *paths, *options["key_logs"]]) as out,
+            tempfile.TemporaryDirectory(prefix="kcli-report-") as folder,
+        ):
             damage = build(paths, folder, options)
             size = write_captures(out, folder, files)
             if damage is not None:
@@ -61,7 +65,8 @@ def build(paths: tuple[str, ...], folder: str, options: dict[str, Any]) -> Input
     """The tables of captures, into a folder; what is wrong with the captures."""
     from kcli.report.building import TableBuilder
 
-    source = TableBuilder(paths, folder, ports=options["ports"], dialect=options["dialect"], memory=options["memory"])
+    chosen = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    source = TableBuilder(paths, folder, **chosen)
     with reading(paths, options["quiet"]) as moved:
         try:
             for _ in source.read(moved):

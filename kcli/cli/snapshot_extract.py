@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import click
 
 from kcli.capture.exchange import Exchange
 from kcli.capture.reading import read_capture
 from kcli.cli.console import warn
-from kcli.cli.inputs import dialect_option, memory_option, quiet_option
+from kcli.cli.inputs import dialect_option, key_log_option, memory_option, quiet_option
 from kcli.cli.lines import print_line
 from kcli.cli.output import refuse_inputs
 from kcli.cli.snapshot_files import publish, settle
@@ -32,10 +32,9 @@ __all__ = ["extract"]
 )
 @quiet_option("Print nothing but errors.")
 @dialect_option
+@key_log_option
 @memory_option
-def extract(
-    captures: tuple[str, ...], output: str, ports: tuple[int, ...], quiet: bool, dialect: str | None, memory: int
-) -> int:
+def extract(captures: tuple[str, ...], output: str, ports: tuple[int, ...], quiet: bool, **reading: Any) -> int:
     """Put together the snapshots that FetchSnapshot responses carry in network captures.
 
     Each is written as `<offset>-<epoch>.checkpoint`; where two servers sent files of one id that differ, in a directory
@@ -45,7 +44,7 @@ def extract(
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         files = Files(folder, stack, captures)
-        for piece in pieces_of(only_exchanges(captures, ports, dialect, memory)):
+        for piece in pieces_of(only_exchanges(captures, ports=ports, **reading)):
             files.write(piece)
         files.settle()
     if not files.parts:
@@ -62,10 +61,8 @@ def extract(
     return 0
 
 
-def only_exchanges(
-    captures: tuple[str, ...], ports: tuple[int, ...], dialect: str | None, memory: int
-) -> Iterator[Exchange]:
-    for item in read_capture(captures, ports=ports, dialect=dialect, memory=memory).items():
+def only_exchanges(captures: tuple[str, ...], **options: Any) -> Iterator[Exchange]:
+    for item in read_capture(captures, **options).items():
         if isinstance(item, Exchange):
             yield item
 

@@ -9,7 +9,15 @@ from typing import Any
 import click
 
 from kcli.cli.console import is_terminal, terminal_room
-from kcli.cli.inputs import dialect_option, format_option, memory_option, port_option, quiet_option, secrets_option
+from kcli.cli.inputs import (
+    dialect_option,
+    format_option,
+    key_log_option,
+    memory_option,
+    port_option,
+    quiet_option,
+    secrets_option,
+)
 from kcli.cli.lines import print_line
 from kcli.cli.output import open_output, output_option, refuse_inputs
 from kcli.errors import UsageError
@@ -33,6 +41,7 @@ FORMATS = ("table", "json", "jsonl", "csv", "parquet")
 @quiet_option("Do not print the number of rows.")
 @secrets_option()
 @dialect_option
+@key_log_option
 @memory_option
 def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
     """Answer a question in SQL (DuckDB's) about captures, log segments, snapshots and Parquet tables.
@@ -58,7 +67,7 @@ def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
         raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
     if query is None and (options["output"] is not None or parquet):
         raise UsageError("QUERY: missing (kcli sql QUERY FILE...); only its answer can go to a file")
-    refuse_inputs(options["output"], files)
+    refuse_inputs(options["output"], (*files, *options["key_logs"]))
     ask(query, files, options)
 
 
@@ -77,7 +86,7 @@ def ask(query: str | None, files: tuple[str, ...], options: dict[str, Any]) -> N
     require("kcli sql", "sql")
     from kcli.sql.tables import open_engine
 
-    captured = {name: options[name] for name in ("ports", "dialect", "memory", "secrets")}
+    captured = {name: options[name] for name in ("ports", "dialect", "memory", "secrets", "key_logs")}
     with open_engine(sort_inputs(files), captured) as engine:
         if query is None:
             if "-" in files:

@@ -12,7 +12,7 @@ from kcli.cli.capture_files import captures_in
 from kcli.cli.console import terminal_room
 from kcli.cli.decode_pcap import reading, summed_up
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
-from kcli.cli.inputs import dialect_option, format_option, memory_option, port_option, quiet_option
+from kcli.cli.inputs import dialect_option, format_option, key_log_option, memory_option, port_option, quiet_option
 from kcli.cli.lines import Lines, csv_line
 from kcli.cli.output import open_output, output_option
 from kcli.cli.stats_table import table_lines
@@ -38,6 +38,7 @@ SHARES = (0.5, 0.95, 0.99)
 @output_option
 @quiet_option("No progress, no closing summary.")
 @dialect_option
+@key_log_option
 @memory_option
 def stats(files: tuple[str, ...], **options: Any) -> int:
     """Count the exchanges of captures by client, API, broker, topic and more: sizes, latencies and errors.
@@ -54,10 +55,11 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
         ports=options["ports"],
         dialect=options["dialect"],
         memory=options["memory"],
+        key_logs=options["key_logs"],
         chosen=filter_of(options, paths),
     )
     with (
-        open_output(options["output"], [*files, *paths]) as out,
+        open_output(options["output"], [*files, *paths, *options["key_logs"]]) as out,
         reading(paths, options["quiet"]) as moved,
         summed_up(source, options),
     ):

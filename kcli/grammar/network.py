@@ -48,6 +48,7 @@ __all__ = [
 
 SECTION = 0x0A0D0D0A
 BYTE_ORDER = 0x1A2B3C4D
+TLS_KEY_LOG = 0x544C534B  # the type of secrets that a Decryption Secrets Block holds
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 
 # First four bytes of a pcap file -> (big-endian, timestamp units a second, bytes of a record's header). The last two
@@ -78,6 +79,7 @@ class ByteOrder(NamedTuple):
     enhanced: Grammar
     simple: Grammar
     obsolete: Grammar
+    secrets: Grammar  # of a Decryption Secrets Block
     option: Grammar
 
 
@@ -103,6 +105,7 @@ def order(big: bool) -> ByteOrder:
             "interface" / u16, "drops" / u16, "high" / u32, "low" / u32,
             "captured" / u32, "length" / u32, "rest" / GreedyBytes,
         ),
+        secrets=Struct("kind" / u32, "length" / u32, "rest" / GreedyBytes),
         option=Struct("code" / u16, "size" / u16, "value" / Bytes(this.size), "padding" / Bytes(-this.size % 4)),
     )  # fmt: skip
 

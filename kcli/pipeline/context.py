@@ -25,7 +25,8 @@ class Options:
 
     ports, dialect: as of `kcli decode pcap`. shares: how many tasks share the connections. range_bytes: of a file that
     one task reads; window_bytes: of the packets of a task that decodes a part of one connection. 0: by size and cores.
-    secrets: show them. memory: bytes that a task may hold of connections.
+    secrets: show them. memory: bytes that a task may hold of connections. key_logs: files with the
+    secrets of TLS connections, which the driver reads.
     """
 
     output: str
@@ -36,6 +37,7 @@ class Options:
     window_bytes: int = 0
     secrets: bool = False
     memory: int = MEMORY
+    key_logs: tuple[str, ...] = ()
 
 
 class RunContext:

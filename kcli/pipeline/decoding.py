@@ -39,8 +39,8 @@ class Decoded:
 
     passing: files of rows about connections still open, which the next run replaces. unnamed: topic ids without a name.
     under_way: the connections still open, for the next run. carried: bytes kept for that, less those that an earlier
-    run had kept. open_rows, open_bytes: exchanges and events of the files that pass. window: the window's number, where
-    the share is one.
+    run had kept. open_rows, open_bytes: exchanges, events and, of bytes, TLS's own of the files that pass. window:
+    the window's number, where the share is one.
     """
 
     share: int
@@ -49,13 +49,14 @@ class Decoded:
     unnamed: set[str]
     under_way: list[Carried] = field(default_factory=list)
     open_rows: tuple[int, int] = (0, 0)
-    open_bytes: tuple[int, int] = (0, 0)
+    open_bytes: tuple[int, int, int] = (0, 0, 0)
     packets: int = 0
     payload: int = 0
     exchange_bytes: int = 0
     event_bytes: int = 0
     duplicates: int = 0
     strays: int = 0
+    tls_bytes: int = 0
     carried: int = 0
     exchanges: int = 0
     events: int = 0
@@ -192,6 +193,7 @@ def decode(
     carried: Sequence[Carried] = (),
     clock: int = 0,
     names: Sequence[tuple[str, str]] = (),
+    secret_blocks: Sequence[bytes] = (),
     **options: Any,
 ) -> Decoded:
     """Decode packets of a share into Parquet files below `folder`.
@@ -199,11 +201,14 @@ def decode(
     until: the moment (ns) up to which they are read. chosen: the hash of a connection that is read alone (True), or
     left out. window: its number, where these are one. end_ns: of the last packet of all shares. carried, clock:
     connections under way since an earlier run, and the time of its end. names: (id, name) of topics known before.
+    secret_blocks: the texts of TLS key logs.
     options: ports, dialect and secrets, as `kcli.capture.exchanges.CaptureDecoder` takes them.
     """
     name = f"{share:04d}-{os.urandom(4).hex()}" if window is None else f"{share:04d}-{window:03d}-{os.urandom(4).hex()}"
     writer, passing = TableWriter(folder, name), TableWriter(folder, f"{name}-open")
     source = RowSource(writer.put, put_batch=writer.put_batch, **options)
+    for block in secret_blocks:
+        source.add_secrets(block)
     if chosen is not None:
         source.engine.choose(*chosen)
     made = Decoded(share, [], [], set(), window=window)
@@ -249,6 +254,7 @@ def sum_up(made: Decoded, source: RowSource) -> None:
     made.payload = engine.payload
     made.exchange_bytes, made.event_bytes = tally.exchange_bytes, tally.captured
     made.duplicates, made.strays = engine.duplicate, engine.stray + engine.ignored
+    made.tls_bytes = tally.protection_bytes
     made.carried = tally.unaccounted(engine)
     made.exchanges, made.events = source.rows.exchanges, source.rows.events
     made.first_ns, made.last_ns = engine.first_ns or 0, engine.last_ns
@@ -258,7 +264,10 @@ def sum_up_open(made: Decoded, source: RowSource) -> None:
     """The counts of what was ended, and may go on in a later run."""
     made.unnamed = set(map(uuid_text, source.bodies.names.missing()))
     made.open_rows = source.rows.exchanges - made.exchanges, source.rows.events - made.events
-    made.open_bytes = source.tally.exchange_bytes - made.exchange_bytes, source.tally.captured - made.event_bytes
+    tally = source.tally
+    before = made.exchange_bytes, made.event_bytes, made.tls_bytes
+    now = tally.exchange_bytes, tally.captured, tally.protection_bytes
+    made.open_bytes = now[0] - before[0], now[1] - before[1], now[2] - before[2]
 
 
 def events_only(events: Sequence[Event], put: Any) -> None:

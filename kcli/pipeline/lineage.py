@@ -42,14 +42,14 @@ def file_row(run: int, uri: str, parts: Sequence[ShuffledRange]) -> tuple[Any, .
     counts = [sum(getattr(each, name) for each in parts) for name in names]
     first = min((each.first_ns for each in parts if each.first_ns), default=0) // 1000
     last = max((each.last_ns for each in parts), default=0) // 1000
-    nothing = (None,) * 5
+    nothing = (None,) * 6
     events = sum(len(each.events) for each in parts)
     return (run, "file", uri, parts[0].taken.size, *counts, *nothing, None, events, first, last)
 
 
 def share_row(run: int, each: Decoded) -> tuple[Any, ...]:
     counts = (each.packets, each.packets, 0, 0, 0, 0, each.payload)
-    bytes_ = (each.exchange_bytes, each.event_bytes, each.duplicates, each.strays, each.carried)
+    bytes_ = (each.exchange_bytes, each.event_bytes, each.duplicates, each.strays, each.tls_bytes, each.carried)
     return (
         run,
         "share",
@@ -68,10 +68,10 @@ def open_rows(run: int, decoded: Sequence[Decoded]) -> list[tuple[Any, ...]]:
     """Lineage rows of connections still open; the next run replaces them. They take back what is carried."""
     rows: list[tuple[Any, ...]] = []
     for each in decoded:
-        exchange_bytes, event_bytes = each.open_bytes
+        exchange_bytes, event_bytes, tls_bytes = each.open_bytes
         exchanges, events = each.open_rows
-        if exchange_bytes or event_bytes or exchanges or events:
-            bytes_ = (exchange_bytes, event_bytes, 0, 0, -exchange_bytes - event_bytes)
+        if any((*each.open_bytes, exchanges, events)):
+            bytes_ = (exchange_bytes, event_bytes, 0, 0, tls_bytes, -exchange_bytes - event_bytes - tls_bytes)
             rows.append(
                 (run, "open", str(each.share), None, *(0,) * 7, *bytes_, exchanges, events, None, each.last_ns // 1000)
             )

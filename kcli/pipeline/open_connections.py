@@ -16,6 +16,8 @@ from kcli.capture.connection import CapturedConnection
 from kcli.capture.events import Event, Link
 from kcli.capture.exchange import Exchange
 from kcli.capture.pending import Pending, PendingRequests
+from kcli.capture.tls import state as tls
+from kcli.capture.tls.layer import TlsLayer
 from kcli.capture.trial import Trial
 from kcli.errors import InputError
 
@@ -57,10 +59,11 @@ def plain(each: tuple[Any, ...], talks: dict[str, Talk]) -> Carried:
     *flow, state = each
     if state is None or state[4] is None:
         return (*flow, state, None)
-    connection: CapturedConnection = state[4]
+    connection: TlsLayer = state[4]
     talk = talks.get(str(connection.link))
     said = None if talk is None else {name: getattr(talk, name) for name in TALK}
-    return (*flow, (*state[:4], plain_connection(connection)), said)
+    made = plain_connection(connection.connection) | {"tls": tls.dump(connection)}
+    return (*flow, (*state[:4], made), said)
 
 
 def plain_connection(connection: CapturedConnection) -> dict[str, Any]:
@@ -81,7 +84,7 @@ def restore(source: Any, carried: Sequence[Carried], clock: int, talks: dict[str
     flows = []
     for *flow, state, said in carried:
         if state is not None and state[4] is not None:
-            connection = new_connection(source, state[4])
+            connection = new_layer(source, state[4])
             state = (*state[:4], connection)
             if said is not None:
                 talks[str(connection.link)] = Talk(**said)
@@ -89,17 +92,22 @@ def restore(source: Any, carried: Sequence[Carried], clock: int, talks: dict[str
     resume(source.engine, flows, clock)
 
 
-def new_connection(source: Any, state: dict[str, Any]) -> CapturedConnection:
-    connection = CapturedConnection(state["ends"], state["client"], (True, True), source.bodies, source.receive)
+def new_layer(source: Any, state: dict[str, Any]) -> TlsLayer:
+    layer: TlsLayer = source.layer(state["ends"], state["client"], (True, True))
+    restore_connection(layer.connection, state, source.bodies)
+    tls.restore(layer, state["tls"])
+    return layer
+
+
+def restore_connection(connection: CapturedConnection, state: dict[str, Any], bodies: Any) -> None:
     for name in CONNECTION:
         setattr(connection, name, state[name])
     connection.pending = PendingRequests(Pending(*each) for each in state["pending"])
-    connection.trial = None if state["trial"] is None else new_trial(state["trial"], source.bodies)
+    connection.trial = None if state["trial"] is None else new_trial(state["trial"], bodies)
     for stream, kept in zip(connection.streams, state["streams"], strict=True):
         stream.buffer[:] = kept["buffer"]
         for name in STREAM:
             setattr(stream, name, kept[name])
-    return connection
 
 
 def plain_items(items: Sequence[Exchange | Event]) -> list[tuple[Any, ...]]:

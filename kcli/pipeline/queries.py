@@ -164,7 +164,7 @@ SELECT run, sum(CASE WHEN scope = 'file' THEN 1 ELSE 0 END) AS files,
        sum(exchange_bytes) AS exchange_bytes, sum(event_bytes) AS event_bytes, sum(duplicate_bytes) AS duplicate_bytes,
        sum(stray_bytes) AS stray_bytes,
        sum(CASE WHEN scope != 'file' THEN payload_bytes - exchange_bytes - event_bytes - duplicate_bytes - stray_bytes
-           - carried_bytes ELSE 0 END) AS unaccounted, sum(exchanges) AS exchanges
+           - tls_bytes - carried_bytes ELSE 0 END) AS unaccounted, sum(exchanges) AS exchanges
 FROM lineage GROUP BY run ORDER BY run
 """,
         "Nothing was read yet.",

@@ -9,7 +9,7 @@ range, are read whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -113,11 +113,12 @@ class RangeSource:
     """A range as `kcli.capture.files.run_source` reads it: the file at its first packet, and a reader that knows its
     header."""
 
-    def __init__(self, taken: Range, scatter: Scatter) -> None:
+    def __init__(self, taken: Range, scatter: Scatter, found_secrets: Callable[[bytes], None] | None = None) -> None:
+        """found_secrets: takes parts of TLS key logs that stand in the range."""
         from kcli.core.capture.packets import PacketReader
 
         self.path = taken.uri
-        self.reader = PacketReader()
+        self.reader = PacketReader(found_secrets)
         self.began = taken.start
         if taken.start:
             head = taken.head or read_at(taken.uri, 0, min(HEAD, taken.size))

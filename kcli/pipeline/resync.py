@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kcli.capture.connection import CapturedConnection
 from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import Item
 from kcli.capture.files import FOREVER
+from kcli.capture.tls.layer import TlsLayer
 from kcli.pipeline.decoding import Decoded, RowSource
 from kcli.pipeline.open_connections import Carried, dump, restore
 from kcli.pipeline.reading import START, Reading
@@ -49,7 +49,7 @@ class ResyncScanner(RowSource):
     def __init__(self, heavy: int, client: int | None, **options: Any) -> None:
         self.client = client
         self.names: dict[str, str] = {}
-        self.made: list[CapturedConnection] = []
+        self.made: list[TlsLayer] = []
         self.asked = 0  # when the request came that was answered last
         super().__init__(self.note, frozenset(), **options)
         self.engine.choose(heavy, True)
@@ -58,10 +58,10 @@ class ResyncScanner(RowSource):
         if table == "topic_names":
             self.names[row[0]] = row[1]
 
-    def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> CapturedConnection:
+    def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> TlsLayer:
         made = super().connect(ends, client, started)
         if client is None and self.client is not None:
-            made.client, made.spoke = self.client, True
+            made.connection.client, made.connection.spoke = self.client, True
         self.made.append(made)
         return made
 

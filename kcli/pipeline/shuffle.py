@@ -49,6 +49,7 @@ class ShuffledRange:
     last_ns: int = 0
     known: bytes = b""
     described: bytes = b""
+    secrets: tuple[bytes, ...] = ()  # parts of TLS key logs that stand in the file
 
     def tcp_alone(self) -> ShuffledRange:
         """Without what another task reports of the same range."""
@@ -111,9 +112,10 @@ def shuffle_range(
     engine = Scatter(shares, writer.write, only=only, refer=origin is not None)
     events: list[Event] = []
     problems: list[str] = []
+    secrets: list[bytes] = []
     began = stopped = taken.start
     try:
-        with contextlib.closing(RangeSource(taken, engine)) as source:
+        with contextlib.closing(RangeSource(taken, engine, secrets.append)) as source:
             began = source.began
             for _ in read_range(source, engine, taken, events, problems):
                 pass
@@ -125,6 +127,7 @@ def shuffle_range(
     made = ShuffledRange(taken, began, stopped, staged, events, "; ".join(problems) or None)
     for name in COUNTS:
         setattr(made, name, getattr(engine, name))
+    made.secrets = tuple(secrets)
     return made
 
 

@@ -106,6 +106,7 @@ class Stages:
         carried, clock = self.carried()
         end = max((each.last_ns for each in scattered), default=0)
         options = self.decoding_options(max(end, clock), clock)
+        options["secret_blocks"] += tuple(block for each in scattered for block in each.secrets)
         shares, windows = self.cut(deal(scattered, carried, self.shares), options)
         decoded = self.decode_tasks("decoding", [*chain(*windows), *shares], options)
         parts = [decoded.pop(0) for connection in windows for _ in connection]
@@ -121,7 +122,8 @@ class Stages:
         """
         names = [(topic_id, name) for topic_id, (name, _) in self.names.read().items()]
         chosen = {name: getattr(self.options, name) for name in ("ports", "dialect", "secrets", "memory")}
-        return {**chosen, "end_ns": end_ns, "clock": clock, "names": names}
+        keys = tuple(Place(file).read() for file in self.options.key_logs)
+        return {**chosen, "end_ns": end_ns, "clock": clock, "names": names, "secret_blocks": keys}
 
     def publish(self, decoded: Sequence[Decoded], end_ns: int) -> None:
         """Enter the files that were written, and the connections that are still open."""

@@ -23,10 +23,11 @@ class SessionDecoder(CaptureDecoder):
         ports: Sequence[int] = (),
         dialect: str | None = None,
         memory: int = MEMORY,
+        key_logs: Sequence[str] = (),
     ) -> None:
         self.sink = feeder.tracker.kernel
         self.feeder = feeder
-        super().__init__(paths, ports=ports, dialect=dialect, names=False, memory=memory)
+        super().__init__(paths, ports=ports, dialect=dialect, names=False, memory=memory, key_logs=key_logs)
 
     def emit(self, item: Exchange | Event) -> None:
         # At once, and not when the piece of the file is done: the kernel has been given what came before.

@@ -104,7 +104,7 @@ HELLO = b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03" + bytes(32)
 @pytest.mark.parametrize(
     ("asked", "answer", "why"),
     [
-        (HELLO, HELLO, "TLS"),
+        (HELLO, HELLO, None),
         (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n", "begins with b'GET / HTTP/1'"),
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\0\0\0\4\0\0\0\0\0", "begins with b'PRI * HTTP/2'"),
         (b"SSH-2.0-OpenSSH_9.2\r\n", b"SSH-2.0-OpenSSH_9.2\r\n", "begins with b'SSH-2.0-Open'"),

@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +50,10 @@ def ports(connection: str) -> tuple[str, ...]:
     return found.groups()
 
 
-def compare(capture: Path, log: Path) -> tuple[int, list[str]]:
+def compare(capture: Path, log: Path, key_logs: Sequence[Path] = ()) -> tuple[int, list[str]]:
     """(exchanges found in the log, what differs) of a capture."""
     ours: dict[tuple[Any, ...], list[Exchange]] = defaultdict(list)
-    for item in read_capture(capture, secrets=True).items():
+    for item in read_capture(capture, secrets=True, key_logs=[str(file) for file in key_logs]).items():
         if isinstance(item, Exchange):
             key = ports(item.connection), item.api_key, item.api_version, item.correlation_id
             ours[key].append(item)

@@ -53,7 +53,7 @@ def test_csv(tmp_path: Path, capsys: Capture) -> None:
 
 def test_a_directory_stands_for_its_captures(capsys: Capture) -> None:
     names = ["ipv6.pcapng", "java44-consume-classic.pcap", "java44-txn.pcap", "kcat-codecs.pcap"]
-    names += ["old-librdkafka-on-3.9.pcap", "sasl-plain-scram.pcap"]
+    names += ["old-librdkafka-on-3.9.pcap", "sasl-plain-scram.pcap", "tls.pcap"]
     assert main(["stats", str(SAMPLES), "--format", "jsonl", "-q"]) == 0
     whole = capsys.readouterr().out
     assert main(["stats", *(str(SAMPLES / name) for name in names), "--format", "jsonl", "-q"]) == 0

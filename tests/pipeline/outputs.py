@@ -81,10 +81,10 @@ def rows_of(output: Path, table: str) -> list[dict[str, Any]]:
     )
 
 
-def decoded_lines(captures: Sequence[Path]) -> list[dict[str, Any]]:
+def decoded_lines(captures: Sequence[Path], key_logs: Sequence[str] = ()) -> list[dict[str, Any]]:
     """The lines of `kcli decode pcap --format jsonl`."""
     out = io.BytesIO()
-    source = CaptureDecoder([str(path) for path in captures], text=True)
+    source = CaptureDecoder([str(path) for path in captures], text=True, key_logs=key_logs)
     with contextlib.suppress(InputError):  # a damaged file's lines are there all the same
         source.lines(out.write)
     return [json.loads(line) for line in out.getvalue().splitlines()]
@@ -111,9 +111,9 @@ def events_of(output: Path) -> Counter[tuple[Any, ...]]:
     )
 
 
-def assert_decoded(output: Path, captures: Sequence[Path]) -> None:
+def assert_decoded(output: Path, captures: Sequence[Path], key_logs: Sequence[str] = ()) -> None:
     """Exchanges and events are those of `kcli decode pcap`, row for row."""
-    lines = decoded_lines(captures)
+    lines = decoded_lines(captures, key_logs)
     assert exchange_lines(output) == Counter(json.dumps(row, sort_keys=True) for row in lines if "event" not in row)
     events = [row for row in lines if "event" in row]
     names = ("event", "connection", "timestamp", "offset", "bytes", "reason")
@@ -139,7 +139,7 @@ def unaccounted(output: Path) -> int:
     assert sum(row["payload_bytes"] for row in files) == sum(row["payload_bytes"] for row in shares)
     assert sum(row["exchanges"] for row in shares) == len(rows_of(output, "exchanges"))
     assert sum(row["events"] for row in rows) == len(rows_of(output, "undecodable"))
-    known = ("exchange_bytes", "event_bytes", "duplicate_bytes", "stray_bytes", "carried_bytes")
+    known = ("exchange_bytes", "event_bytes", "duplicate_bytes", "stray_bytes", "tls_bytes", "carried_bytes")
     return int(sum(row["payload_bytes"] - sum(row[name] for name in known) for row in shares))
 
 

@@ -201,7 +201,7 @@ def test_replay(kafka: Cluster, protocol: str, mechanism: str) -> None:
     ports = {"SSL": kafka.tls_bootstrap, "SASL_PLAINTEXT": kafka.sasl_bootstrap, "SASL_SSL": kafka.sasl_tls_bootstrap}
     config = {**login(mechanism), **trust(kafka), "security.protocol": protocol}
     names = TopicNames()
-    fill(kafka.bootstrap, needed(make_plan(read_fetches([str(CAPTURE)], names, None, [])), names))
+    fill(kafka.bootstrap, needed(make_plan(read_fetches([str(CAPTURE)], names, [])), names))
     code, out, err = replay(ports[protocol], config)
     assert code == 0, err
     assert [json.loads(line)["differences"] for line in out.splitlines()] == [[]]

@@ -49,7 +49,7 @@ def capture(request: pytest.FixtureRequest, cluster: Cluster) -> str:
 def fill_topics(cluster: Cluster, file: str) -> str:
     """Give the cluster what the capture's fetches ask for."""
     names = TopicNames()
-    plan = make_plan(read_fetches([file], names, None, []))
+    plan = make_plan(read_fetches([file], names, []))
     fill(cluster.bootstrap, needed(plan, names))
     return file
 

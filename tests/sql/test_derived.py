@@ -45,7 +45,7 @@ def test_clients_are_judged_as_by_audit(samples: Path, ask: Callable[..., Any]) 
 
 def test_every_byte_has_a_place(samples: Path, ask: Callable[..., Any]) -> None:
     query = """SELECT sum(CASE WHEN scope = 'file' THEN 0 ELSE payload_bytes - exchange_bytes - event_bytes
-                              - duplicate_bytes - stray_bytes - carried_bytes END) AS lost,
+                              - duplicate_bytes - stray_bytes - tls_bytes - carried_bytes END) AS lost,
                       count(*) FILTER (scope = 'file') AS files FROM lineage"""
     paths = [samples / "java44-txn.pcap", samples / "old-librdkafka-on-3.9.pcap"]
     assert ask(query, *paths) == [{"lost": 0, "files": 2}]

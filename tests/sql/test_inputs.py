@@ -16,7 +16,7 @@ def test_files_and_folders_are_sorted_by_what_they_hold(samples: Path, tmp_path:
     made = sort_inputs(given)
     assert [Path(path).name for path in made.captures] == [
         "ipv6.pcapng", "java44-consume-classic.pcap", "java44-txn.pcap", "kcat-codecs.pcap",
-        "old-librdkafka-on-3.9.pcap", "sasl-plain-scram.pcap", "-", "java44-txn.pcap",
+        "old-librdkafka-on-3.9.pcap", "sasl-plain-scram.pcap", "tls.pcap", "-", "java44-txn.pcap",
     ]  # fmt: skip
     assert [Path(path).parent.name for path in made.segments] == ["orders-0"]
     assert {Path(path).suffix for path in made.metadata} == {".checkpoint"} and len(made.metadata) == 2

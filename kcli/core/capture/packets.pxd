@@ -51,6 +51,13 @@ cdef struct Interface:
     int64_t offset        # seconds added to each timestamp
 
 
+cdef enum:
+    LARGEST = 1 << 26           # bytes of a packet or block beyond which its length is not believed
+    SECTION = 0x0A0D0D0A
+    TLS_KEY_LOG = 0x544C534B    # the type of secrets that a Decryption Secrets Block holds
+    NANO = 1000000000
+
+
 cdef class PacketReader:
     cdef bint started, swapped, blocks
     cdef size_t head      # bytes of a pcap record's header
@@ -58,6 +65,7 @@ cdef class PacketReader:
     cdef int count
     cdef uint64_t last
     cdef readonly str problem
+    cdef object found_secrets
 
     cdef uint16_t u16(self, const uint8_t* p) noexcept
     cdef uint32_t u32(self, const uint8_t* p) noexcept

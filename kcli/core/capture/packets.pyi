@@ -1,5 +1,6 @@
 """Packets out of pcap and pcapng bytes (see packets.pyx)."""
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
@@ -8,6 +9,7 @@ class PacketReader:
     """Where one capture file stands: its byte order, interfaces and time resolutions."""
 
     problem: str | None
+    def __init__(self, found_secrets: Callable[[bytes], None] | None = None) -> None: ...
     def peek(self, data: Buffer) -> int | None: ...
     def rows(self, data: Buffer) -> tuple[int, list[tuple[int, int, int, int, bytes, bytes]]]: ...
     def skip(self, data: Buffer, until: int) -> tuple[int, int | None]: ...

@@ -20,11 +20,6 @@ cdef extern from *:
     """
     uint64_t scale "kc_scale"(uint64_t value, uint64_t divisor, int64_t seconds) noexcept nogil
 
-cdef enum:
-    LARGEST = 1 << 26           # bytes of a packet or block beyond which its length is not believed
-    SECTION = 0x0A0D0D0A
-    NANO = 1000000000
-
 # First four bytes of a pcap file -> (big-endian, timestamp units a second, bytes of a record's header)
 MAGICS = {
     b"\xd4\xc3\xb2\xa1": (False, 1000000, 16),
@@ -38,6 +33,9 @@ MAGICS = {
 
 cdef class PacketReader:
     """Where one capture file stands: its byte order, interfaces and time resolutions."""
+
+    def __init__(self, found_secrets=None):
+        self.found_secrets = found_secrets      # (block): takes parts of TLS key logs that stand in a pcapng file
 
     def __dealloc__(self):
         free(self.interfaces)
@@ -143,6 +141,8 @@ cdef class PacketReader:
             return self.obsolete(p + 8, size - 12, packet)
         elif kind == 3 and size >= 16:
             return self.simple(p + 8, size - 12, packet)
+        elif kind == 10 and size >= 20 and self.u32(p + 8) == TLS_KEY_LOG and self.found_secrets is not None:
+            self.found_secrets(p[16 : 16 + min(self.u32(p + 12), size - 20)])
         return FOUND_OTHER
 
     cdef void describe_interface(self, const uint8_t* p, size_t n) noexcept:

@@ -1,0 +1,125 @@
+"""Protected records opened: one class for the AEAD ciphers of TLS 1.2 and 1.3, one for CBC with its MAC.
+
+What is no such record, or has another number, does not open: the tag or MAC says so.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from kcli.capture.tls.schedule import Keys
+from kcli.capture.tls.suites import Suite
+
+__all__ = ["TLS_12", "TLS_13", "RecordCipher", "cipher_of"]
+
+TLS_12, TLS_13 = 0x0303, 0x0304
+TAG = 16
+
+
+class RecordCipher(Protocol):
+    """Opens the records of one direction, under one key."""
+
+    overhead: int  # bytes that a record is longer than its contents; of CBC at least
+
+    def open(self, number: int, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
+        """(type, contents) of record `number`; None: it does not open. header: its 5 bytes."""
+
+
+class AeadCipher:
+    """AES-GCM, AES-CCM and ChaCha20-Poly1305."""
+
+    def __init__(self, suite: Suite, version: int, keys: Keys) -> None:
+        from cryptography.exceptions import InvalidTag
+        from cryptography.hazmat.primitives.ciphers import aead
+
+        _, key, self.iv = keys
+        self.invalid: type[Exception] = InvalidTag
+        self.is_13 = version == TLS_13
+        self.tag = 8 if suite.cipher == "CCM_8" else TAG
+        made: Any
+        if suite.cipher == "CHACHA20":
+            made = aead.ChaCha20Poly1305(key)
+        elif suite.cipher == "GCM":
+            made = aead.AESGCM(key)
+        else:
+            made = aead.AESCCM(key, tag_length=self.tag)
+        self.decrypt = made.decrypt
+        self.explicit = 8 if len(self.iv) == 4 else 0  # bytes of the nonce that stand in the record
+        self.whole_iv = int.from_bytes(self.iv, "big")
+        self.overhead = self.tag + self.explicit + self.is_13
+
+    def open(self, number: int, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
+        """See RecordCipher."""
+        explicit = self.explicit
+        size = len(payload) - explicit - self.tag
+        if size < 0:
+            return None
+        if explicit:
+            nonce = self.iv + payload[:explicit]
+            payload = payload[explicit:]
+        else:
+            nonce = (self.whole_iv ^ number).to_bytes(12, "big")
+        said = header if self.is_13 else number.to_bytes(8, "big") + header[:3] + size.to_bytes(2, "big")
+        try:
+            text: bytes = self.decrypt(nonce, payload, said)
+        except self.invalid:
+            return None
+        if not self.is_13:
+            return header[0], text
+        if not text or not text[-1]:
+            text = text.rstrip(b"\0")
+        return (text[-1], text[:-1]) if text else (0, b"")
+
+
+class CbcCipher:
+    """AES-CBC with a MAC: inside, or around what is encrypted (encrypt-then-MAC, RFC 7366)."""
+
+    def __init__(self, suite: Suite, keys: Keys, mac_outside: bool) -> None:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        self.mac_key, key, _ = keys
+        self.hash, self.mac_size = suite.mac or "", suite.mac_size
+        self.mac_outside = mac_outside
+        self.decryptor: Callable[[bytes], Any] = lambda iv: Cipher(algorithms.AES(key), modes.CBC(iv)).decryptor()
+        self.overhead = 16 + self.mac_size + 1
+        self.last: tuple[bytes, bytes] = b"", b""
+
+    def open(self, number: int, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
+        """See RecordCipher."""
+        sealed = payload
+        if self.mac_outside:
+            sealed, mac = payload[: -self.mac_size], payload[-self.mac_size :]
+            if not self.is_mac(mac, number, header, sealed):
+                return None
+        text = self.decrypted(sealed)
+        if text is None:
+            return None
+        if not self.mac_outside:
+            text, mac = text[: -self.mac_size], text[-self.mac_size :]
+            if not self.is_mac(mac, number, header, text):
+                return None
+        return header[0], text
+
+    def decrypted(self, sealed: bytes) -> bytes | None:
+        """Without its padding; None: it has none."""
+        if self.last[0] != sealed:
+            if len(sealed) < 32 or len(sealed) % 16:
+                return None
+            self.last = sealed, self.decryptor(sealed[:16]).update(sealed[16:])
+        text = self.last[1]
+        padding = text[-1] + 1
+        least = padding + (0 if self.mac_outside else self.mac_size)
+        if least > len(text) or text[-padding:] != bytes([padding - 1]) * padding:
+            return None
+        return text[:-padding]
+
+    def is_mac(self, mac: bytes, number: int, header: bytes, text: bytes) -> bool:
+        said = number.to_bytes(8, "big") + header[:3] + len(text).to_bytes(2, "big")
+        return hmac.compare_digest(hmac.digest(self.mac_key, said + text, self.hash), mac)
+
+
+def cipher_of(suite: Suite, version: int, keys: Keys, mac_outside: bool = False) -> RecordCipher:
+    """What opens the records of one direction. mac_outside: encrypt-then-MAC was agreed on."""
+    return CbcCipher(suite, keys, mac_outside) if suite.cipher == "CBC" else AeadCipher(suite, version, keys)

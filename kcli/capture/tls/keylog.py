@@ -1,0 +1,171 @@
+"""Key logs: the secrets of TLS connections, in the form that NSS gave its SSLKEYLOGFILE.
+
+A line is `LABEL CLIENT_RANDOM SECRET` in hex. For TLS 1.2 brokers write `RSA Session-ID:ID Master-Key:SECRET` instead,
+by the ServerHello's session id. Nothing of a key log is ever shown: no repr, no error names a secret.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from construct import ConstructError
+
+from kcli.errors import InputError
+from kcli.extras import is_there, require
+from kcli.grammar.tls import SESSION_TICKET_12
+
+if TYPE_CHECKING:
+    from kcli.capture.tls.handshake import Handshake
+
+__all__ = ["CLIENT_TRAFFIC", "SERVER_TRAFFIC", "Effort", "KeyLog"]
+
+CLIENT_TRAFFIC, SERVER_TRAFFIC = "CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0"
+MOST = 100_000  # secrets that are remembered
+MOST_TICKETS = 10_000
+LONGEST = 4096  # bytes of a line
+SIZES = (32, 48)  # bytes of a secret: SHA-256's, SHA-384's and TLS 1.2's
+
+
+class Effort:
+    """Bytes that may be decrypted in vain, in all: so many, and some for each byte that was read."""
+
+    def __init__(self, budget: int = 1 << 28) -> None:
+        self.left = self.most = budget
+
+    def spend(self, count: int) -> bool:
+        """Whether a try on so many bytes is still allowed."""
+        self.left -= count + 256
+        return self.left > 0
+
+    def earn(self, count: int) -> None:
+        """So many more bytes were read."""
+        self.left = min(self.left + 4 * count, self.most)
+
+
+class KeyLog:
+    """Secrets by connection, and what may be spent on trying them."""
+
+    def __init__(self, files: Sequence[str] = ()) -> None:
+        """files: key logs. InputError: one can't be read, or has no line of a key log. UsageError: there is nothing to
+        decrypt with."""
+        if files:
+            require("--key-log", "tls")
+        self.secrets: dict[bytes, dict[str, bytes]] = {}  # by the client's random
+        self.sessions: dict[bytes, bytes] = {}  # master secrets of TLS 1.2, by session id
+        self.tickets: dict[bytes, bytes] = {}  # ... by the ticket that resumes it
+        self.seen: set[bytes] = set()  # randoms of ClientHellos
+        self.files = [FollowedFile(path) for path in files]
+        self.count = 0
+        self.effort = Effort()
+        for file in self.files:
+            if not self.take(file.lines()) and file.size:
+                raise InputError(
+                    "no line of a key log (LABEL CLIENT_RANDOM SECRET, as SSLKEYLOGFILE has them, expected)",
+                    file=str(file.path),
+                )
+
+    def __bool__(self) -> bool:
+        return bool(self.files or self.count)
+
+    def add(self, block: bytes) -> None:
+        """Take in a part of a key log: pcapng's Decryption Secrets Blocks hold them. Of no use without cryptography."""
+        if is_there("tls"):
+            self.take(block.decode("ascii", "replace").splitlines())
+
+    def master(self, client_random: bytes, session_id: bytes, ticket: bytes) -> bytes | None:
+        """The master secret of a TLS 1.2 connection. session_id: the ServerHello's; ticket: the ClientHello's."""
+        for _ in self.versions():
+            found = self.secrets.get(client_random, {}).get("CLIENT_RANDOM") or self.sessions.get(session_id)
+            found = found or (self.tickets.get(ticket) if ticket else None)
+            if found is not None:
+                return found
+        return None
+
+    def traffic(self, client_random: bytes) -> dict[str, bytes]:
+        """The secrets of a TLS 1.3 connection, by label; none where it is not in the logs."""
+        for _ in self.versions():
+            if client_random in self.secrets:
+                return self.secrets[client_random]
+        return {}
+
+    def remember_ticket(self, agreed: Handshake, body: bytes) -> None:
+        """A NewSessionTicket of TLS 1.2 resumes the session that it was given in."""
+        ticket = b"" if agreed.certified else agreed.ticket
+        master = self.master(agreed.client_random, agreed.session_id, ticket)
+        with contextlib.suppress(ConstructError):
+            given = bytes(SESSION_TICKET_12.parse(body).ticket)
+            if master is not None and given and len(self.tickets) < MOST_TICKETS:
+                self.tickets[given] = master
+
+    def unused(self, client_random: bytes) -> list[tuple[bytes, dict[str, bytes]]]:
+        """The secrets of connections whose handshakes were not seen; those of a random alone, where it is known."""
+        if client_random:
+            return [(client_random, self.traffic(client_random))]
+        return [each for each in self.secrets.items() if each[0] not in self.seen]
+
+    def versions(self) -> Iterator[None]:
+        """Once for what is known, once more if there is more by now."""
+        yield
+        before = self.count
+        for file in self.files:
+            self.take(file.lines())
+        if self.count > before:
+            yield
+
+    def take(self, lines: Iterable[str]) -> int:
+        """Read lines: how many are of a key log."""
+        return sum(map(self.take_line, lines))
+
+    def take_line(self, line: str) -> bool:
+        """Read a line; whether it is one of a key log."""
+        words = line.split()
+        if not words or line.startswith("#"):
+            return True
+        if len(words) != 3:
+            return False
+        label, name, secret = words
+        try:
+            if name.startswith("Session-ID:") and secret.startswith("Master-Key:"):
+                name, secret = name.partition(":")[2], secret.partition(":")[2]
+                key, value = bytes.fromhex(name), bytes.fromhex(secret)
+                if key and len(value) in SIZES and self.count < MOST:
+                    self.count += key not in self.sessions
+                    self.sessions[key] = value
+                return True
+            key, value = bytes.fromhex(name), bytes.fromhex(secret)
+        except ValueError:
+            return False
+        if len(key) != 32 or len(value) not in SIZES:
+            return False
+        if self.count < MOST:
+            known = self.secrets.setdefault(key, {})
+            self.count += label not in known
+            known[label] = value
+        return True
+
+
+class FollowedFile:
+    """A key log that may grow while it is read."""
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path)
+        self.at = self.size = 0
+
+    def lines(self) -> Iterator[str]:
+        """The lines that are whole and were not read yet. InputError: it can't be read."""
+        try:
+            if self.at and self.path.stat().st_size <= self.at:
+                return
+            with self.path.open("rb") as file:
+                if file.seekable():
+                    file.seek(self.at)
+                while line := file.readline(LONGEST):
+                    self.size += len(line)
+                    if line.endswith(b"\n"):
+                        self.at += len(line)  # a line whose end may still come is read again
+                    yield line.decode("ascii", "replace")
+        except OSError as error:
+            raise InputError(error.strerror or str(error), file=str(self.path)) from None

@@ -1,0 +1,218 @@
+"""What stands between TCP and a connection: it finds out whether TLS is spoken, and takes it off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kcli.capture.events import Kind
+from kcli.capture.tls.handshake import alert_text
+from kcli.capture.tls.keylog import KeyLog
+from kcli.capture.tls.session import TlsSession
+
+if TYPE_CHECKING:
+    from kcli.capture.connection import CapturedConnection
+
+__all__ = ["TlsLayer"]
+
+DATA_RECORD = b"\x17\x03\x03"  # begins a record of data
+MOST_EARLY = 1 << 16  # bytes of a connection under way in which records are looked for
+ENOUGH = 7  # bytes that tell: a record's header, and an alert
+
+
+class TlsLayer:
+    """A CapturedConnection's face towards the engine; see there for what its methods do.
+
+    As long as a direction has shown fewer bytes than tell, they wait. TLS is spoken if either end begins so; an end
+    that does in a connection that is plain tells the other one that it should not be. A connection that was under way
+    may begin within a record: what came first is remembered until two records in a row are found.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], CapturedConnection],
+        started: tuple[bool, bool],
+        log: KeyLog,
+        decrypted: Callable[[int], None],
+    ) -> None:
+        """decrypted: called at the end of a connection that was, with the number of bytes that are TLS's own."""
+        self.make, self.connection = make, make()
+        self.started, self.log, self.decrypted = started, log, decrypted
+        self.session: TlsSession | None = None
+        self.starts: list[bytearray | None] = [bytearray(), bytearray()]  # None: it is known what the end speaks
+        self.early: list[tuple[int, int, bytes]] | None = None if all(started) else []
+        self.early_bytes = 0
+        self.refused: int | None = None  # an end that answers a plain client with TLS
+        self.refusal = bytearray()  # the first bytes of its answer
+        self.refused_bytes = self.refused_ns = 0
+
+    # What the engine asks
+
+    @property
+    def steady(self) -> bool:
+        """See ConnectionState.steady."""
+        return self.session is None and self.refused is None and not any(self.starts) and self.connection.steady
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is known to be plain, or to be nothing of Kafka's."""
+        told = all(start is None for start in self.starts) or self.connection.foreign is not None
+        return self.session is None and self.refused is None and told
+
+    @property
+    def foreign(self) -> str | None:
+        """Why nothing of it is read any more."""
+        return self.connection.foreign if self.session is None else self.session.foreign
+
+    @property
+    def weight(self) -> int:
+        """Bytes of memory counted for what it holds."""
+        held = self.early_bytes if self.early else 0
+        return self.connection.weight + held + (0 if self.session is None else self.session.weight)
+
+    @property
+    def began(self) -> int:
+        """The time (ns) of its first bytes; 0: there are none."""
+        return self.connection.began if self.session is None else self.session.began
+
+    @property
+    def client(self) -> int | None:
+        """Which end is the client."""
+        return self.connection.client
+
+    @property
+    def link(self) -> Any:
+        """See ConnectionState.link."""
+        return self.connection.link
+
+    def restore(
+        self,
+        spoke: bool,
+        pending: list[tuple[int, int, int, int, bytes]],
+        buffers: list[bytes],
+        offsets: tuple[int, int],
+        heard: tuple[int, int],
+        *state: Any,
+    ) -> None:
+        """See ConnectionState.restore. An end's first bytes are looked at here all the same."""
+        first = [b"" if offset else buffer for buffer, offset in zip(buffers, offsets, strict=True)]
+        rest = [buffer if offset else b"" for buffer, offset in zip(buffers, offsets, strict=True)]
+        self.connection.restore(spoke, pending, rest, offsets, heard, *state)
+        for d in range(2):
+            if offsets[d]:
+                self.starts[d] = None
+            elif first[d]:
+                self.data(d, heard[d], first[d])
+
+    def release(self) -> Any:
+        """See ConnectionState.release."""
+        return self.connection.release()
+
+    # What comes in
+
+    def data(self, d: int, ns: int, data: bytes) -> None:
+        """See CapturedConnection.data."""
+        if self.session is not None:
+            self.session.data(d, ns, data)
+        elif self.early is not None and self.found_early(d, ns, data):
+            self.take_off(self.early)
+        elif self.starts[d] is None:
+            if self.refused == d:
+                self.refused_bytes += len(data)
+            else:
+                self.connection.data(d, ns, data)
+        else:
+            self.begin(d, ns, data)
+
+    def found_early(self, d: int, ns: int, data: bytes) -> bool:
+        """Remember the first bytes of a connection that was under way; whether there are records among them."""
+        assert self.early is not None
+        self.early.append((d, ns, data))
+        self.early_bytes += len(data)
+        if self.connection.spoke or self.early_bytes > MOST_EARLY:
+            self.early = None
+            return False
+        return self.starts[d] is None and has_records(b"".join(part for end, _, part in self.early if end == d))
+
+    def take_off(self, seen: list[tuple[int, int, bytes]]) -> None:
+        """TLS it is: what was `seen` so far (end, ns, bytes) is read as that, from its beginning."""
+        self.early, self.starts = None, [None, None]
+        self.connection = self.make()
+        self.session = TlsSession(self.connection, self.started, self.log, self.decrypted)
+        for each in seen:
+            self.session.data(*each)
+
+    def begin(self, d: int, ns: int, data: bytes) -> None:
+        """The first bytes of an end."""
+        start = self.starts[d]
+        assert start is not None
+        start += data
+        looks = looks_like_tls(start)
+        if looks and len(start) < ENOUGH:
+            return
+        self.starts[d] = None
+        if not looks:
+            self.connection.data(d, ns, bytes(start))
+        elif self.connection.spoke:
+            self.refused, self.refused_ns = d, ns
+            self.refused_bytes, self.refusal = len(start), start
+        elif self.early or not any(stream.received for stream in self.connection.streams):
+            self.take_off(self.early or [(d, ns, bytes(start))])
+        else:
+            self.connection.data(d, ns, bytes(start))
+
+    def report_refusal(self, d: int) -> None:
+        """An end answers what is plain with TLS."""
+        start = self.refusal
+        says = f", {alert_text(start[6])}" if start[0] == 21 and start[3:5] == b"\0\x02" else ""
+        reason = f"answers in TLS{says}: a plain client on a TLS port"
+        self.connection.event("not-kafka", d, 0, self.refused_bytes, reason, self.refused_ns)
+
+    def lost(self, d: int, ns: int, count: int, kind: Kind, reason: str) -> None:
+        """See CapturedConnection.lost."""
+        self.flush(d)
+        self.early = None
+        target = self.connection if self.session is None else self.session
+        target.lost(d, ns, count, kind, reason)
+
+    def give_up(self) -> None:
+        """See CapturedConnection.give_up."""
+        self.connection.give_up()
+
+    def close(self, ns: int, why: str, extra: tuple[int, int] = (0, 0)) -> None:
+        """See CapturedConnection.close."""
+        self.flush(0)
+        self.flush(1)
+        if self.refused is not None:
+            self.report_refusal(self.refused)
+        if self.session is None:
+            self.connection.close(ns, why, extra)
+        else:
+            self.session.close(ns, why, extra)
+
+    def flush(self, d: int) -> None:
+        """Hand on first bytes that did not tell."""
+        start, self.starts[d] = self.starts[d], None
+        if start:
+            self.connection.data(d, self.connection.streams[d].ns, bytes(start))
+
+
+def has_records(data: bytes) -> bool:
+    """Whether two protected records stand one behind the other somewhere."""
+    at = data.find(DATA_RECORD)
+    while 0 <= at <= len(data) - 5:
+        behind = at + 5 + int.from_bytes(data[at + 3 : at + 5], "big")
+        if data[behind : behind + 3] == DATA_RECORD:
+            return True
+        at = data.find(DATA_RECORD, at + 1)
+    return False
+
+
+def looks_like_tls(start: bytearray) -> bool:
+    """Whether a record's header may begin so."""
+    return (
+        20 <= start[0] <= 23
+        and (len(start) < 2 or start[1] == 3)
+        and (len(start) < 3 or start[2] <= 4)
+        and (len(start) < 5 or int.from_bytes(start[3:5], "big") <= 16640)
+    )

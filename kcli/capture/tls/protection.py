@@ -1,0 +1,101 @@
+"""Which keys open the next record of a direction: those of now, of the next epoch, or, behind a loss, of a number that
+has to be searched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kcli.capture.tls.ciphers import TLS_13, RecordCipher, cipher_of
+from kcli.capture.tls.handshake import Handshake
+from kcli.capture.tls.keylog import CLIENT_TRAFFIC, SERVER_TRAFFIC, Effort, KeyLog
+from kcli.capture.tls.schedule import keys_of_master, keys_of_traffic, next_traffic_secret
+from kcli.capture.tls.suites import Suite, suite_of
+
+__all__ = ["Protection", "application_keys", "guesses", "handshake_keys"]
+
+HANDSHAKE_LABELS = ("CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET")
+TRAFFIC_LABELS = (CLIENT_TRAFFIC, SERVER_TRAFFIC)
+SUITES_13 = (0x1302, 0x1301, 0x1303, 0x1304, 0x1305)  # the likeliest first
+
+
+@dataclass(slots=True)
+class Protection:
+    """The keys of one direction and the number of its next record.
+
+    secret: in TLS 1.3 the one that a KeyUpdate goes on from, b"" before its first application data. updates: how many
+    there were.
+    """
+
+    suite: Suite
+    cipher: RecordCipher
+    secret: bytes = b""
+    number: int = 0
+    updates: int = 0
+
+    def open(self, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
+        """(type, contents) of the next record."""
+        found = self.cipher.open(self.number, header, payload)
+        if found is not None:
+            self.number += 1
+        return found
+
+    def search(self, header: bytes, payload: bytes, most: int, effort: Effort) -> tuple[int, bytes] | None:
+        """(type, contents) of a record whose number is the next one or one of the `most` behind it."""
+        for number in range(self.number, self.number + most + 1):
+            if not effort.spend(len(payload)):
+                return None
+            found = self.cipher.open(number, header, payload)
+            if found is not None:
+                self.number = number + 1
+                return found
+        return None
+
+    def updated(self) -> Protection | None:
+        """Behind a KeyUpdate."""
+        if not self.secret:
+            return None
+        made = of_traffic(self.suite, next_traffic_secret(self.suite, self.secret), True)
+        made.updates = self.updates + 1
+        return made
+
+
+def of_traffic(suite: Suite, secret: bytes, updatable: bool) -> Protection:
+    cipher = cipher_of(suite, TLS_13, keys_of_traffic(suite, secret))
+    return Protection(suite, cipher, secret if updatable else b"")
+
+
+def handshake_keys(agreed: Handshake, log: KeyLog, from_client: bool) -> Protection | None:
+    """What protects the rest of the handshake in TLS 1.3; None: not in the log."""
+    return of_label(agreed, log, HANDSHAKE_LABELS[not from_client], False)
+
+
+def application_keys(agreed: Handshake, log: KeyLog, from_client: bool) -> Protection | None:
+    """What protects data (in TLS 1.2 also Finished); None: not in the log, or a suite that kcli does not decrypt."""
+    if agreed.version == TLS_13:
+        return of_label(agreed, log, TRAFFIC_LABELS[not from_client], True)
+    suite = suite_of(agreed.suite)
+    ticket = b"" if agreed.certified else agreed.ticket
+    master = log.master(agreed.client_random, agreed.session_id, ticket)
+    if suite is None or master is None:
+        return None
+    keys = keys_of_master(suite, master, agreed.client_random, agreed.server_random)
+    cipher = cipher_of(suite, agreed.version, keys[not from_client], agreed.mac_outside)
+    return Protection(suite, cipher)
+
+
+def of_label(agreed: Handshake, log: KeyLog, label: str, updatable: bool) -> Protection | None:
+    suite, secret = suite_of(agreed.suite), log.traffic(agreed.client_random).get(label)
+    return None if suite is None or secret is None else of_traffic(suite, secret, updatable)
+
+
+def guesses(agreed: Handshake, log: KeyLog, from_client: bool | None) -> Iterator[tuple[bytes, int, bool, Protection]]:
+    """(client's random, suite, whether it is the client's direction, keys) that a direction of TLS 1.3 may have whose
+    handshake was not seen. from_client: None where that is unknown, too."""
+    suites = [(number, suite) for number in SUITES_13 if (suite := suite_of(number)) is not None]
+    for random, secrets in log.unused(agreed.client_random):
+        for is_client in (True, False) if from_client is None else (from_client,):
+            secret = secrets.get(TRAFFIC_LABELS[not is_client])
+            for number, suite in suites:
+                if secret is not None and len(secret) == (48 if suite.hash == "sha384" else 32):
+                    yield random, number, is_client, of_traffic(suite, secret, True)

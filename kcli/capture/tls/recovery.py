@@ -1,0 +1,130 @@
+"""Behind what is missing: the next record that opens after a loss, and the keys of a connection whose handshake was not
+seen whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcli.capture.tls import protection
+from kcli.capture.tls.ciphers import TLS_13
+from kcli.capture.tls.stream import HEADER, START, TlsEnd, is_header, next_header
+from kcli.grammar.tls import APPLICATION_DATA
+
+if TYPE_CHECKING:
+    from kcli.capture.tls.session import TlsSession
+
+__all__ = ["Recovery"]
+
+MOST_NUMBERS = 4096  # that are tried for a record behind a loss whose size is unknown, or of an unseen handshake
+MOST_GUESSED = 4  # records of a direction without a handshake that are tried against all keys
+
+
+class Recovery:
+    """Finds out how a session goes on where records, or its handshake, are missing."""
+
+    def __init__(self, session: TlsSession) -> None:
+        self.session = session
+
+    def resume(self, d: int, end: TlsEnd) -> bool:
+        """Find the next record that opens, or, where there are no keys, that may be one."""
+        at = 0
+        while (at := next_header(end.buffer, at, end.sealed or not self.session.agreed.version)) >= 0:
+            if at + HEADER > len(end.buffer):
+                break
+            size = HEADER + int.from_bytes(end.buffer[at + 3 : at + 5], "big")
+            if not is_header(end.buffer, at):
+                at += 1
+                continue
+            if at + size > len(end.buffer):
+                break
+            header, payload = bytes(end.buffer[at : at + HEADER]), bytes(end.buffer[at + HEADER : at + size])
+            found = self.searched(d, end, at, header, payload)
+            if found is not None:
+                del end.buffer[: at + size]
+                end.searching = False
+                self.session.contents(d, end, *found)
+                return True
+            if self.session.foreign is not None:
+                return False
+            at += 1
+        passed = len(end.buffer) if at < 0 else at
+        passed = max(0, passed - len(START) + 1) if at < 0 else passed
+        del end.buffer[:passed]
+        end.gap = None if end.gap is None else end.gap + passed
+        return False
+
+    def searched(self, d: int, end: TlsEnd, at: int, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
+        """What a record behind a loss holds, if some keys open it."""
+        gap = None if end.gap is None else end.gap + at
+        if not end.sealed and self.session.agreed.version and header[0] != APPLICATION_DATA:
+            return header[0], payload
+        if end.keys is None and (not end.sealed or not self.session.find_keys(d, end)):
+            return self.guess(d, end, header, payload)
+        assert end.keys is not None
+        for keys in (end.keys, self.session.follow(d, end)):
+            if keys is None:
+                continue
+            first = keys.number
+            most = MOST_NUMBERS if gap is None else gap // (keys.cipher.overhead + HEADER) + 1
+            found = keys.search(header, payload, min(most, MOST_NUMBERS), self.session.effort)
+            if found is not None:
+                missing = keys.number - 1 - first if keys is end.keys else None
+                end.keys, end.following = keys, None if keys is not end.keys else end.following
+                self.session.opened += 1
+                self.report_loss(d, end, end.plain_size(gap, missing))
+                return found
+        return None
+
+    def report_loss(self, d: int, end: TlsEnd, size: int | None) -> None:
+        """Hand a loss on. size: bytes of data that are missing."""
+        if size != 0 and self.session.data_bytes and end.loss is not None:
+            self.session.connection.lost(d, end.ns, size or 0, *end.loss)
+        end.loss, end.gap, end.searching = None, 0, False
+
+    def identify(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
+        """A record's contents, where the ServerHello was seen and the ClientHello was not: whose keys open it tells the
+        client's random."""
+        for random, _ in self.session.log.unused(b""):
+            self.session.agreed.client_random = random
+            if self.session.effort.spend(len(payload)) and self.session.find_keys(d, end) and end.keys is not None:
+                found = end.keys.open(header, payload)
+                if found is not None:
+                    self.session.log.seen.add(random)
+                    self.session.opened += 1
+                    return found
+        self.session.agreed.client_random, end.keys = b"", None
+        return None
+
+    def unseen(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> None:
+        """Data whose handshake was not seen whole."""
+        found = self.guess(d, end, header, payload)
+        if found is not None:
+            self.session.contents(d, end, *found)
+
+    def guess(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
+        """A record's contents, by whatever keys of the log open it; they are the connection's from then on."""
+        end.guessed += 1
+        most = 4 * MOST_GUESSED if self.session.agreed.client_random else MOST_GUESSED
+        if end.guessed > most or not self.session.log:
+            other = self.session.ends[1 - d]
+            if other.keys is None and (other.guessed > MOST_GUESSED or end.guessed > 4 * MOST_GUESSED):
+                self.session.refuse(self.session.why_closed(""))
+            return None
+        client = self.session.connection.client
+        role = None if client is None or self.session.agreed.client_random == b"" else d == client
+        for random, suite, is_client, keys in protection.guesses(self.session.agreed, self.session.log, role):
+            found = keys.search(header, payload, MOST_NUMBERS, self.session.effort)
+            if found is None:
+                continue
+            self.session.connection.client = d if is_client else 1 - d
+            agreed = self.session.agreed
+            agreed.client_random, agreed.version, agreed.suite = random, TLS_13, suite
+            self.session.log.seen.add(random)
+            for each in self.session.ends:
+                each.sealed, each.guessed = True, 0
+            other = self.session.ends[1 - d]
+            other.keys, other.gap = protection.application_keys(agreed, self.session.log, not is_client), None
+            end.keys, end.gap = keys, 0
+            self.session.opened += 1
+            return found
+        return None

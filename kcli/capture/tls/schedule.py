@@ -1,0 +1,60 @@
+"""From a connection's secrets to the keys of its records: the PRF of TLS 1.2 (RFC 5246, 5 and 6.3) and HKDF as TLS 1.3
+uses it (RFC 8446, 7)."""
+
+from __future__ import annotations
+
+import hmac
+
+from kcli.capture.tls.suites import Suite
+from kcli.grammar.tls import LABEL
+
+__all__ = ["Keys", "expand_label", "keys_of_master", "keys_of_traffic", "next_traffic_secret"]
+
+Keys = tuple[bytes, bytes, bytes]  # (MAC key, key, IV) of one direction
+
+# Bytes of the IV that the key block gives (RFC 5288, 6655 and 7905); CBC takes its from each record.
+SALTS = {"GCM": 4, "CCM": 4, "CCM_8": 4, "CHACHA20": 12, "CBC": 0}
+
+
+def prf(name: str, secret: bytes, label: bytes, seed: bytes, size: int) -> bytes:
+    """P_hash of TLS 1.2."""
+    seed = label + seed
+    made, link = b"", seed
+    while len(made) < size:
+        link = hmac.digest(secret, link, name)
+        made += hmac.digest(secret, link + seed, name)
+    return made[:size]
+
+
+def keys_of_master(suite: Suite, master: bytes, client_random: bytes, server_random: bytes) -> tuple[Keys, Keys]:
+    """The keys of client and server in TLS 1.2."""
+    salt = SALTS[suite.cipher]
+    sizes = [each for each in (suite.mac_size, suite.key_size, salt) for _ in range(2)]
+    block = prf(suite.hash, master, b"key expansion", server_random + client_random, sum(sizes))
+    parts = []
+    for size in sizes:
+        parts.append(block[:size])
+        block = block[size:]
+    return (parts[0], parts[2], parts[4]), (parts[1], parts[3], parts[5])
+
+
+def expand_label(name: str, secret: bytes, label: bytes, size: int) -> bytes:
+    """HKDF-Expand-Label with an empty context."""
+    info = LABEL.build({"length": size, "label": {"name": label}})
+    made, block, number = b"", b"", 0
+    while len(made) < size:
+        number += 1
+        block = hmac.digest(secret, block + info + bytes([number]), name)
+        made += block
+    return made[:size]
+
+
+def keys_of_traffic(suite: Suite, secret: bytes) -> Keys:
+    """The keys that a traffic secret of TLS 1.3 gives."""
+    key = expand_label(suite.hash, secret, b"key", suite.key_size)
+    return b"", key, expand_label(suite.hash, secret, b"iv", 12)
+
+
+def next_traffic_secret(suite: Suite, secret: bytes) -> bytes:
+    """The traffic secret behind a KeyUpdate."""
+    return expand_label(suite.hash, secret, b"traffic upd", len(secret))

@@ -1,0 +1,89 @@
+"""A connection's TLS as plain values, from which a later run goes on. No key is among them: the key log has those."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from kcli.capture.tls import protection
+from kcli.capture.tls.ciphers import TLS_13
+from kcli.capture.tls.handshake import Handshake
+from kcli.capture.tls.layer import TlsLayer
+from kcli.capture.tls.protection import Protection
+from kcli.capture.tls.session import TlsSession
+from kcli.capture.tls.stream import TlsEnd
+
+__all__ = ["dump", "restore"]
+
+LAYER = ("starts", "early", "early_bytes", "refused", "refusal", "refused_bytes", "refused_ns")
+SESSION = ("data_bytes", "opened", "began", "foreign")
+END = ("buffer", "ns", "received", "skip", "vain", "guessed", "sealed", "searching", "gap", "loss")
+
+
+def dump(layer: TlsLayer) -> dict[str, Any] | None:
+    """What stands between TCP and a connection, without the connection; None: nothing does any more."""
+    if layer.is_settled:
+        return None
+    made = {name: plain(getattr(layer, name)) for name in LAYER}
+    session = layer.session
+    if session is not None:
+        made["session"] = {name: getattr(session, name) for name in SESSION} | {
+            "agreed": asdict(session.agreed),
+            "ends": [dump_end(end) for end in session.ends],
+        }
+    return made
+
+
+def plain(value: Any) -> Any:
+    """bytearray as bytes, also in lists."""
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    return bytes(value) if isinstance(value, bytearray) else value
+
+
+def dump_end(end: TlsEnd) -> dict[str, Any]:
+    made = {name: plain(getattr(end, name)) for name in END}
+    keys = end.keys
+    return made | {
+        "messages": bytes(end.messages.buffer),
+        "keys": None if keys is None else (bool(keys.secret), keys.updates, keys.number),
+    }
+
+
+def restore(layer: TlsLayer, state: dict[str, Any] | None) -> None:
+    """Let a new layer go on from a state of `dump`; its connection is restored already."""
+    layer.early = None
+    if state is None:
+        layer.starts = [None, None]
+        return
+    for name in LAYER:
+        setattr(layer, name, state[name])
+    layer.starts = [None if start is None else bytearray(start) for start in state["starts"]]
+    kept = state.get("session")
+    if kept is None:
+        return
+    session = layer.session = TlsSession(layer.connection, layer.started, layer.log, layer.decrypted)
+    for name in SESSION:
+        setattr(session, name, kept[name])
+    session.agreed = Handshake(**kept["agreed"])
+    layer.log.seen.add(session.agreed.client_random)
+    for d, values in enumerate(kept["ends"]):
+        end = session.ends[d]
+        for name in END:
+            setattr(end, name, values[name])
+        end.buffer = bytearray(end.buffer)
+        end.messages.buffer = bytearray(values["messages"])
+        end.keys = None if values["keys"] is None else keys_again(session, d, *values["keys"])
+
+
+def keys_again(session: TlsSession, d: int, is_traffic: bool, updates: int, number: int) -> Protection | None:
+    """A direction's keys as they stood; None where the key log has them no more."""
+    agreed, log, from_client = session.agreed, session.log, session.is_client(d)
+    is_handshake = agreed.version == TLS_13 and not is_traffic
+    find = protection.handshake_keys if is_handshake else protection.application_keys
+    keys = find(agreed, log, from_client)
+    for _ in range(updates):
+        keys = None if keys is None else keys.updated()
+    if keys is not None:
+        keys.number = number
+    return keys

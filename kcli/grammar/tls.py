@@ -1,0 +1,94 @@
+"""TLS as grammar: records, handshake messages and their extensions, as RFC 5246 (1.2) and RFC 8446 (1.3) lay them out.
+
+A message's words that kcli does not need stay bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from construct import (
+    Bytes,
+    Const,
+    Default,
+    GreedyBytes,
+    GreedyRange,
+    Int8ub,
+    Int16ub,
+    Int24ub,
+    Int32ub,
+    Optional,
+    Prefixed,
+    Struct,
+    Terminated,
+)
+
+__all__ = [
+    "ALERT",
+    "APPLICATION_DATA",
+    "CERTIFICATES_12",
+    "CERTIFICATES_13",
+    "CHANGE_CIPHER_SPEC",
+    "CLIENT_HELLO",
+    "HANDSHAKE",
+    "HANDSHAKE_HEADER",
+    "LABEL",
+    "LARGEST_RECORD",
+    "RECORD_HEADER",
+    "SERVER_HELLO",
+    "SERVER_NAMES",
+    "SESSION_TICKET_12",
+    "alert",
+]
+
+Grammar = Any  # a Construct; its stubs are generic in two ways that mean nothing here
+
+# A record's type
+CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
+LARGEST_RECORD = 16384 + 2048  # bytes of a record's payload (RFC 5246, 6.2.3)
+
+RECORD_HEADER: Grammar = Struct("type" / Int8ub, "version" / Int16ub, "length" / Int16ub)
+alert: Grammar = Struct("level" / Int8ub, "description" / Int8ub)
+
+HANDSHAKE_HEADER: Grammar = Struct("type" / Int8ub, "length" / Int24ub)
+
+extensions: Grammar = Optional(
+    Prefixed(Int16ub, GreedyRange(Struct("type" / Int16ub, "data" / Prefixed(Int16ub, GreedyBytes))))
+)
+CLIENT_HELLO: Grammar = Struct(
+    "version" / Int16ub,
+    "random" / Bytes(32),
+    "session_id" / Prefixed(Int8ub, GreedyBytes),
+    "suites" / Prefixed(Int16ub, GreedyRange(Int16ub)),
+    "compressions" / Prefixed(Int8ub, GreedyBytes),
+    "extensions" / extensions,
+)
+SERVER_HELLO: Grammar = Struct(
+    "version" / Int16ub,
+    "random" / Bytes(32),
+    "session_id" / Prefixed(Int8ub, GreedyBytes),
+    "suite" / Int16ub,
+    "compression" / Int8ub,
+    "extensions" / extensions,
+)
+SESSION_TICKET_12: Grammar = Struct("lifetime" / Int32ub, "ticket" / Prefixed(Int16ub, GreedyBytes))
+CERTIFICATES_12: Grammar = Prefixed(Int24ub, GreedyRange(Prefixed(Int24ub, GreedyBytes)))
+CERTIFICATES_13: Grammar = Struct(
+    "context" / Prefixed(Int8ub, GreedyBytes),
+    "certificates"
+    / Prefixed(
+        Int24ub,
+        GreedyRange(
+            Struct("data" / Prefixed(Int24ub, GreedyBytes), "extensions" / Prefixed(Int16ub, GreedyBytes)),
+        ),
+    ),
+)
+SERVER_NAMES: Grammar = Prefixed(Int16ub, GreedyRange(Struct("type" / Int8ub, "name" / Prefixed(Int16ub, GreedyBytes))))
+
+# What HKDF-Expand-Label expands (RFC 8446, 7.1)
+LABEL: Grammar = Struct(
+    "length" / Int16ub,
+    "label" / Prefixed(Int8ub, Struct("tls13" / Const(b"tls13 "), "name" / GreedyBytes)),
+    "context" / Default(Prefixed(Int8ub, GreedyBytes), b""),
+    Terminated,
+)

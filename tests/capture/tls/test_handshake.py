@@ -1,0 +1,48 @@
+"""What handshake messages say, cut anywhere and damaged."""
+
+from __future__ import annotations
+
+import struct
+
+from kcli.capture.tls.handshake import CLIENT_HELLO, SERVER_HELLO, Handshake, Messages, alert_text
+
+HELLO = (
+    b"\x03\x03" + bytes(range(32)) + b"\0" + b"\0\2\x13\x02" + b"\1\0"
+    + struct.pack(">H", 20) + struct.pack(">HHHBH", 0, 16, 14, 0, 11) + b"broker.test"
+)  # fmt: skip
+
+
+def test_messages_are_put_together() -> None:
+    message = b"\x01" + len(HELLO).to_bytes(3, "big") + HELLO
+    for cut in range(len(message)):
+        messages = Messages()
+        assert messages.add(message[:cut]) == []
+        assert messages.add(message[cut:] + message[:2]) == [(CLIENT_HELLO, HELLO)]
+
+
+def test_a_message_has_a_bound() -> None:
+    messages = Messages()
+    assert messages.add(b"\x0b\xff\xff\xff" + bytes(100)) == []
+    assert messages.add(bytes(1 << 20)) == []
+    assert len(messages.buffer) == 0
+
+
+def test_a_client_hello() -> None:
+    found = Handshake()
+    found.see(CLIENT_HELLO, HELLO, True)
+    assert found.client_random == bytes(range(32))
+    assert found.server_name == "broker.test"
+    assert found.text == "TLS, server name broker.test"
+
+
+def test_a_damaged_message_says_nothing() -> None:
+    for cut in range(len(HELLO)):
+        found = Handshake()
+        found.see(CLIENT_HELLO, HELLO[:cut], True)
+        found.see(SERVER_HELLO, HELLO[:cut], False)
+        assert found.text.startswith("TLS")
+
+
+def test_alerts_have_names() -> None:
+    assert alert_text(48) == "alert unknown_ca (48)"
+    assert alert_text(200) == "alert unknown (200)"

@@ -1,0 +1,80 @@
+"""Key logs: both forms, what is none, what grows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.capture.tls.handshake import Handshake
+from kcli.capture.tls.keylog import Effort, KeyLog
+from kcli.errors import InputError
+from tests.capture.wires import DATA
+
+RANDOM, SECRET = bytes(range(32)), bytes(range(48))
+
+
+def log_of(folder: Path, text: str) -> KeyLog:
+    path = folder / "keys.log"
+    path.write_text(text)
+    return KeyLog([str(path)])
+
+
+def test_a_line_by_the_clients_random(tmp_path: Path) -> None:
+    log = log_of(tmp_path, f"# a comment\n\nCLIENT_RANDOM {RANDOM.hex()} {SECRET.hex().upper()}\n")
+    assert log.master(RANDOM, b"", b"") == SECRET
+    assert log.master(bytes(32), b"", b"") is None
+
+
+def test_a_line_by_the_sessions_id(tmp_path: Path) -> None:
+    log = log_of(tmp_path, f"RSA Session-ID:{RANDOM.hex()} Master-Key:{SECRET.hex()}\n")
+    assert log.master(bytes(32), RANDOM, b"") == SECRET
+
+
+def test_a_ticket_has_the_secret_of_its_session(tmp_path: Path) -> None:
+    log = log_of(tmp_path, f"CLIENT_RANDOM {RANDOM.hex()} {SECRET.hex()}\n")
+    log.remember_ticket(Handshake(client_random=RANDOM, certified=True), b"\0\0\0\1\0\6ticket")
+    assert log.master(bytes(32), b"", b"ticket") == SECRET
+    log.remember_ticket(Handshake(client_random=RANDOM), b"\0\0\0\1\xff\xffcut")
+    assert log.master(bytes(32), b"", b"cut") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["CLIENT_RANDOM 00 00\n", "hello\n", "\x89PNG\r\n", f"CLIENT_RANDOM {RANDOM.hex()} 0011\n"]
+)
+def test_what_is_no_key_log(tmp_path: Path, text: str) -> None:
+    with pytest.raises(InputError, match="no line of a key log"):
+        log_of(tmp_path, text)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        KeyLog([str(tmp_path / "missing.log")])
+
+
+def test_a_line_may_be_cut_where_it_is_still_written(tmp_path: Path) -> None:
+    line = f"CLIENT_RANDOM {RANDOM.hex()} {SECRET.hex()}\n"
+    path = tmp_path / "keys.log"
+    log = log_of(tmp_path, "# begun\n" + line[:100])
+    assert log.master(RANDOM, b"", b"") is None
+    with path.open("a") as file:
+        file.write(line[100:])
+    assert log.master(RANDOM, b"", b"") == SECRET
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    log = KeyLog([str(DATA / "tls-resumed.keys")])
+    count = log.count
+    assert count > 10
+    log.add((DATA / "tls-resumed.keys").read_bytes())
+    assert log.count == count
+
+
+def test_vain_tries_have_a_bound() -> None:
+    effort = Effort(10_000)
+    tries = 0
+    while effort.spend(100):
+        tries += 1
+    assert tries == 28
+    effort.earn(1000)
+    assert effort.spend(100)

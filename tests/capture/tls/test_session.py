@@ -1,0 +1,267 @@
+"""TLS taken off: suites, versions, resumption, losses, connections under way, and what can't be read."""
+
+from __future__ import annotations
+
+import random
+import ssl
+import struct
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA384
+from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
+
+from kcli.capture.exchange import Exchange
+from kcli.capture.tls.keylog import KeyLog
+from tests.capture import messages
+from tests.capture.tls.conftest import Decrypting
+from tests.capture.tls.traffic import SUITES_12, Talk
+from tests.capture.truth import compare
+from tests.capture.wires import DATA, SAMPLES, Packet, Wire
+
+BIG = bytes(range(256)) * 200  # more than a record holds
+
+
+def numbers(exchanges: list[Exchange]) -> list[tuple[int, bool]]:
+    return [(each.correlation_id, each.response_frame is not None) for each in exchanges]
+
+
+def talk(folder: Path, count: int = 6, **options: object) -> Talk:
+    """Metadata exchanges 1 to `count`, the last but one with a request across records."""
+    made = Talk(folder, **options).shake_hands()  # type: ignore[arg-type]
+    for number in range(1, count + 1):
+        made.exchange(messages.produce(number, records=BIG) if number == count - 1 else messages.metadata(number))
+    return made
+
+
+@pytest.mark.parametrize("suite", [None, *SUITES_12])
+@pytest.mark.parametrize("mtu", [60_000, 700])
+def test_every_exchange_comes_out(decrypt: Decrypting, tmp_path: Path, suite: str | None, mtu: int) -> None:
+    made = talk(tmp_path, suite=suite, mtu=mtu)
+    exchanges, events = decrypt(made.wire.close().packets, [made.key_log])
+    assert numbers(exchanges) == [(number, True) for number in range(1, 7)]
+    assert events == []
+    plain = Wire().open()
+    for number in range(1, 7):
+        asked, answered = messages.produce(number, records=BIG) if number == 5 else messages.metadata(number)
+        plain.client(asked).server(answered)
+    known, _ = decrypt(plain.close().packets)
+    assert [(each.request_frame, each.response_frame) for each in exchanges] == [
+        (each.request_frame, each.response_frame) for each in known
+    ]
+
+
+@pytest.mark.parametrize("suite", [None, "ECDHE-RSA-AES256-SHA384"])
+def test_without_keys_it_says_what_it_is(decrypt: Decrypting, tmp_path: Path, suite: str | None) -> None:
+    made = talk(tmp_path, suite=suite)
+    exchanges, events = decrypt(made.wire.close().packets)
+    assert exchanges == []
+    assert [each.kind for each in events] == ["not-kafka"]
+    says = (
+        "TLS 1.3, TLS_AES_256_GCM_SHA384, server name broker.test"
+        if suite is None
+        else f"TLS 1.2, {SUITES_12[suite]}, server name broker.test, certificate of CN=broker.test"
+    )
+    assert events[0].reason == f"{says}: encrypted, and no key log was given"
+
+
+def test_keys_of_others_open_nothing(decrypt: Decrypting, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    made, other = talk(tmp_path), talk(tmp_path / "other")
+    exchanges, events = decrypt(made.wire.close().packets, [other.key_log])
+    assert exchanges == []
+    assert [each.reason.partition(": ")[2] for each in events] == ["its keys are in no key log"]
+
+
+@pytest.mark.parametrize("suite", [None, "ECDHE-RSA-AES256-GCM-SHA384"])
+def test_a_session_that_is_resumed(decrypt: Decrypting, tmp_path: Path, suite: str | None) -> None:
+    first = talk(tmp_path, suite=suite)
+    second = talk(tmp_path, suite=suite, port=40001, earlier=first)
+    assert second.ends[0].session_reused
+    exchanges, events = decrypt([*first.wire.close().packets, *second.wire.close().packets], [first.key_log])
+    assert numbers(exchanges) == 2 * [(number, True) for number in range(1, 7)]
+    assert events == []
+
+
+def of_broker(key_log: Path, session_id: str) -> str:
+    """The key log as a broker's JVM would have written it, of one TLS 1.2 session."""
+    words = key_log.read_text().split()
+    return f"RSA Session-ID:{session_id} Master-Key:{words[words.index('CLIENT_RANDOM') + 2].upper()}\n"
+
+
+def test_a_ticket_leads_to_the_secret_of_its_session(decrypt: Decrypting, tmp_path: Path) -> None:
+    first = talk(tmp_path, suite="ECDHE-RSA-AES256-GCM-SHA384")
+    lines = first.key_log.read_text()
+    second = talk(tmp_path, suite="ECDHE-RSA-AES256-GCM-SHA384", port=40001, earlier=first)
+    only_first = tmp_path / "first.log"
+    only_first.write_text(lines)
+    exchanges, events = decrypt([*first.wire.close().packets, *second.wire.close().packets], [only_first])
+    assert numbers(exchanges) == 2 * [(number, True) for number in range(1, 7)]
+    assert events == []
+
+
+@pytest.mark.parametrize("suite", [None, "ECDHE-RSA-CHACHA20-POLY1305", "ECDHE-RSA-AES128-SHA"])
+def test_a_lost_packet_costs_its_records_and_no_more(decrypt: Decrypting, tmp_path: Path, suite: str | None) -> None:
+    made = Talk(tmp_path, suite=suite).shake_hands()
+    hellos = len(made.wire.packets)
+    for number in range(1, 21):
+        made.exchange(messages.metadata(number))
+    packets = made.wire.close().packets
+    for lost in range(hellos, hellos + 40):
+        rest = [packet for number, packet in enumerate(packets) if number != lost]
+        exchanges, events = decrypt(rest, [made.key_log])
+        whole = [number for number, answered in numbers(exchanges) if answered]
+        missing = (lost - hellos) // 2 + 1
+        assert whole == [number for number in range(1, 21) if number != missing], lost
+        assert {each.kind for each in events} <= {"gap", "undecodable", "unanswered-at-end"}, lost
+
+
+def test_losses_anywhere_are_said_and_nothing_else_is_lost(decrypt: Decrypting, tmp_path: Path) -> None:
+    made = talk(tmp_path, count=30, mtu=700)
+    packets = made.wire.close().packets
+    known = {(each.correlation_id, bytes(each.request_frame)) for each in decrypt(packets, [made.key_log])[0]}
+    for seed in range(12):
+        rng = random.Random(seed)
+        rest = [packet for packet in packets if rng.random() > 0.03]
+        exchanges, _ = decrypt(rest, [made.key_log])
+        found = {(each.correlation_id, bytes(each.request_frame)) for each in exchanges}
+        assert found <= known
+
+
+@pytest.mark.parametrize("first", [0, 7, 14])
+def test_a_connection_under_way_is_tried_against_the_keys(decrypt: Decrypting, tmp_path: Path, first: int) -> None:
+    made = Talk(tmp_path).shake_hands()
+    for number in range(1, first + 1):
+        made.exchange(messages.metadata(number))
+    before = len(made.wire.packets)
+    for number in range(first + 1, 21):
+        made.exchange(messages.metadata(number))
+    exchanges, events = decrypt(made.wire.close().packets[before:], [made.key_log])
+    assert numbers(exchanges) == [(number, True) for number in range(first + 1, 21)]
+    assert events == []
+
+
+def test_a_connection_under_way_may_begin_within_a_record(decrypt: Decrypting, tmp_path: Path) -> None:
+    made = Talk(tmp_path, mtu=500).shake_hands()
+    before = len(made.wire.packets)
+    made.exchange(messages.produce(1, records=BIG))
+    for number in range(2, 10):
+        made.exchange(messages.metadata(number))
+    exchanges, _ = decrypt(made.wire.close().packets[before + 3 :], [made.key_log])
+    assert [number for number, answered in numbers(exchanges) if answered] == list(range(2, 10))
+
+
+def test_a_lost_client_hello_is_found_by_its_keys(decrypt: Decrypting, tmp_path: Path) -> None:
+    for suite in (None, "ECDHE-RSA-AES128-GCM-SHA256"):
+        made = talk(tmp_path, suite=suite)
+        packets = made.wire.close().packets
+        exchanges, _ = decrypt([*packets[:3], *packets[4:]], [made.key_log])
+        assert [number for number, answered in numbers(exchanges) if answered] == list(range(1, 7))
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_keys_are_updated(decrypt: Decrypting, tmp_path: Path, lost: bool) -> None:
+    """lost: the record that says so."""
+    made = talk(tmp_path)
+    secret = made.secret("CLIENT_TRAFFIC_SECRET_0")
+    packets = len(made.wire.packets)
+    made.wire.client(sealed(secret, 9, b"\x18\0\0\x01\0", 22))  # behind six requests, one of them in four records
+    if lost:
+        made.wire.packets.pop()
+    for number in range(2):
+        made.wire.client(sealed(updated(secret), number, messages.metadata(7 + number)[0], 23))
+    exchanges, events = decrypt(made.wire.close().packets, [made.key_log])
+    assert packets and numbers(exchanges) == [(number, number < 7) for number in range(1, 9)]
+    assert {each.kind for each in events} == {"unanswered-at-end"} | ({"gap"} if lost else set())
+
+
+def sealed(secret: bytes, number: int, text: bytes, kind: int) -> bytes:
+    """A record of TLS_AES_256_GCM_SHA384, by RFC 8446, 5.2 and 7.3."""
+    key, iv = (
+        HKDFExpand(SHA384(), size, label(name, size)).derive(secret) for name, size in ((b"key", 32), (b"iv", 12))
+    )
+    header = struct.pack(">BHH", 23, 0x0303, len(text) + 17)
+    nonce = (int.from_bytes(iv, "big") ^ number).to_bytes(12, "big")
+    return header + AESGCM(key).encrypt(nonce, text + bytes([kind]), header)
+
+
+def updated(secret: bytes) -> bytes:
+    return HKDFExpand(SHA384(), 48, label(b"traffic upd", 48)).derive(secret)
+
+
+def label(name: bytes, size: int) -> bytes:
+    name = b"tls13 " + name
+    return struct.pack(">HB", size, len(name)) + name + b"\0"
+
+
+def test_a_key_log_may_be_written_meanwhile(decrypt: Decrypting, tmp_path: Path) -> None:
+    made = talk(tmp_path)
+    lines = made.key_log.read_text().splitlines(keepends=True)
+    log = KeyLog([str(made.key_log)])
+    growing = tmp_path / "growing.log"
+    growing.write_text(lines[0])
+    log = KeyLog([str(growing)])
+    random_ = bytes.fromhex(lines[-1].split()[1])
+    assert "CLIENT_TRAFFIC_SECRET_0" not in log.traffic(random_)
+    with growing.open("a") as file:
+        file.writelines(lines[1:])
+    assert log.traffic(b"no such connection" + bytes(14)) == {}
+    assert set(log.traffic(random_)) >= {"CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0"}
+
+
+def test_a_plain_client_on_a_tls_port(decrypt: Decrypting) -> None:
+    asked, _ = messages.api_versions(1)
+    exchanges, events = decrypt(Wire().open().client(asked).server(b"\x15\x03\x03\0\x02\x02\x50").close().packets)
+    assert numbers(exchanges) == [(1, False)]
+    assert [(each.kind, each.size) for each in events] == [("not-kafka", 7), ("unanswered-at-end", len(asked))]
+    assert events[0].reason == "answers in TLS, alert internal_error (80): a plain client on a TLS port"
+
+
+def test_a_tls_client_on_a_plain_port(decrypt: Decrypting, tmp_path: Path) -> None:
+    hello = Talk(tmp_path)
+    with pytest.raises(ssl.SSLWantReadError):
+        hello.ends[0].do_handshake()
+    hello.flush(0)
+    _, events = decrypt(hello.wire.close().packets)
+    assert [each.reason for each in events] == [
+        "TLS, server name broker.test: no answer to its ClientHello, as on a port without TLS: the connection ends"
+    ]
+
+
+def test_frames_cut_anywhere_do_no_harm(decrypt: Decrypting, tmp_path: Path) -> None:
+    made = talk(tmp_path)
+    packets = made.wire.close().packets
+    rng = random.Random(5)
+    for _ in range(60):
+        damaged = [mutated(packet, rng) if rng.random() < 0.2 else packet for packet in packets]
+        decrypt(damaged, [made.key_log])
+
+
+def mutated(packet: Packet, rng: random.Random) -> Packet:
+    """With some byte of its payload changed."""
+    if len(packet.data) <= 54:
+        return packet
+    data = bytearray(packet.data)
+    data[rng.randrange(54, len(data))] ^= 1 << rng.randrange(8)
+    return packet._replace(data=bytes(data))
+
+
+@pytest.mark.parametrize("name", ["tls-1.2-suites", "tls-resumed"])
+def test_exchanges_are_those_in_the_brokers_log(name: str) -> None:
+    count, differences = compare(DATA / f"{name}.pcap", DATA / f"{name}.requests.jsonl.gz", [DATA / f"{name}.keys"])
+    assert differences == []
+    assert count == {"tls-1.2-suites": 94, "tls-resumed": 53}[name]
+
+
+def test_handshakes_that_fail(decrypt: Decrypting) -> None:
+    exchanges, events = decrypt(SAMPLES / "tls.pcap", [SAMPLES / "tls.keys"])
+    assert (len(exchanges), sum(each.response_frame is not None for each in exchanges)) == (38, 34)
+    says = [each.reason.rpartition(": ")[2] for each in events if each.kind == "not-kafka"]
+    assert sorted(says) == sorted(
+        4 * ["handshake failed, alert handshake_failure (40) of the server"]
+        + ["handshake failed, alert unknown_ca (48) of the client"]
+        + 2 * ["its keys are in no key log"]
+        + 3 * ["a plain client on a TLS port"]
+        + 2 * ["the connection was reset"]
+    )
