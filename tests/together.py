@@ -24,7 +24,7 @@ def scope_of(file: str) -> str:
     return next((name for name, pattern in SHARED.items() if re.search(pattern, text)), file)
 
 
-class Scheduling(LoadFileScheduling):
+class Scheduling(LoadFileScheduling):  # type: ignore[misc]
     """--dist loadfile, with scopes of several files."""
 
     def _split_scope(self, nodeid: str) -> str:
