@@ -135,7 +135,7 @@ def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> i
 
 def read_options(options: dict[str, Any]) -> dict[str, Any]:
     """Those that say how captures are read."""
-    return {name: options[name] for name in ("ports", "dialect", "memory", "quiet")}
+    return {name: options[name] for name in ("ports", "dialect", "memory", "key_logs", "quiet")}
 
 
 def conclude_choice(choice: SessionChoice, quiet: bool) -> int:

@@ -7,7 +7,7 @@ by the ServerHello's session id. Nothing of a key log is ever shown: no repr, no
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,7 +61,8 @@ class KeyLog:
         self.count = 0
         self.effort = Effort()
         for file in self.files:
-            if not self.take(file.lines()) and file.size:
+            found = {(self.take_line(line), line.endswith("\n")) for line in file.lines()}  # the last may lack its end
+            if (False, True) in found and not any(is_key for is_key, _ in found):
                 raise InputError(
                     "no line of a key log (LABEL CLIENT_RANDOM SECRET, as SSLKEYLOGFILE has them, expected)",
                     file=str(file.path),
@@ -73,7 +74,8 @@ class KeyLog:
     def add(self, block: bytes) -> None:
         """Take in a part of a key log: pcapng's Decryption Secrets Blocks hold them. Of no use without cryptography."""
         if is_there("tls"):
-            self.take(block.decode("ascii", "replace").splitlines())
+            for line in block.decode("ascii", "replace").splitlines():
+                self.take_line(line)
 
     def master(self, client_random: bytes, session_id: bytes, ticket: bytes) -> bytes | None:
         """The master secret of a TLS 1.2 connection. session_id: the ServerHello's; ticket: the ClientHello's."""
@@ -111,19 +113,16 @@ class KeyLog:
         yield
         before = self.count
         for file in self.files:
-            self.take(file.lines())
+            for line in file.lines():
+                self.take_line(line)
         if self.count > before:
             yield
 
-    def take(self, lines: Iterable[str]) -> int:
-        """Read lines: how many are of a key log."""
-        return sum(map(self.take_line, lines))
-
-    def take_line(self, line: str) -> bool:
-        """Read a line; whether it is one of a key log."""
+    def take_line(self, line: str) -> bool | None:
+        """Read a line; whether it is one of a key log. None: it is empty, or a comment."""
         words = line.split()
         if not words or line.startswith("#"):
-            return True
+            return None
         if len(words) != 3:
             return False
         label, name, secret = words
@@ -152,7 +151,7 @@ class FollowedFile:
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
-        self.at = self.size = 0
+        self.at = 0
 
     def lines(self) -> Iterator[str]:
         """The lines that are whole and were not read yet. InputError: it can't be read."""
@@ -163,7 +162,6 @@ class FollowedFile:
                 if file.seekable():
                     file.seek(self.at)
                 while line := file.readline(LONGEST):
-                    self.size += len(line)
                     if line.endswith(b"\n"):
                         self.at += len(line)  # a line whose end may still come is read again
                     yield line.decode("ascii", "replace")
