@@ -88,7 +88,7 @@ class CaptureDecoder:
             from kcli.core.capture.engine import CaptureEngine
             from kcli.core.capture.packets import PacketReader
 
-            text = self.text and self.chosen.is_plain and self.chosen.where is None
+            text = self.text and self.chosen.where is None
             engine = CaptureEngine(self, ports, text, self.chosen if text else ALL, self.memory)
             return engine, partial(PacketReader, self.add_secrets)
         from kcli.capture.engine import ReferenceEngine

@@ -19,7 +19,7 @@ from kcli.jsontext import loads
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import ERRORS, error_code
 
-__all__ = ["Condition", "Filter", "Name", "Time", "chosen", "mentions"]
+__all__ = ["Condition", "Filter", "Name", "Time", "chosen", "is_pattern", "mentions"]
 
 Item = Exchange | Event
 Name: TypeAlias = "str | int"  # of an API, or its key
@@ -29,13 +29,16 @@ Time: TypeAlias = "str | float | datetime"
 GLOB = re.compile(r"[*?\[]")
 
 
+def is_pattern(name: str) -> bool:
+    """Whether a wanted name is a pattern."""
+    return GLOB.search(name) is not None
+
+
 def matches(name: str | None, wanted: str, *, part: bool = False) -> bool:
     """Whether a name is the one that is wanted, or fits it as a pattern. part: or has it in it."""
     if name is None:
         return False
-    return (
-        name == wanted or (part and wanted in name) or (GLOB.search(wanted) is not None and fnmatchcase(name, wanted))
-    )
+    return name == wanted or (part and wanted in name) or (is_pattern(wanted) and fnmatchcase(name, wanted))
 
 
 def mentions(value: Any, topic: str) -> bool:
@@ -93,10 +96,10 @@ class Filter:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the core can tell what passes, the condition aside; else each exchange becomes a value."""
+        """Whether columns can tell what passes, the condition aside; else each exchange becomes a value, or a line."""
         names = (self.client_id or "") + (self.topic or "")
         more = (self.error, self.slower_than, self.connection)
-        return all(each is None for each in more) and not GLOB.search(names)
+        return all(each is None for each in more) and not is_pattern(names)
 
     def wants(self, item: Item) -> bool:
         """Whether an exchange or event passes."""
@@ -138,9 +141,7 @@ class Filter:
         """The same of an exchange that is no value: when it was asked and answered (ns), and by whom."""
         if not self.in_time(ns) or (self.apis and api_key not in self.apis):
             return False
-        if self.client_id is not None and not matches(client_id, self.client_id):
-            return False
-        if self.connection is not None and not matches(connection, self.connection, part=True):
+        if not self.fits_client(client_id) or not self.fits_connection(connection):
             return False
         return self.slower_than is None or (answered is not None and answered - ns > self.slower_than)
 
@@ -149,6 +150,14 @@ class Filter:
         row = loads(line)
         assert self.topic is not None
         return any(mentions(row[side], self.topic) for side in ("request", "response") if row[side])
+
+    def fits_client(self, client_id: str | None) -> bool:
+        """Whether a client's id is the one that is wanted."""
+        return self.client_id is None or matches(client_id, self.client_id)
+
+    def fits_connection(self, connection: str) -> bool:
+        """Whether a connection's name is one that is wanted."""
+        return self.connection is None or matches(connection, self.connection, part=True)
 
     @staticmethod
     def failed(exchange: Exchange) -> bool:

@@ -84,9 +84,17 @@ def test_a_name_that_looks_like_a_pattern_is_still_a_name() -> None:
     assert matches("a[b]*", "a[b]*") and matches("abc", "a*") and not matches("Abc", "a*") and not matches(None, "*")
 
 
+PATTERNS: list[dict[str, Any]] = [
+    {"client_id": "broker-?-txn*"}, {"error": 51}, {"error": 5}, {"slower_than": 100_000_000}, {"slower_than": 0},
+    {"connection": ":32990"}, {"connection": "*:32990"}, {"connection": "nowhere"}, {"topic": "pay-*"},
+    {"topic": "pay-i?"}, {"error": 51, "topic": "*"},
+    {"client_id": "lab-*", "slower_than": 1_000_000, "connection": "127"},
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("text", [True, False])
 def test_lines_and_values_have_the_same(text: bool) -> None:
-    for how in ({"client_id": "broker-?-txn*"}, {"error": 51}, {"slower_than": 100_000_000}, {"connection": ":32990"}):
+    for how in PATTERNS:
         source = CaptureDecoder([str(SAMPLES / "java44-txn.pcap")], text=text, chosen=Filter(**how))
         if text:
             out = io.BytesIO()

@@ -252,7 +252,8 @@ cdef class Correlator(Streams):
         if not self.lines.put(<ApiCodecs>codecs, state.link, state.link_size, ts, request, n, answered, response, m):
             return False
         if self.chosen is not None and not self.chosen.keeps(
-            key, version, ts, request, n, out.data + before, out.size - before, self.lines.answer_at - before
+            key, version, state.link, state.link_size, ts, request, n, latency(ts, answered, response != NULL),
+            out.data + before, out.size - before, self.lines.answer_at - before
         ):
             out.size = before       # read all the same: it may have named topics
         return True

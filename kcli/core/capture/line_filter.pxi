@@ -12,25 +12,48 @@ cdef extern from *:
         }
         return 0;
     }
+    /* Whether it has this one: digits, and behind them no further digit. */
+    static int kc_has_code(const char *text, size_t size, const char *digits, size_t length) {
+        static const char name[] = "rrorCode\\":";
+        const char *end = text + size;
+        while ((text = (const char *)memmem(text, (size_t)(end - text), name, sizeof name - 1))) {
+            text += sizeof name - 1;
+            if ((size_t)(end - text) > length && !memcmp(text, digits, length) && (text[length] < '0' || text[length] > '9')) return 1;
+        }
+        return 0;
+    }
     static int kc_has_text(const char *text, size_t size, const char *part, size_t length) {
         return memmem(text, size, part, length) != NULL;
     }
     """
     bint has_error "kc_has_error"(const char* text, size_t size) nogil
+    bint has_code "kc_has_code"(const char* text, size_t size, const char* digits, size_t length) nogil
     bint has_text "kc_has_text"(const char* text, size_t size, const char* part, size_t length) nogil
 
 
+cdef enum:
+    MOST_NAMES = 10000      # that are remembered
+
+
+cdef inline uint64_t latency(uint64_t asked, uint64_t answered, bint there) noexcept nogil:
+    """In ns; -1: there is no answer."""
+    return <uint64_t>-1 if not there else answered - asked if answered > asked else 0
+
+
 cdef class LineFilter:
-    """A Filter. topic: only lines that have its name in quotes are looked into."""
+    """A Filter. topic: only lines that have its name in quotes are looked into; looked: so are all lines, as
+    it is a pattern. clients, links: whether names fit the pattern; None: there is none."""
 
     cdef bint keys_given
     cdef uint8_t[KEYS] keys
-    cdef bytes client, topic
-    cdef uint64_t since, until
-    cdef bint errors
+    cdef bytes client, topic, code, connection
+    cdef uint64_t since, until, slower_than
+    cdef bint errors, slow, looked
+    cdef dict clients, links
     cdef object filter
 
     def __init__(self, filter):
+        from kcli.capture.filters import is_pattern
         from kcli.jsontext import dumps
 
         self.filter = filter
@@ -38,28 +61,45 @@ cdef class LineFilter:
         for key in filter.apis:
             if 0 <= key < KEYS:
                 self.keys[key] = 1
-        self.client = None if filter.client_id is None else filter.client_id.encode()
-        self.topic = None if filter.topic is None else dumps(filter.topic).encode()
+        names = [filter.client_id, filter.connection, filter.topic]
+        patterns = [name is not None and is_pattern(name) for name in names]
+        client, connection, topic = [None if pattern else name for name, pattern in zip(names, patterns)]
+        self.clients, self.links = {} if patterns[0] else None, {} if patterns[1] else None
+        self.looked = patterns[2]
+        self.client = None if client is None else client.encode()
+        self.connection = None if connection is None else connection.encode()
+        self.topic = None if topic is None else dumps(topic).encode()
+        self.code = None if filter.error is None else b"%d" % filter.error
+        self.slow, self.slower_than = filter.slower_than is not None, max(0, filter.slower_than or 0)
         self.since = max(0, filter.since or 0)
         self.until = <uint64_t>-1 if filter.until is None else max(0, filter.until)
         self.errors = filter.errors
 
-    cdef bint keeps(self, int key, int version, uint64_t ts, const uint8_t* frame, size_t n, const char* line, size_t size,
-                    size_t answer) except -1:
-        """`answer`: where in the line the response begins."""
+    cdef bint keeps(self, int key, int version, const char* link, size_t link_size, uint64_t ts, const uint8_t* frame, size_t n,
+                    uint64_t latency, const char* line, size_t size, size_t answer) except -1:
+        """latency: in ns, -1 without a response. answer: where in the line the response begins."""
         if self.keys_given and not self.keys[key]:
             return False
         if ts < self.since or ts > self.until:
             return False
         if self.client is not None and not self.is_client(key, version, frame, n):
             return False
+        if self.slow and (latency == <uint64_t>-1 or latency <= self.slower_than):
+            return False
+        if self.connection is not None and not has_text(link, link_size, PyBytes_AS_STRING(self.connection), PyBytes_GET_SIZE(self.connection)):
+            return False
+        if self.clients is not None and not self.is_fitting_client(key, version, frame, n):
+            return False
+        if self.links is not None and not self.fits(self.links, self.filter.fits_connection, link[:link_size]):
+            return False
         if self.errors and not has_error(line + answer, size - answer):
+            return False
+        if self.code is not None and not has_code(line + answer, size - answer, PyBytes_AS_STRING(self.code), PyBytes_GET_SIZE(self.code)):
             return False
         if self.topic is not None:
             if not has_text(line, size, PyBytes_AS_STRING(self.topic), PyBytes_GET_SIZE(self.topic)):
                 return False
-            return self.filter.wants_line(line[:size])
-        return True
+        return self.filter.wants_line(line[:size]) if self.looked or self.topic is not None else True
 
     cdef bint is_client(self, int key, int version, const uint8_t* frame, size_t n) noexcept:
         cdef int64_t size
@@ -67,3 +107,18 @@ cdef class LineFilter:
         if not has_client_id(key, version) or size != PyBytes_GET_SIZE(self.client):
             return False
         return memcmp(text, PyBytes_AS_STRING(self.client), size) == 0
+
+    cdef bint is_fitting_client(self, int key, int version, const uint8_t* frame, size_t n) except -1:
+        cdef int64_t size
+        cdef const char* text = <const char*>client_id(frame, n, &size)
+        if not has_client_id(key, version) or size < 0:
+            return False
+        return self.fits(self.clients, self.filter.fits_client, text[:size])
+
+    cdef bint fits(self, dict known, asked, bytes name) except -1:
+        """Whether a name fits its pattern, asked once for each."""
+        if name not in known:
+            if len(known) >= MOST_NAMES:
+                known.clear()
+            known[name] = asked(name.decode("utf-8", "replace"))
+        return known[name]
