@@ -35,6 +35,9 @@ class PlainNames:
         """Remember the name of a topic's id (16 bytes)."""
         self.texts[uuid] = dumps(name)
 
+    def __len__(self) -> int:
+        return len(self.texts)
+
     def get(self, uuid: bytes) -> str | None:
         """The name as JSON text; None: unknown."""
         return self.texts.get(uuid)

@@ -66,7 +66,11 @@ class Facts:
         made = tempfile.TemporaryDirectory(prefix="kcli-sql-facts-")
         files = tuple(StoredFile(path, size_of(path), 0) for path in self.paths)
         task = DirectDecode(files, (), open_file=CaptureFile)
-        decoded, read = task.decode(made.name, self.options | {"wanted": NEEDED})
+        try:
+            decoded, read = task.decode(made.name, self.options | {"wanted": NEEDED})
+        except BaseException:
+            made.cleanup()
+            raise
         self.lineage = [*lineage_rows(1, read, [decoded]), *open_rows(1, [decoded])]
         self.failures = [InputError(each.problem) for each in read if each.problem]
         return made
@@ -109,8 +113,9 @@ class Facts:
 
     def close(self) -> None:
         """Remove the folder."""
-        if "folder" in self.__dict__:
-            self.folder.cleanup()
+        with self.lock:
+            if "folder" in self.__dict__:
+                self.folder.cleanup()
 
 
 SQL_TYPES = {

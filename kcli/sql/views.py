@@ -11,7 +11,7 @@ SELECT connection, ends[1] AS server, ends[2] AS client,
        trim(regexp_replace(ends[2], ':[0-9]+$', ''), '[]') AS client_address, * EXCLUDE (connection, ends, seen)
 FROM (SELECT connection, string_split(connection, '-') AS ends,
              arg_min(client_id, completed_ns) AS client_id, max(principal) AS principal,
-             bool_or(event = 'not-kafka' AND reason = 'TLS') IS TRUE AS tls,
+             bool_or(event = 'not-kafka' AND reason[:3] = 'TLS') IS TRUE AS tls,
              min(timestamp) FILTER (request_bytes IS NOT NULL) AS first_request,
              max(timestamp) FILTER (request_bytes IS NOT NULL) AS last_request, count(request_bytes) AS requests,
              count(request_bytes) FILTER (response_bytes IS NULL) AS unanswered,

@@ -305,6 +305,7 @@ REFUSED = [
 # Tested where they are: commands whose -o is a folder, whose input is of the pipeline, or whose words are a query.
 ELSEWHERE = {
     "pipeline report": "tests/cli/test_pipeline_report.py",
+    "report": "tests/cli/test_report.py",
     "sql": "tests/cli/test_sql.py",
     "schema import": "tests/cli/test_schema_import.py",
     "snapshot create": "tests/cli/test_snapshot_create.py",

@@ -179,7 +179,7 @@ def test_a_snapshot_that_went_away(node: Node, tmp_path: Path, capfd: Captured) 
     node.missing = 1
     (tmp_path / NAME).unlink()
     assert fetch(node.address, tmp_path, "--snapshot", "100-2") == 4
-    assert "has no snapshot 100-2" in capfd.readouterr().err
+    assert "does not have snapshot 100-2" in capfd.readouterr().err
 
 
 def test_what_is_not_sound_gets_no_name(node: Node, tmp_path: Path, capfd: Captured) -> None:

@@ -84,7 +84,7 @@ def test_a_question_by_name(samples: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_the_list_needs_no_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sql", "--list"]) == 0
-    assert "connections: Each connection that carried a request." in capsys.readouterr().out
+    assert "connections: Each connection that carried a request, and those of TLS" in capsys.readouterr().out
 
 
 def test_without_duckdb_it_says_what_to_install(

@@ -77,8 +77,14 @@ QUICK = ("default.api.timeout.ms=300", "request.timeout.ms=300", "socket.connect
 # Options that are left alone: what they start takes too long here.
 LEFT_OUT = {"master", "sql", "py_files", "conf", "throughput"}
 TALL = {"repeat", "num_records", "record_size"}  # a high value only asks for much work
-MANY = 48  # combinations of choices for each input
-COSTLY = {"fetch-session replay": 2, "produce": 1, "send": 2}  # the same where each run takes long
+MANY = 80  # combinations of choices for each input
+COSTLY = {
+    "fetch-session replay": 2,
+    "produce": 1,
+    "report": 2,
+    "send": 2,
+    "sql": 4,
+}  # the same where each run takes long
 
 
 class Command(NamedTuple):
