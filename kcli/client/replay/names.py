@@ -23,7 +23,10 @@ class TopicNames:
         self.names: dict[str, str] = {}
 
     def learn(self, api_key: int, request: Mapping[str, Any] | None, response: Mapping[str, Any] | None) -> None:
-        """Learn names from a response with names and ids, or from `_topicName` in a line of `decode pcap`."""
+        """Learn names from a response with names and ids, or from `_topicName` in a line of `decode pcap`.
+
+        TypeError: one is no text.
+        """
         listed = TOPIC_LISTS.get(api_key)
         if response is not None and listed is not None:
             for topic in response.get(listed) or ():
@@ -34,6 +37,8 @@ class TopicNames:
                     self._put(topic.get("topicId"), topic.get("_topicName"))
 
     def _put(self, topic_id: str | None, name: str | None) -> None:
+        for stray in {type(each) for each in (topic_id, name) if each} - {str}:
+            raise TypeError(f"a {stray.__name__} where a topic's id or name is expected")
         if topic_id and name and topic_id != NO_UUID:
             self.names[topic_id] = name
 

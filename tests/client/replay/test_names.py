@@ -34,3 +34,9 @@ def test_topic_map() -> None:
 def test_what_is_no_mapping_is_said(text: str) -> None:
     with pytest.raises(UsageError, match="CAPTURED=LIVE expected"):
         parse_topic_map([text])
+
+
+@pytest.mark.parametrize("topic", [{"topicId": "a", "_topicName": 5}, {"topicId": [1], "_topicName": "orders"}])
+def test_a_name_is_text(topic: dict[str, object]) -> None:
+    with pytest.raises(TypeError, match="where a topic's id or name is expected"):
+        TopicNames().learn(1, {"topics": [topic]}, None)
