@@ -11,6 +11,7 @@ from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from typing import Any
 
 from kcli.capture.arrays import integers
+from kcli.capture.column_owner import ColumnOwner
 from kcli.capture.columns import EVERY, batch_of, event_row, exchange_row, rows_batch, wanted_rows
 from kcli.capture.events import Event
 from kcli.capture.exchanges import CaptureDecoder, Item, with_failures
@@ -30,7 +31,7 @@ TEXT_BYTES = 1 << 25  # of JSON in a record batch; one row may have more
 TEXTS = {"header": "request_header", "request": "request", "response": "response"}  # columns, as the core calls them
 
 
-class TableDecoder(CaptureDecoder):
+class TableDecoder(CaptureDecoder, ColumnOwner):
     """A capture whose exchanges and events become record batches (`batches`), of the columns in `schema`.
 
     told: API keys of exchanges that `more` takes, too; a subclass may have some.
@@ -122,8 +123,6 @@ class TableDecoder(CaptureDecoder):
     def new_feed(self) -> None:
         """The condition is asked for the columns that are made anyway."""
 
-    # Called by the core for exchanges that it makes columns of
-
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
         """The engine, with a sink of columns where the core is built."""
         if COMPILED and self.chosen.is_plain:
@@ -136,22 +135,6 @@ class TableDecoder(CaptureDecoder):
         if self.sink is not None:
             self.sink.engine = chosen[0]
         return chosen
-
-    def voice(self, link: bytes) -> int:
-        """What client and broker have said of themselves is of no interest here."""
-        return 0
-
-    def heard(self, link: bytes, voice: int, *exchange: Any) -> int:
-        """As `voice`, after an ApiVersions."""
-        return 0
-
-    def learn(self, link: bytes, *exchange: Any) -> None:
-        """The core has taken the topic's name over."""
-
-    more = learn
-
-    def layout(self, api_key: int, version: int) -> None:
-        """No rows of partitions are wanted."""
 
     def flush(self) -> None:
         """All rows so far, as a record batch."""

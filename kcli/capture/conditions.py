@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kcli.capture.column_owner import ColumnOwner
 from kcli.capture.columns import batch_of, exchange_row, rows_batch, wanted_rows
 from kcli.capture.events import Event
 from kcli.capture.exchange import Exchange
@@ -41,7 +42,7 @@ class Waiting(NamedTuple):
     line: bytes
 
 
-class ConditionalFeed:
+class ConditionalFeed(ColumnOwner):
     """What lies between an engine and its decoder: `put` and the sink take exchanges, `flush` hands them on in order.
 
     The decoder's `emit` gets events, and the exchanges for which the condition holds; `overlook` the others, of APIs in
@@ -100,24 +101,10 @@ class ConditionalFeed:
         if len(self.waiting) >= ROWS or self.size > TEXT_BYTES:
             self.flush()
 
-    # Called by the core for exchanges that it makes columns of
-
     def voice(self, link: bytes) -> int:
-        """What client and broker have said of themselves is of no interest here."""
+        """Let the decoder know of a connection that is new to the core."""
         self.decoder.meet(link.decode())
         return 0
-
-    def heard(self, link: bytes, voice: int, *exchange: Any) -> int:
-        """As `voice`, after an ApiVersions."""
-        return 0
-
-    def learn(self, link: bytes, *exchange: Any) -> None:
-        """The core has taken the topic's name over."""
-
-    more = learn
-
-    def layout(self, api_key: int, version: int) -> None:
-        """No rows of partitions are wanted."""
 
     def flush(self) -> None:
         """Hand everything on. UsageError: the condition fails for a value, as a cast of text that is no number."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 import atexit
 import gc
 import tempfile
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from kcli.pipeline.aggregates import client_rows
-from kcli.pipeline.leader_changes import CHANGE_KEYS, changes
+from kcli.pipeline.local_tables import KNOWN, judged_clients, leader_changes, view_of
 from kcli.pipeline.schemas import arrow_schema
 from kcli.pipeline.tables import TABLES
 
@@ -25,27 +23,9 @@ MACROS = (
     "percentile_approx(value, share) AS quantile_disc(value, share)",
     "explode(list) AS unnest(list)",
 )
-USES = """
-SELECT client_id, address, software, software_version, api_key, api_version, sum(requests)::BIGINT AS requests,
-       bool_or(free) AS free, bool_or(negotiates) AS negotiates
-FROM client_uses GROUP BY client_id, address, software, software_version, api_key, api_version ORDER BY ALL
-"""
-CONNECTIONS = """
-SELECT client_id, address, software, software_version, count(DISTINCT connection) FROM client_uses
-GROUP BY client_id, address, software, software_version
-"""
-# Answers of those who had an error, by the topic's name where a message has taught it.
-OUTCOMES = """
-WITH named AS (SELECT outcomes.* REPLACE (coalesce(names.topic, outcomes.topic) AS topic) FROM outcomes
-               LEFT JOIN (SELECT topic_id, min(topic) AS topic FROM topic_names GROUP BY topic_id) names
-                 ON outcomes.topic = names.topic_id)
-SELECT * FROM named WHERE (client_id, client_address, api, topic, partition) IN
-  (SELECT (client_id, client_address, api, topic, partition) FROM named WHERE error != 0)
-ORDER BY client_id, client_address, api, topic, partition, first_ns
-"""
 NAMED = """
-SELECT batches.* REPLACE (coalesce(batches.topic, names.topic) AS topic) FROM {table} batches
-LEFT JOIN (SELECT topic_id, min(topic) AS topic FROM topic_names GROUP BY topic_id) names USING (topic_id)
+SELECT batches.* REPLACE (coalesce(batches.topic, known.topic) AS topic)
+FROM record_batches batches LEFT JOIN known USING (topic_id)
 """
 
 
@@ -80,46 +60,31 @@ class Tables:
         self.spill.cleanup()
 
     def open(self, name: str) -> None:
-        """A table's files as a view; an empty table where there are none."""
-        files = sorted(str(path) for path in (self.folder / name).rglob("*.parquet"))
-        if files:
-            listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-            self.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet([{listed}], hive_partitioning = false)")
-        else:
-            self.fill(name, ())
-
-    def fill(self, name: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        """A table out of rows, each in the order of its columns."""
-        import pyarrow
-
-        schema = arrow_schema(name)
-        columns = [*zip(*rows, strict=True)] or [()] * len(schema)
-        arrays = [pyarrow.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
-        self.connection.register("rows", pyarrow.table(arrays, schema=schema))
-        self.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM rows")
-        self.connection.unregister("rows")
+        """A table's files as a view."""
+        self.execute(f"CREATE VIEW {name} AS {view_of(name, self.folder)}")
 
     def derive(self) -> None:
         """Make the tables that look across connections, and name topics by what all messages taught."""
         for name in ("client_uses", "outcomes", "topic_names"):
             self.open(name)
-        connections = {tuple(row[:4]): row[4] for row in self.run(CONNECTIONS)[1]}
-        self.replace("clients", [*client_rows(self.dicts(USES), connections)])
-        by_client = groupby(self.dicts(OUTCOMES), key=lambda row: [row[name] for name in CHANGE_KEYS])
-        self.replace("leader_changes", [row for _, group in by_client for row in changes(group)])
-        self.execute(f"CREATE TABLE named AS {NAMED.format(table='record_batches')}")
-        self.drop("record_batches")
+        self.execute(f"CREATE VIEW known AS {KNOWN}")
+        self.replace("clients", judged_clients(self.dicts))
+        self.replace("leader_changes", leader_changes(self.dicts))
+        self.execute(f"CREATE TABLE named AS {NAMED}")
+        self.execute("DROP VIEW record_batches")
         self.execute("ALTER TABLE named RENAME TO record_batches")
 
-    def replace(self, name: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Have these rows as the table, whatever it was before."""
-        self.drop(name)
-        self.fill(name, rows)
+    def replace(self, name: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Have a table out of rows, each in the order of its columns, in place of a view."""
+        import pyarrow
 
-    def drop(self, name: str) -> None:
-        """Drop a table or view."""
-        [[kind]] = self.run(f"SELECT table_type FROM information_schema.tables WHERE table_name = '{name}'")[1]
-        self.execute(f"DROP {'VIEW' if kind == 'VIEW' else 'TABLE'} {name}")
+        schema = arrow_schema(name)
+        columns = [*zip(*rows, strict=True)] or [()] * len(schema)
+        arrays = [pyarrow.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+        self.execute(f"DROP VIEW {name}")
+        self.connection.register("rows", pyarrow.table(arrays, schema=schema))
+        self.execute(f"CREATE TABLE {name} AS SELECT * FROM rows")
+        self.connection.unregister("rows")
 
     # As kcli.report.asking.Engine
 
