@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 from kcli.capture.bodies import Bodies
 from kcli.capture.pending import PendingRequests
 from kcli.errors import DecodeError
-from kcli.grammar import messages
+from kcli.grammar import messages, tls
 from kcli.grammar.source import ByteSource
 from kcli.grammar.trace import DecodeTrace
 from kcli.schemas.apikeys import PRODUCE
@@ -40,6 +40,7 @@ TRIED = 64  # unfinished candidates
 FEW = 32  # correlation ids that are looked for one by one
 EFFORT = 32  # bytes that may be decoded in search of a frame, for each that came
 HEAD_START = 1 << 20  # ... and these in any case
+LARGEST_RECORD = 16384 + 256  # bytes of a TLS record's payload (RFC 8446, 5.2)
 
 # The first bytes of a response: a length below 2^27, a correlation id.
 RESPONSE = re.compile(rb"(?=[\0-\x07].{7})", re.DOTALL)
@@ -233,11 +234,5 @@ def acks_of(frame: bytes, dialect: str | None = None) -> int | None:
 
 
 def looks_like_tls(data: bytes | bytearray) -> bool:
-    """A TLS record's header (RFC 8446, 5.1): type 20 to 24, version 3.x, a length within bounds."""
-    return (
-        len(data) >= 5
-        and 20 <= data[0] <= 24
-        and data[1] == 3
-        and data[2] <= 4
-        and int.from_bytes(data[3:5], "big") <= 16640
-    )
+    """Whether a TLS record's header is in front (RFC 8446, 5.1): type 20 to 23, version 3.x, a length within bounds."""
+    return tls.is_record_header(data, 0, LARGEST_RECORD)

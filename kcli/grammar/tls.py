@@ -5,6 +5,7 @@ A message's words that kcli does not need stay bytes.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from construct import (
@@ -25,6 +26,7 @@ from construct import (
 
 __all__ = [
     "ALERT",
+    "ALERT_MESSAGE",
     "APPLICATION_DATA",
     "CERTIFICATES_12",
     "CERTIFICATES_13",
@@ -32,13 +34,16 @@ __all__ = [
     "CLIENT_HELLO",
     "HANDSHAKE",
     "HANDSHAKE_HEADER",
+    "HEADER",
     "LABEL",
     "LARGEST_RECORD",
     "RECORD_HEADER",
     "SERVER_HELLO",
     "SERVER_NAMES",
     "SESSION_TICKET_12",
-    "alert",
+    "is_record_header",
+    "next_record_header",
+    "record_size",
 ]
 
 Grammar = Any  # a Construct; its stubs are generic in two ways that mean nothing here
@@ -48,7 +53,10 @@ CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
 LARGEST_RECORD = 16384 + 2048  # bytes of a record's payload (RFC 5246, 6.2.3)
 
 RECORD_HEADER: Grammar = Struct("type" / Int8ub, "version" / Int16ub, "length" / Int16ub)
-alert: Grammar = Struct("level" / Int8ub, "description" / Int8ub)
+HEADER: int = RECORD_HEADER.sizeof()
+HEADER_BEGINS = re.compile(rb"[\x14-\x17]\x03[\x00-\x04]")  # a type and a version
+DATA_BEGINS = re.compile(rb"\x17\x03\x03")  # those of every record that TLS 1.3 protects, and of data in TLS 1.2
+ALERT_MESSAGE: Grammar = Struct("level" / Int8ub, "description" / Int8ub)
 
 HANDSHAKE_HEADER: Grammar = Struct("type" / Int8ub, "length" / Int24ub)
 
@@ -92,3 +100,21 @@ LABEL: Grammar = Struct(
     "context" / Default(Prefixed(Int8ub, GreedyBytes), b""),
     Terminated,
 )
+
+
+def record_size(data: bytes | bytearray, at: int = 0) -> int:
+    """Bytes of a record with its header, which has to be whole."""
+    return HEADER + int.from_bytes(data[at + 3 : at + HEADER], "big")
+
+
+def is_record_header(data: bytes | bytearray, at: int = 0, largest: int = LARGEST_RECORD) -> bool:
+    """Whether a record's header stands here, of a payload of so many bytes at most."""
+    if len(data) < at + HEADER or HEADER_BEGINS.match(data, at) is None:
+        return False
+    return record_size(data, at) <= HEADER + largest
+
+
+def next_record_header(data: bytes | bytearray, at: int, data_only: bool) -> int:
+    """The next place from `at` on where a header (data_only: of data) may begin; -1: none."""
+    found = (DATA_BEGINS if data_only else HEADER_BEGINS).search(data, at)
+    return -1 if found is None else found.start()

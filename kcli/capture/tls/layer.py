@@ -6,18 +6,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.events import Kind
+from kcli.capture.frames import looks_like_tls
 from kcli.capture.tls.handshake import alert_text
 from kcli.capture.tls.keylog import KeyLog
 from kcli.capture.tls.session import TlsSession
+from kcli.grammar.tls import ALERT, ALERT_MESSAGE, HEADER, RECORD_HEADER, next_record_header, record_size
 
 if TYPE_CHECKING:
     from kcli.capture.connection import CapturedConnection
 
 __all__ = ["TlsLayer"]
 
-DATA_RECORD = b"\x17\x03\x03"  # begins a record of data
+TYPICAL = b"\x16\x03\x01\x00\x00"  # a header; its end completes one that is cut
 MOST_EARLY = 1 << 16  # bytes of a connection under way in which records are looked for
-ENOUGH = 7  # bytes that tell: a record's header, and an alert
+ENOUGH = HEADER + ALERT_MESSAGE.sizeof()  # bytes that tell
 
 
 class TlsLayer:
@@ -147,7 +149,7 @@ class TlsLayer:
         start = self.starts[d]
         assert start is not None
         start += data
-        looks = looks_like_tls(start)
+        looks = looks_like_tls(start + TYPICAL[len(start) :])
         if looks and len(start) < ENOUGH:
             return
         self.starts[d] = None
@@ -163,8 +165,9 @@ class TlsLayer:
 
     def report_refusal(self, d: int) -> None:
         """An end answers what is plain with TLS."""
-        start = self.refusal
-        says = f", {alert_text(start[6])}" if start[0] == 21 and start[3:5] == b"\0\x02" else ""
+        header, alert = RECORD_HEADER.parse(self.refusal), ALERT_MESSAGE.parse(self.refusal[HEADER:])
+        is_alert = header.type == ALERT and header.length == ALERT_MESSAGE.sizeof()
+        says = f", {alert_text(alert.description)}" if is_alert else ""
         reason = f"answers in TLS{says}: a plain client on a TLS port"
         self.connection.event("not-kafka", d, 0, self.refused_bytes, reason, self.refused_ns)
 
@@ -199,20 +202,10 @@ class TlsLayer:
 
 def has_records(data: bytes) -> bool:
     """Whether two protected records stand one behind the other somewhere."""
-    at = data.find(DATA_RECORD)
-    while 0 <= at <= len(data) - 5:
-        behind = at + 5 + int.from_bytes(data[at + 3 : at + 5], "big")
-        if data[behind : behind + 3] == DATA_RECORD:
+    at = next_record_header(data, 0, True)
+    while 0 <= at <= len(data) - HEADER:
+        behind = at + record_size(data, at)
+        if next_record_header(data[behind : behind + HEADER], 0, True) == 0:
             return True
-        at = data.find(DATA_RECORD, at + 1)
+        at = next_record_header(data, at + 1, True)
     return False
-
-
-def looks_like_tls(start: bytearray) -> bool:
-    """Whether a record's header may begin so."""
-    return (
-        20 <= start[0] <= 23
-        and (len(start) < 2 or start[1] == 3)
-        and (len(start) < 3 or start[2] <= 4)
-        and (len(start) < 5 or int.from_bytes(start[3:5], "big") <= 16640)
-    )

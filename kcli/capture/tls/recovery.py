@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from kcli.capture.tls import protection
 from kcli.capture.tls.ciphers import TLS_13
-from kcli.capture.tls.stream import HEADER, START, TlsEnd, is_header, next_header
-from kcli.grammar.tls import APPLICATION_DATA
+from kcli.capture.tls.stream import TlsEnd
+from kcli.grammar.tls import APPLICATION_DATA, HEADER, is_record_header, next_record_header, record_size
 
 if TYPE_CHECKING:
     from kcli.capture.tls.session import TlsSession
@@ -28,13 +28,13 @@ class Recovery:
     def resume(self, d: int, end: TlsEnd) -> bool:
         """Find the next record that opens, or, where there are no keys, that may be one."""
         at = 0
-        while (at := next_header(end.buffer, at, end.sealed or not self.session.agreed.version)) >= 0:
+        while (at := next_record_header(end.buffer, at, end.sealed or not self.session.agreed.version)) >= 0:
             if at + HEADER > len(end.buffer):
                 break
-            size = HEADER + int.from_bytes(end.buffer[at + 3 : at + 5], "big")
-            if not is_header(end.buffer, at):
+            if not is_record_header(end.buffer, at):
                 at += 1
                 continue
+            size = record_size(end.buffer, at)
             if at + size > len(end.buffer):
                 break
             header, payload = bytes(end.buffer[at : at + HEADER]), bytes(end.buffer[at + HEADER : at + size])
@@ -47,8 +47,7 @@ class Recovery:
             if self.session.foreign is not None:
                 return False
             at += 1
-        passed = len(end.buffer) if at < 0 else at
-        passed = max(0, passed - len(START) + 1) if at < 0 else passed
+        passed = max(0, len(end.buffer) - 2) if at < 0 else at  # a header may begin in the last two
         del end.buffer[:passed]
         end.gap = None if end.gap is None else end.gap + passed
         return False

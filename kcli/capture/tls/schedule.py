@@ -40,13 +40,11 @@ def keys_of_master(suite: Suite, master: bytes, client_random: bytes, server_ran
 
 def expand_label(name: str, secret: bytes, label: bytes, size: int) -> bytes:
     """HKDF-Expand-Label with an empty context."""
-    info = LABEL.build({"length": size, "label": {"name": label}})
-    made, block, number = b"", b"", 0
-    while len(made) < size:
-        number += 1
-        block = hmac.digest(secret, block + info + bytes([number]), name)
-        made += block
-    return made[:size]
+    from cryptography.hazmat.primitives.hashes import SHA256, SHA384
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
+
+    made = SHA384() if name == "sha384" else SHA256()
+    return HKDFExpand(made, size, LABEL.build({"length": size, "label": {"name": label}})).derive(secret)
 
 
 def keys_of_traffic(suite: Suite, secret: bytes) -> Keys:

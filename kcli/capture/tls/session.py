@@ -21,8 +21,17 @@ from kcli.capture.tls.handshake import Handshake, alert_text
 from kcli.capture.tls.keylog import KeyLog
 from kcli.capture.tls.protection import Protection
 from kcli.capture.tls.recovery import Recovery
-from kcli.capture.tls.stream import HEADER, TlsEnd, is_header
-from kcli.grammar.tls import ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, HANDSHAKE
+from kcli.capture.tls.stream import TlsEnd
+from kcli.grammar.tls import (
+    ALERT,
+    ALERT_MESSAGE,
+    APPLICATION_DATA,
+    CHANGE_CIPHER_SPEC,
+    HANDSHAKE,
+    HEADER,
+    is_record_header,
+    record_size,
+)
 
 if TYPE_CHECKING:
     from kcli.capture.connection import CapturedConnection
@@ -79,12 +88,8 @@ class TlsSession:
             return
         end.messages.clear()
         end.loss = end.loss or (kind, reason)
-        have, end.buffer = len(end.buffer), bytearray()
-        if not count or end.gap is None or end.searching or end.skip:
-            end.gap = None if not count or end.gap is None else end.gap + have + count
-            end.skip, end.searching = 0, True
-            return
-        end.gap += have + count
+        end.gap = None if not count or end.gap is None else end.gap + len(end.buffer) + count
+        end.buffer.clear()
         end.searching = True
 
     def close(self, ns: int, why: str, extra: tuple[int, int]) -> None:
@@ -101,7 +106,7 @@ class TlsSession:
             if end.searching:
                 self.recovery.report_loss(d, end, None)
             elif end.buffer:
-                size = HEADER + int.from_bytes(end.buffer[3:5], "big") if len(end.buffer) >= HEADER else HEADER
+                size = record_size(end.buffer) if len(end.buffer) >= HEADER else HEADER
                 says = f"{len(end.buffer)} of {size} bytes of a TLS record: {why}"
                 self.connection.event("truncated", d, self.connection.streams[d].offset, len(end.buffer), says)
                 own -= len(end.buffer)
@@ -142,11 +147,11 @@ class TlsSession:
                 continue
             if len(end.buffer) < HEADER:
                 return
-            if not is_header(end.buffer, 0):
+            if not is_record_header(end.buffer):
                 end.gap, end.searching = 0, True
                 end.loss = end.loss or ("undecodable", "no TLS record")
                 continue
-            size = HEADER + int.from_bytes(end.buffer[3:5], "big")
+            size = record_size(end.buffer)
             if len(end.buffer) < size:
                 return
             header, payload = bytes(end.buffer[:HEADER]), bytes(end.buffer[HEADER:size])
@@ -166,7 +171,7 @@ class TlsSession:
             return
         if kind == CHANGE_CIPHER_SPEC and self.agreed.version == TLS_13:
             return
-        if kind == ALERT and len(payload) == 2:  # whoever has no keys yet says it in the clear
+        if kind == ALERT and len(payload) == ALERT_MESSAGE.sizeof():  # whoever has no keys yet says it in the clear
             self.contents(d, end, kind, payload)
             return
         if end.keys is None and not self.find_keys(d, end):
@@ -174,7 +179,7 @@ class TlsSession:
             if found is not None:
                 self.contents(d, end, *found)
             else:
-                self.pass_sealed(end, kind)
+                self.pass_sealed(end)
             return
         found = self.open(d, end, header, payload)
         if found is not None:
@@ -182,7 +187,7 @@ class TlsSession:
         elif self.opened or self.in_handshake(end):
             self.pass_damaged(d, end, payload)
         else:
-            self.pass_sealed(end, kind)
+            self.pass_sealed(end)
 
     def open(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
         """A protected record's type and contents, under the keys of now or those that follow."""
@@ -222,10 +227,10 @@ class TlsSession:
             end.keys = protection.application_keys(self.agreed, self.log, self.is_client(d))
         return end.keys is not None
 
-    def pass_sealed(self, end: TlsEnd, kind: int) -> None:
+    def pass_sealed(self, end: TlsEnd) -> None:
         """A record that can't be opened, in a connection where none could be so far."""
         end.vain += 1
-        if end.vain > MOST_VAIN or (not self.log and kind == APPLICATION_DATA and end.vain > 1):
+        if end.vain > MOST_VAIN:  # the log may still get its keys
             known = any(each.keys is not None for each in self.ends)
             self.refuse("the key log's keys don't open it" if known else self.why_no_keys)
 
@@ -248,8 +253,8 @@ class TlsSession:
         elif kind == HANDSHAKE:
             for message, body in end.messages.add(text):
                 self.message(d, end, message, body)
-        elif kind == ALERT and len(text) == 2:
-            self.alert(d, end, text[1])
+        elif kind == ALERT and len(text) == ALERT_MESSAGE.sizeof():
+            self.alert(d, end, ALERT_MESSAGE.parse(text).description)
 
     def message(self, d: int, end: TlsEnd, kind: int, body: bytes) -> None:
         """A handshake message."""
@@ -274,7 +279,13 @@ class TlsSession:
         says = f"{alert_text(description)} of the {'client' if self.is_client(d) else 'server'}"
         if self.data_bytes:
             self.connection.event(
-                "not-kafka", d, self.connection.streams[d].offset, 2, f"TLS {says}", end.ns, captured=False
+                "not-kafka",
+                d,
+                self.connection.streams[d].offset,
+                ALERT_MESSAGE.sizeof(),
+                f"TLS {says}",
+                end.ns,
+                captured=False,
             )
         else:
             self.agreed.failures.append(f"handshake failed, {says}")

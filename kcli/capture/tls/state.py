@@ -17,7 +17,7 @@ __all__ = ["dump", "restore"]
 
 LAYER = ("starts", "early", "early_bytes", "refused", "refusal", "refused_bytes", "refused_ns")
 SESSION = ("data_bytes", "opened", "began", "foreign")
-END = ("buffer", "ns", "received", "skip", "vain", "guessed", "sealed", "searching", "gap", "loss")
+END = ("buffer", "ns", "received", "vain", "guessed", "sealed", "searching", "gap", "loss")
 
 
 def dump(layer: TlsLayer) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 from kcli.capture.tls.handshake import CLIENT_HELLO, SERVER_HELLO, Handshake, Messages, alert_text
+from kcli.grammar.tls import is_record_header, next_record_header, record_size
 
 HELLO = (
     b"\x03\x03" + bytes(range(32)) + b"\0" + b"\0\2\x13\x02" + b"\1\0"
@@ -46,3 +47,14 @@ def test_a_damaged_message_says_nothing() -> None:
 def test_alerts_have_names() -> None:
     assert alert_text(48) == "alert unknown_ca (48)"
     assert alert_text(200) == "alert unknown (200)"
+
+
+def test_where_a_record_may_begin() -> None:
+    record = b"\x17\x03\x03\x00\x01!"
+    assert is_record_header(record) and record_size(record) == 6
+    assert not is_record_header(record[:4])
+    assert not is_record_header(b"\x18" + record[1:])
+    assert not is_record_header(record, 0, largest=0)
+    assert next_record_header(b"\x17\x03" + b"\x16\x03\x01" + record, 0, data_only=False) == 2
+    assert next_record_header(b"\x17\x03" + b"\x16\x03\x01" + record, 0, data_only=True) == 5
+    assert next_record_header(record, 1, data_only=False) == -1
