@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.bodies import Bodies
@@ -66,7 +66,9 @@ class CaptureDecoder:
         self.items: list[Item] = []
         self.text = text
         self.tally = Tally()
-        self.keys = self.open_key_logs(key_logs) if key_logs else None
+        self.key_logs = key_logs
+        if key_logs:
+            _ = self.keys  # what is no key log is refused before anything is read
         self.feed = self.new_feed()
         self.engine, self.new_reader = self.choose_engine(ports)
         if self.feed is not None and self.feed.sink is not None:
@@ -97,15 +99,15 @@ class CaptureDecoder:
         reference = ReferenceEngine(self, ports, self.text, self.chosen, self.memory)
         return reference, partial(ReferenceReader, self.add_secrets)
 
-    def open_key_logs(self, files: Sequence[str] = ()) -> KeyLog:
-        """The secrets of TLS connections. InputError: a key log can't be read, or is none."""
+    @cached_property
+    def keys(self) -> KeyLog:
+        """The secrets of all TLS connections. InputError: a key log can't be read, or is none."""
         from kcli.capture.tls.keylog import KeyLog  # most captures need none
 
-        return KeyLog(files)
+        return KeyLog(self.key_logs)
 
     def add_secrets(self, block: bytes) -> None:
         """Take in a part of a key log that stands in a capture."""
-        self.keys = self.keys or self.open_key_logs()
         self.keys.add(block)
 
     def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> TlsLayer:
@@ -118,7 +120,6 @@ class CaptureDecoder:
         from kcli.capture.connection import CapturedConnection  # most captures need none
         from kcli.capture.tls.layer import TlsLayer
 
-        self.keys = self.keys or self.open_key_logs()
         make = partial(CapturedConnection, ends, client, started, self.bodies, self.receive)
         return TlsLayer(make, started, self.keys, self.tally.add_decrypted)
 

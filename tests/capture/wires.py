@@ -18,6 +18,7 @@ __all__ = [
     "SYN",
     "Packet",
     "Wire",
+    "block",
     "ethernet",
     "frame",
     "ip4",

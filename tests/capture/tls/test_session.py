@@ -13,12 +13,13 @@ from cryptography.hazmat.primitives.hashes import SHA384
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from kcli.capture.exchange import Exchange
+from kcli.capture.exchanges import CaptureDecoder
 from kcli.capture.tls.keylog import KeyLog
 from tests.capture import messages
 from tests.capture.tls.conftest import Decrypting
 from tests.capture.tls.traffic import SUITES_12, Talk
 from tests.capture.truth import compare
-from tests.capture.wires import DATA, SAMPLES, Packet, Wire
+from tests.capture.wires import DATA, SAMPLES, Packet, Wire, block, pcapng
 
 BIG = bytes(range(256)) * 200  # more than a record holds
 
@@ -208,6 +209,26 @@ def test_a_key_log_may_be_written_meanwhile(decrypt: Decrypting, tmp_path: Path)
         file.writelines(lines[1:])
     assert log.traffic(b"no such connection" + bytes(14)) == {}
     assert set(log.traffic(random_)) >= {"CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0"}
+
+
+def test_secrets_may_stand_behind_the_first_packets(engine: str, tmp_path: Path) -> None:
+    """In two Decryption Secrets Blocks, the second one behind the hellos of the connection that it is of."""
+    (tmp_path / "other").mkdir()
+    first, second = talk(tmp_path), talk(tmp_path / "other", port=40001)
+    path = tmp_path / "made.pcapng"
+    hellos = 3 + 2  # packets
+    rest = second.wire.packets[hellos:] + first.wire.packets
+    path.write_bytes(
+        pcapng(second.wire.packets[:hellos])
+        + b"".join(secrets_block(each.key_log.read_bytes()) for each in (first, second))
+        + pcapng(rest)
+    )
+    items = [item for piece in CaptureDecoder([str(path)]).pieces() for item in piece]
+    assert len(items) == 12 and all(isinstance(item, Exchange) for item in items)
+
+
+def secrets_block(key_log: bytes) -> bytes:
+    return block("<", 10, struct.pack("<II", 0x544C534B, len(key_log)) + key_log)
 
 
 def test_a_plain_client_on_a_tls_port(decrypt: Decrypting) -> None:
