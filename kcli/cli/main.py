@@ -52,6 +52,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "tables": "pipeline:tables",
     },
     "produce": "produce:produce",
+    "proxy": "proxy:proxy",
     "records": "records:records",
     "report": "report:report",
     "schema": {
@@ -99,6 +100,7 @@ HELP = {
     "pipeline run": "Read captures into tables.",
     "pipeline tables": "Say what the tables hold.",
     "produce": "Write records to a topic; rates and latency percentiles at the end.",
+    "proxy": "Stand between clients and a cluster, and see what they say.",
     "records": "Show the records in captures and log segments, one a line.",
     "report": "Write a page about captures: errors, latency, top talkers, sessions, in one HTML file.",
     "schema diff": "Show what changed between two versions of a message, or two releases.",

@@ -40,6 +40,7 @@ PINNED = """
     pipeline run
     pipeline tables
     produce
+    proxy
     records
     report
     schema diff

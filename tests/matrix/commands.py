@@ -18,6 +18,7 @@ __all__ = ["NOT_RUN", "Command", "commands"]
 NOT_RUN = {
     "broker serve": "serves until it is interrupted",
     "pipeline run": "starts Spark",
+    "proxy": "serves until it is interrupted",
 }
 
 # Values of an option whose type does not say them, by its metavar, else by its name; OUT and OTHER are files to write.

@@ -1,0 +1,18 @@
+"""A proxy before a Kafka cluster: clients reach every broker through it, and what is said can be seen on the way.
+
+Proxy        one listener for each broker, in this event loop (`async with`)
+Names are imported when they are asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcli.lazy import importing
+
+if TYPE_CHECKING:
+    from kcli.proxy.proxy import Proxy
+
+__all__ = ["Proxy"]
+
+__getattr__ = importing(__name__, {"proxy": "Proxy"})

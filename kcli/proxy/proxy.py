@@ -1,0 +1,124 @@
+"""The proxy: listeners for every broker of a cluster, in this event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Self
+
+from kcli.broker.listening import Gate, Listener, most_connections
+from kcli.broker.receiving import SCRATCH
+from kcli.client.address import Address, parse_bootstrap
+from kcli.client.calls import call
+from kcli.client.connection import BrokerConnection
+from kcli.client.properties import ClientConfig
+from kcli.errors import KcliError, NetworkError
+from kcli.proxy.connection import Connection
+from kcli.proxy.nodes import WILDCARDS, BrokerRoute, Nodes
+from kcli.proxy.rewriting import AddressRewriter
+from kcli.schemas.apikeys import METADATA
+
+__all__ = ["Proxy"]
+
+STOP_SECONDS = 5.0  # that responses under way have when the proxy stops
+LEARN_SECONDS = 5.0  # for the brokers' addresses, at the start
+LEARN_VERSION = 1  # of Metadata: every broker since 0.10 takes it
+MOST_NOTES = 1000  # lines about connections; more are not written
+
+
+class Proxy:
+    """Listens while it is open (`async with`). config: bootstrap.servers, TLS and timeouts towards the brokers.
+
+    host, port: of the first listener; those of the brokers have the ports behind it, or free ones for port 0.
+    note: gets lines about brokers and connections.
+    """
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        dialect: str | None = None,
+        note: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self.config, self.host, self.port, self.dialect = config, host, port, dialect
+        self.connections: set[Connection] = set()
+        self.scratch = memoryview(bytearray(SCRATCH))
+        self._note, self._noted = note, 0
+        self.nodes = Nodes(host, config, self._listen, self.note)
+        self.rewriter = AddressRewriter(self.nodes.translate, self.note, dialect)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Look for the brokers, and listen. NetworkError: none can be reached, or a port is taken."""
+        bootstrap = parse_bootstrap(self.config["bootstrap.servers"])
+        self.gate = Gate(most_connections(0) // 2, self.note)
+        found = await self._find_brokers(bootstrap)
+        try:
+            self.port = self.nodes.start(bootstrap, self.port)
+        except OSError as error:
+            where = Address(self.host or "*", self.port)
+            raise NetworkError(f"cannot listen on {where}: {error.strerror or error}") from None
+        for node in sorted(found):
+            self.nodes.translate(node, found[node], self.host)
+
+    async def stop(self) -> None:
+        """Accept nothing more; requests under way get their responses, for some seconds."""
+        for each in self.nodes:
+            each.close()
+        for connection in tuple(self.connections):
+            connection.stop()
+        end = asyncio.get_running_loop().time() + STOP_SECONDS
+        while self.connections and asyncio.get_running_loop().time() < end:
+            await asyncio.sleep(0.01)
+        self.abort()
+        while self.connections:
+            await asyncio.sleep(0)
+
+    def abort(self) -> None:
+        """Close all connections at once."""
+        for connection in tuple(self.connections):
+            connection.abort()
+
+    @property
+    def bootstrap(self) -> str:
+        """The first listener as "host:port", for a client on this machine."""
+        return str(Address("127.0.0.1" if self.host in WILDCARDS else self.host, self.port))
+
+    def note(self, text: str) -> None:
+        """Write a line, unless there were too many."""
+        self._noted += 1
+        if self._noted <= MOST_NOTES:
+            self._note(text)
+        if self._noted == MOST_NOTES:
+            self._note("more of this is not written")
+
+    def _listen(self, route: BrokerRoute, port: int) -> Listener:
+        return Listener(self.gate, lambda: Connection(self, route).client, self.host or None, port)
+
+    async def _find_brokers(self, bootstrap: tuple[Address, ...]) -> dict[int, Address]:
+        """The brokers by id, as far as one says them to who has not logged in. NetworkError: none can be reached."""
+        failure: NetworkError | None = None
+        for address in bootstrap:
+            try:
+                connection = await BrokerConnection.open(address, self.config)
+            except NetworkError as error:
+                failure = error
+                continue
+            try:
+                async with asyncio.timeout(LEARN_SECONDS):
+                    response = await call(connection, METADATA, LEARN_VERSION, {"topics": []})
+            except (KcliError, TimeoutError):
+                return {}  # it wants a login: clients will bring theirs, and see the addresses
+            finally:
+                await connection.close()
+            return {each["nodeId"]: Address(each["host"], each["port"]) for each in response["brokers"]}
+        assert failure is not None
+        raise failure

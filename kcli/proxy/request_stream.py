@@ -1,0 +1,93 @@
+"""A client's requests on their way to the broker: where each begins, and which response it waits for.
+
+Their bytes pass as they come; only the first few of each are read.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from typing import NamedTuple
+
+from kcli.capture.frames import LARGEST, acks_of
+from kcli.client.framing import describe_first_bytes
+from kcli.errors import NetworkError
+from kcli.schemas.apikeys import PRODUCE
+from kcli.schemas.catalog import catalog
+
+__all__ = ["TOKEN", "Awaited", "RequestStream"]
+
+PREFIX = 4
+HEAD = struct.Struct(">hhi")
+# A header, and the transactional id in front of Produce's acks: two strings of int16 length.
+LONGEST_HEAD = 1 << 17
+LARGEST_KEY, LARGEST_VERSION = 1 << 10, 1 << 6  # of what is a request at all: dialects have keys of their own
+
+
+class Awaited(NamedTuple):
+    """A request that has been passed on and waits for its response; correlation_id None: any frame answers it."""
+
+    api_key: int
+    version: int
+    correlation_id: int | None
+
+
+TOKEN = Awaited(-1, -1, None)  # SASL without a request's header, as behind SaslHandshake v0 and in Kafka 0.9
+
+
+class RequestStream:
+    """One connection's requests. awaited: gets an entry for each that a broker answers, in order."""
+
+    def __init__(self, awaited: deque[Awaited], dialect: str | None = None) -> None:
+        self.awaited, self.dialect = awaited, dialect
+        self._rest = b""  # a head that is not whole yet
+        self._skip = 0  # bytes of a request that are still to come
+
+    @property
+    def is_between(self) -> bool:
+        """Whether every request that began has been passed on whole."""
+        return not self._rest and not self._skip
+
+    def feed(self, data: bytes) -> None:
+        """Read the heads in these bytes. NetworkError: this is not Kafka's protocol."""
+        data = self._rest + data if self._rest else data
+        start = min(self._skip, len(data))
+        self._skip -= start
+        while len(data) - start >= PREFIX:
+            size = int.from_bytes(data[start : start + PREFIX], "big", signed=True)
+            if not 0 <= size <= LARGEST or looks_foreign(data[start : start + PREFIX]):
+                raise NetworkError(describe_first_bytes(data[start : start + 16], LARGEST))
+            body = start + PREFIX
+            head = data[body : body + min(size, LONGEST_HEAD)]
+            if not self._read(head, len(head) == min(size, LONGEST_HEAD)):
+                break
+            start = min(body + size, len(data))
+            self._skip = body + size - start
+        self._rest = data[start:]
+
+    def _read(self, head: bytes, whole: bool) -> bool:
+        """Note what answers a request; False: more of its head is needed."""
+        if len(head) < HEAD.size:
+            if whole:
+                self.awaited.append(TOKEN)
+            return whole
+        api_key, version, correlation_id = HEAD.unpack_from(head)
+        if not (api_key >= 0 and 0 <= version < LARGEST_VERSION and self._may_be_key(api_key)):
+            self.awaited.append(TOKEN)
+            return True
+        if api_key == PRODUCE and version in catalog(self.dialect).apis[PRODUCE].versions:
+            acks = acks_of(head, self.dialect)
+            if acks is None and not whole:
+                return False
+            if acks == 0:
+                return True
+        self.awaited.append(Awaited(api_key, version, correlation_id))
+        return True
+
+    def _may_be_key(self, api_key: int) -> bool:
+        return api_key < LARGEST_KEY or catalog(self.dialect).api(api_key) is not None
+
+
+def looks_foreign(start: bytes) -> bool:
+    """Whether a length is rather the start of TLS, HTTP or SSH."""
+    return start[:3] in (b"\x16\x03\x00", b"\x16\x03\x01", b"\x16\x03\x03") or start in (b"GET ", b"POST", b"SSH-")

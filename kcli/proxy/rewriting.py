@@ -1,0 +1,98 @@
+"""Responses that name brokers, made to name the proxy's listeners; every other byte of them stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from kcli.client.address import Address
+from kcli.errors import DecodeError, EncodeError
+from kcli.grammar import frames, messages
+from kcli.grammar.selection import Selection
+from kcli.proxy.endpoints import EndpointPath, endpoint_paths, endpoints_in
+from kcli.schemas.catalog import catalog
+
+__all__ = ["AddressRewriter", "Translate"]
+
+# (broker's id, its own address, the host by which the client reached the proxy) -> where the client reaches the broker.
+Translate = Callable[[int, Address, str], Address | None]
+
+
+class EndpointResponse:
+    """One version of a response that may name brokers."""
+
+    def __init__(self, api_key: int, version: int, paths: tuple[EndpointPath, ...], dialect: str | None) -> None:
+        self.header = messages.response_header(api_key, version, dialect)
+        self.codec = messages.response(api_key, version, dialect)
+        self.paths = paths
+
+    @cached_property
+    def arrays(self) -> Selection | None:
+        """Counts the endpoints without decoding the message. None: one is always there."""
+        if any(not path.steps for path in self.paths):
+            return None
+        return self.codec.select([path.text for path in self.paths])
+
+    def has_endpoints(self, frame: bytes, start: int) -> bool:
+        """Whether a response names any broker: most of Fetch and Produce don't. DecodeError."""
+        if self.arrays is None or self.codec.variants:
+            return True
+        found = self.arrays.read(frame, start)
+        return any(len(found.column(path.text)) for path in self.paths)
+
+
+class AddressRewriter:
+    """Rewrites response frames. translate: where a client reaches a broker; note: gets a line for one that can't be."""
+
+    def __init__(self, translate: Translate, note: Callable[[str], None], dialect: str | None = None) -> None:
+        self.translate, self.note, self.dialect = translate, note, dialect
+        self._known: dict[tuple[int, int], EndpointResponse | None] = {}
+        self._failed: set[tuple[int, int]] = set()
+
+    def find(self, api_key: int, version: int) -> EndpointResponse | None:
+        """What reads that response; None where it has no addresses, or the tables don't have it."""
+        key = api_key, version
+        if key not in self._known:
+            self._known[key] = self._make(api_key, version)
+        return self._known[key]
+
+    def _make(self, api_key: int, version: int) -> EndpointResponse | None:
+        api = catalog(self.dialect).api(api_key)
+        if api is None or version not in api.versions:
+            if api_key >= 0:
+                error = frames.unknown_version(api_key, version, self.dialect)
+                self.note(f"{error.reason}: these pass as they are, with the broker's own addresses if they have any")
+            return None
+        paths = endpoint_paths(api.response, version, self.dialect)
+        return EndpointResponse(api_key, version, paths, self.dialect) if paths else None
+
+    def rewrite(self, api_key: int, version: int, frame: bytes, reached: str) -> bytes | None:
+        """The frame (without its length) with the proxy's addresses; None: it stays as it is.
+
+        reached: the host by which the client reached the proxy.
+        """
+        response = self.find(api_key, version)
+        if response is None:
+            return None
+        try:
+            return self._rewritten(response, frame, reached)
+        except (DecodeError, EncodeError) as error:
+            if (api_key, version) not in self._failed:
+                self._failed.add((api_key, version))
+                self.note(f"{error}: this response went to the client as it is, with the broker's own addresses")
+            return None
+
+    def _rewritten(self, response: EndpointResponse, frame: bytes, reached: str) -> bytes | None:
+        start = response.header.skip(frame)
+        if not response.has_endpoints(frame, start):
+            return None
+        body = response.codec.read_whole(frame, start)
+        changed = False
+        for path in response.paths:
+            for endpoint in endpoints_in(body, path):
+                there = Address(endpoint["host"] or "", endpoint["port"])
+                here = self.translate(endpoint[path.id], there, reached)
+                if here is not None:
+                    endpoint["host"], endpoint["port"] = here
+                    changed = True
+        return frame[:start] + response.codec.write(body) if changed else None

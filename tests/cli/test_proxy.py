@@ -1,0 +1,95 @@
+"""`kcli proxy` as a script sees it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kcli.cli.main import main
+from kcli.cli.proxy import listen_address
+from kcli.errors import UsageError
+from tests.broker.processes import served
+
+
+class Proxied:
+    """A running proxy. bootstrap: where it listens."""
+
+    def __init__(self, *options: str) -> None:
+        command = [sys.executable, "-m", "kcli.cli", "proxy", "--quiet", *options]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert self.process.stderr is not None
+        line = self.process.stderr.readline()
+        name, _, self.bootstrap = line.strip().partition("=")
+        assert name == "bootstrap.servers", line
+
+    def stop(self) -> tuple[int, str, str]:
+        """By Ctrl-C: exit code, standard output, and what is left of standard error."""
+        self.process.send_signal(signal.SIGINT)
+        out, err = self.process.communicate(timeout=20)
+        return self.process.returncode, out, err
+
+
+@contextlib.contextmanager
+def proxied(*options: str) -> Iterator[Proxied]:
+    made = Proxied(*options)
+    try:
+        yield made
+    finally:
+        if made.process.poll() is None:
+            made.process.kill()
+            made.process.communicate()
+
+
+def ask(bootstrap: str, api: str, text: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "kcli.cli", "send", "--api", api, "--bootstrap", bootstrap]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["response"]  # type: ignore[no-any-return]
+
+
+def test_it_stands_before_a_broker_until_it_is_interrupted() -> None:
+    with served("--topic", "a:3") as broker, proxied("--bootstrap", broker.bootstrap) as proxy:
+        answer = ask(proxy.bootstrap, "Metadata", '{"topics":null}')
+        (row,) = answer["brokers"]
+        assert f"{row['host']}:{row['port']}" not in (broker.bootstrap, proxy.bootstrap)
+        assert ask(f"{row['host']}:{row['port']}", "Metadata", '{"topics":null}') == answer
+        code, out, err = proxy.stop()
+        assert (code, out, err) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (["--bootstrap", "127.0.0.1:1"], 4, "refused the connection"),
+        ([], 2, "no broker to talk to"),
+        (["--bootstrap", "127.0.0.1:1", "--listen", "9192"], 2, "HOST:PORT expected"),
+        (["--bootstrap", "127.0.0.1:1", "--config", "no.such=1"], 2, "no client property"),
+    ],
+)
+def test_what_makes_no_sense(
+    arguments: list[str], code: int, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["proxy", *arguments]) == code
+    said = capsys.readouterr().err
+    assert complaint in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"), [("127.0.0.1:0", ("127.0.0.1", 0)), (":9192", ("", 9192)), ("[::1]:1", ("::1", 1))]
+)
+def test_where_it_listens(text: str, meant: tuple[str, int]) -> None:
+    assert listen_address(text) == meant
+
+
+@pytest.mark.parametrize("text", ["", "x", "a:b", "::1:9192", "[::1]", "a:70000", "[a]:1", "a:-1"])
+def test_where_it_can_not_listen(text: str) -> None:
+    with pytest.raises(UsageError, match="HOST:PORT expected"):
+        listen_address(text)

@@ -1,0 +1,109 @@
+"""Bytes between two sockets: order, ends, slow readers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+
+from kcli.client.properties import ClientConfig
+from kcli.proxy import Proxy
+from kcli.proxy.connection import HIGH_WATER
+from tests.broker.talk import run
+
+
+@pytest.fixture(autouse=True)
+def no_long_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These servers say nothing about brokers."""
+    monkeypatch.setattr("kcli.proxy.proxy.LEARN_SECONDS", 0.1)
+
+
+Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@contextlib.asynccontextmanager
+async def before(handler: Handler, notes: list[str] | None = None) -> AsyncIterator[int]:
+    """A proxy before a server that is no broker; its port."""
+    server = await asyncio.start_server(handler, "127.0.0.1", 0)
+    address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    lines = [] if notes is None else notes
+    try:
+        async with Proxy(ClientConfig({"bootstrap.servers": address}), note=lines.append) as proxy:
+            yield proxy.port
+    finally:
+        server.close()
+
+
+def sized(frame: bytes) -> bytes:
+    return len(frame).to_bytes(4, "big") + frame
+
+
+FETCH = sized(b"\0\1\0\4\0\0\0\7\xff\xff")
+
+
+def test_a_client_that_ends_its_side_still_gets_its_response() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if await reader.read():  # up to the client's end
+            writer.write(sized(b"\0\0\0\7late"))
+        writer.close()
+
+    async def work() -> None:
+        async with before(answer) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(FETCH)
+            writer.write_eof()
+            assert await reader.read() == sized(b"\0\0\0\7late")
+            writer.close()
+
+    run(work())
+
+
+def test_a_slow_reader_holds_up_the_broker_and_nothing_piles_up() -> None:
+    sent = 0
+
+    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        with contextlib.suppress(ConnectionError):
+            if await reader.readexactly(len(FETCH)) != FETCH:
+                writer.close()  # the proxy's own question for brokers
+                return
+            writer.write((1 << 29).to_bytes(4, "big") + b"\0\0\0\7")
+            while True:
+                writer.write(bytes(1 << 16))
+                await writer.drain()
+                sent += 1 << 16
+        writer.close()
+
+    async def work() -> None:
+        async with before(flood) as port:
+            _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 16)
+            writer.write(FETCH)
+            before_ = -1
+            while before_ != sent or not sent:
+                before_ = sent
+                await asyncio.sleep(0.3)
+            assert sent < 12 * HIGH_WATER + (8 << 20)  # what sockets and the transport hold
+            writer.transport.abort()
+
+    run(work())
+
+
+def test_what_is_not_kafka_is_closed_with_a_line() -> None:
+    notes: list[str] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    async def work() -> None:
+        async with before(answer, notes) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
+            with contextlib.suppress(ConnectionResetError):
+                assert not await reader.read()
+            writer.close()
+
+    run(work())
+    assert any("closed: it speaks TLS" in note for note in notes)
