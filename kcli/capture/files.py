@@ -110,10 +110,18 @@ class FileCursor:
 def check_start(file: CaptureFile, probe: PacketReader) -> None:
     """InputError for what does not even begin as a capture."""
     if probe.problem is not None and probe.problem.startswith("starts with"):
-        raise InputError(f"not a capture: {probe.problem} {EXPECTED}", file=file.name)
+        raise no_capture(probe.problem, file)
     if len(file.data) < 24:
         size = len(file.data)
         raise InputError(f"not a capture: {'empty' if not size else f'only {size} bytes'} {EXPECTED}", file=file.name)
+
+
+def no_capture(problem: str, file: CaptureFile) -> InputError:
+    """The error for what begins as no capture does; it says what it looks like instead."""
+    from kcli.capture.recognition import recognized
+
+    kind = recognized(file.data)
+    return InputError(f"not a capture: {problem} {f'({kind})' if kind else EXPECTED}", file=file.name)
 
 
 def drive(
@@ -217,7 +225,7 @@ def skip_damage(
     """Pass over bytes that are no packet, up to where packets go on. False: this is no capture at all."""
     problem = source.reader.problem or ""
     if problem.startswith("starts with"):
-        failures.append(InputError(f"not a capture: {problem} {EXPECTED}", file=file.name))
+        failures.append(no_capture(problem, file))
         file.use(len(file.data))
         return False
     offset, count = file.offset, 0

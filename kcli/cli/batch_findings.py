@@ -20,7 +20,7 @@ def report_findings(found: Findings, name: str, quiet: bool) -> None:
     lines = [f"{path}: {reason}" if path else reason for _at, path, reason in found.problems]
     for damage in found.damages:
         text = f"at 0x{damage.start:x}: {damage.reason}"
-        if damage.lawful:
+        if damage.lawful and damage.start:
             warn(f"{name}: {text} (a cut batch: what follows it was not written, or not fetched)", quiet)
         else:
             lines.append(f"{text}; {damage.end - damage.start} bytes passed over")

@@ -15,12 +15,19 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenSource", "memory_source", "open_source"]
 
+LOOKED_AT = 4096  # bytes
+
 
 class OpenSource:
     """Where batches are read from: `read` for positions, or in order where `seekable` is False."""
 
     def __init__(self, read: ReadInto, size: int | None, seekable: bool) -> None:
         self.read, self.size, self.seekable = read, size, seekable
+
+    def start(self) -> bytes:
+        """The first bytes, 4,096 at most; none where they can't be read twice."""
+        room = bytearray(LOOKED_AT)
+        return bytes(room[: self.read(memoryview(room), 0)]) if self.seekable else b""
 
 
 @contextmanager

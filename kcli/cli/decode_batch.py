@@ -15,7 +15,7 @@ from kcli.cli.inputs import (
     format_option,
     name_of,
     quiet_option,
-    read_bytes,
+    read_message,
     secrets_option,
 )
 from kcli.cli.lines import Lines
@@ -58,7 +58,7 @@ def batch(
     FILE holds their bytes ("-", the default: standard input). With --records full, `kcli encode batch` gives the same
     bytes again.
     """
-    data = read_bytes(file, hex_, base64_)
+    data = read_message(file, hex_, base64_)
     if not data:
         raise InputError("no bytes: record batches expected", file=name_of(file))
     with open_output(output, [file]) as out:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import click
 
 from kcli.cli.console import console, is_terminal
-from kcli.cli.inputs import binary_input, dialect_option, name_of, quiet_option, read_bytes, secrets_option
+from kcli.cli.inputs import binary_input, dialect_option, name_of, quiet_option, read_message, secrets_option
 from kcli.cli.lines import print_line
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar import frames, messages
@@ -25,8 +25,19 @@ FORMATS = click.Choice(["json", "tree", "hexdump", "table"])
 RECORDS = click.Choice(["none", "raw", "batches", "full"])
 
 
-def message_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in (
+def message_options(api: str, version: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The options of both commands. api, version: help of --api and --api-version."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in options_of(api, version):
+            command = option(command)
+        return command
+
+    return add
+
+
+def options_of(api: str, version: str) -> tuple[Callable[..., Any], ...]:
+    return (
         quiet_option("No warnings."),
         click.option(
             "--records", type=RECORDS, default="none", help="What to show of records fields besides their size."
@@ -39,15 +50,13 @@ def message_options(command: Callable[..., Any]) -> Callable[..., Any]:
             default=None,
             help="Whether the message's int32 length stands in front of it (default: detect).",
         ),
-        click.option("--api-version", type=click.IntRange(0, 32767), help="The API version of a response."),
-        click.option("--api", metavar="NAME", help="The API of a response, by name or key."),
+        click.option("--api-version", type=click.IntRange(0, 32767), help=version),
+        click.option("--api", metavar="NAME", help=api),
         dialect_option,
         secrets_option(),
         binary_input,
         click.argument("file", default="-"),
-    ):
-        command = option(command)
-    return command
+    )
 
 
 class Frame(NamedTuple):
@@ -66,7 +75,10 @@ class Shape(NamedTuple):
 
 
 @click.command()
-@message_options
+@message_options(
+    "Refuse a request of another API than this one (name or key); a request names its own.",
+    "Refuse a request in another version.",
+)
 def request(**options: Any) -> None:
     """Decode a request: header and body, by the api key and version that it starts with.
 
@@ -77,7 +89,7 @@ def request(**options: Any) -> None:
 
 
 @click.command()
-@message_options
+@message_options("The API of the response, by name or key.", "The API version of its request.")
 def response(**options: Any) -> None:
     """Decode a response, which does not name its API: --api and --api-version are those of its request.
 
@@ -90,7 +102,7 @@ def response(**options: Any) -> None:
 
 def decode(options: dict[str, Any], shape_of: Callable[[bytes, Frame, dict[str, Any]], Shape]) -> None:
     file = options["file"]
-    data = read_bytes(file, options["hex_"], options["base64_"])
+    data = read_message(file, options["hex_"], options["base64_"])
     failure: InputError | None = None
     try:
         for frame in frames_of(data, options["framed"], options.get("api") is not None):
@@ -262,5 +274,5 @@ def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
     for line in lines(data, spans, options["dialect"]):
         print_line(line)
     if failure is not None:
-        print_line(failure_line(data, failure, hidden))
+        print_line(failure_line(data, failure, hidden, options["format_"]))
         raise failure

@@ -11,7 +11,7 @@ from kcli.cli.batch_findings import report_findings
 from kcli.cli.batch_formats import RECORDS, hook_of, write_lines, write_table
 from kcli.cli.batch_sources import open_source
 from kcli.cli.console import progress, warn
-from kcli.cli.inputs import dialect_option, format_option, name_of, quiet_option, secrets_option
+from kcli.cli.inputs import dialect_option, format_option, name_of, quiet_option, refuse_others, secrets_option
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
 from kcli.cli.segment_verification import run_verify
@@ -129,6 +129,7 @@ def decode_file(
     kind = kind_of(path)
     if kind in (None, "log"):
         with open_source(path) as source, progress(source.size, path, quiet) as bar:
+            refuse_others(source.start(), name_of(path))
             if format_ == "table":
                 found = write_table(source, out, bar)
             else:

@@ -24,7 +24,10 @@ FORMS = click.Choice(["raw", "hex", "base64"])
 HELP = """Encode {0}s from JSON: what `decode {0}` prints, or the lines of `decode pcap`.
 
 FILE ("-", the default: standard input) holds one JSON object, or one on each line. Fields left out take their
-defaults."""
+defaults. The API stands in the JSON by key or name, or in --api; an object without a header is then the body alone:
+
+\b
+echo '{{"topics":null}}' | kcli encode {0} --api Metadata --to hex"""
 
 
 def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | None]) -> click.Command:
@@ -32,15 +35,31 @@ def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | 
 
     @click.command(side, help=HELP.format(side))
     @click.argument("file", default="-")
+    @click.option("--api", metavar="NAME", help="The API, by name or key: the JSON need not name it.")
+    @click.option(
+        "--api-version",
+        type=click.IntRange(0, 32767),
+        metavar="N",
+        help="The API's version; by default the JSON's, or with --api the newest in the tables.",
+    )
     @dialect_option
     @click.option("--to", "form", type=FORMS, default="raw", show_default=True, help="Write bytes, or their text.")
     @click.option("--framed/--unframed", default=False, help="Write the message's int32 length in front of it.")
     @output_option
-    def encode(file: str, dialect: str | None, form: str, framed: bool, output: str | None) -> None:
+    def encode(
+        file: str,
+        api: str | None,
+        api_version: int | None,
+        dialect: str | None,
+        form: str,
+        framed: bool,
+        output: str | None,
+    ) -> None:
+        api_key = None if api is None else catalog(dialect).known(catalog(dialect).api_key(api)).key
         with open_output(output, [file]) as out:
             for place, row in rows(file):
                 try:
-                    data = bytes_of(row, dialect)
+                    data = bytes_of(completed(row, side, api_key, api_version, dialect), dialect)
                 except InputError as error:
                     raise error.within(place) from None
                 if data is not None:
@@ -83,6 +102,36 @@ def checked(row: Any, place: str) -> dict[str, Any]:
     return row
 
 
+def completed(
+    row: dict[str, Any], side: str, api_key: int | None, version: int | None, dialect: str | None
+) -> dict[str, Any]:
+    """A row with the key and version of its API as numbers, where `decode` has them: the command line's before its own.
+
+    A row without a header is the body itself where the command line names the API.
+    """
+    if "event" in row:
+        return row
+    if api_key is not None and side not in row and "requestHeader" not in row:
+        row = {side: row}
+    if side == "response" and "requestHeader" not in row:
+        return row | api_of(row, api_key, version, dialect)
+    header = row.get("requestHeader", None if api_key is None else {})
+    if not isinstance(header, dict):
+        return row
+    return row | {"requestHeader": header | api_of(header, api_key, version, dialect)}
+
+
+def api_of(header: dict[str, Any], api_key: int | None, version: int | None, dialect: str | None) -> dict[str, Any]:
+    """requestApiKey and requestApiVersion; those that nobody says are left out."""
+    tables = catalog(dialect)
+    named = header.get("requestApiKey", header.get("requestApiKeyName")) if api_key is None else api_key
+    said = header.get("requestApiVersion") if version is None else version
+    if said is None and api_key is not None:
+        said = tables.known(api_key).versions.hi
+    found = {"requestApiKey": tables.api_key(named) if isinstance(named, str) else named, "requestApiVersion": said}
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def request_bytes(row: dict[str, Any], dialect: str | None) -> bytes | None:
     """The frame of a row's request; None for an event line of `decode pcap`."""
     if "event" in row:
@@ -97,7 +146,7 @@ def response_bytes(row: dict[str, Any], dialect: str | None) -> bytes | None:
     if "event" in row or ("requestHeader" in row and row.get("response") is None):
         return None
     asked = row.get("requestHeader", row)
-    header = row.get("responseHeader") or {"correlationId": asked.get("correlationId")}
+    header = row.get("responseHeader") or {"correlationId": asked.get("correlationId", 0)}
     api_key, version = (frames.header_int(asked, name) for name in ("requestApiKey", "requestApiVersion"))
     body = part(row, "response")
     if api_key != API_VERSIONS:  # whose answer in version 0 may follow a request of any

@@ -22,7 +22,9 @@ __all__ = [
     "port_option",
     "quiet_option",
     "read_bytes",
+    "read_message",
     "read_text",
+    "refuse_others",
     "secrets_option",
     "unhex",
 ]
@@ -129,6 +131,24 @@ def read_bytes(file: str, hex_: bool = False, base64_: bool = False) -> bytes:
         return unhex(data) if hex_ else unbase64(data) if base64_ else data
     except InputError as error:
         raise error.within(name_of(file)) from None
+
+
+def read_message(file: str, hex_: bool = False, base64_: bool = False) -> bytes:
+    """As `read_bytes`, for messages and record batches. InputError: it is something else (`refuse_others`)."""
+    data = read_bytes(file, hex_, base64_)
+    if not (hex_ or base64_):
+        refuse_others(data, name_of(file))
+    return data
+
+
+def refuse_others(data: bytes, name: str) -> None:
+    """InputError: what should be a message or record batches is a capture, JSON, or text without --hex."""
+    if data[:1] == b"\0":
+        return  # as most messages and batches begin: they are spared the import
+    from kcli.capture.recognition import recognized
+
+    if kind := recognized(data, certain=True):
+        raise InputError(f"neither a message nor record batches ({kind})", file=name)
 
 
 def read_text(file: str) -> bytes:

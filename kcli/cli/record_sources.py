@@ -146,7 +146,7 @@ def segment_rows(file: str, problems: Problems, secrets: bool, moved: Callable[[
                         problems.add(
                             InputError(f"in the batch at {batch.file_position:#x}: {text}", file=name_of(file))
                         )
-                if damage is not None and not damage.lawful:
+                if damage is not None and not (damage.lawful and chunk.base + damage.start):
                     size = damage.end - damage.start
                     where = f"(at {chunk.base + damage.start:#x}; {size:,} bytes passed over)"
                     problems.add(InputError(f"{damage.reason} {where}", file=name_of(file)))

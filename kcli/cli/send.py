@@ -12,7 +12,7 @@ import click
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import warn
 from kcli.cli.decode_message import RECORDS, records_hook
-from kcli.cli.inputs import binary_input, dialect_option, read_bytes, secrets_option
+from kcli.cli.inputs import binary_input, dialect_option, name_of, read_bytes, refuse_others, secrets_option
 from kcli.cli.lines import print_line
 from kcli.client.calls import call_of
 from kcli.client.cluster import Client
@@ -32,7 +32,11 @@ Show = Callable[[Outgoing, Frame, str | None], str]  # an answer's line, under a
 @client_options
 @binary_input
 @click.option("--raw", "exact", is_flag=True, help="Send the bytes as they are, malformed or not: no length is added.")
-@click.option("--api", metavar="NAME", help="The API of a JSON request whose header does not name it.")
+@click.option(
+    "--api",
+    metavar="NAME",
+    help="The API of a JSON request whose header does not name it, or of a request without input.",
+)
 @click.option(
     "--api-version", type=int, metavar="N", help="The API's version; by default the newest that both sides have."
 )
@@ -64,9 +68,10 @@ def send(
 
     FILE is an encoded request (with or without its length), or JSON as `kcli decode request` prints it, one or one a
     line; parts of the header that are left out are filled in: `echo '{"topics":null}' | kcli send --api Metadata ...`.
+    With --api and no input every field has its default: `kcli send --api ApiVersions ...`.
     """
     config = configure(bootstrap, settings)
-    data = read_bytes(file, hex_, base64_)
+    data = request_bytes(file, hex_, base64_, api)
     hook = records_hook(records, secrets)
 
     def show(asked: Outgoing, frame: Frame, dialect: str | None) -> str:
@@ -84,7 +89,19 @@ def send(
         work = send_to_leaders(config, requests, show, dialect) if to_leader else None
         asyncio.run(work or send_written(config, requests, node, show, dialect))
     else:
+        refuse_others(data, name_of(file))
         asyncio.run(send_encoded(config, [from_bytes(data, dialect)], node, show, dialect))
+
+
+def request_bytes(file: str, hex_: bool, base64_: bool, api: str | None) -> bytes:
+    """What FILE or standard input holds; with --api and neither of them a request in which every field has its default.
+
+    A terminal is not waited for.
+    """
+    if api is not None and file == "-" and sys.stdin.isatty():
+        return b"{}"
+    data = read_bytes(file, hex_, base64_)
+    return data if data.strip() or api is None or file != "-" else b"{}"
 
 
 async def send_raw(config: ClientConfig, requests: list[Outgoing], node: int | None, show: Show) -> None:

@@ -12,7 +12,7 @@ import click
 from kcli.capture.exchange import Exchange
 from kcli.capture.reading import read_capture
 from kcli.cli.console import warn
-from kcli.cli.inputs import dialect_option, key_log_option, memory_option, quiet_option
+from kcli.cli.inputs import dialect_option, key_log_option, memory_option, port_option, quiet_option
 from kcli.cli.lines import print_line
 from kcli.cli.output import refuse_inputs
 from kcli.cli.snapshot_files import publish, settle
@@ -27,9 +27,7 @@ __all__ = ["extract"]
 @click.option(
     "-o", "--output", default=".", metavar="DIR", help="The directory to write to; by default the current one."
 )
-@click.option(
-    "--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="A port of controllers; by default any port."
-)
+@port_option
 @quiet_option("Print nothing but errors.")
 @dialect_option
 @key_log_option

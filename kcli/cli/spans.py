@@ -31,18 +31,25 @@ def hexdump_lines(data: bytes, spans: list[Span], dialect: str | None = None) ->
         label = f"{span.path}  {describe(span, dialect)}"
         for start in range(span.start, max(span.end, span.start + 1), ROW):
             row = data[start : min(start + ROW, span.end)]
-            digits, text = row.hex(" "), "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in row)
-            if isinstance(span.value, Hidden):
-                digits, text = " ".join(["**"] * len(row)), "*" * len(row)
-            yield f"{start:08x}  {digits:<{ROW * 3 - 1}}  |{text:<{ROW}}|  {label}".rstrip()
+            yield dump_line(row, start, label, isinstance(span.value, Hidden))
             label = ""
 
 
-def failure_line(data: bytes, failure: DecodeError, hidden: bool) -> str:
-    """Where decoding stopped, and why. hidden: the bytes there may be a secret's."""
+def failure_line(data: bytes, failure: DecodeError, hidden: bool, format_: str = "tree") -> str:
+    """Where decoding stopped, and why, in the layout of that format. hidden: the bytes there may be a secret's."""
+    if format_ == "hexdump":
+        row = data[failure.offset : failure.offset + ROW]
+        return dump_line(row, failure.offset, f"{failure.path}  {failure.reason}", hidden)
     left = data[failure.offset : failure.offset + SHOWN]
     digits = " ".join(["**"] * len(left)) if hidden else left.hex(" ")
     return f"{failure.offset:04x}  {digits:<28}  {failure.path}  {failure.reason}"
+
+
+def dump_line(row: bytes, start: int, label: str, hidden: bool) -> str:
+    digits, text = row.hex(" "), "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in row)
+    if hidden:
+        digits, text = " ".join(["**"] * len(row)), "*" * len(row)
+    return f"{start:08x}  {digits:<{ROW * 3 - 1}}  |{text:<{ROW}}|  {label}".rstrip()
 
 
 def shown_bytes(data: bytes, span: Span) -> str:

@@ -33,3 +33,21 @@ def test_damage_is_reported_and_passed_over(file: Path, capsys: pytest.CaptureFi
     assert found[1]["offset"] == len(one) and found[1]["bytes"] == 50
     assert found[3]["_error"]["path"] == "records[0].key"
     assert "50 bytes passed over" in printed.err and "a cut batch" in printed.err and "Traceback" not in printed.err
+
+
+@pytest.mark.parametrize("command", [["decode", "segment"], ["decode", "batch"], ["records"]])
+def test_a_file_without_one_whole_batch_is_no_segment(
+    command: list[str], file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_bytes(named("one-record")[:-1])
+    assert main([*command, str(file)]) == 3
+    assert f"{file}: " in capsys.readouterr().err
+    file.write_bytes(named("one-record") + named("one-record")[:-1])
+    assert main([*command, str(file)]) == 0
+
+
+@pytest.mark.parametrize("form", ["table", "jsonl"])
+def test_a_capture_is_no_segment(form: str, samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", "segment", str(samples / "ipv6.pcapng"), "--format", form]) == 3
+    printed = capsys.readouterr()
+    assert printed.out == "" and "looks like a capture: kcli decode pcap reads that" in printed.err

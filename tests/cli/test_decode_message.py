@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -75,7 +77,8 @@ def test_the_wrong_byte_is_found_by_eye(file: Path, capsys: pytest.CaptureFixtur
         reason = "topics[0].partitions[2].fetchOffset: needs 8 bytes at 0x73, 3 left"
         assert reason in captured.err
         assert captured.err.endswith("(the array says 4 entries, 2 are here)\n")
-        assert captured.out.splitlines()[-1].startswith("0073  00 00 00 ")
+        digits = "0073  00 00 00 " if form == "tree" else "00000073  00 00 00 "
+        assert captured.out.splitlines()[-1].startswith(digits)
 
 
 def test_a_tree_shows_trailing_bytes(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -147,3 +150,30 @@ def test_the_frames_before_and_after_a_broken_one_are_shown(file: Path, capsys: 
 def test_a_missing_file_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["decode", "request", "/nowhere/message"]) == 3
     assert capsys.readouterr().err == "kcli: /nowhere/message: No such file or directory\n"
+
+
+@pytest.mark.parametrize("command", [["request"], ["response", "--api", "Fetch", "--api-version", "1"], ["batch"]])
+@pytest.mark.parametrize(("given", "hint"), [("hex", "hex text"), ("pcap", "a capture: kcli decode pcap")])
+def test_what_is_no_message_is_recognised(
+    command: list[str], given: str, hint: str, samples: Path, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_bytes(FETCH.hex().encode() if given == "hex" else (samples / "ipv6.pcapng").read_bytes())
+    assert main(["decode", *command, str(file)]) == 3
+    printed = capsys.readouterr()
+    assert printed.out == "" and printed.err.count("\n") == 1
+    assert f"{file}: neither a message nor record batches (looks like {hint}" in printed.err
+
+
+def test_messages_are_read_without_looking_for_anything_else(file: Path) -> None:
+    """What recognises other input costs a cold start of `decode request` nothing."""
+    file.write_bytes(FETCH)
+    script = f"import sys; from kcli.cli.main import main; main(['decode', 'request', {str(file)!r}, '-q'])"
+    tail = "print(*[name for name in sys.modules if name.startswith('kcli.capture')])"
+    done = subprocess.run([sys.executable, "-c", f"{script}; {tail}"], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == ""
+
+
+def test_help_says_what_the_api_is_for(capsys: pytest.CaptureFixture[str]) -> None:
+    for command, text in (("request", "another API than this"), ("response", "The API of the response")):
+        assert main(["decode", command, "--help"]) == 0
+        assert text in " ".join(capsys.readouterr().out.split())

@@ -5,11 +5,16 @@ from __future__ import annotations
 import base64
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kcli.cli.main import main
+from kcli.grammar import frames
+from kcli.schemas.catalog import catalog
 from tests.cli.test_decode_message import FETCH, PRODUCE, REFUSED
+
+REQUEST = {"topics": [{"name": "orders"}]}
 
 
 def decoded(command: list[str], data: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
@@ -90,3 +95,39 @@ def test_records_by_size_alone_can_not_be_encoded(tmp_path: Path, capsys: pytest
     (tmp_path / "json").write_text(decoded(["request"], PRODUCE, tmp_path, capsys))
     assert main(["encode", "request", str(tmp_path / "json")]) == 3
     assert "decode with --records raw keeps them" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"topics": [{"name": "orders"}]}, ["--api", "Metadata", "--api-version", "1"]),
+        ({"request": {"topics": [{"name": "orders"}]}}, ["--api", "3", "--api-version", "1"]),
+        ({"requestHeader": {"requestApiKeyName": "METADATA", "requestApiVersion": 1}, "request": REQUEST}, []),
+        ({"requestHeader": {"requestApiKey": "metadata", "requestApiVersion": 1}, "request": REQUEST}, []),
+        ({"requestHeader": {"requestApiKey": 1, "requestApiVersion": 12}, "request": REQUEST}, ["--api", "Metadata"]),
+    ],
+)
+def test_names_instead_of_numbers(row: dict[str, Any], words: list[str], tmp_path: Path) -> None:
+    made = encoded(["request", *words], json.dumps(row), tmp_path)
+    version = 12 if words == ["--api", "Metadata"] else 1
+    wanted = {"requestApiKey": 3, "requestApiVersion": version, "correlationId": 0, "clientId": ""}
+    assert made == frames.encode_request(wanted, REQUEST)
+
+
+def test_a_body_alone_is_written_in_the_newest_version(tmp_path: Path) -> None:
+    made = encoded(["request", "--api", "Metadata"], json.dumps(REQUEST), tmp_path)
+    assert made[:4] == bytes([0, 3, 0, catalog().known(3).versions.hi])
+    answer = encoded(["response", "--api", "Metadata", "--api-version", "0"], '{"topics":[]}', tmp_path)
+    assert answer == bytes(12)
+
+
+def test_wrong_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "json").write_text("{}")
+    for words, text in (
+        (["--api", "Metadatta"], "Metadatta: no such API; did you mean Metadata?"),
+        (["--api", "9999"], "API key 9999: not in the tables"),
+    ):
+        assert main(["encode", "request", *words, str(tmp_path / "json")]) == 2
+        assert text in capsys.readouterr().err
+    assert main(["encode", "request", "--api", "Metadata", "--api-version", "99", str(tmp_path / "json")]) == 3
+    assert "Metadata has no version 99" in capsys.readouterr().err

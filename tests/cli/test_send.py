@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -228,3 +229,22 @@ def test_an_api_of_a_dialect_that_the_broker_does_not_have(tmp_path: Path, capsy
         code = main(["send", "--bootstrap", server.bootstrap_servers, *named, file])
     assert code == 4
     assert "does not have IncrementalFetch (API key 30227)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_an_api_needs_no_input(
+    broker: FakeBroker, terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every field has its default; a terminal is not waited for."""
+    with Path("/dev/null").open() as nothing:
+        monkeypatch.setattr(sys, "stdin", nothing)
+        if terminal:
+            monkeypatch.setattr(nothing, "isatty", lambda: True)
+            monkeypatch.setattr("kcli.cli.send.read_bytes", lambda *_: pytest.fail("read"))
+        assert send(broker, "--api", "ApiVersions") == 0
+    assert json.loads(capsys.readouterr().out)["requestApiKey"] == 18
+
+
+def test_hex_text_without_hex(broker: FakeBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert send(broker, written(tmp_path / "r", FRAMED.hex())) == 3
+    assert "(looks like hex text: kcli decode request --hex reads that)" in capsys.readouterr().err

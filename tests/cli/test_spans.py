@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kcli.cli.spans import hexdump_lines, tree_lines
+from kcli.cli.spans import failure_line, hexdump_lines, tree_lines
+from kcli.errors import DecodeError
 from kcli.grammar.trace import Span
 
 DATA = bytes(range(24))
@@ -33,3 +34,14 @@ def test_hexdump_shows_every_byte() -> None:
     assert lines[0].endswith("|..              |  requestApiKey  1  FETCH  (int16)")
     shown = bytes.fromhex("".join(line[10:57] for line in lines))
     assert shown == DATA
+
+
+def test_an_error_is_in_the_layout_of_its_format() -> None:
+    failure = DecodeError("topics[0]", 20, "needs 8 bytes")
+    assert failure_line(DATA, failure, False) == "0014  14 15 16 17                   topics[0]  needs 8 bytes"
+    dumped = failure_line(DATA, failure, False, "hexdump")
+    assert dumped.startswith("00000014  14 15 16 17 ") and dumped.endswith(
+        "|....            |  topics[0]  needs 8 bytes"
+    )
+    hidden = failure_line(DATA, failure, True, "hexdump")
+    assert hidden.startswith("00000014  ** ** ** ** ") and "|****            |" in hidden

@@ -6,6 +6,7 @@ from typing import Any
 
 from kcli.cli.summaries import Message
 from kcli.cli.summaries.phrases import SHOWN, count, listed
+from kcli.schemas.secrets import METADATA_ID, METADATA_TOPIC
 
 __all__ = ["partition_number", "partitions_of", "places", "topic_name", "topics_of"]
 
@@ -23,7 +24,9 @@ def topics_of(message: Message) -> list[Message]:
 
 
 def topic_name(topic: Message) -> str:
-    """The name of a topic's entry, else its id; "?" where it has neither."""
+    """The name of a topic's entry, else its id; "?" where it has neither. The metadata topic's id is its name."""
+    if topic.get("topicId") == METADATA_ID:
+        return METADATA_TOPIC
     for name in ("name", "topic", "topicName", "_topicName", "topicId"):
         if topic.get(name):
             return str(topic[name])

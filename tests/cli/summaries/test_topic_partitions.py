@@ -17,3 +17,7 @@ def test_topics_and_partitions_by_any_name() -> None:
 def test_many_partitions_are_counted() -> None:
     topics = [{"name": name, "partitions": list(range(300))} for name in "abcde"]
     assert places({"topics": topics}) == "a, b, c and 2 more: 1,500 partitions"
+
+
+def test_the_metadata_topic_has_its_name() -> None:
+    assert places({"topics": [{"topicId": "AAAAAAAAAAAAAAAAAAAAAQ", "partitions": [0]}]}) == "__cluster_metadata[0]"
