@@ -11,7 +11,7 @@ from kcli.capture.bodies import Bodies
 from kcli.capture.events import Event, Link
 from kcli.capture.exchange import Exchange
 from kcli.capture.files import drive
-from kcli.capture.filters import Filter
+from kcli.capture.filters import ALL, Filter
 from kcli.capture.tally import Tally
 from kcli.core import COMPILED
 from kcli.filelike import Stream, name_of
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from kcli.capture.tls.keylog import KeyLog
     from kcli.capture.tls.layer import TlsLayer
 
-__all__ = ["ALL", "MEMORY", "CaptureDecoder", "Event", "Exchange", "Item", "with_failures"]
+__all__ = ["ALL", "MEMORY", "NAMING", "CaptureDecoder", "Event", "Exchange", "Item", "with_failures"]
 
 Item = Exchange | Event
-ALL = Filter()
 NAMING = frozenset({3, 19, 20, 75})  # Metadata, CreateTopics, DeleteTopics, DescribeTopicPartitions
 MEMORY = 1 << 28  # bytes that connections hold, of packets out of order, parts of frames and requests that wait
 

@@ -19,11 +19,12 @@ from kcli.jsontext import loads
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import ERRORS, error_code
 
-__all__ = ["Condition", "Filter", "Name", "Time", "chosen", "is_pattern", "mentions"]
+__all__ = ["ALL", "Condition", "Filter", "Name", "Time", "chosen", "is_pattern", "mentions"]
 
 Item = Exchange | Event
 Name: TypeAlias = "str | int"  # of an API, or its key
 Time: TypeAlias = "str | float | datetime"
+Body: TypeAlias = Any  # of a message, as a value; None: there is none, or it can't be read
 
 
 GLOB = re.compile(r"[*?\[]")
@@ -124,13 +125,28 @@ class Filter:
 
     def fits_bodies(self, exchange: Exchange) -> bool:
         """Whether an exchange passes as far as its bodies tell."""
-        if self.topic is not None and not any(
-            mentions(each, self.topic) for each in (exchange.request, exchange.response) if each
-        ):
+        if self.topic is not None and not self.fits_topic(exchange.request, exchange.response):
             return False
-        if self.error is not None and self.error not in error_codes(exchange.response or {}):
-            return False
-        return not self.errors or self.failed(exchange)
+        if self.error is None and not self.errors:
+            return True
+        return self.fits_errors(exchange.response) or (self.error is None and bool(exchange.failures))
+
+    def fits_topic(self, *bodies: Body) -> bool:
+        """Whether one of an exchange's bodies names the topic."""
+        return self.topic is None or any(mentions(each, self.topic) for each in bodies if each)
+
+    def fits_errors(self, response: Body) -> bool:
+        """Whether an answer has the error that is asked for, or any."""
+        codes = error_codes(response or {})
+        if self.error is not None:
+            return self.error in codes
+        return not self.errors or next(codes, None) is not None
+
+    def wants_row(self, row: Body, ns: int, answered: int | None) -> bool:
+        """The same of an exchange as a line of JSON has it. ns, answered: its times; 0, None: not known."""
+        header, request, response = row["requestHeader"], row["request"], row["response"]
+        who = header["requestApiKey"], header.get("clientId"), row["connection"]
+        return self.fits(ns, answered, *who) and self.fits_topic(request, response) and self.fits_errors(response)
 
     def fits_header(self, exchange: Exchange) -> bool:
         """Whether an exchange may pass, judged without its bodies."""
@@ -148,8 +164,7 @@ class Filter:
     def wants_line(self, line: bytes) -> bool:
         """Whether an exchange's line names the topic; the rest of the filter was looked at before."""
         row = loads(line)
-        assert self.topic is not None
-        return any(mentions(row[side], self.topic) for side in ("request", "response") if row[side])
+        return self.fits_topic(row["request"], row["response"])
 
     def fits_client(self, client_id: str | None) -> bool:
         """Whether a client's id is the one that is wanted."""
@@ -159,11 +174,8 @@ class Filter:
         """Whether a connection's name is one that is wanted."""
         return self.connection is None or matches(connection, self.connection, part=True)
 
-    @staticmethod
-    def failed(exchange: Exchange) -> bool:
-        """An error code in the answer, or a body that can't be read."""
-        answer = exchange.response
-        return next(error_codes(answer), None) is not None or bool(exchange.failures)
+
+ALL = Filter()
 
 
 def chosen(

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from kcli.cli.captured import holds_rows, rows
+from kcli.cli.captured import rows
 from kcli.cli.console import is_terminal, progress, warn
+from kcli.cli.filter_options import FilterCommand, filter_options
 from kcli.cli.inputs import dialect_option, format_option, key_log_option, memory_option, port_option, quiet_option
 from kcli.cli.lines import print_line
-from kcli.cli.session_choice import SessionChoice, session_options
+from kcli.cli.session_choice import SessionChoice
+from kcli.cli.summaries.phrases import count
 from kcli.errors import InputError
 from kcli.jsontext import dumps
 from kcli.sessions.explain import session_dict, sessionless_dict, when
 from kcli.sessions.feeder import Feeder
 from kcli.sessions.findings import SessionFinding
-from kcli.sessions.registry import SessionlessFetches
 from kcli.sessions.session import ObservedSession
 from kcli.sessions.state import new_kernel
 from kcli.sessions.tracker import Tracker
@@ -30,7 +31,7 @@ FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 QUIET = quiet_option("No progress, no summary.")
 
 
-@click.command()
+@click.command(cls=FilterCommand)
 @FILES
 @port_option
 @format_option(("table", "jsonl"), "Default: table on a terminal.")
@@ -42,7 +43,7 @@ QUIET = quiet_option("No progress, no summary.")
     metavar="ID",
     help="Only this session; may be given more than once.",
 )
-@session_options
+@filter_options
 @dialect_option
 @key_log_option
 @memory_option
@@ -57,18 +58,15 @@ def explain(
 
     FILE: a capture (pcap, pcapng, either in gzip or zstd), or the lines that `kcli decode pcap --format jsonl` or a
     broker's request log printed; - is standard input. Several captures are read as one. All sessions are followed from
-    their beginning; with --since and --until those are shown that were in use between. Exit code 1: none is chosen.
+    their beginning, by all their fetches; the options that choose exchanges choose what is shown: sessions with a fetch
+    among these, as --topic those that asked for the topic, --slower-than those that had to wait. Exit code 1: none has.
     """
-    choice = SessionChoice(options, files)
+    choice = SessionChoice(options, files, session_ids)
     table = format_ == "table" or (format_ is None and is_terminal(sys.stdout))
-
-    def is_wanted(session: ObservedSession | SessionlessFetches, session_id: int) -> bool:
-        return (not session_ids or session_id in session_ids) and choice.wants_session(session)
-
     ended: list[ObservedSession] = []
 
     def end(session: ObservedSession) -> None:
-        if not is_wanted(session, session.session_id):
+        if not choice.wants(session):
             return
         if table:
             ended.append(session)
@@ -76,8 +74,8 @@ def explain(
             print_line(dumps(session_dict(session, tracker.offsets.names)))
 
     tracker = Tracker(on_end=end, kernel=new_kernel(options["dialect"]))
-    problems = follow(files, tracker, **read_options(options))
-    sessionless = [it for it in tracker.sessionless.values() if is_wanted(it, 0)]
+    problems = follow(files, Feeder(tracker, choice.filter), choice.rows, **read_options(options))
+    sessionless = [it for it in tracker.sessionless.values() if choice.wants(it)]
     if table:
         from kcli.cli.fetch_session_view import show
 
@@ -86,17 +84,17 @@ def explain(
         for it in sessionless:
             print_line(dumps(sessionless_dict(it)))
     conclude(problems)
-    return conclude_choice(choice, options["quiet"])
+    return choice.conclude()
 
 
-@click.command()
+@click.command(cls=FilterCommand)
 @FILES
 @port_option
 @format_option(("text", "jsonl"), "Findings to read, or one JSON object a line.", default="text")
 @click.option(
     "--notes/--no-notes", default=True, help="Report wasteful behaviour, too; it does not change the exit code."
 )
-@session_options
+@filter_options
 @dialect_option
 @key_log_option
 @memory_option
@@ -105,14 +103,15 @@ def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> i
     """Judge both sides of each fetch session of captures; exit 1 when a rule of KIP-227 is broken.
 
     One line for each finding: the frame (time, connection, correlation id), the session, the rule and who broke it.
-    What a capture does not show (its beginning, gaps) is not judged. FILE: as for `explain`. All sessions are followed;
-    the options choose findings. Exit code 1 also where they choose no session.
+    What a capture does not show (its beginning, gaps) is not judged. FILE: as for `explain`. All sessions are followed,
+    by all their fetches; the options that choose exchanges choose findings: those of frames among these. Exit code 1
+    also where they choose no session's fetch.
     """
     choice = SessionChoice(options, files)
     counts = {"error": 0, "note": 0}
 
     def find(finding: SessionFinding) -> None:
-        if not choice.wants(finding.client_id, finding.connection, finding.ns, finding.ns):
+        if not feeder.choosing:
             return
         severity = finding.verdict.severity
         counts[severity] += 1
@@ -120,31 +119,23 @@ def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> i
             print_line(line_of(finding, tracker, format_))
 
     def end(session: ObservedSession) -> None:
-        choice.wants_session(session)
+        choice.wants(session)
 
     on_end = None if choice.takes_all else end
     tracker = Tracker(on_finding=find, on_end=on_end, kernel=new_kernel(options["dialect"]))
-    problems = follow(files, tracker, **read_options(options))
+    feeder = Feeder(tracker, choice.filter)
+    problems = follow(files, feeder, choice.rows, **read_options(options))
     if not options["quiet"]:
-        warn(summary(tracker, counts, choice))
+        warn(summary(feeder, counts, choice))
     conclude(problems)
     for it in tracker.sessionless.values():
-        choice.wants_session(it)
-    return 1 if counts["error"] else conclude_choice(choice, options["quiet"])
+        choice.wants(it)
+    return 1 if counts["error"] else choice.conclude()
 
 
 def read_options(options: dict[str, Any]) -> dict[str, Any]:
     """Those that say how captures are read."""
     return {name: options[name] for name in ("ports", "dialect", "memory", "key_logs", "quiet")}
-
-
-def conclude_choice(choice: SessionChoice, quiet: bool) -> int:
-    """The exit code: 1 where nothing was chosen, with a line that names what there is."""
-    if choice.takes_all or choice.found:
-        return 0
-    if not quiet:
-        warn(choice.there())
-    return 1
 
 
 def line_of(finding: SessionFinding, tracker: Tracker, format_: str) -> str:
@@ -159,19 +150,23 @@ def line_of(finding: SessionFinding, tracker: Tracker, format_: str) -> str:
     )
 
 
-def summary(tracker: Tracker, counts: dict[str, int], choice: SessionChoice) -> str:
-    found = ", ".join(f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in counts.items() if count)
-    shown = "" if choice.takes_all else f"{choice.found:,} of "
-    return f"{tracker.fetches:,} fetches, {shown}{tracker.opened:,} sessions: {found or 'nothing to find fault with'}"
+def summary(feeder: Feeder, counts: dict[str, int], choice: SessionChoice) -> str:
+    found = ", ".join(count(number, kind) for kind, number in counts.items() if number)
+    fetches = count(feeder.tracker.fetches, "fetch", "fetches")
+    sessions = count(feeder.tracker.opened, "session")
+    if not choice.takes_all:
+        fetches, sessions = f"{feeder.chosen_fetches:,} of {fetches}", f"{choice.found:,} of {sessions}"
+    return f"{fetches}, {sessions}: {found or 'nothing to find fault with'}"
 
 
-def follow(files: Sequence[str], tracker: Tracker, *, quiet: bool, **options: Any) -> list[InputError]:
-    """Feed the tracker everything that can be read; what could not be."""
-    feeder = Feeder(tracker)
+def follow(
+    files: Sequence[str], feeder: Feeder, with_rows: Container[str], *, quiet: bool, **options: Any
+) -> list[InputError]:
+    """Feed the tracker everything that can be read; what could not be. with_rows: files with lines of JSON."""
     problems: list[InputError] = []
     captures = []
     for file in files:
-        if holds_rows(file):
+        if file in with_rows:
             problems += follow_rows(file, feeder, options["ports"])
         else:
             captures.append(file)
@@ -180,7 +175,7 @@ def follow(files: Sequence[str], tracker: Tracker, *, quiet: bool, **options: An
             follow_captures(captures, feeder, quiet, **options)
         except InputError as error:
             problems.append(error)
-    tracker.close()
+    feeder.tracker.close()
     return problems
 
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from kcli.capture.clock import parse_instant
-from kcli.capture.filters import Filter, chosen
+from kcli.capture.filters import ALL, Filter, chosen
 from kcli.cli.lines import print_note
 from kcli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from kcli.capture.statistics import StatisticsDecoder
     from kcli.sql.conditions import SqlCondition
 
-__all__ = ["WHEN", "FilterCommand", "filter_of", "filter_options", "moment", "say_what_there_is"]
+__all__ = ["FilterCommand", "few_of", "filter_of", "filter_options", "say_what_there_is", "words_of"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -27,10 +28,13 @@ NAMED = 5  # names that are shown where nothing fits
 WHEN = "ISO 8601, seconds since 1970, or +22.4: seconds after the first packet"
 FORMS = "2026-11-21T09:14:02.5Z, seconds since 1970, or +22.4 for seconds after the first packet expected"
 # What a filter asks for, by the column of `kcli stats` that has what there is.
-ASKED = (("client_id", "client"), ("topic", "topic"), ("apis", "api"), ("connection", "connection"), ("error", "error"))
+ASKED = (
+    ("client_id", "client"), ("topic", "topic"), ("apis", "api"), ("connection", "connection"), ("error", "error"),
+    ("errors", "error"),
+)  # fmt: skip
 # The same by the columns that a condition looks at.
 LOOKED_AT = (
-    ("client_id", "client"), ("api", "api"), ("connection", "connection"), ("client", "connection"),
+    ("client_id", "client"), ("api", "api"), ("api_key", "api"), ("connection", "connection"), ("client", "connection"),
     ("server", "broker"), ("error", "error"), ("errors", "error"),
 )  # fmt: skip
 
@@ -76,6 +80,17 @@ def filter_options(command: Command) -> Command:
     for option in reversed(OPTIONS):
         command = option(command)
     return command
+
+
+def words_of(options: dict[str, Any]) -> list[str]:
+    """Those options as they were given: "--topic orders"."""
+    made = []
+    for param in click.command()(filter_options(lambda: None)).params:
+        value = options[param.name or ""]
+        for each in value if isinstance(value, tuple) else (value,):
+            if each is not None and each is not False:
+                made.append(param.opts[0] if each is True else f"{param.opts[0]} {each}")
+    return made
 
 
 def filter_of(options: dict[str, Any], files: Sequence[str]) -> Filter:
@@ -128,36 +143,56 @@ def moment(name: str, when: str | None, files: Sequence[str]) -> int | None:
     return first + int(whole) * 1_000_000_000 + int(part.ljust(9, "0"))
 
 
-def say_what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any]) -> None:
-    """One line on stderr: nothing passed the filter, and which names do occur in what it asks for."""
+def say_what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], among: Filter = ALL) -> None:
+    """One line on stderr: nothing passed the filter, and what there is of what it asks for. among: in which exchanges;
+    "-" is not read again."""
     if not options["quiet"]:
-        print_note("; ".join(["kcli: nothing matches", *names_there(files, asked, options)]))
+        there = () if "-" in files else what_there_is(files, asked, options, among)
+        print_note("; ".join(["kcli: nothing matches", *there]))
 
 
-def names_there(files: Sequence[str], asked: Filter, options: dict[str, Any]) -> Iterator[str]:
-    """What captures have of what a filter asks for, by the kind of its names."""
+def what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], among: Filter) -> Iterator[str]:
+    """What captures have of what a filter asks for: names by their kind, the longest latency, the time."""
+    from kcli.capture.clock import instant
+
+    looked_at = frozenset[str]() if asked.where is None else asked.where.wanted
+    timed = asked.since is not None or asked.until is not None or "timestamp" in looked_at
+    slow = asked.slower_than is not None or "latency_ms" in looked_at
+    for column in columns_asked(asked, looked_at):
+        rows = counted_by(column, files, options, among).rows()
+        names = [str(row.group[column]) for row in rows if row.group and row.group[column] is not None]
+        plural = {"api": "APIs"}.get(column, f"{column}s")
+        yield f"{plural} here: {few_of(names)}" if names else f"no {plural} here"
+    if not timed and not slow:
+        return
+    source = counted_by("api", files, options, among)
+    if slow:
+        most = max((row.figures.max_ms for row in source.rows() if row.figures.max_ms is not None), default=None)
+        yield "no response here" if most is None else f"the slowest here: {most:.1f} ms"
+    if timed and source.engine.packets:
+        first, last = (f"{instant(ns)[:23]}Z" for ns in (source.engine.first_ns, source.engine.last_ns))
+        yield f"packets here: {first} to {last}"
+
+
+def counted_by(column: str, files: Sequence[str], options: dict[str, Any], among: Filter) -> StatisticsDecoder:
+    """The exchanges of captures, counted."""
     from kcli.capture.statistics import StatisticsDecoder
 
-    for column in columns_asked(asked) if "-" not in files else ():
-        source = StatisticsDecoder(
-            files,
-            (column,),
-            ports=options["ports"],
-            dialect=options["dialect"],
-            memory=options["memory"],
-            key_logs=options["key_logs"],
-        )
-        with contextlib.suppress(InputError):
-            for _ in source.read():
-                pass
-        names = [str(row.group[column]) for row in source.rows() if row.group and row.group[column] is not None]
-        more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-        plural = {"api": "APIs"}.get(column, f"{column}s")
-        yield f"{plural} here: {', '.join(names[:NAMED])}{more}" if names else f"no {plural} here"
+    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    source = StatisticsDecoder(files, (column,), chosen=among, **read)
+    with contextlib.suppress(InputError):
+        for _ in source.read():
+            pass
+    return source
 
 
-def columns_asked(asked: Filter) -> dict[str, None]:
-    """The columns of `kcli stats` that a filter asks for."""
-    named = [column for name, column in ASKED if getattr(asked, name)]
-    looked_at = frozenset[str]() if asked.where is None else asked.where.wanted
+def few_of(names: Sequence[str]) -> str:
+    """The first names of many."""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"
+
+
+def columns_asked(asked: Filter, looked_at: Container[str]) -> dict[str, None]:
+    """The columns of `kcli stats` that a filter asks for. looked_at: columns that its condition looks at."""
+    named = [column for name, column in ASKED if getattr(asked, name) not in (None, False, frozenset())]
     return dict.fromkeys([*named, *(column for name, column in LOOKED_AT if name in looked_at)])

@@ -12,7 +12,7 @@ from typing import Any
 from kcli.capture.record_fields import CapturedField, RecordDecoder
 from kcli.cli.capture_files import is_capture, starts_capture
 from kcli.cli.streams import standard_input
-from kcli.errors import InputError
+from kcli.errors import InputError, UsageError
 from kcli.filelike import name_of
 from kcli.records.batches import Batch
 from kcli.records.damage import stretches
@@ -48,7 +48,10 @@ def record_rows(
     moved: Callable[[int], None],
     **options: Any,
 ) -> Iterator[Row]:
-    """The records of all files, captures first: they are read as one, in order of time. options: of CaptureDecoder."""
+    """The records of all files, captures first: they are read as one, in order of time. options: of CaptureDecoder.
+
+    UsageError: exchanges are chosen, and a log segment has none.
+    """
     captures, segments = list[str](), list[str]()
     for file in files:
         try:
@@ -61,6 +64,8 @@ def record_rows(
             continue
         for name, capture in kinds:
             (captures if capture else segments).append(name)
+    if segments and not options["chosen"].takes_all:
+        raise UsageError(f"{name_of(segments[0])}: a log segment; the options that choose exchanges are for captures")
     if captures:
         yield from capture_rows(RecordDecoder(captures, secrets=secrets, **options), problems, moved)
     for name in segments:

@@ -12,7 +12,7 @@ import click
 from kcli.capture.filters import matches
 from kcli.cli.console import is_terminal, terminal_room, warn
 from kcli.cli.decode_pcap import reading
-from kcli.cli.filter_options import FilterCommand, filter_of, filter_options
+from kcli.cli.filter_options import FilterCommand, few_of, filter_of, filter_options, words_of
 from kcli.cli.inputs import (
     dialect_option,
     format_option,
@@ -31,7 +31,6 @@ from kcli.records.rows import SeenOffsets
 __all__ = ["records"]
 
 MOST_TOPICS = 1000  # that are remembered, to name some where none matches
-NAMED = 5
 
 Row = dict[str, Any]
 
@@ -100,21 +99,8 @@ class RecordChoice:
     def __init__(self, options: dict[str, Any]) -> None:
         self.topic, self.partition, self.key = options["topic"], options["partition"], options["key"]
         self.control, self.seen = options["control"], SeenOffsets() if options["distinct"] else None
-        names = (
-            "topic",
-            "partition",
-            "key",
-            "apis",
-            "client_id",
-            "errors",
-            "since",
-            "until",
-            "error",
-            "slower_than",
-            "connection",
-            "where",
-        )
-        self.asks = any(options[name] not in (None, (), False) for name in names)
+        kinds = (self.topic, self.partition, self.key)
+        self.asks = any(each is not None for each in kinds) or bool(words_of(options))
         self.count = 0
         self.topics: dict[str, None] = {}
 
@@ -145,9 +131,7 @@ class RecordChoice:
         """What there is instead."""
         if not self.topics:
             return "no records were read"
-        names = [*self.topics]
-        more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-        return f"topics here: {', '.join(names[:NAMED])}{more}"
+        return f"topics here: {few_of([*self.topics])}"
 
 
 def conclude(problems: Problems, quiet: bool) -> None:

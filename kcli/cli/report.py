@@ -8,12 +8,14 @@ from typing import Any
 
 import click
 
+from kcli.capture.filters import Filter
 from kcli.cli.capture_files import captures_in
 from kcli.cli.decode_pcap import reading
+from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is, words_of
 from kcli.cli.inputs import dialect_option, key_log_option, memory_option, port_option, quiet_option
 from kcli.cli.lines import print_note
 from kcli.cli.output import open_output
-from kcli.errors import InputError
+from kcli.errors import InputError, UsageError
 from kcli.extras import require
 
 __all__ = ["report", "write_page"]
@@ -22,51 +24,63 @@ JOURNAL = "_kcli"  # in the output of `kcli pipeline run`
 NAMED = 3  # files in the page's head
 
 
-@click.command()
+@click.command(cls=FilterCommand)
 @click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...")
 @click.option(
     "-o", "--output", required=True, metavar="OUT",
     help="The page. An existing OUT is replaced when all is written, never before.",
 )  # fmt: skip
 @port_option
+@filter_options
 @quiet_option("No progress; do not print where the page is.")
 @dialect_option
 @key_log_option
 @memory_option
-def report(files: tuple[str, ...], output: str, **options: Any) -> None:
+def report(files: tuple[str, ...], output: str, **options: Any) -> int:
     """Report what captures show as one HTML page: a verdict, errors and latency over time, top talkers and more.
 
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it, or the output of `kcli
     pipeline run`. The page needs nothing but a browser, and loads nothing. Tables are made in a temporary folder
-    (TMPDIR) on the way.
+    (TMPDIR) on the way. The options that choose exchanges are for captures. Exit code 1: they leave none.
 
     \b
     kcli report night.pcap -o report.html
     """
     require("kcli report", "report")
     if len(files) == 1 and (Path(files[0]) / JOURNAL).is_dir():
+        if words_of(options):
+            raise UsageError(f"{files[0]}: tables; the options that choose exchanges are for captures")
         with open_output(output, files) as out:
             size = write_tables(out, files[0])
+        found = True
     else:
         paths = captures_in(files)
+        chosen = filter_of(options, paths)
         with (
             open_output(output, [*files, *paths, *options["key_logs"]]) as out,
             tempfile.TemporaryDirectory(prefix="kcli-report-") as folder,
         ):
-            damage = build(paths, folder, options)
-            size = write_captures(out, folder, files)
+            found, damage = build(paths, folder, chosen, options)
+            size = write_captures(out, folder, f"{listed(files)}{', only '.join(['', *words_of(options)])}")
             if damage is not None:
                 raise damage
     if output != "-" and not options["quiet"]:
         print_note(f"report in {output} ({size // 1000:,} kB)")
+    if found:
+        return 0
+    say_what_there_is(paths, chosen, options)
+    return 1
 
 
-def build(paths: tuple[str, ...], folder: str, options: dict[str, Any]) -> InputError | None:
-    """The tables of captures, into a folder; what is wrong with the captures."""
+def build(
+    paths: tuple[str, ...], folder: str, chosen: Filter, options: dict[str, Any]
+) -> tuple[bool, InputError | None]:
+    """The tables of captures, into a folder: whether the filter left any exchange, and what is wrong with the
+    captures."""
     from kcli.report.building import TableBuilder
 
-    chosen = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
-    source = TableBuilder(paths, folder, **chosen)
+    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    source = TableBuilder(paths, folder, chosen, **read)
     with reading(paths, options["quiet"]) as moved:
         try:
             for _ in source.read(moved):
@@ -74,18 +88,18 @@ def build(paths: tuple[str, ...], folder: str, options: dict[str, Any]) -> Input
         except InputError as error:
             if not source.engine.packets:
                 raise  # nothing at all could be read
-            return error
-    return None
+            return source.built or chosen.takes_all, error
+    return source.built or chosen.takes_all, None
 
 
-def write_captures(out: Any, folder: str, files: tuple[str, ...]) -> int:
+def write_captures(out: Any, folder: str, name: str) -> int:
     from kcli.report.asking import ask_all
     from kcli.report.tables import Tables
 
     with Tables(folder) as tables:
         tables.derive()
         answers = ask_all(tables)
-    return write_page(out, answers, f"What the wire says: {listed(files)}")
+    return write_page(out, answers, f"What the wire says: {name}")
 
 
 def write_tables(out: Any, folder: str) -> int:

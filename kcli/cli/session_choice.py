@@ -2,74 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
-import click
-
-from kcli.capture.filters import matches
-from kcli.cli.filter_options import WHEN, moment
+from kcli.capture.filters import Filter
+from kcli.cli.captured import holds_rows
+from kcli.cli.console import warn
+from kcli.cli.filter_options import few_of, filter_of, say_what_there_is
+from kcli.errors import UsageError
+from kcli.sessions.draft_trace import FETCHES
 from kcli.sessions.registry import SessionlessFetches
 from kcli.sessions.session import ObservedSession
 
-__all__ = ["SessionChoice", "session_options"]
+__all__ = ["SessionChoice"]
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-Session = ObservedSession | SessionlessFetches
-NAMED = 5  # clients that are named where nothing fits
-MOST_CLIENTS = 1000  # that are remembered for that
-OPTIONS = (
-    click.option(
-        "--client-id",
-        "--client",
-        metavar="ID",
-        help="Only sessions of this client; * and ? stand for other characters.",
-    ),
-    click.option("--connection", metavar="TEXT", help="Only connections with this text in an address: 10.0.0.7:41202."),
-    click.option("--since", metavar="T", help=f"Only what happened at or after this time ({WHEN})."),
-    click.option("--until", metavar="T", help="Only what happened at or before this time."),
-)
-
-
-def session_options(command: Command) -> Command:
-    """The options that choose sessions and findings."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+MOST_IDS = 1000  # that are remembered, to name some where none fits
 
 
 class SessionChoice:
-    """What those options choose; `found`: how much of it there was."""
+    """Sessions with a fetch that the options choose, of the ids that they name; `found`: how many there were."""
 
-    def __init__(self, options: dict[str, Any], files: Sequence[str]) -> None:
-        """files: that times like +22.4 are counted from. UsageError: no time."""
-        self.client_id, self.connection = options["client_id"], options["connection"]
-        self.since, self.until = (moment(name, options[name], files) for name in ("since", "until"))
-        self.takes_all = all(options[name] is None for name in ("client_id", "connection", "since", "until"))
+    def __init__(self, options: dict[str, Any], files: Sequence[str], ids: Sequence[int] = ()) -> None:
+        """UsageError: the options are none, or a condition is to be asked about lines of JSON."""
+        self.files, self.options, self.ids = files, options, frozenset(ids)
+        self.filter = filter_of(options, files)
+        self.rows = frozenset(file for file in files if holds_rows(file))
+        if self.filter.where is not None and self.rows:
+            raise UsageError(f"--where: {min(self.rows)} has lines of JSON, and no columns (a capture expected)")
+        self.takes_all = self.filter.takes_all and not self.ids
         self.found = 0  # sessions, and clients without one
-        self.clients: dict[str, None] = {}
+        self.seen: dict[int, None] = {}
 
-    def wants(self, client_id: str, connection: str, first_ns: int, last_ns: int) -> bool:
-        """Whether something of a client that lasted from one time (ns) to another is chosen."""
-        return (
-            (self.client_id is None or matches(client_id, self.client_id))
-            and (self.connection is None or matches(connection, self.connection, part=True))
-            and (self.since is None or last_ns >= self.since)
-            and (self.until is None or first_ns <= self.until)
-        )
-
-    def wants_session(self, session: Session) -> bool:
+    def wants(self, session: ObservedSession | SessionlessFetches) -> bool:
         """Whether a session, or a client's fetches without one, is chosen."""
-        if len(self.clients) < MOST_CLIENTS:
-            self.clients[session.client_id] = None
-        connection = session.connection if isinstance(session, ObservedSession) else session.server
-        wanted = self.wants(session.client_id, connection, session.first_ns, session.last_ns)
+        number = session.session_id if isinstance(session, ObservedSession) else 0
+        if number and len(self.seen) < MOST_IDS:
+            self.seen[number] = None
+        wanted = (not self.ids or number in self.ids) and (session.chosen or self.filter.takes_all)
         self.found += wanted
         return wanted
 
-    def there(self) -> str:
-        """What there is instead."""
-        names = [*self.clients]
-        more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-        return f"nothing matches; clients here: {', '.join(names[:NAMED])}{more}" if names else "nothing matches"
+    def conclude(self) -> int:
+        """The exit code: 1 where nothing was chosen, with a line that names what there is."""
+        if self.takes_all or self.found:
+            return 0
+        if not self.filter.takes_all:
+            captures = [file for file in self.files if file not in self.rows]
+            say_what_there_is(captures or ["-"], self.filter, self.options, Filter(frozenset(FETCHES)))
+        else:
+            warn(f"nothing matches; sessions here: {few_of([*map(str, self.seen)])}", self.options["quiet"])
+        return 1

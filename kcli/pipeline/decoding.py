@@ -91,7 +91,7 @@ class RowSource(CaptureDecoder):
         one. paths: for `read`; whoever runs packets needs none."""
         self.put_batch = put_batch
         self.counted = 0  # bytes of exchanges that the engine gave to the sink
-        super().__init__(paths, names=False, **options)
+        super().__init__(paths, **{"names": False} | options)
         self.rows = Rows(put, wanted)
         if self.sink is not None:
             self.sink.engine = self.engine

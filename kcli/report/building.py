@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
+from kcli.capture.exchange import Exchange
+from kcli.capture.exchanges import NAMING, Item
+from kcli.capture.filters import ALL, Filter
 from kcli.core import COMPILED
 from kcli.pipeline.decoding import RowSource
 from kcli.pipeline.writing import TableWriter
+from kcli.schemas.apikeys import API_VERSIONS
 
 __all__ = ["USED", "TableBuilder"]
 
@@ -18,11 +22,20 @@ USED = frozenset({
 
 
 class TableBuilder(RowSource):
-    """Captures whose rows go to `folder`, as table/[date=.../]name.parquet. options: as for `CaptureDecoder`."""
+    """Captures whose rows go to `folder`, as table/[date=.../]name.parquet. options: as for `CaptureDecoder`.
 
-    def __init__(self, paths: Sequence[str], folder: str, **options: Any) -> None:
+    What exchanges that are not chosen say of their client and of topic names counts all the same. built: whether there
+    are rows of exchanges or events that a filter chose.
+    """
+
+    overhears = NAMING | {API_VERSIONS}
+
+    def __init__(self, paths: Sequence[str], folder: str, chosen: Filter = ALL, **options: Any) -> None:
         self.writer = TableWriter(folder, "report")
-        super().__init__(self.put, USED, self.put_columns if COMPILED else None, paths, **options)
+        self.built = False
+        columns = self.put_columns if COMPILED and chosen.takes_all else None
+        named = chosen.topic is not None or chosen.where is not None
+        super().__init__(self.put, USED, columns, paths, chosen=chosen, names=named, **options)
 
     def put(self, table: str, row: tuple[Any, ...]) -> None:
         """Write a row of a table that is used."""
@@ -33,6 +46,22 @@ class TableBuilder(RowSource):
         """The same for rows that are columns already."""
         if table in USED:
             self.writer.put_batch(table, day, batch, nameless)
+
+    def emit(self, item: Item) -> None:
+        """Make rows of an exchange or event that passes the filter."""
+        if not self.chosen.takes_all:
+            self.learn_names(item)
+        if self.chosen.wants(item):
+            self.built = True
+            super().emit(item)
+        elif isinstance(item, Exchange):
+            self.overlook(item)
+
+    def overlook(self, item: Exchange) -> None:
+        """Take what an exchange says of its client, and of topic names."""
+        self.rows.learn(item, item.response_ns or item.request_ns)
+        if item.api_key == API_VERSIONS:
+            self.rows.uses.learn(item, self.rows.uses.voice(item.connection))
 
     def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
         """Read the files piece by piece, and finish the tables. InputError at the end for damaged files."""

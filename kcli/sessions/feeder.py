@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.clock import parse_instant
+from kcli.capture.filters import ALL, Filter
 from kcli.errors import InputError, UsageError
 from kcli.grammar.codec import TRAILING
 from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
@@ -28,12 +29,18 @@ LONGEST_MS = 100 * 366 * 86_400_000
 
 
 class Feeder:
-    """Feeds a tracker; `skipped` counts what it could not use."""
+    """Feeds a tracker; `skipped` counts what it could not use.
 
-    def __init__(self, tracker: Tracker) -> None:
+    chosen: which exchanges were asked for; `choosing` says whether what comes now is one, `chosen_fetches` counts them.
+    """
+
+    def __init__(self, tracker: Tracker, chosen: Filter = ALL) -> None:
         self.tracker = tracker
+        self.chosen = chosen
         self.exchanges = 0
         self.skipped = 0
+        self.choosing = chosen.takes_all
+        self.chosen_fetches = 0
 
     def exchange(self, item: Exchange) -> None:
         """An exchange of `kcli.capture`; only Fetch, and what helps to understand it, is decoded."""
@@ -52,12 +59,12 @@ class Feeder:
         kernel = self.tracker.kernel
         if kernel is not None:
             frames = item.request_frame, item.response_ns, item.response_frame
-            if kernel.offer(item.connection, item.api_version, item.request_ns, *frames):
+            if self.may_offer and kernel.offer(item.connection, item.api_version, item.request_ns, *frames):
                 return
             columns = kernel.columns(item.request_frame, item.response_frame, item.api_version)
             if columns is not None:
                 x = self._exchange_of(item, item.header)
-                self.tracker.feed(x.take(columns[0], columns[1], item.response_frame is not None))
+                self._feed(x.take(columns[0], columns[1], item.response_frame is not None))
                 return
         self._fetch_plainly(item)
 
@@ -67,7 +74,18 @@ class Feeder:
             self.skipped += 1
             self.tracker.blur(item.connection, item.request_ns)
             return
-        self.tracker.feed(read_fetch(self._exchange_of(item, header), item.api_key, request, response))
+        self._feed(read_fetch(self._exchange_of(item, header), item.api_key, request, response))
+
+    def _feed(self, x: FetchExchange) -> None:
+        self.tracker.feed(x)
+        if self.choosing:
+            self.chosen_fetches += 1
+            self.tracker.registry.choose(x)
+
+    @property
+    def may_offer(self) -> bool:
+        """Whether the kernel may take a fetch by itself: it does not say of which session it is."""
+        return self.chosen.takes_all or not self.choosing
 
     def _exchange_of(self, item: Exchange, header: Mapping[str, Any]) -> FetchExchange:
         x = FetchExchange(item.link.server, item.connection, header, item.request_ns, item.response_ns)
@@ -94,6 +112,8 @@ class Feeder:
         self.exchanges += 1
         header = row["requestHeader"]
         key = header["requestApiKey"]
+        if not self.chosen.takes_all:
+            self.choosing = self.chosen.wants_row(row, *times(row))
         request, response = row["request"], row["response"]
         if key in HEARD:
             if request is not None and response is not None:
@@ -116,7 +136,7 @@ class Feeder:
         x.response_bytes = row.get("responseBytes") or 0
         require_types(read_fetch(x, key, request, response))
         self._learn_names(request, response)
-        self.tracker.feed(x)
+        self._feed(x)
 
     def _learn_names(self, request: Mapping[str, Any], response: Mapping[str, Any] | None) -> None:
         names = self.tracker.offsets.names

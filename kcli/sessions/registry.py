@@ -74,6 +74,15 @@ class SessionRegistry:
         for held in [held for held in self.holds if connection in (None, held[0])]:
             del self.holds[held]
 
+    def choose(self, x: FetchExchange) -> None:
+        """Note that a fetch, which was fed, is of those that were asked for: so are the sessions that it is of."""
+        found: list[FetchStatistics | None] = [
+            self.sessions.get(key) or self.ended.get(key) for key in ((x.server, x.session_id), (x.server, x.granted))
+        ]
+        for each in found if any(found) else [self.sessionless.get((x.server, x.client_id))]:
+            if each is not None:
+                each.chosen = True
+
     # Beginnings.
 
     def begin(self, x: FetchExchange) -> None:

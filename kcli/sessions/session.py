@@ -32,11 +32,15 @@ class Change:
 
 
 class FetchStatistics(Counts):
-    """Statistics of fetches, in a session or of a client without one."""
+    """Statistics of fetches, in a session or of a client without one.
+
+    chosen: whether one of the fetches is of those that were asked for (see `SessionRegistry.choose`)
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.findings = 0
+        self.chosen = False
         self.errors: dict[int, int] = {}
         self.latencies = Latencies()
         self.strip = Timeline()

@@ -7,13 +7,17 @@ from collections.abc import Callable, Sequence
 from kcli.capture.events import Event
 from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import MEMORY, CaptureDecoder
+from kcli.sessions.draft_trace import FETCHES
 from kcli.sessions.feeder import Feeder
+from kcli.sessions.offsets import HEARD
 
 __all__ = ["SessionDecoder"]
 
 
 class SessionDecoder(CaptureDecoder):
-    """One or more capture files, followed to their end by `run`."""
+    """One or more capture files, followed to their end by `run`; all of what they hold, whatever the feeder chooses."""
+
+    overhears = frozenset({*FETCHES, *HEARD})
 
     def __init__(
         self,
@@ -25,16 +29,33 @@ class SessionDecoder(CaptureDecoder):
         memory: int = MEMORY,
         key_logs: Sequence[str] = (),
     ) -> None:
-        self.sink = feeder.tracker.kernel
-        self.feeder = feeder
-        super().__init__(paths, ports=ports, dialect=dialect, names=False, memory=memory, key_logs=key_logs)
+        self.feeder, chosen = feeder, feeder.chosen
+        # What the kernel takes by itself never becomes a value that a filter could look at.
+        self.sink = feeder.tracker.kernel if chosen.takes_all else None
+        super().__init__(
+            paths,
+            ports=ports,
+            dialect=dialect,
+            names=chosen.topic is not None or chosen.where is not None,
+            memory=memory,
+            key_logs=key_logs,
+            chosen=chosen,
+        )
 
     def emit(self, item: Exchange | Event) -> None:
         # At once, and not when the piece of the file is done: the kernel has been given what came before.
         if isinstance(item, Event):
             self.feeder.event(item)
-        else:
-            self.feeder.exchange(item)
+            return
+        if not self.chosen.takes_all:
+            self.learn_names(item)
+            self.feeder.choosing = item.api_key in FETCHES and self.chosen.wants(item)
+        self.feeder.exchange(item)
+
+    def overlook(self, item: Exchange) -> None:
+        """Follow an exchange for which the condition does not hold."""
+        self.feeder.choosing = False
+        self.feeder.exchange(item)
 
     def run(self, moved: Callable[[int], None] = lambda count: None) -> None:
         """Read the files to their end. InputError, at the end: some were damaged."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from typing import Any
 
 import pytest
@@ -16,7 +17,8 @@ from kcli.capture.reading import read_capture
 from kcli.errors import UsageError
 from tests.capture.wires import SAMPLES
 
-ITEMS = list(read_capture(SAMPLES / "java44-txn.pcap").items())
+TXN = str(SAMPLES / "java44-txn.pcap")
+ITEMS = list(read_capture(TXN).items())
 FIRST, LAST = ITEMS[0], ITEMS[-1]
 assert isinstance(FIRST, Exchange) and isinstance(LAST, Exchange)
 
@@ -108,6 +110,26 @@ def test_events_of_a_connection() -> None:
     event = Event("gap", "s:1-c:2", 5, 0, 9, "lost")
     assert Filter(connection="c:2").wants(event) and not Filter(connection="c:3").wants(event)
     assert not Filter(error=1).wants(event) and not Filter(slower_than=0).wants(event)
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        Filter(apis=frozenset({0, 24})),
+        Filter(client_id="lab-*", topic="pay-in"),
+        Filter(errors=True),
+        Filter(error=47),
+        Filter(slower_than=5_000_000, connection=":21000-"),
+    ],
+)
+def test_lines_as_values_are_exchanges(chosen: Filter) -> None:
+    lines: list[bytes] = []
+    CaptureDecoder([TXN], text=True).lines(lambda text: lines.append(bytes(text)))
+    rows = [json.loads(line) for line in b"".join(lines).splitlines()]
+    items = [each for part in CaptureDecoder([TXN]).pieces() for each in part if isinstance(each, Exchange)]
+    assert len(rows) == len(items)
+    kept = [chosen.wants_row(row, item.request_ns, item.response_ns) for row, item in zip(rows, items, strict=True)]
+    assert kept == [chosen.wants(item) for item in items] and any(kept) and not all(kept)
 
 
 def test_errors_by_name_and_code() -> None:

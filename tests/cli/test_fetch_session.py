@@ -107,7 +107,7 @@ def test_standard_input_of_either_kind(tmp_path: Path) -> None:
     write_capture(path, sessions=3, partitions=20, fetches=60, changes=2)
     for data, fetches in (
         (path.read_bytes(), "60 fetches"),
-        (json.dumps(rows_of("mid-stream")[2]).encode(), "1 fetches"),
+        (json.dumps(rows_of("mid-stream")[2]).encode(), "1 fetch, 1 session:"),
     ):
         command = [sys.executable, "-m", "kcli.cli.main", *LINT, "-"]
         done = subprocess.run(command, input=data, capture_output=True, check=False)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
 from kcli.capture.filters import Filter
-from kcli.cli.filter_options import FilterCommand, filter_of, filter_options
+from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, words_of
 from kcli.cli.main import cli, main
 from kcli.errors import UsageError
 from tests.capture.wires import SAMPLES
 
+DOCS = Path(__file__).parents[2] / "docs" / "filters.md"
 TXN = str(SAMPLES / "java44-txn.pcap")
 NONE: dict[str, Any] = dict.fromkeys(
     ("client_id", "topic", "since", "until", "dialect", "error", "slower_than", "connection", "where")
@@ -36,17 +40,34 @@ def test_times_after_the_first_packet() -> None:
             filter_of(NONE | {"since": when}, files)
 
 
-@pytest.mark.parametrize("name", [("decode", "pcap"), ("stats",), ("records",), ("audit",)])
-def test_commands_have_them(name: tuple[str, ...]) -> None:
-    command: click.Command = cli
-    for word in name:
-        assert isinstance(command, click.Group)
-        found = command.get_command(click.Context(command), word)
+def commands(group: click.Group, *path: str) -> Iterator[tuple[str, click.Command]]:
+    """All commands, by the words that call them."""
+    for name in group.list_commands(click.Context(group)):
+        found = group.get_command(click.Context(group), name)
         assert found is not None
-        command = found
-    made = filter_options(click.command()(lambda: None))
-    assert {param.name for param in made.params} <= {param.name for param in command.params}
-    assert isinstance(command, FilterCommand)
+        if isinstance(found, click.Group):
+            yield from commands(found, *path, name)
+        else:
+            yield " ".join((*path, name)), found
+
+
+def test_the_page_says_which_commands_have_which() -> None:
+    """All commands that read captures are in its table, with the options that they have; a command has all or none."""
+    names = {param.name for param in filter_options(click.command()(lambda: None)).params}
+    table = DOCS.read_text().partition("## Which commands")[2].partition("\n\n## ")[0]
+    said = {row[1]: row[2].startswith("all") for row in re.finditer(r"^\| `([^`]+)` \| (.*) \|$", table, re.MULTILINE)}
+    readers = {name: command for name, command in commands(cli) if any(p.name == "key_logs" for p in command.params)}
+    assert said.keys() == readers.keys()
+    for name, command in readers.items():
+        has = names & {param.name for param in command.params}
+        assert has == (names if said[name] else set()), name
+        assert isinstance(command, FilterCommand) == said[name]
+
+
+def test_options_as_they_were_given() -> None:
+    assert words_of(NONE) == []
+    some = NONE | {"apis": ("Fetch", "0"), "client_id": "c", "errors": True, "slower_than": 0.0}
+    assert words_of(some) == ["--api Fetch", "--api 0", "--client-id c", "--errors", "--slower-than 0.0"]
 
 
 @pytest.mark.parametrize("words", [["decode", "pcap", "--format", "jsonl"], ["stats", "--format", "jsonl"]])
@@ -75,7 +96,9 @@ def test_names_of_all_kinds(capsys: Capture) -> None:
         "--api Vote": "APIs here: ADD_PARTITIONS_TO_TXN, API_VERSIONS, END_TXN, METADATA, PRODUCE and 13 more",
         "--connection :1": "connections here: 127.0.0.1:21000-127.0.0.1:",
         "--error NOT_CONTROLLER": "errors here: CONCURRENT_TRANSACTIONS, PRODUCER_FENCED",
-        "--slower-than 9999": "nothing matches",
+        "--slower-than 9999": "nothing matches; the slowest here: 501.4 ms\n",
+        "--errors --until +0": "errors here: CONCURRENT_TRANSACTIONS, PRODUCER_FENCED",
+        "--since +9": "packets here: 2026-11-21T01:21:58.347Z to 2026-11-21T01:22:00.435Z",
     }.items():
         for command in (["decode", "pcap"], ["stats"]):
             assert main([*command, TXN, *words.split()]) == 1

@@ -124,6 +124,9 @@ def test_what_is_chosen(capsys: Capture) -> None:
     assert len(rows(capsys, TXN, "--errors")) == 1
     assert main(["records", TXN, "--topic", "nothing"]) == 1
     assert "no record matches; topics here: pay-in, pay-out" in capsys.readouterr().err
+    assert main(["records", TXN, str(LOG), "--client", "lab-java"]) == 2
+    assert "000.log: a log segment; the options that choose exchanges are for captures" in capsys.readouterr().err
+    assert len(rows(capsys, TXN, str(LOG), "--topic", "orders")) == 482
 
 
 def test_values_alone(capsys: Capture) -> None:

@@ -32,6 +32,19 @@ def test_a_folder_and_standard_output(samples: Path, capfdbinary: pytest.Capture
     assert captured.out.startswith(b"<!doctype html>") and captured.err == b""
 
 
+def test_a_page_of_what_is_chosen(samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, path = tmp_path / "r.html", str(samples / "java44-txn.pcap")
+    for words in (["--api", "Produce"], ["--where", "api = 'Produce'"], ["--errors=PRODUCER_FENCED"]):
+        assert main(["report", path, *words, "-o", str(out)]) == 0
+        assert "java44-txn.pcap, only --" in out.read_text()
+    assert main(["report", path, "--client", "nobody", "-o", str(out), "-q"]) == 1
+    assert main(["report", path, "--client", "nobody", "-o", str(out)]) == 1
+    assert "nothing matches; clients here: lab-java" in capsys.readouterr().err
+    (tmp_path / "tables" / "_kcli").mkdir(parents=True)
+    assert main(["report", str(tmp_path / "tables"), "--errors", "-o", str(out)]) == 2
+    assert "the options that choose exchanges are for captures" in capsys.readouterr().err
+
+
 def test_no_kafka_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "empty.pcap").write_bytes(EMPTY)
     assert main(["report", str(tmp_path / "empty.pcap"), "-o", str(tmp_path / "out.html"), "-q"]) == 0

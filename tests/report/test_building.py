@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from kcli.capture.exchanges import CaptureDecoder
+from kcli.capture.filters import Filter
 from kcli.errors import InputError
 from kcli.report.building import USED, TableBuilder
 from kcli.report.tables import Tables
@@ -19,6 +21,19 @@ def test_only_tables_that_are_used(samples: Path, tmp_path: Path) -> None:
         pass
     assert {path.name for path in tmp_path.iterdir()} <= USED
     assert (tmp_path / "record_batches").is_dir()
+
+
+def test_rows_of_what_is_chosen(samples: Path, tmp_path: Path) -> None:
+    path = str(samples / "java44-txn.pcap")
+    for number, chosen in enumerate((Filter(apis=frozenset({0})), Filter(topic="pay-in"), Filter(client_id="nobody"))):
+        for _ in (builder := TableBuilder([path], str(tmp_path / str(number)), chosen)).read():
+            pass
+        expected = sum(chosen.wants(each) for part in CaptureDecoder([path]).pieces() for each in part)
+        with Tables(tmp_path / str(number)) as tables:
+            assert tables.run("SELECT count(*) FROM exchanges")[1] == [(expected,)] and builder.built == bool(expected)
+            tables.open("client_uses")
+            [[uses, named]] = tables.run("SELECT count(*), count(software) FROM client_uses")[1]
+            assert (uses and named) if expected else not uses
 
 
 def test_several_captures_are_one(samples: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kcli.capture.filters import Filter
 from kcli.errors import InputError
 from kcli.sessions.feeder import Feeder, span, times
 from kcli.sessions.source import SessionDecoder
@@ -54,6 +55,23 @@ def test_lines_that_are_no_exchange(change: Row, reason: str) -> None:
     with pytest.raises(InputError, match="no exchange as") as raised:
         Feeder(Tracker()).row({**one_fetch(), **change})
     assert reason in str(raised.value)
+
+
+def test_a_filter_chooses_sessions_and_not_what_is_followed() -> None:
+    rows = fetches(rows_of("fetch-session-eviction"))
+    ended: list[Any] = []
+    for chosen, any_chosen in ((Filter(client_id="nobody"), False), (Filter(slower_than=0), True)):
+        tracker = Tracker(on_end=ended.append)
+        feeder = Feeder(tracker, chosen)
+        for row in rows:
+            feeder.row(row)
+        tracker.close()
+        assert tracker.fetches == len(rows) and bool(feeder.chosen_fetches) == any_chosen
+        assert any(session.chosen for session in ended) == any_chosen
+    with pytest.raises(InputError, match="no exchange as"):
+        Feeder(Tracker(), Filter(topic="t")).row(
+            {**one_fetch(), "request": {"topics": "t", "a": [{"b": [5]}], "c": {}}}
+        )
 
 
 def test_a_body_that_could_not_be_decoded_blurs_its_connection() -> None:

@@ -29,6 +29,21 @@ def test_a_session_begins_is_found_by_its_id_and_ends() -> None:
     assert over == [session] and not registry.ended
 
 
+def test_sessions_of_a_fetch_that_was_asked_for() -> None:
+    registry = SessionRegistry()
+    registry.begin(fetch(10, 7))
+    registry.begin(fetch(11, 8))
+    old, other = registry.sessions["b:1", 7], registry.sessions["b:1", 8]
+    registry.end(old, "replaced", 20)
+    registry.begin(fetch(20, 9, session_id=7))
+    registry.choose(fetch(20, 9, session_id=7))
+    assert (old.chosen, other.chosen, registry.sessions["b:1", 9].chosen) == (True, False, True)
+    registry.count_sessionless(fetch(30, 0, epoch=-1))
+    registry.choose(fetch(30, 0, epoch=-1))
+    assert registry.sessionless["b:1", "app"].chosen
+    registry.choose(fetch(40, 0, "x:1-y:2", 5, 99))  # of a session that nobody has seen
+
+
 def test_of_many_that_ended_the_oldest_are_reported_at_once() -> None:
     over: list[ObservedSession] = []
     registry = SessionRegistry(on_end=over.append)

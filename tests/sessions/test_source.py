@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from kcli.capture.filters import Filter
 from kcli.errors import InputError
 from kcli.sessions.explain import session_dict
 from kcli.sessions.feeder import Feeder
+from kcli.sessions.session import ObservedSession
 from kcli.sessions.source import SessionDecoder
 from kcli.sessions.state import new_kernel
 from kcli.sessions.tracker import Tracker
@@ -36,6 +38,27 @@ def test_with_and_without_the_kernel(tmp_path: Path) -> None:
     assert fast == slow and fast[1] == 400 and len(fast[0]) == 5
     assert all(made["fetches"] == 80 and made["full"] == 1 and made["saved"] > 5 for made in fast[0])
     assert kernel is None or kernel.fetches == 400
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+def test_all_fetches_are_followed_whatever_is_chosen(kernel: bool, tmp_path: Path) -> None:
+    path = tmp_path / "made.pcap"
+    write_capture(path, sessions=5, partitions=60, fetches=400, changes=4)
+    whole = follow(path, None)
+    every = [made["connection"] for made in whole[0]]
+    for chosen, shown in (
+        (Filter(connection=every[0]), every[:1]),
+        (Filter(apis=frozenset({1})), every),
+        (Filter(errors=True), []),
+    ):
+        ended: list[ObservedSession] = []
+        tracker = Tracker(on_end=ended.append, kernel=new_kernel() if kernel else None)
+        feeder = Feeder(tracker, chosen)
+        SessionDecoder([str(path)], feeder).run()
+        tracker.close()
+        assert ([session_dict(session, {}) for session in ended], tracker.fetches) == whole
+        assert feeder.chosen_fetches == 80 * len(shown)
+        assert [session.connection for session in ended if session.chosen] == shown
 
 
 def test_a_file_that_ends_too_early_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
