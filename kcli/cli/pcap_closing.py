@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.tally import Tally, bytes_text
+from kcli.filelike import name_of
 from kcli.schemas.catalog import catalog
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["closing"]
 
 SECOND = 1_000_000_000
+STANDARD_INPUT = name_of("-")  # can't be read again
 LEGEND = 8  # connections that are named
 
 
@@ -41,15 +43,16 @@ def closing(
         lines[-1] += f" Slowest: {table.slowest[1]} {slow_text(table.slowest[0])}." if table.slowest[1] else ""
         lines += legend(table, files)
         ports = f"Brokers on ports {', '.join(sorted(table.ports, key=int))}. " if table.ports else ""
-        lines.append(f"{ports}Next: --errors, --api Fetch, --format tree,")
-        lines[-1] += f" kcli fetch-session explain {' '.join(files)}"
+        explain = [] if STANDARD_INPUT in files else [f"kcli fetch-session explain {' '.join(files)}"]
+        lines.append(f"{ports}Next: {', '.join(['--errors', '--api Fetch', '--format tree', *explain])}")
     return lines
 
 
 def legend(table: Table, files: tuple[str, ...]) -> list[str]:
     """Who is who in the table; of many connections the first ones."""
     more = len(table.shown) - LEGEND
-    rest = [f"and {more:,} more: kcli stats --by connection {' '.join(files)}"] if more > 0 else []
+    where = "" if STANDARD_INPUT in files else f": kcli stats --by connection {' '.join(files)}"
+    rest = [f"and {more:,} more{where}"] if more > 0 else []
     return [f"  {each}" for each in [*table.legend(LEGEND), *rest]]
 
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import sys
+from collections.abc import Callable
+from typing import Any, BinaryIO
 
 import click
 
 from kcli.cli.broker import allow_files
 from kcli.cli.client_options import client_options, configure
-from kcli.cli.inputs import dialect_option, quiet_option
+from kcli.cli.filter_options import FilterCommand
+from kcli.cli.inputs import quiet_option
 from kcli.cli.lines import print_note
+from kcli.cli.live_view import LiveView, view_options, view_words
+from kcli.cli.output import open_output
 from kcli.client.address import Address
 from kcli.errors import UsageError
 from kcli.proxy import Proxy
@@ -21,7 +27,7 @@ __all__ = ["proxy"]
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-@click.command()
+@click.command(cls=FilterCommand)
 @client_options
 @click.option(
     "--listen",
@@ -30,19 +36,37 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
     show_default=True,
     help="Where clients connect first; brokers have the ports behind it. Port 0: any free ones.",
 )
-@quiet_option("Print only the address.")
-@dialect_option
-def proxy(bootstrap: str | None, settings: tuple[str, ...], listen: str, quiet: bool, dialect: str | None) -> None:
-    """Stand between clients and a Kafka cluster, until Ctrl-C.
+@click.option("-o", "--output", metavar="OUT", help="Save everything that passes in OUT, a pcapng file, as packets.")
+@view_options
+@quiet_option("Print only the address; rows only with --format.")
+def proxy(bootstrap: str | None, settings: tuple[str, ...], listen: str, quiet: bool, **options: Any) -> None:
+    """Stand between clients and a Kafka cluster, until Ctrl-C, and show what they say.
 
     Clients whose bootstrap.servers is --listen reach every broker of the cluster through the proxy: each has a listener
     of its own, whose address stands in responses instead of the broker's. All else passes as it is, SASL, too. Once it
-    listens, it prints `bootstrap.servers=HOST:PORT` on standard error.
+    listens, it prints `bootstrap.servers=HOST:PORT` on standard error; exchanges are shown as by `kcli decode pcap`,
+    whose options say which and how. OUT gets all of them, with the addresses of clients and brokers.
     """
     config = configure(bootstrap, settings, quiet=quiet)
     host, port = listen_address(listen)
-    made = Proxy(config, host=host, port=port, dialect=dialect, note=ignore if quiet else tell)
-    asyncio.run(run(made))
+    output = options.pop("output")
+    view = None
+    if options["format_"] or not (quiet or output == "-"):
+        if output == "-":
+            raise UsageError("-o -: packets and rows can't both go to standard output (leave out --format)")
+        view = LiveView(view_words(options) + ["--quiet"] * quiet)
+    with contextlib.ExitStack() as stack:
+        out = stack.enter_context(open_output(output, ())) if output else None
+        serving = Serving(view, out)
+        made = Proxy(
+            config,
+            host=host,
+            port=port,
+            dialect=options["dialect"],
+            note=ignore if quiet else tell,
+            record=serving.record if view or out else None,
+        )
+        asyncio.run(serving.run(made))
 
 
 def listen_address(text: str) -> Address:
@@ -54,18 +78,47 @@ def listen_address(text: str) -> Address:
     return Address(bare, int(port))
 
 
-async def run(made: Proxy) -> None:
-    """Serve until a signal says stop; a second one does not wait for requests under way."""
-    allow_files()
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
+class Serving:
+    """A proxy while it runs. view: shows what passes; out: keeps it."""
+
+    def __init__(self, view: LiveView | None, out: BinaryIO | None) -> None:
+        self.view, self.out = view, out
+        self.stopped = asyncio.Event()
+        self.failure: OSError | None = None
+
+    async def run(self, made: Proxy) -> None:
+        """Serve until a signal says stop; a second one does not wait for requests under way.
+
+        OSError: what passes can't be written.
+        """
+        allow_files()
+        async with contextlib.AsyncExitStack() as stack:
+            if self.view is not None:
+                await stack.enter_async_context(self.view)
+            await stack.enter_async_context(made)
+            on_signals(self.stopped.set)
+            tell(f"bootstrap.servers={made.bootstrap}")
+            await self.stopped.wait()
+            on_signals(made.abort)
+        if self.failure is not None:
+            raise self.failure
+
+    def record(self, data: bytes) -> None:
+        """Take blocks of a pcapng file."""
+        if self.view is not None:
+            self.view.write(data)
+        if self.out is not None and self.failure is None:
+            try:
+                self.out.write(data)
+                self.out.flush()
+            except OSError as error:
+                self.failure = error
+                self.stopped.set()
+
+
+def on_signals(call: Callable[[], None]) -> None:
     for each in STOP_SIGNALS:
-        loop.add_signal_handler(each, stopped.set)
-    async with made:
-        tell(f"bootstrap.servers={made.bootstrap}")
-        await stopped.wait()
-        for each in STOP_SIGNALS:
-            loop.add_signal_handler(each, made.abort)
+        asyncio.get_running_loop().add_signal_handler(each, call)
 
 
 def tell(text: str) -> None:

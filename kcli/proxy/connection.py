@@ -10,6 +10,7 @@ from typing import Protocol
 from kcli.broker.listening import Gate
 from kcli.client.address import Address
 from kcli.errors import NetworkError
+from kcli.proxy.recording import Recorder, Recording
 from kcli.proxy.request_stream import Awaited, RequestStream
 from kcli.proxy.response_stream import ResponseStream
 from kcli.proxy.rewriting import AddressRewriter
@@ -36,6 +37,11 @@ class Services(Protocol):
     @property
     def rewriter(self) -> AddressRewriter:
         """Rewrites addresses in responses."""
+        ...
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """Records what crosses the proxy, where somebody wants it."""
         ...
 
     @property
@@ -103,6 +109,7 @@ class Side(asyncio.BufferedProtocol):
     def eof_received(self) -> bool:
         """This side sends no more, but may take what the other one sends."""
         self.over = True
+        self.connection.ended(self)
         return self.other.end()
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -146,6 +153,7 @@ class Connection:
         self.client.other, self.broker.other = self.broker, self.client
         self.name = ""
         self.stopping = False
+        self.recording: Recording | None = None
         self._dialing: asyncio.Task[None] | None = None
 
     def made(self, side: Side) -> None:
@@ -171,12 +179,19 @@ class Connection:
             return
         finally:
             self._dialing = None
-        if self.client.transport is None or self.stopping:
+        if self.client.transport is None or self.broker.transport is None or self.stopping:
             self.close()
             return
+        if self.services.recorder is not None:
+            self.recording = self._record(self.services.recorder, self.client.transport, self.broker.transport)
         for side in (self.client, self.broker):
             if side.transport is not None:
                 side.transport.resume_reading()
+
+    def _record(self, recorder: Recorder, client: asyncio.Transport, broker: asyncio.Transport) -> Recording:
+        own = Address(*broker.get_extra_info("sockname")[:2])
+        ends = [transport.get_extra_info("peername")[:2] for transport in (client, broker)]
+        return recorder.begin(ends[0], ends[1], f"the broker knows this client as {own}")
 
     # --- bytes
 
@@ -189,16 +204,25 @@ class Connection:
             self.abort()
             return
         self.broker.write(data)
+        if self.recording is not None:
+            self.recording.data(0, data)
         if self.stopping:
             self.stop()
 
     def take_responses(self, data: bytes) -> None:
         """Pass on what the broker sent, with the proxy's addresses."""
         self.client.write(self.responses.feed(data))
+        if self.recording is not None:
+            self.recording.data(1, data)
         if self.stopping:
             self.stop()
 
     # --- the end
+
+    def ended(self, side: Side) -> None:
+        """A side sends no more."""
+        if self.recording is not None:
+            self.recording.end(0 if side is self.client else 1)
 
     def lost(self, side: Side, error: Exception | None) -> None:
         """A side is gone: so is the other, when it has got what came before."""
@@ -206,6 +230,9 @@ class Connection:
             side.other.abort()
         else:
             side.other.close()
+        if self.recording is not None:
+            record = self.recording.end if error is None else self.recording.reset
+            record(0 if side is self.client else 1)
         if self.client.transport is None and self in self.services.connections:
             self.services.connections.discard(self)
             self.services.gate.leave()

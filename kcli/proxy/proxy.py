@@ -15,6 +15,7 @@ from kcli.client.properties import ClientConfig
 from kcli.errors import KcliError, NetworkError
 from kcli.proxy.connection import Connection
 from kcli.proxy.nodes import WILDCARDS, BrokerRoute, Nodes
+from kcli.proxy.recording import Recorder
 from kcli.proxy.rewriting import AddressRewriter
 from kcli.schemas.apikeys import METADATA
 
@@ -30,7 +31,7 @@ class Proxy:
     """Listens while it is open (`async with`). config: bootstrap.servers, TLS and timeouts towards the brokers.
 
     host, port: of the first listener; those of the brokers have the ports behind it, or free ones for port 0.
-    note: gets lines about brokers and connections.
+    note: gets lines about brokers and connections. record: gets what crosses the proxy, as a pcapng file.
     """
 
     def __init__(
@@ -41,11 +42,13 @@ class Proxy:
         port: int = 0,
         dialect: str | None = None,
         note: Callable[[str], None] = lambda text: None,
+        record: Callable[[bytes], None] | None = None,
     ) -> None:
         self.config, self.host, self.port, self.dialect = config, host, port, dialect
         self.connections: set[Connection] = set()
         self.scratch = memoryview(bytearray(SCRATCH))
         self._note, self._noted = note, 0
+        self.recorder = None if record is None else Recorder(record)
         self.nodes = Nodes(host, config, self._listen, self.note)
         self.rewriter = AddressRewriter(self.nodes.translate, self.note, dialect)
 
@@ -58,6 +61,8 @@ class Proxy:
 
     async def start(self) -> None:
         """Look for the brokers, and listen. NetworkError: none can be reached, or a port is taken."""
+        if self.recorder is not None:
+            self.recorder.flush()  # the file's beginning: whoever reads it sees that it is one
         bootstrap = parse_bootstrap(self.config["bootstrap.servers"])
         self.gate = Gate(most_connections(0) // 2, self.note)
         found = await self._find_brokers(bootstrap)
@@ -81,6 +86,8 @@ class Proxy:
         self.abort()
         while self.connections:
             await asyncio.sleep(0)
+        if self.recorder is not None:
+            self.recorder.flush()
 
     def abort(self) -> None:
         """Close all connections at once."""

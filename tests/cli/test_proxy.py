@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,6 +65,39 @@ def test_it_stands_before_a_broker_until_it_is_interrupted() -> None:
         assert (code, out, err) == (0, "", "")
 
 
+def test_exchanges_are_shown_and_saved(tmp_path: Path) -> None:
+    out = tmp_path / "out.pcapng"
+    options = ["--format", "jsonl", "--api", "Metadata", "-o", str(out)]
+    with served("--topic", "a:3") as broker, proxied("--bootstrap", broker.bootstrap, *options) as proxy:
+        answer = ask(proxy.bootstrap, "Metadata", '{"topics":null}')
+        code, shown, _ = proxy.stop()
+    (row,) = map(json.loads, shown.splitlines())
+    assert code == 0
+    assert row["connection"].startswith(f"{broker.bootstrap}-127.0.0.1:")
+    (node,) = row["response"]["brokers"]
+    assert f"{node['host']}:{node['port']}" == broker.bootstrap
+    assert row["response"]["topics"] == answer["topics"]
+    command = [sys.executable, "-m", "kcli.cli", "decode", "pcap", str(out), "--format", "jsonl", "-q"]
+    saved = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert [json.loads(line)["requestHeader"]["requestApiKeyName"] for line in saved] == ["API_VERSIONS", "METADATA"]
+    assert json.loads(saved[1]) == row
+
+
+def test_packets_on_standard_output() -> None:
+    with served() as broker:
+        command = [sys.executable, "-m", "kcli.cli", "proxy", "--bootstrap", broker.bootstrap, "-o", "-"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert process.stderr is not None
+        while not (line := process.stderr.readline()).startswith(b"bootstrap.servers="):
+            assert line
+        ask(line.decode().strip().partition("=")[2], "Metadata", '{"topics":null}')
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert out.startswith(b"\n\r\r\n")
+    assert out.count(b"kcli") >= 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
@@ -71,6 +105,9 @@ def test_it_stands_before_a_broker_until_it_is_interrupted() -> None:
         ([], 2, "no broker to talk to"),
         (["--bootstrap", "127.0.0.1:1", "--listen", "9192"], 2, "HOST:PORT expected"),
         (["--bootstrap", "127.0.0.1:1", "--config", "no.such=1"], 2, "no client property"),
+        (["--bootstrap", "127.0.0.1:1", "-o", "-", "--format", "table"], 2, "can't both go to standard output"),
+        (["--bootstrap", "127.0.0.1:1", "--api", "Fish"], 2, "Fish"),
+        (["--bootstrap", "127.0.0.1:1", "-o", "/no/such/folder/x"], 3, "/no/such/folder/x"),
     ],
 )
 def test_what_makes_no_sense(

@@ -1,0 +1,147 @@
+"""Bytes that were read off a connection as the packets that would have carried them, in a pcapng file.
+
+Headers are made: IP and TCP with checksums, a handshake in front, ends behind; acknowledgements are those of the
+packets themselves. Written with `struct`, as every piece of live traffic is; `kcli.grammar.network` reads it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import struct
+from typing import Literal
+
+from kcli.grammar.network import ACK, BYTE_ORDER, FIN, RST, SECTION, SYN
+from kcli.version import __version__
+
+__all__ = ["PacketStream", "file_start"]
+
+Direction = Literal[0, 1]  # from the client, from the server
+Endpoint = tuple[str, int]
+
+PSH = 8
+RAW = 101  # LINKTYPE_RAW: the packet begins with its IP header
+MOST_PAYLOAD = 65_000  # bytes: a packet's length has 16 bits
+INTERFACE, ENHANCED = 1, 6  # block types
+COMMENT, END, NAME, RESOLUTION, APPLICATION = 1, 0, 2, 9, 4  # option codes
+ANY_LENGTH = (1 << 64) - 1
+TIME_TO_LIVE, TCP, WINDOW = 64, 6, 65_535
+BLOCK = struct.Struct("<II")
+PACKET = struct.Struct("<IIIIIII")  # type, size, interface, time (high, low), captured, length
+IPV4 = struct.Struct(">BBHHHBBH4s4s")
+IPV6 = struct.Struct(">IHBB16s16s")
+SEGMENT = struct.Struct(">HHIIBBHHH")
+
+
+def file_start(interface: str) -> bytes:
+    """A section and its one interface, named; times are in nanoseconds."""
+    section = struct.pack("<IHHQ", BYTE_ORDER, 1, 0, ANY_LENGTH) + options(
+        (APPLICATION, f"kcli {__version__}".encode())
+    )
+    described = struct.pack("<HHI", RAW, 0, 0) + options((NAME, interface.encode()), (RESOLUTION, b"\t"))
+    return block(SECTION, section) + block(INTERFACE, described)
+
+
+def block(kind: int, body: bytes) -> bytes:
+    size = len(body) + 12
+    return BLOCK.pack(kind, size) + body + size.to_bytes(4, "little")
+
+
+def options(*given: tuple[int, bytes]) -> bytes:
+    return b"".join(struct.pack("<HH", code, len(value)) + padded(value) for code, value in (*given, (END, b"")))
+
+
+def padded(data: bytes) -> bytes:
+    return data + bytes(-len(data) % 4)
+
+
+class PacketStream:
+    """One connection as packets: each method returns blocks of a pcapng file. Times: ns since 1970."""
+
+    def __init__(self, client: Endpoint, server: Endpoint) -> None:
+        ends = [ipaddress.ip_address(host.partition("%")[0]) for host, _ in (client, server)]
+        self.version = 4 if all(each.version == 4 for each in ends) else 6
+        self.addresses = [each.packed if each.version == self.version else mapped(each.packed) for each in ends]
+        self.ports = client[1], server[1]
+        self.next = [1, 1]  # sequence numbers, modulo 2^32
+        self.open = [True, True]
+        self.number = 0  # of the packet, as IPv4 identifies it
+        # What the checksums have of every packet of a direction.
+        self.sums = [sum_of(b"".join(self.addresses)) + TCP + sum(self.ports)] * 2
+
+    def begin(self, ns: int, comment: str = "") -> bytes:
+        """The handshake. comment: stands with its first packet."""
+        self.next = [0, 0]
+        first = self.packet(0, ns, b"", SYN, comment)
+        self.next[0] = 1
+        second = self.packet(1, ns, b"", SYN | ACK)
+        self.next[1] = 1
+        return first + second + self.packet(0, ns, b"", ACK)
+
+    def data(self, direction: Direction, ns: int, data: bytes) -> bytes:
+        """Bytes of one direction."""
+        if len(data) <= MOST_PAYLOAD:
+            return self.packet(direction, ns, data, PSH | ACK)
+        starts = range(0, len(data), MOST_PAYLOAD)
+        return b"".join(self.packet(direction, ns, data[at : at + MOST_PAYLOAD], PSH | ACK) for at in starts)
+
+    def end(self, direction: Direction, ns: int) -> bytes:
+        """A side sends no more. Nothing, where it has ended before."""
+        if not self.open[direction]:
+            return b""
+        self.open[direction] = False
+        made = self.packet(direction, ns, b"", FIN | ACK)
+        self.next[direction] = self.next[direction] + 1 & 0xFFFF_FFFF
+        return made
+
+    def reset(self, direction: Direction, ns: int) -> bytes:
+        """A side breaks the connection off. Nothing, where both sides have ended."""
+        if not any(self.open):
+            return b""
+        self.open = [False, False]
+        return self.packet(direction, ns, b"", RST | ACK)
+
+    def packet(self, direction: Direction, ns: int, data: bytes, flags: int, comment: str = "") -> bytes:
+        """A block with one packet; the next one of its direction goes on behind the data."""
+        segment = self.segment(direction, data, flags)
+        whole = self.ip_header(direction, len(segment)) + segment
+        size = len(whole)
+        behind = options((COMMENT, comment.encode())) if comment else b""
+        total = PACKET.size + size + -size % 4 + len(behind) + 4
+        self.next[direction] = self.next[direction] + len(data) & 0xFFFF_FFFF
+        head = PACKET.pack(ENHANCED, total, 0, ns >> 32 & 0xFFFF_FFFF, ns & 0xFFFF_FFFF, size, size)
+        return b"".join((head, padded(whole), behind, total.to_bytes(4, "little")))
+
+    def segment(self, direction: Direction, data: bytes, flags: int) -> bytes:
+        ports = self.ports[direction], self.ports[1 - direction]
+        acknowledged = self.next[1 - direction] if flags & ACK else 0
+        fields = *ports, self.next[direction], acknowledged, 5 << 4, flags, WINDOW
+        size = SEGMENT.size + len(data)
+        total = self.sums[direction] + size + (5 << 12) + flags + WINDOW + sum_of(data)
+        total += sum(divmod(fields[2], 1 << 16)) + sum(divmod(fields[3], 1 << 16))
+        return SEGMENT.pack(*fields, checksum(total), 0) + data
+
+    def ip_header(self, direction: Direction, size: int) -> bytes:
+        ends = self.addresses[direction], self.addresses[1 - direction]
+        if self.version == 6:
+            return IPV6.pack(6 << 28, size, TCP, TIME_TO_LIVE, *ends)
+        self.number = self.number + 1 & 0xFFFF
+        fields = 0x45, 0, IPV4.size + size, self.number, 0, TIME_TO_LIVE, TCP
+        return IPV4.pack(*fields, checksum(sum_of(IPV4.pack(*fields, 0, *ends))), *ends)
+
+
+def mapped(address: bytes) -> bytes:
+    """An IPv4 address as IPv6 has it (RFC 4291, 2.5.5.2)."""
+    return bytes(10) + b"\xff\xff" + address
+
+
+def sum_of(data: bytes) -> int:
+    """The sum of 16-bit words that checksums are made of (RFC 1071), modulo 2^16 - 1; an odd byte ends a word of zero.
+
+    2^16 is 1 in that arithmetic, so that the sum of the words is the number that the bytes are.
+    """
+    return int.from_bytes(data if len(data) % 2 == 0 else data + b"\0", "big") % 0xFFFF
+
+
+def checksum(total: int) -> int:
+    """The checksum that makes a sum whole; never that of a sum of 0, which is said in another way."""
+    return 0xFFFF - (total % 0xFFFF or 0xFFFF)

@@ -1,0 +1,70 @@
+"""What crosses the proxy, as a capture that grows: packets as they would have been between clients and brokers.
+
+Addresses are the client's and the broker's own, bytes those that each of them sent: what the proxy rewrites is recorded
+as the broker said it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from kcli.capture.packet_writing import Direction, Endpoint, PacketStream, file_start
+
+__all__ = ["Recorder", "Recording"]
+
+FLUSH_SECONDS = 0.02  # packets wait for others
+MOST_WAITING = 1 << 20  # bytes that wait at most
+
+
+class Recorder:
+    """write: gets the bytes of one pcapng file, in whole blocks, some at a time."""
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self.write = write
+        self._waiting: list[bytes] = [file_start("kcli proxy")]
+        self._size = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self, client: Endpoint, server: Endpoint, comment: str) -> Recording:
+        """A connection begins. comment: stands with its first packet."""
+        return Recording(self, PacketStream(client, server), comment)
+
+    def put(self, blocks: bytes) -> None:
+        """Take blocks; they are written soon."""
+        self._waiting.append(blocks)
+        self._size += len(blocks)
+        if self._size > MOST_WAITING:
+            self.flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self.flush)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        waiting, self._waiting, self._size = self._waiting, [], 0
+        if waiting:
+            self.write(b"".join(waiting))
+
+
+class Recording:
+    """One connection's part of it, with the times of now."""
+
+    def __init__(self, recorder: Recorder, packets: PacketStream, comment: str) -> None:
+        self.recorder, self.packets = recorder, packets
+        recorder.put(packets.begin(time.time_ns(), comment))
+
+    def data(self, direction: Direction, data: bytes) -> None:
+        """Bytes that came from one side."""
+        self.recorder.put(self.packets.data(direction, time.time_ns(), data))
+
+    def end(self, direction: Direction) -> None:
+        """A side sends no more."""
+        self.recorder.put(self.packets.end(direction, time.time_ns()))
+
+    def reset(self, direction: Direction) -> None:
+        """A side is gone."""
+        self.recorder.put(self.packets.reset(direction, time.time_ns()))

@@ -1,0 +1,68 @@
+"""What crosses the proxy, as a capture: every exchange as the broker said it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from kcli.capture.exchange import Exchange
+from kcli.capture.exchanges import CaptureDecoder
+from kcli.proxy.recording import MOST_WAITING, Recorder
+from tests.broker.talk import API_VERSIONS, METADATA, batch, run
+from tests.proxy.talk import proxied
+
+
+def test_exchanges_with_the_addresses_of_client_and_broker(tmp_path: Path) -> None:
+    blocks: list[bytes] = []
+    ends: list[tuple[str, str]] = []
+
+    async def work() -> None:
+        async with proxied(nodes=2, record=blocks.append) as both:
+            topic = both.broker.create_topic("t")
+            for node in both.broker.nodes:
+                async with both.client() as first:
+                    answer = await first(METADATA, 12, {"topics": None})
+                (port,) = (each["port"] for each in answer["brokers"] if each["nodeId"] == node.id)
+                async with both.client(f"127.0.0.1:{port}") as client:
+                    await client(API_VERSIONS, 0, {})
+                    if topic.partitions[0].leader == node.id:
+                        await client.produce("t", batch("v" * 100_000))
+                        await client.fetch(12, ("t", 0, 0))
+                ends.append((f"127.0.0.1:{node.port}", str(node.id)))
+
+    run(work())
+    path = tmp_path / "x.pcapng"
+    path.write_bytes(b"".join(blocks))
+    source = CaptureDecoder([str(path)])
+    found = [item for items in source.wanted() for item in items]
+    assert all(isinstance(item, Exchange) for item in found)
+    exchanges = [item for item in found if isinstance(item, Exchange)]
+    assert sorted(each.api_key for each in exchanges) == [0, 1, 3, 3, 18, 18]
+    assert {str(each.connection).partition("-")[0] for each in exchanges} == {where for where, _ in ends}
+    brokers = next(each.response["brokers"] for each in exchanges if each.api_key == METADATA and each.response)
+    assert {f"{each['host']}:{each['port']}" for each in brokers} == {where for where, _ in ends}
+    assert b"the broker knows this client as 127.0.0.1:" in path.read_bytes()
+    assert source.tally.unaccounted(source.engine) == 0
+
+
+def test_blocks_wait_for_others_but_not_long() -> None:
+    written: list[bytes] = []
+
+    async def work() -> None:
+        recorder = Recorder(written.append)
+        recorder.flush()
+        (start,) = written
+        recording = recorder.begin(("127.0.0.1", 1), ("127.0.0.1", 2), "x")
+        recording.data(0, b"abc")
+        assert len(written) == 1
+        while len(written) == 1:
+            await asyncio.sleep(0.01)
+        assert start not in written[1]
+        recording.data(1, bytes(MOST_WAITING + 1))
+        assert len(written) == 3
+        recording.reset(0)
+        recorder.flush()
+        recorder.flush()
+        assert len(written) == 4
+
+    run(work())
