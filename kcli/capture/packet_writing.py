@@ -112,6 +112,7 @@ class PacketStream:
         return b"".join((head, padded(whole), behind, total.to_bytes(4, "little")))
 
     def segment(self, direction: Direction, data: bytes, flags: int) -> bytes:
+        """TCP's header and the data (RFC 9293, 3.1)."""
         ports = self.ports[direction], self.ports[1 - direction]
         acknowledged = self.next[1 - direction] if flags & ACK else 0
         fields = *ports, self.next[direction], acknowledged, 5 << 4, flags, WINDOW
@@ -121,6 +122,7 @@ class PacketStream:
         return SEGMENT.pack(*fields, checksum(total), 0) + data
 
     def ip_header(self, direction: Direction, size: int) -> bytes:
+        """The header before a segment of so many bytes (RFC 791, RFC 8200)."""
         ends = self.addresses[direction], self.addresses[1 - direction]
         if self.version == 6:
             return IPV6.pack(6 << 28, size, TCP, TIME_TO_LIVE, *ends)
