@@ -23,7 +23,7 @@ from kcli.filelike import Stream
 from kcli.tables.captured import EXCHANGE_COLUMNS, PARQUET_COLUMNS
 from kcli.tables.definition import Column, schema_of
 
-__all__ = ["TableDecoder"]
+__all__ = ["ROWS", "TableDecoder"]
 
 ROWS = 20_000  # in a record batch, at most
 ROW_BYTES = 80  # of the core's numbers

@@ -28,7 +28,12 @@ JUMP: tuple[Kind, str] = ("gap", "sequence numbers jump: how much is missing can
 
 
 class Owner(Protocol):
-    """Makes the readers of connections, which hand it what they find."""
+    """Makes the readers of connections, which hand it what they find.
+
+    connection_ended(link, round trip (ns, -1: not known), segments that were sent again): where it wants to know.
+    """
+
+    connection_ended: Callable[[str, int, int], None] | None
 
     def connect(
         self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]
@@ -238,6 +243,10 @@ class ReferenceEngine:
         closed = any(side.closed for side in flow.sides)
         why = "the connection was reset" if flow.reset else "the connection ends" if closed else "the capture ends"
         flow.talk.close(ns, WHY_GIVEN_UP if self.streams.bytes.relieving else why)
+        if self.owner.connection_ended is not None:
+            trip = -1 if flow.round_trip is None else flow.round_trip
+            again = sum(side.retransmitted for side in flow.sides)
+            self.owner.connection_ended(str(flow.talk.link), trip, again)
         flow.talk = IGNORED
         self.weigh(flow)
 

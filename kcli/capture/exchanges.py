@@ -40,6 +40,7 @@ class CaptureDecoder:
 
     overhears: frozenset[int] = frozenset()  # APIs of which `overlook` gets what the filter's condition leaves out
     sink: Any = None  # takes exchanges from the core, before they become values
+    connection_ended: Callable[[str, int, int], None] | None = None  # see `Owner` of kcli.capture.engine
 
     def __init__(
         self,

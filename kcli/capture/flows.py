@@ -22,6 +22,7 @@ class Side:
 
     seen: packets of it were; known: `next` is; syn: its beginning was seen; closed: its end
     acked: how far the other end has acknowledged it; below: packets in a row that acknowledge less
+    retransmitted: segments with bytes that had come before
     held: segments that wait for bytes before them
     """
 
@@ -33,6 +34,7 @@ class Side:
     next: int = 0
     acked: int | None = None
     below: int = 0
+    retransmitted: int = 0
     held: Held = field(default_factory=Held)
 
     @property
@@ -46,6 +48,7 @@ class Flow:
     """A connection. Times in ns.
 
     ends: in a fixed order, that of address, then port; client: which of them it is; talk: what reads its bytes
+    syn: the client's last SYN, until its handshake is over; round_trip: from there to the acknowledgement of the answer
     last: its last packet. While `waiting`: since when, until when (`deadline`), since which packet of the capture
         (`mark`), by which entry of `Timers` (`ticket`), and how many of its own `packets` have come meanwhile
     reset: by RST; done: over. weight: bytes of memory that `talk` holds, as counted last
@@ -60,6 +63,8 @@ class Flow:
     ticket: int = 0
     packets: int = 0
     client: int | None = None
+    syn: int | None = None
+    round_trip: int | None = None
     waiting: bool = False
     reset: bool = False
     done: bool = False

@@ -9,9 +9,9 @@ from typing import Protocol
 
 from kcli.capture.flows import Flow, Side
 from kcli.capture.held import FlowSegment, ahead
-from kcli.grammar.network import ACK, FIN, RST
+from kcli.grammar.network import ACK, FIN, RST, SYN
 
-__all__ = ["CUT", "FARTHEST", "GAP", "GIVEN_UP", "JUMP", "Reassembly", "StreamHandler", "acknowledged"]
+__all__ = ["CUT", "FARTHEST", "GAP", "GIVEN_UP", "JUMP", "Reassembly", "StreamHandler", "acknowledged", "end_handshake"]
 
 FARTHEST = 1 << 28  # bytes between two sequence numbers of one stream
 BELOW = 8  # packets that acknowledge less than one before them did: that one was damaged
@@ -61,6 +61,8 @@ class Reassembly:
         fresh = max(0, s.length - old)
         data = s.data[old:] if fresh else b""
         self.duplicate += len(s.data) - len(data)
+        is_alive_probe = s.length == old == 1
+        side.retransmitted += s.length > 0 and old > 0 and not is_alive_probe
         side.next = (side.next + fresh) & 0xFFFFFFFF
         if data:
             self.handler.deliver(flow, s.sender, s.ns, data)
@@ -77,6 +79,7 @@ class Reassembly:
         side = flow.sides[s.sender]
         if side.held.covers(s):
             self.duplicate += len(s.data)
+            side.retransmitted += s.length > 0
             return False
         self.held += side.held.put(s)
         return True
@@ -162,3 +165,11 @@ def acknowledged(other: Side, s: FlowSegment) -> FlowSegment:
             return s
     other.acked, other.below = s.ack, 0
     return s
+
+
+def end_handshake(flow: Flow, s: FlowSegment) -> None:
+    """The client's first acknowledgement of the server's SYN makes the round trip whole, wherever it was captured."""
+    client, server = flow.sides[s.sender], flow.sides[1 - s.sender]
+    is_last = server.syn and s.ack == server.first and s.seq == client.first
+    if flow.syn is not None and s.sender == flow.client and not s.flags & SYN and is_last:
+        flow.round_trip, flow.syn = max(0, s.ns - flow.syn), None

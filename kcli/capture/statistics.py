@@ -26,10 +26,11 @@ from kcli.schemas.errors import error_name
 from kcli.schemas.secrets import METADATA_ID
 from kcli.topic_names import CLUSTER_METADATA
 
-__all__ = ["COLUMNS", "MOST_GROUPS", "Figures", "StatisticsDecoder", "StatisticsRow"]
+__all__ = ["COLUMNS", "MOST_GROUPS", "Figures", "StatisticsDecoder", "StatisticsRow", "TcpFigures"]
 
 COLUMNS = ("api", "version", "client", "broker", "connection", "topic", "partition", "group", "error", "minute")
 MOST_GROUPS = 10_000
+MOST_CONNECTIONS = 100_000  # of which it is known what TCP says of them
 FEW_COMBINED, MOST_COMBINED = 64, 16  # groups that one exchange is counted in: so many, and more for each value it has
 MINUTE = 60_000_000_000  # nanoseconds
 STEPS = 64  # buckets of an octave
@@ -115,11 +116,25 @@ class Figures:
         return dict(sorted(named, key=lambda each: (-each[1], each[0])))
 
 
+class TcpFigures(NamedTuple):
+    """What TCP says of a connection. round_trip_ms: of its handshake, None where that was not seen. retransmissions:
+    segments with bytes that had come before."""
+
+    round_trip_ms: float | None
+    retransmissions: int
+
+    def joined(self, other: TcpFigures) -> TcpFigures:
+        """Of two connections between the same ends."""
+        trips = [each.round_trip_ms for each in (self, other) if each.round_trip_ms is not None]
+        return TcpFigures(min(trips, default=None), self.retransmissions + other.retransmissions)
+
+
 class StatisticsRow(NamedTuple):
-    """group: by column; None: what is beyond MOST_GROUPS."""
+    """group: by column; None: what is beyond MOST_GROUPS. tcp: of a group's connection; None: not known."""
 
     group: dict[str, Any] | None
     figures: Figures
+    tcp: TcpFigures | None = None
 
 
 class StatisticsDecoder(CaptureDecoder):
@@ -134,6 +149,9 @@ class StatisticsDecoder(CaptureDecoder):
         self.roles = frozenset(role for name in self.by for role in roles.get(name, ()))
         self.groups: dict[tuple[Any, ...] | None, Figures] = {}
         self.counts: Any = None
+        self.tcp: dict[str, TcpFigures] = {}
+        if "connection" in self.columns:
+            self.connection_ended = self.note_end
         super().__init__(paths, **options)
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
@@ -147,6 +165,13 @@ class StatisticsDecoder(CaptureDecoder):
     def scans(self, api_key: int, version: int) -> Any:
         """As `kcli.capture.named_fields.scans`: what the sink looks for."""
         return scans(api_key, version, self.roles, self.bodies.dialect)
+
+    def note_end(self, connection: str, round_trip: int, retransmissions: int) -> None:
+        """Note what TCP says of a connection. round_trip: ns, -1: not known."""
+        made = TcpFigures(round_trip / 1e6 if round_trip >= 0 else None, retransmissions)
+        known = self.tcp.get(connection)
+        if known is not None or len(self.tcp) < MOST_CONNECTIONS:
+            self.tcp[connection] = made if known is None else known.joined(made)
 
     def emit(self, item: Item) -> None:
         """Take an exchange or event that comes as a value."""
@@ -224,7 +249,11 @@ class StatisticsDecoder(CaptureDecoder):
             at = key[minute] if minute is not None and key else ""
             return each[0] is None, at, -each[1].exchanges, [str(value) for value in key]
 
-        return [StatisticsRow(self.in_columns(key), figures) for key, figures in sorted(made.items(), key=order)]
+        return [self.row(self.in_columns(key), figures) for key, figures in sorted(made.items(), key=order)]
+
+    def row(self, group: dict[str, Any] | None, figures: Figures) -> StatisticsRow:
+        """A group's row."""
+        return StatisticsRow(group, figures, self.tcp.get((group or {}).get("connection", "")))
 
     @property
     def key_columns(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 
 from kcli.capture.flows import End, Flow, Timers
 from kcli.capture.held import FlowSegment, ahead
-from kcli.capture.reassembly import FARTHEST, JUMP, Reassembly, StreamHandler, acknowledged
+from kcli.capture.reassembly import FARTHEST, JUMP, Reassembly, StreamHandler, acknowledged, end_handshake
 from kcli.grammar.network import ACK, FIN, RST, SYN
 
 __all__ = ["Streams"]
@@ -83,6 +83,8 @@ class Streams:
         side, other = flow.sides[s.sender], flow.sides[1 - s.sender]
         side.seen = True
         s = acknowledged(other, s)
+        if flow.syn is not None and s.flags & ACK:
+            end_handshake(flow, s)
         if s.length or s.flags & (FIN | RST):
             self.accept(flow, s)
         if flow.waiting:
@@ -226,6 +228,8 @@ class Streams:
             return flow
         side, other = flow.sides[s.sender], flow.sides[1 - s.sender]
         flow.client = 1 - s.sender if s.flags & ACK else s.sender
+        if not s.flags & ACK and flow.round_trip is None:
+            flow.syn = s.ns
         if not side.known:
             side.known = side.syn = True
             side.first = side.next = start

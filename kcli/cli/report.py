@@ -94,11 +94,12 @@ def build(
 
 def write_captures(out: Any, folder: str, name: str) -> int:
     from kcli.report.asking import ask_all
+    from kcli.report.questions import CAPTURED
     from kcli.report.tables import Tables
 
     with Tables(folder) as tables:
         tables.derive()
-        answers = ask_all(tables)
+        answers = ask_all(tables, CAPTURED)
     return write_page(out, answers, f"What the wire says: {name}")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kcli.capture.statistics import COLUMNS, Figures, StatisticsDecoder, StatisticsRow
+from kcli.capture.statistics import COLUMNS, StatisticsDecoder, StatisticsRow
 from kcli.cli.capture_files import captures_in
 from kcli.cli.console import terminal_room
 from kcli.cli.decode_pcap import reading, summed_up
@@ -21,6 +21,7 @@ from kcli.jsontext import dumps
 __all__ = ["stats"]
 
 FIGURES = ("exchanges", "errors", "request_bytes", "response_bytes", "p50_ms", "p95_ms", "p99_ms", "max_ms")
+OF_CONNECTIONS = ("round_trip_ms", "retransmissions")
 SHARES = (0.5, 0.95, 0.99)
 
 
@@ -45,8 +46,9 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
 
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. An exchange counts in each
     topic, partition, group and error that it names, each time with all its bytes. Percentiles of the latency are at
-    most 1 % off, its maximum is exact. At most 10,000 rows are kept apart; what is beyond is one row, the others. Exit
-    code 1: the options that choose exchanges leave none.
+    most 1 % off, its maximum is exact. By connection, a row also has the round trip of TCP's handshake and how many
+    segments brought bytes again. At most 10,000 rows are kept apart; what is beyond is one row, the others. Exit code
+    1: the options that choose exchanges leave none.
     """
     paths = captures_in(files)
     source = StatisticsDecoder(
@@ -77,32 +79,39 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
     return 1
 
 
-def values_of(figures: Figures) -> list[Any]:
-    """By FIGURES."""
+def figures_of(source: StatisticsDecoder) -> tuple[str, ...]:
+    """The names of a row's figures."""
+    return (*FIGURES, *OF_CONNECTIONS) if "connection" in source.columns else FIGURES
+
+
+def values_of(source: StatisticsDecoder, row: StatisticsRow) -> list[Any]:
+    """By `figures_of`."""
+    figures = row.figures
     sums = [figures.exchanges, figures.errors, figures.request_bytes, figures.response_bytes]
-    return [*sums, *figures.percentiles(SHARES), figures.max_ms]
+    tcp = (row.tcp or (None, None)) if "connection" in source.columns else ()
+    return [*sums, *figures.percentiles(SHARES), figures.max_ms, *tcp]
 
 
 def json_lines(source: StatisticsDecoder, _options: dict[str, Any]) -> Iterator[str]:
     for row in source.rows():
         group = dict.fromkeys(source.columns) if row.group is None else row.group
-        values = dict(zip(FIGURES, values_of(row.figures), strict=True))
+        values = dict(zip(figures_of(source), values_of(source, row), strict=True))
         more = {"errors_by_name": row.figures.errors_by_name} | ({"others": True} if row.group is None else {})
         yield dumps({**group, **values, **more})
 
 
 def csv_lines(source: StatisticsDecoder, _options: dict[str, Any]) -> Iterator[str]:
-    yield csv_line([*source.columns, *FIGURES, "errors_by_name"])
+    yield csv_line([*source.columns, *figures_of(source), "errors_by_name"])
     for row in source.rows():
         group = ["(others)" for _ in source.columns] if row.group is None else [*row.group.values()]
         names = "; ".join(f"{name} {count}" for name, count in row.figures.errors_by_name.items())
-        yield csv_line([*group, *values_of(row.figures), names])
+        yield csv_line([*group, *values_of(source, row), names])
 
 
 def text_lines(source: StatisticsDecoder, options: dict[str, Any]) -> Iterator[str]:
     rows: list[StatisticsRow] = source.rows()
     room = terminal_room(options["output"])
-    return table_lines(source.columns, [(row.group, values_of(row.figures), row.figures) for row in rows], room)
+    return table_lines(source.columns, [(row.group, values_of(source, row), row.figures) for row in rows], room)
 
 
 FORMATS: dict[str, Callable[[StatisticsDecoder, dict[str, Any]], Iterator[str]]] = {

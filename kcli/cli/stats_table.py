@@ -53,7 +53,15 @@ def group_column(name: str, rows: Sequence[Row]) -> StatisticsColumn:
 
 def figure_columns(rows: Sequence[Row]) -> list[StatisticsColumn]:
     columns = [[*column] for column in zip(*(values for _, values, _ in rows), strict=True)] or [[] for _ in range(8)]
-    counts, sizes, times = columns[:2], columns[2:4], columns[4:]
+    counts, sizes, times, tcp = columns[:2], columns[2:4], columns[4:8], columns[8:]
+    of_connections = (
+        [
+            StatisticsColumn("rtt ms", [time_text(value) for value in tcp[0]], 3),
+            StatisticsColumn("resent", ["-" if value is None else f"{value:,}" for value in tcp[1]], 3),
+        ]
+        if tcp
+        else []
+    )
     return [
         StatisticsColumn("exchanges", [f"{value:,}" for value in counts[0]]),
         StatisticsColumn("errors", [f"{value:,}" for value in counts[1]]),
@@ -63,6 +71,7 @@ def figure_columns(rows: Sequence[Row]) -> list[StatisticsColumn]:
         StatisticsColumn("p95 ms", [time_text(value) for value in times[1]], 5),
         StatisticsColumn("p99 ms", [time_text(value) for value in times[2]], 1),
         StatisticsColumn("max ms", [time_text(value) for value in times[3]]),
+        *of_connections,
         StatisticsColumn("errors by name", [names_text(figures) for _, _, figures in rows], 6, right=False),
     ]
 

@@ -96,3 +96,14 @@ cuts           binary   int64 pairs: where in the response records were, and how
 """,
     dated=False,
 )
+define(
+    FACTS,
+    "tcp_connections",
+    "What TCP says of a connection that has ended, in captures that are read in one process.",
+    """
+connection     string   "server-client"
+round_trip_ms  float64  of its handshake, null where that was not seen
+retransmissions int64   segments with bytes that had come before
+""",
+    dated=False,
+)

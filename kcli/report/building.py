@@ -18,6 +18,7 @@ __all__ = ["USED", "TableBuilder"]
 # The tables and facts that the report reads.
 USED = frozenset({
     "exchanges", "record_batches", "down_conversions", "undecodable", "client_uses", "outcomes", "topic_names",
+    "tcp_connections",
 })  # fmt: skip
 
 
@@ -41,6 +42,10 @@ class TableBuilder(RowSource):
         """Write a row of a table that is used."""
         if table in USED:
             self.writer.put(table, row)
+
+    def connection_ended(self, connection: str, round_trip: int, retransmissions: int) -> None:
+        """Write what TCP says of a connection. round_trip: ns, -1: not known."""
+        self.put("tcp_connections", (connection, round_trip / 1e6 if round_trip >= 0 else None, retransmissions))
 
     def put_columns(self, table: str, day: int, batch: Any, nameless: bool) -> None:
         """The same for rows that are columns already."""

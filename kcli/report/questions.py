@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from kcli.pipeline import queries
 
-__all__ = ["FLEET", "QUESTIONS", "ReportQuestion"]
+__all__ = ["CAPTURED", "FLEET", "QUESTIONS", "ReportQuestion"]
 
 SERIES = 8  # lines of a chart
 SHORT, LONG = 200, 1000  # rows of a table
@@ -274,7 +274,25 @@ ORDER BY events DESC, event, reason LIMIT {SHORT}
     ),
 )
 
-# What only the pipeline's own tables answer, behind the others.
+# What only captures answer, behind the others.
+CAPTURED = (
+    ReportQuestion(
+        "network",
+        "Round trips and retransmissions",
+        "Of connections: TCP's handshake, from the client's SYN to its acknowledgement of the broker's, and segments "
+        "that brought bytes again.",
+        f"""
+SELECT connection, client_id, exchanges, round(min(round_trip_ms), 3) AS round_trip_ms,
+       sum(retransmissions) AS retransmissions
+FROM tcp_connections JOIN (SELECT connection, max(client_id) AS client_id, count(*) AS exchanges FROM calls
+                           GROUP BY connection) USING (connection)
+GROUP BY connection, client_id, exchanges
+ORDER BY retransmissions DESC, round_trip_ms DESC NULLS LAST, connection LIMIT {SHORT}
+""",
+    ),
+)
+
+# What only the pipeline's own tables answer.
 FLEET = tuple(
     ReportQuestion(each.name, each.title, each.why, each.sql, each.empty)
     for each in queries.QUESTIONS

@@ -65,7 +65,7 @@ class Tables:
 
     def derive(self) -> None:
         """Make the tables that look across connections, and name topics by what all messages taught."""
-        for name in ("client_uses", "outcomes", "topic_names"):
+        for name in ("client_uses", "outcomes", "topic_names", "tcp_connections"):
             self.open(name)
         self.execute(f"CREATE VIEW known AS {KNOWN}")
         self.replace("clients", judged_clients(self.dicts))

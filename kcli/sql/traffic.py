@@ -1,4 +1,4 @@
-"""What `connections` is made of, in one pass over captures: exchanges, events, and who each connection logged in as.
+"""What `connections` is made of, in one pass over captures: exchanges, events, and what is known of each connection.
 
 A login's name is no secret, its credential is: SaslAuthenticate says both (KIP-152), and only the name is kept.
 """
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kcli.capture.arrow import TableDecoder
+from kcli.capture.arrow import ROWS, TableDecoder
 from kcli.capture.columns import OF_EVENTS
 from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import Item
@@ -21,8 +21,13 @@ from kcli.tables.definition import Column
 
 __all__ = ["TRAFFIC_COLUMNS", "name_of_login", "traffic_source"]
 
-PRINCIPAL = Column("principal", "string", "of a row that says nothing else: who its connection logged in as")
-TRAFFIC_COLUMNS = (*{each.name: each for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS)}.values(), PRINCIPAL)
+# Of rows that say nothing else of their connection.
+PRINCIPAL = Column("principal", "string", "who it logged in as")
+ROUND_TRIP = Column("round_trip_ns", "int64", "of its handshake, null where that was not seen")
+RETRANSMISSIONS = Column("retransmissions", "int64", "segments of it with bytes that had come before")
+TCP = (ROUND_TRIP, RETRANSMISSIONS)
+SAID = (PRINCIPAL, *TCP)
+TRAFFIC_COLUMNS = (*{each.name: each for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS)}.values(), *SAID)
 SCRAM = re.compile(
     r"[ny](?:=[^,]*)?,(?:a=[^,]*)?,(?:m=[^,]*,)?n=([^,]+),r="
 )  # the client's first message (RFC 5802, 7)
@@ -41,13 +46,23 @@ def name_of_login(token: bytes) -> str | None:
 
 
 class Traffic(TableDecoder):
-    """Captures whose exchanges and events become record batches, with a row for each login at the end."""
+    """Captures whose exchanges and events become record batches, with rows about their connections among them."""
 
     told = (SASL_AUTHENTICATE,)
 
     def __init__(self, paths: Sequence[str], wanted: frozenset[str], options: dict[str, Any]) -> None:
         self.logins: dict[str, str | None] = {}
-        super().__init__(paths, TRAFFIC_COLUMNS, wanted - OF_EVENTS - {PRINCIPAL.name}, **options)
+        if any(each.name in wanted for each in TCP):
+            self.connection_ended = self.put_end
+        own = OF_EVENTS | {each.name for each in SAID}
+        super().__init__(paths, TRAFFIC_COLUMNS, wanted - own, **options)
+
+    def put_end(self, connection: str, round_trip: int, retransmissions: int) -> None:
+        """Put what TCP says of a connection. round_trip: ns, -1: not known."""
+        known = round_trip if round_trip >= 0 else None
+        self.put({"connection": connection, ROUND_TRIP.name: known, RETRANSMISSIONS.name: retransmissions})
+        if len(self.rows) >= ROWS:
+            self.flush()
 
     def emit(self, item: Item) -> None:
         """Take an exchange or event that comes as a value."""

@@ -11,6 +11,7 @@ SELECT connection, ends[1] AS server, ends[2] AS client,
        trim(regexp_replace(ends[2], ':[0-9]+$', ''), '[]') AS client_address, * EXCLUDE (connection, ends, seen)
 FROM (SELECT connection, string_split(connection, '-') AS ends,
              arg_min(client_id, completed_ns) AS client_id, max(principal) AS principal,
+             min(round_trip_ns) / 1e6 AS round_trip_ms, sum(retransmissions)::BIGINT AS retransmissions,
              bool_or(event = 'not-kafka' AND reason[:3] = 'TLS') IS TRUE AS tls,
              min(timestamp) FILTER (request_bytes IS NOT NULL) AS first_request,
              max(timestamp) FILTER (request_bytes IS NOT NULL) AS last_request, count(request_bytes) AS requests,

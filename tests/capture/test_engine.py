@@ -20,6 +20,8 @@ from tests.capture.wires import START, Packet, Wire, ethernet, ip4, pcap, segmen
 
 
 class Owner:
+    connection_ended: Callable[[str, int, int], None] | None = None
+
     def __init__(self) -> None:
         self.items: list[Exchange | Event] = []
 

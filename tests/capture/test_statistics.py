@@ -38,7 +38,7 @@ def counted(path: Path, *by: str, **options: Any) -> list[StatisticsRow]:
 
 
 def plain(rows: list[StatisticsRow]) -> list[Any]:
-    return [(row.group, row.figures) for row in rows]
+    return [(row.group, row.figures, row.tcp) for row in rows]
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import random
+import shutil
+import subprocess
+from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kcli.capture.events import Event
 from kcli.capture.exchange import Exchange
+from kcli.capture.exchanges import CaptureDecoder
 from kcli.capture.held import ahead
 from tests.capture.messages import metadata, produce
-from tests.capture.wires import ACK, RST, SAMPLES, SYN, Packet, Wire, packets_of, rebuilt, split
+from tests.capture.wires import ACK, MILLISECOND, RST, SAMPLES, SYN, Packet, Wire, packets_of, pcap, rebuilt, split
 
 Read = Callable[[Any], list[Exchange | Event]]
 
@@ -165,3 +170,122 @@ def test_silent_connections_are_let_go(read: Read) -> None:
     items = read(idle.packets + busy.packets)
     place = [index for index, item in enumerate(items) if isinstance(item, Event)]
     assert len(place) == 1 and place[0] < len(items) - 5  # said long before the end
+
+
+# What TCP says of connections that have ended
+
+Ends = dict[str, tuple[int, int]]  # connection -> round trip (ns, -1: not known), segments that came again
+
+
+def ends_of(path: Path) -> Ends:
+    """Of a capture whose connections have one handshake each."""
+    found: Ends = {}
+
+    class Ended(CaptureDecoder):
+        def connection_ended(self, connection: str, round_trip: int, retransmissions: int) -> None:
+            assert connection not in found
+            found[connection] = round_trip, retransmissions
+
+    for _ in Ended([str(path)]).read():
+        pass
+    return found
+
+
+@pytest.fixture
+def end(engine: str, tmp_path: Path) -> Callable[[Wire], tuple[int, int]]:
+    """What either engine says of a wire's connection."""
+
+    def end(wire: Wire) -> tuple[int, int]:
+        path = tmp_path / "made.pcap"
+        path.write_bytes(pcap(wire.packets))
+        [(connection, said)] = ends_of(path).items()
+        assert connection == "10.0.0.2:9092-10.0.0.1:40000"
+        return said
+
+    return end
+
+
+def again(wire: Wire, *packets: int) -> Wire:
+    """The same, with packets that come once more."""
+    for packet in packets:
+        wire.packets.append(wire.packets[packet]._replace(ns=wire.now))
+        wire.now += MILLISECOND
+    return wire
+
+
+def exchanged() -> Wire:
+    return Wire().open().client(metadata(1)[0]).server(metadata(1)[1])
+
+
+def test_a_round_trip_is_from_the_syn_to_the_third_packet(end: Callable[[Wire], tuple[int, int]]) -> None:
+    assert end(exchanged()) == (2 * MILLISECOND, 0)
+    later = Wire()
+    later.add(0, SYN, ack=0)
+    later.now += 1000 * MILLISECOND  # it got lost, and is sent again
+    later.seq[0] -= 1
+    later.open()
+    assert end(later.client(metadata(1)[0]).server(metadata(1)[1])) == (2 * MILLISECOND, 0)
+
+
+def test_a_handshake_that_was_not_seen_has_no_round_trip(end: Callable[[Wire], tuple[int, int]]) -> None:
+    for missing in range(2):
+        wire = exchanged()
+        del wire.packets[missing]
+        assert end(wire)[0] == -1
+    under_way = exchanged()
+    del under_way.packets[:3]
+    assert end(under_way) == (-1, 0)
+
+
+def test_segments_that_come_again_are_counted(end: Callable[[Wire], tuple[int, int]]) -> None:
+    asked, answer = metadata(1)
+    assert end(again(exchanged(), 3, 4, 3)) == (2 * MILLISECOND, 3)
+    wider = Wire().open()
+    wider.add(0, ACK, asked[:9])
+    wider.seq[0] -= 9
+    assert end(wider.client(asked).server(answer)) == (2 * MILLISECOND, 1)
+    waiting = Wire().open().client(asked[:10]).client(asked[10:20]).client(asked[20:]).server(answer)
+    first = waiting.packets.pop(3)
+    waiting.packets.insert(4, waiting.packets[3])
+    waiting.packets.insert(6, first)
+    assert end(waiting) == (2 * MILLISECOND, 1)
+
+
+def test_what_brings_no_bytes_is_no_retransmission(end: Callable[[Wire], tuple[int, int]]) -> None:
+    wire = again(exchanged(), 1, 2)
+    asked = metadata(1)[0]
+    wire.add(0, ACK, asked[-1:], seq=wire.seq[0] - 1)  # keeps the connection alive
+    assert end(wire.close())[1] == 0
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+@pytest.mark.parametrize("name", ["java44-txn.pcap", "kcat-codecs.pcap", "sasl-plain-scram.pcap", "tls.pcap", "lossy"])
+def test_tshark_says_the_same(name: str, engine: str, tmp_path: Path) -> None:
+    path = SAMPLES / name
+    if name == "lossy":
+        path = tmp_path / "lossy.pcap"
+        chance = random.Random(7)
+        twice = [each._replace(ns=each.ns + 1000) for each in TXN if chance.random() < 0.3]
+        path.write_bytes(pcap(sorted([*TXN, *twice])))
+    trips, resent = tshark_of(path)
+    ours = ends_of(path)
+    assert ours and (name != "lossy" or resent.total() > 10)
+    for connection, (trip, count) in ours.items():
+        assert abs(trips.get(connection, -1e-9) * 1e9 - trip) <= 1500, connection
+        assert count == resent[connection], connection
+
+
+def tshark_of(path: Path) -> tuple[dict[str, float], Counter[str]]:
+    """The round trip (s) of each connection, and how many of its segments with bytes tshark knows from before."""
+    fields = ["srcport", "dstport", "analysis.initial_rtt", "len", "analysis.retransmission", "analysis.out_of_order"]
+    wanted = ["-e", "ip.src", "-e", "ip.dst", *(word for field in fields for word in ("-e", f"tcp.{field}"))]
+    done = subprocess.run(["tshark", "-r", path, "-Y", "tcp", "-T", "fields", *wanted], capture_output=True, check=True)
+    trips: dict[str, float] = {}
+    resent: Counter[str] = Counter()
+    for line in done.stdout.decode().splitlines():
+        source, target, source_port, target_port, trip, size, *seen = line.split("\t")
+        ends = f"{source}:{source_port}", f"{target}:{target_port}"
+        for connection in ("-".join(ends), "-".join(reversed(ends))):
+            trips |= {connection: float(trip)} if trip else {}
+            resent[connection] += int(size) > 0 and any(seen)
+    return trips, resent

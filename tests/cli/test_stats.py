@@ -51,6 +51,23 @@ def test_csv(tmp_path: Path, capsys: Capture) -> None:
     assert capsys.readouterr().out == ""
 
 
+def test_a_connection_has_what_tcp_says_of_it(capsys: Capture) -> None:
+    assert main(["stats", TXN, "--by", "api", "--by", "connection", "--format", "jsonl", "-q"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert all(0.01 < row["round_trip_ms"] < 0.1 for row in rows)
+    assert {row["connection"]: row["retransmissions"] for row in rows if row["retransmissions"]} == {
+        "127.0.0.1:21000-127.0.0.1:32974": 1
+    }
+    assert main(["stats", TXN, "--by", "connection", "-q"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "  rtt ms  resent  errors by name" in lines[0]
+    [row] = [line for line in lines if "32974" in line]
+    assert row.split()[-2:] == ["0.034", "1"]
+    assert main(["stats", TXN, "--by", "connection", "--format", "csv", "-q"]) == 0
+    (head, *_) = capsys.readouterr().out.splitlines()
+    assert head.endswith("max_ms,round_trip_ms,retransmissions,errors_by_name")
+
+
 def test_a_directory_stands_for_its_captures(capsys: Capture) -> None:
     names = ["ipv6.pcapng", "java44-consume-classic.pcap", "java44-txn.pcap", "kcat-codecs.pcap"]
     names += ["old-librdkafka-on-3.9.pcap", "sasl-plain-scram.pcap", "tls.pcap"]

@@ -10,6 +10,7 @@ from typing import Any
 from kcli.records.builder import build_batch
 from kcli.report.asking import Answers, ask_all
 from kcli.report.building import TableBuilder
+from kcli.report.questions import CAPTURED
 from kcli.report.tables import Tables
 from tests.capture.messages import produce, request, response
 from tests.capture.wires import MILLISECOND, START, Packet, Wire, pcap
@@ -28,7 +29,7 @@ def answers_of(paths: Sequence[Path], folder: Path, **options: Any) -> Answers:
         pass
     with Tables(folder) as tables:
         tables.derive()
-        return ask_all(tables)
+        return ask_all(tables, CAPTURED)
 
 
 def hostile_capture(folder: Path) -> Path:

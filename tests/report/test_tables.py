@@ -38,6 +38,13 @@ def test_clients_are_judged_as_in_the_audit(samples: Path, tmp_path: Path) -> No
         assert converted["responses"] > 0 and converted["converted_bytes"] > 0
 
 
+def test_connections_have_what_tcp_says_of_them(samples: Path, tmp_path: Path) -> None:
+    answers = answers_of([samples / "java44-txn.pcap"], tmp_path)
+    first, *rest = answers.by_name["network"].dicts()
+    assert (first["retransmissions"], first["round_trip_ms"], first["exchanges"]) == (1, 0.034, 3)
+    assert len(rest) == 10 and not any(row["retransmissions"] for row in rest)
+
+
 def test_groups_and_codecs(samples: Path, tmp_path: Path) -> None:
     answers = answers_of([samples / "java44-consume-classic.pcap", samples / "kcat-codecs.pcap"], tmp_path)
     assert all(row["joins"] > 0 and row["rebalances"] == 1 for row in answers.by_name["groups"].dicts())

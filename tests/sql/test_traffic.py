@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kcli.sql.traffic import name_of_login
-from tests.capture.messages import request, response
+from tests.capture.messages import metadata, request, response
 from tests.capture.wires import Wire, pcap
 
 HELLO = bytes.fromhex("160301002f0100002b0303") + bytes(40)
@@ -67,3 +67,18 @@ def test_a_connection_of_tls_is_a_row(ask: Callable[..., Any], tmp_path: Path) -
 def test_names_are_no_secret_and_credentials_are(ask: Callable[..., Any], samples: Path) -> None:
     rows = ask("SELECT DISTINCT principal FROM connections ORDER BY ALL", samples / "sasl-plain-scram.pcap")
     assert [row["principal"] for row in rows] == ["User:alice", "User:bob", None]
+
+
+def test_tcp_says_how_far_and_how_well(ask: Callable[..., Any], tmp_path: Path) -> None:
+    again = Wire().open().client(metadata(1)[0]).server(metadata(1)[1])
+    again.packets.append(again.packets[3]._replace(ns=again.now))
+    joined = Wire(client=("10.0.0.9", 1234)).client(metadata(1)[0]).server(metadata(1)[1])
+    path = tmp_path / "x.pcap"
+    path.write_bytes(pcap(sorted(again.packets + joined.packets)))
+    query = "SELECT client, round_trip_ms, retransmissions, requests, file FROM connections ORDER BY client"
+    rows = ask(query, path)
+    assert [(row["client"], row["round_trip_ms"], row["retransmissions"], row["requests"]) for row in rows] == [
+        ("10.0.0.1:40000", 2.0, 1, 1), ("10.0.0.9:1234", None, 0, 1),
+    ]  # fmt: skip
+    assert {row["file"] for row in rows} == {str(path)}
+    assert ask("SELECT sum(retransmissions)::INT AS n FROM connections", path) == [{"n": 1}]

@@ -7,6 +7,7 @@ cdef class Correlator(Streams):
     cdef bint text
     cdef LineFilter chosen            # None: every line is wanted
     cdef Sink sink                # the owner's, where it has one
+    cdef object connection_ended  # the owner's, where it wants to know
     cdef PartialFrame spare
     cdef frozenset ports
     cdef readonly uint64_t exchanges, answered, message_bytes, ignored, connections
@@ -17,6 +18,7 @@ cdef class Correlator(Streams):
         self.text = text
         self.ports = frozenset(ports)
         self.sink = getattr(owner, "sink", None)
+        self.connection_ended = getattr(owner, "connection_ended", None)
         self.lines = ExchangeWriter(owner.bodies)
 
     def __dealloc__(self):
@@ -101,6 +103,8 @@ cdef class Correlator(Streams):
         if not state.steady:
             why = GIVEN_UP if self.relieving else "the connection was reset" if reset else "the connection ends" if flow.side[0].closed or flow.side[1].closed else "the capture ends"
             (<object>state.connection).close(ts, why, (state.passed[0], state.passed[1]))
+        if self.connection_ended is not None:
+            report_end(self, flow, state)
         state.steady, state.ignored = False, True
         self.release(state)
         return 0

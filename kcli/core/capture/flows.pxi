@@ -41,7 +41,7 @@ cdef class Flows:
             raise MemoryError
         flow.ends = s.ends
         flow.hash = hash
-        flow.client = -1
+        flow.client = flow.round_trip = -1
         flow.chain = self.slots[hash & (self.slot_count - 1)]
         self.slots[hash & (self.slot_count - 1)] = flow
         flow.older = self.latest

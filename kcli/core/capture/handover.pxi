@@ -81,3 +81,12 @@ cdef int take_back(Correlator correlator, ConnectionState* state, connection) ex
             join(&correlator.spare, &state.half[d], <const uint8_t*>PyBytes_AS_STRING(buffer), len(buffer), len(buffer))
     state.steady = state.greeted = state.proved = True
     return 0
+
+
+cdef int report_end(Correlator correlator, Flow* flow, ConnectionState* state) except -1:
+    """Report a connection's round trip (ns, -1: not known) and its segments that were sent again."""
+    if state.steady and state.link == NULL:
+        name_link(flow, state)
+    link = state.link[: state.link_size].decode() if state.steady else str((<object>state.connection).link)
+    correlator.connection_ended(link, flow.round_trip, flow.side[0].retransmitted + flow.side[1].retransmitted)
+    return 0

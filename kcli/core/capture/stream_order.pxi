@@ -30,10 +30,13 @@ cdef class Reassembly(Flows):
         if old >= s.length:
             self.duplicate += s.captured
             fresh = here = 0
+            side.retransmitted += s.length > 1 or (s.length and old != 1)    # else it is empty, or keeps the connection alive
         else:
             fresh = s.length - old
             here = s.captured - old if s.captured > old else 0
             self.duplicate += s.captured - here
+            if old:
+                side.retransmitted += 1
         side.next += fresh
         side.offset += here
         if here:
@@ -55,6 +58,7 @@ cdef class Reassembly(Flows):
         cdef Held* held = held_before(side, s.seq)
         if held != NULL and held.seq == s.seq and held.length >= s.length and held.captured >= s.captured and not s.flags & KC_FIN:
             self.duplicate += s.captured
+            side.retransmitted += s.length != 0
             return False
         held = <Held*>malloc(sizeof(Held) + s.captured)
         if held == NULL:
@@ -165,15 +169,27 @@ cdef class Reassembly(Flows):
         return True
 
 
-cdef void acknowledge(Side* side, uint32_t ack) noexcept:
+cdef inline void acknowledge(Side* side, Segment* s) noexcept:
     """The highest acknowledgement counts, unless BELOW packets in a row say less: then it was a damaged one."""
-    cdef int32_t distance = ahead(ack, side.acked)
+    cdef int32_t distance = ahead(s.ack, side.acked)
+    if side.known and ahead(s.ack, side.next) > FARTHEST:
+        s.flags &= ~KC_ACK       # no window is that wide: a damaged packet
+        return
     if not side.answered or distance >= 0:
         side.below = 0
     else:
         side.below += 1
         if side.below < BELOW:
             return
-    side.acked = ack
+    side.acked = s.ack
     side.answered = True
     side.below = 0
+
+
+cdef void end_handshake(Flow* flow, Segment* s) noexcept:
+    """The client's first acknowledgement of the server's SYN makes the round trip whole, wherever it was captured."""
+    cdef Side* client = &flow.side[s.sender]
+    cdef Side* server = &flow.side[1 - s.sender]
+    if s.sender == flow.client and not s.flags & KC_SYN and server.syn and s.ack == server.first and s.seq == client.first:
+        flow.round_trip = s.ts - flow.syn if s.ts > flow.syn else 0
+        flow.syn = 0

@@ -1,5 +1,5 @@
 # TCP streams: both directions of each connection as bytes in order, with gaps marked.
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from kcli.core.capture.packets cimport Ends, Segment
 
@@ -25,6 +25,7 @@ cdef struct Side:
     uint32_t next          # ... of the byte that is expected
     uint32_t acked         # ... that the other end has acknowledged
     uint64_t offset        # bytes before `next`, delivered or lost
+    uint64_t retransmitted # segments with bytes that had come before
     Held* root             # of those that wait
     Held* held             # the first of them
     uint32_t anchor        # a sequence number near theirs
@@ -57,6 +58,8 @@ cdef struct Flow:
     uint64_t mark          # packets of the whole capture before it was blocked
     uint32_t packets       # of its own since then
     int client             # which end connected, -1: not known
+    uint64_t syn           # when the client's last SYN came, until its handshake is over
+    int64_t round_trip     # from there to the acknowledgement of the answer, ns; -1: not known
     bint waiting, reset, done
     void* state             # what the layer above keeps
 

@@ -24,7 +24,6 @@ cdef enum:
 cdef uint64_t SECOND = 1000000000
 cdef uint64_t NEVER = <uint64_t>-1
 
-
 include "held_segments.pxi"
 include "timers.pxi"
 include "flows.pxi"
@@ -83,10 +82,9 @@ cdef class Streams(Reassembly):
         other = &flow.side[1 - d]
         side.seen = True
         if s.flags & KC_ACK:
-            if other.known and ahead(s.ack, other.next) > FARTHEST:
-                s.flags &= ~KC_ACK       # no window is that wide: a damaged packet
-            else:
-                acknowledge(other, s.ack)
+            acknowledge(other, s)
+            if flow.syn:
+                end_handshake(flow, s)
         if s.length or s.flags & (KC_FIN | KC_RST):
             self.accept(flow, s)
         if flow.waiting:
@@ -238,6 +236,8 @@ cdef class Streams(Reassembly):
             return flow
         other = &flow.side[1 - d]
         flow.client = 1 - d if s.flags & KC_ACK else d
+        if not s.flags & KC_ACK and flow.round_trip < 0:
+            flow.syn = s.ts
         if not side.known:
             side.known = side.syn = True
             side.first = side.next = start
