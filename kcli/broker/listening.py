@@ -10,6 +10,7 @@ import asyncio
 import errno
 import resource
 import socket
+import ssl
 from collections.abc import Callable
 
 __all__ = ["Gate", "Listener", "most_connections"]
@@ -66,10 +67,22 @@ class Gate:
 
 
 class Listener:
-    """host: None for every address of the machine; port: 0 for a free one. OSError: it can't be listened on."""
+    """host: None for every address of the machine; port: 0 for a free one. OSError: it can't be listened on.
 
-    def __init__(self, gate: Gate, made: Callable[[], asyncio.BaseProtocol], host: str | None, port: int) -> None:
-        self.gate, self.made = gate, made
+    tls: what connections begin with, None: nothing; failed: gets the client and why its handshake failed.
+    """
+
+    def __init__(
+        self,
+        gate: Gate,
+        made: Callable[[], asyncio.BaseProtocol],
+        host: str | None,
+        port: int,
+        *,
+        tls: ssl.SSLContext | None = None,
+        failed: Callable[[tuple[str, int], OSError], None] = lambda client, error: None,
+    ) -> None:
+        self.gate, self.made, self.tls, self.failed = gate, made, tls, failed
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[object]] = set()
         self._retry: asyncio.TimerHandle | None = None
@@ -120,11 +133,14 @@ class Listener:
             task.add_done_callback(self._tasks.discard)
 
     async def _connect(self, accepted: socket.socket) -> None:
+        client = ("", 0)
         try:
-            await self._loop.connect_accepted_socket(self.made, accepted)
-        except OSError:
+            client = accepted.getpeername()[:2]
+            await self._loop.connect_accepted_socket(self.made, accepted, ssl=self.tls)
+        except OSError as error:
             accepted.close()
             self.gate.leave()
+            self.failed(client, error)
 
 
 def open_sockets(host: str | None, port: int) -> list[socket.socket]:

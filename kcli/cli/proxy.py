@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import socket
+import ssl
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
@@ -20,6 +24,7 @@ from kcli.cli.live_view import LiveView, view_options, view_words
 from kcli.cli.output import open_output
 from kcli.client.address import Address
 from kcli.errors import UsageError
+from kcli.extras import require
 from kcli.proxy import Proxy
 
 __all__ = ["proxy"]
@@ -36,6 +41,9 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
     show_default=True,
     help="Where clients connect first; brokers have the ports behind it. Port 0: any free ones.",
 )
+@click.option("--tls", is_flag=True, help="Speak TLS with clients, by a CA made for this run; its path is printed.")
+@click.option("--tls-cert", metavar="FILE", help="Speak TLS with clients, with this certificate (PEM, with its chain).")
+@click.option("--tls-key", metavar="FILE", help="The key of --tls-cert, where that file does not hold it.")
 @click.option("-o", "--output", metavar="OUT", help="Save everything that passes in OUT, a pcapng file, as packets.")
 @view_options
 @quiet_option("Print only the address; rows only with --format.")
@@ -49,13 +57,17 @@ def proxy(bootstrap: str | None, settings: tuple[str, ...], listen: str, quiet: 
     """
     config = configure(bootstrap, settings, quiet=quiet)
     host, port = listen_address(listen)
-    output = options.pop("output")
+    output, certificate, key = (options.pop(name) for name in ("output", "tls_cert", "tls_key"))
+    makes_authority = options.pop("tls")
+    if key and not certificate:
+        raise UsageError("--tls-key: --tls-cert is missing")
     view = None
     if options["format_"] or not (quiet or output == "-"):
         if output == "-":
             raise UsageError("-o -: packets and rows can't both go to standard output (leave out --format)")
         view = LiveView(view_words(options) + ["--quiet"] * quiet)
     with contextlib.ExitStack() as stack:
+        tls = stack.enter_context(listener_tls(certificate, key, host)) if makes_authority or certificate else None
         out = stack.enter_context(open_output(output, ())) if output else None
         serving = Serving(view, out)
         made = Proxy(
@@ -63,6 +75,7 @@ def proxy(bootstrap: str | None, settings: tuple[str, ...], listen: str, quiet: 
             host=host,
             port=port,
             dialect=options["dialect"],
+            tls=tls,
             note=ignore if quiet else tell,
             record=serving.record if view or out else None,
         )
@@ -76,6 +89,23 @@ def listen_address(text: str) -> Address:
     if not colon or not port.isdecimal() or int(port) >= 1 << 16 or (":" in bare) != (bare != host):
         raise UsageError(f"--listen {text}: HOST:PORT expected (an IPv6 host in brackets: [::1]:9192)")
     return Address(bare, int(port))
+
+
+@contextlib.contextmanager
+def listener_tls(certificate: str | None, key: str | None, host: str) -> Iterator[ssl.SSLContext]:
+    """What the listeners speak: with that certificate, or one of a CA whose own lies in a file for as long."""
+    require("TLS with clients", "tls")
+    from kcli.proxy.listener_tls import made_authority, read_pair, server_context
+
+    if certificate is not None:
+        yield server_context(read_pair(certificate, key), certificate)
+        return
+    with tempfile.TemporaryDirectory(prefix="kcli-proxy-") as folder:
+        authority = made_authority([host, socket.gethostname()])
+        path = Path(folder) / "ca.pem"
+        path.write_text(authority.certificate)
+        tell(f"ssl.truststore.location={path} (the CA that clients have to trust; ssl.ca.location of librdkafka)")
+        yield server_context(authority.pair, "the proxy's own certificate")
 
 
 class Serving:

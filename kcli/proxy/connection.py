@@ -110,7 +110,7 @@ class Side(asyncio.BufferedProtocol):
         """This side sends no more, but may take what the other one sends."""
         self.over = True
         self.connection.ended(self)
-        return self.other.end()
+        return self.other.end() and self.transport is not None and self.transport.can_write_eof()
 
     def connection_lost(self, error: Exception | None) -> None:
         """Close the other side, when it has what came before."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable
 from typing import Self
 
@@ -30,7 +31,8 @@ MOST_NOTES = 1000  # lines about connections; more are not written
 class Proxy:
     """Listens while it is open (`async with`). config: bootstrap.servers, TLS and timeouts towards the brokers.
 
-    host, port: of the first listener; those of the brokers have the ports behind it, or free ones for port 0.
+    host, port: of the first listener; those of the brokers have the ports behind it, or free ones for port 0. tls: what
+    they speak with clients, None: plaintext.
     note: gets lines about brokers and connections. record: gets what crosses the proxy, as a pcapng file.
     """
 
@@ -41,10 +43,11 @@ class Proxy:
         host: str = "127.0.0.1",
         port: int = 0,
         dialect: str | None = None,
+        tls: ssl.SSLContext | None = None,
         note: Callable[[str], None] = lambda text: None,
         record: Callable[[bytes], None] | None = None,
     ) -> None:
-        self.config, self.host, self.port, self.dialect = config, host, port, dialect
+        self.config, self.host, self.port, self.tls, self.dialect = config, host, port, tls, dialect
         self.connections: set[Connection] = set()
         self.scratch = memoryview(bytearray(SCRATCH))
         self._note, self._noted = note, 0
@@ -108,7 +111,14 @@ class Proxy:
             self._note("more of this is not written")
 
     def _listen(self, route: BrokerRoute, port: int) -> Listener:
-        return Listener(self.gate, lambda: Connection(self, route).client, self.host or None, port)
+        def made() -> asyncio.BaseProtocol:
+            return Connection(self, route).client
+
+        return Listener(self.gate, made, self.host or None, port, tls=self.tls, failed=self._tell_failure)
+
+    def _tell_failure(self, client: tuple[str, int], error: OSError) -> None:
+        reason = error.reason if isinstance(error, ssl.SSLError) and error.reason else error.strerror or str(error)
+        self.note(f"{Address(*client)}: no TLS: {reason.replace('_', ' ').lower()}")
 
     async def _find_brokers(self, bootstrap: tuple[Address, ...]) -> dict[int, Address]:
         """The brokers by id, as far as one says them to who has not logged in. NetworkError: none can be reached."""

@@ -26,9 +26,13 @@ class Proxied:
         command = [sys.executable, "-m", "kcli.cli", "proxy", "--quiet", *options]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
-        line = self.process.stderr.readline()
-        name, _, self.bootstrap = line.strip().partition("=")
-        assert name == "bootstrap.servers", line
+        self.said: dict[str, str] = {}
+        while "bootstrap.servers" not in self.said:
+            line = self.process.stderr.readline()
+            assert line, self.process.communicate()
+            name, _, value = line.strip().partition("=")
+            self.said[name] = value
+        self.bootstrap = self.said["bootstrap.servers"]
 
     def stop(self) -> tuple[int, str, str]:
         """By Ctrl-C: exit code, standard output, and what is left of standard error."""
@@ -48,8 +52,8 @@ def proxied(*options: str) -> Iterator[Proxied]:
             made.process.communicate()
 
 
-def ask(bootstrap: str, api: str, text: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "kcli.cli", "send", "--api", api, "--bootstrap", bootstrap]
+def ask(bootstrap: str, api: str, text: str, *options: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "kcli.cli", "send", "--api", api, "--bootstrap", bootstrap, *options]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["response"]  # type: ignore[no-any-return]
@@ -83,6 +87,18 @@ def test_exchanges_are_shown_and_saved(tmp_path: Path) -> None:
     assert json.loads(saved[1]) == row
 
 
+def test_tls_by_a_ca_of_its_own() -> None:
+    with served() as broker, proxied("--bootstrap", broker.bootstrap, "--tls") as proxy:
+        path = proxy.said["ssl.truststore.location"].partition(" (")[0]
+        trust = ["--config", "security.protocol=SSL", "--config", f"ssl.truststore.location={path}"]
+        (row,) = ask(proxy.bootstrap, "Metadata", '{"topics":[]}', *trust)["brokers"]
+        assert ask(f"{row['host']}:{row['port']}", "Metadata", '{"topics":[]}', *trust)["brokers"] == [row]
+        assert "PRIVATE" not in Path(path).read_text()
+        code, _, _ = proxy.stop()
+        assert code == 0
+    assert not Path(path).exists()
+
+
 def test_packets_on_standard_output() -> None:
     with served() as broker:
         command = [sys.executable, "-m", "kcli.cli", "proxy", "--bootstrap", broker.bootstrap, "-o", "-"]
@@ -107,6 +123,8 @@ def test_packets_on_standard_output() -> None:
         (["--bootstrap", "127.0.0.1:1", "--config", "no.such=1"], 2, "no client property"),
         (["--bootstrap", "127.0.0.1:1", "-o", "-", "--format", "table"], 2, "can't both go to standard output"),
         (["--bootstrap", "127.0.0.1:1", "--api", "Fish"], 2, "Fish"),
+        (["--bootstrap", "127.0.0.1:1", "--tls-key", "x"], 2, "--tls-cert is missing"),
+        (["--bootstrap", "127.0.0.1:1", "--tls-cert", "/no/such.pem"], 3, "/no/such.pem"),
         (["--bootstrap", "127.0.0.1:1", "-o", "/no/such/folder/x"], 3, "/no/such/folder/x"),
     ],
 )

@@ -1,0 +1,118 @@
+"""TLS towards clients: with a certificate that is given, or one of a CA made for the time of a run."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import ssl
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from kcli.client.tls import load_pair
+from kcli.errors import InputError
+
+__all__ = ["Authority", "made_authority", "read_pair", "server_context"]
+
+DAYS = 30
+NAMED = ("localhost", "127.0.0.1", "::1")
+
+
+class Authority(NamedTuple):
+    """certificate: the CA's, which clients have to trust; pair: key and certificate of the listeners. All in PEM."""
+
+    certificate: str
+    pair: str
+
+
+def server_context(pair: str, name: str) -> ssl.SSLContext:
+    """TLS 1.2 and 1.3 with a key and certificates in PEM. name: where they are from. InputError: they don't fit."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    load_pair(context, pair, None, name)
+    return context
+
+
+def read_pair(certificate: str, key: str | None) -> str:
+    """The PEM text of a certificate's file and its key's; None: the key is in the same file. InputError: no PEM."""
+    texts = []
+    for name in dict.fromkeys([key or certificate, certificate]):
+        data = Path(name).read_bytes()
+        if b"-----BEGIN " not in data:
+            raise InputError("no PEM text (certificates and keys in PEM expected)", file=name)
+        texts.append(data.decode("utf-8", "replace"))
+    return "\n".join(texts)
+
+
+def made_authority(hosts: Iterable[str]) -> Authority:
+    """A CA that nobody else has, and a certificate of it for these hosts and this machine's own names."""
+    own_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    issuer = named("kcli proxy CA")
+    authority = (
+        started(issuer, issuer, own_key)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(key_usage(signs_certificates=True), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(own_key.public_key()), critical=False)
+        .sign(own_key, hashes.SHA256())
+    )
+    certificate = (
+        started(named("kcli proxy"), issuer, key)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(key_usage(signs_certificates=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(list(alternative_names(hosts))), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(own_key.public_key()), critical=False)
+        .sign(own_key, hashes.SHA256())
+    )
+    secret = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    return Authority(text_of(authority), secret.decode() + text_of(certificate))
+
+
+def named(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def started(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
+    now = datetime.datetime.now(datetime.UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=DAYS))
+    )
+
+
+def key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def alternative_names(hosts: Iterable[str]) -> Iterator[x509.GeneralName]:
+    for host in dict.fromkeys([*filter(None, hosts), *NAMED]):
+        try:
+            yield x509.IPAddress(ipaddress.ip_address(host))
+        except ValueError:
+            yield x509.DNSName(host)
+
+
+def text_of(certificate: x509.Certificate) -> str:
+    return certificate.public_bytes(serialization.Encoding.PEM).decode()
