@@ -1,16 +1,37 @@
-"""`kcli completion`: the script that teaches a shell kcli's words."""
+"""`kcli completion`: the script that teaches a shell kcli's words; and what it offers where a value is awaited."""
 
 from __future__ import annotations
 
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-__all__ = ["completion"]
+from kcli.errors import KcliError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+__all__ = ["completion", "teach"]
+
+# Values by an option's first name, or an argument's: those that click does not know of its own.
+FILES = (
+    "file", "files", "paths", "captures", "source", "before", "after", "query",
+    "--output", "-o", "--input", "--snapshot", "--config", "--from", "--report", "--py-files",
+)  # fmt: skip
+FOLDERS = ("folder", "directory", "--log")
+SECONDS = 1.0  # that captures are read for their topics at most
 
 
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the script that completes kcli's commands and options in a shell.
+    """Print the script that completes kcli's commands, options and values in a shell.
+
+    It completes files, APIs, the topics of the files that were named before, error names, dialects and releases.
 
     \b
     bash   eval "$(kcli completion bash)"     in ~/.bashrc
@@ -24,3 +45,132 @@ def completion(shell: str) -> None:
     made = get_completion_class(shell)
     assert made is not None  # click has all three
     click.echo(made(cli, {}, "kcli", "_KCLI_COMPLETE").source())
+
+
+def teach(command: click.Command) -> None:
+    """Have the command complete the values of its options and arguments."""
+    for param in command.params:
+        known = next((VALUES[name] for name in param.opts if name in VALUES), None)
+        if known is not None and param.type is click.STRING:
+            param.type = Completed(known)
+
+
+class Completed(click.ParamType):  # type: ignore[type-arg]
+    """Any text, completed by a function of what stands before it."""
+
+    name = "text"
+
+    def __init__(self, values: Callable[[click.Context, str], Iterable[CompletionItem]]) -> None:
+        self.values = values
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """What fits; nothing where something can't be read: a shell has no place for errors."""
+        with contextlib.suppress(KcliError, OSError):
+            return list(self.values(ctx, incomplete))
+        return []
+
+
+def files(_context: click.Context, incomplete: str) -> Iterable[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    yield CompletionItem(incomplete, type="file")
+
+
+def folders(_context: click.Context, incomplete: str) -> Iterable[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    # never empty: zsh's script would take the next word for it
+    yield CompletionItem(incomplete or "./", type="dir")
+
+
+def words(found: Iterable[str | tuple[str, str]], incomplete: str) -> Iterable[CompletionItem]:
+    """Those that begin so, in any case of letters; a pair has a word and what it means."""
+    from click.shell_completion import CompletionItem
+
+    for each in found:
+        word, text = (each, None) if isinstance(each, str) else each
+        if word.lower().startswith(incomplete.lower()):
+            yield CompletionItem(word, help=text)
+
+
+def apis(context: click.Context, incomplete: str) -> Iterable[CompletionItem]:
+    from kcli.schemas.catalog import catalog
+
+    tables = catalog(context.params.get("dialect"))
+    return words([(api.name, f"API key {key}") for key, api in tables.apis.items()], incomplete)
+
+
+def messages(context: click.Context, incomplete: str) -> Iterable[CompletionItem]:
+    """Names of APIs and messages, for commands that know messages."""
+    if "dialect" not in context.params:
+        return []
+    from kcli.schemas.catalog import catalog
+
+    tables = catalog(context.params.get("dialect"))
+    return words([*(api.name for api in tables.apis.values()), *tables.names], incomplete)
+
+
+def errors(_context: click.Context, incomplete: str) -> Iterable[CompletionItem]:
+    from kcli.schemas.errors import ERRORS
+
+    return words([(name, f"error {code}") for code, name in ERRORS.items()], incomplete)
+
+
+def releases(_context: click.Context, incomplete: str) -> Iterable[CompletionItem]:
+    from kcli.schemas.catalog import catalog
+
+    return words(reversed(catalog().releases), incomplete)
+
+
+def dialects(context: click.Context, incomplete: str) -> Iterable[CompletionItem]:
+    from kcli.schemas.dialects import shipped
+
+    yield from folders(context, incomplete)
+    yield from words(shipped(), incomplete)
+
+
+def topics(context: click.Context, incomplete: str) -> Iterable[CompletionItem]:
+    """The topics in the files that stand before; those alone whose names a shell takes as they are.
+
+    `decode segment` and `decode batch` ask for an internal topic.
+    """
+    from kcli.records.internal import TOPICS
+    from kcli.topic_names import name_fault
+
+    given = [*context.args, *(context.params.get("files") or ())]
+    found = TOPICS if "position" in context.params or "base64_" in context.params else topics_in(given)
+    return words(sorted(name for name in found if name_fault(name) is None), incomplete)
+
+
+def topics_in(given: Iterable[str]) -> set[str]:
+    """The topics of captures, as far as they are read in a second, and of segments, by their folders' names."""
+    from kcli.capture.statistics import StatisticsDecoder
+    from kcli.cli.capture_files import is_capture
+    from kcli.topic_names import partition_of
+
+    paths = [each for name in given for each in ([Path(name)] if Path(name).is_file() else Path(name).rglob("*"))]
+    found = {partition_of(path.absolute().parent.name)[0] for path in paths if path.suffix == ".log"}
+    captures = [str(path) for path in paths if path.is_file() and is_capture(path)]
+    source, end = StatisticsDecoder(captures, ("topic",)), time.monotonic() + SECONDS
+    with contextlib.suppress(KcliError):
+        for _ in source.read():
+            if time.monotonic() > end:
+                break
+    found |= {str(row.group["topic"]) for row in source.rows() if row.group and row.group["topic"] is not None}
+    return {name for name in found if name is not None}
+
+
+VALUES: Mapping[str, Callable[[click.Context, str], Iterable[CompletionItem]]] = {
+    **dict.fromkeys(FILES, files),
+    **dict.fromkeys(FOLDERS, folders),
+    "--api": apis,
+    "--only": apis,
+    "--skip": apis,
+    "--topic": topics,
+    "--error": errors,
+    "--dialect": dialects,
+    "--release": releases,
+    "--against": releases,
+    "name": messages,
+    "words": messages,
+}

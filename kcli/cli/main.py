@@ -82,7 +82,7 @@ HELP = {
     "broker move-leader": "Have other nodes lead partitions, on an embedded or a real cluster.",
     "broker serve": "Serve topics to any Kafka client.",
     "audit": "Say which clients of a capture a Kafka release would refuse.",
-    "completion": "Print the script that completes kcli's commands and options in a shell.",
+    "completion": "Print the script that completes kcli's commands, options and values in a shell.",
     "decode batch": "Decode record batches or message sets of any magic.",
     "decode pcap": "Decode network captures: every request with its response.",
     "decode request": "Decode a request by the api key and version it starts with.",
@@ -143,6 +143,10 @@ class LazyGroup(click.Group):
         if isinstance(target, str):
             module, _, attribute = target.partition(":")
             command: click.Command = getattr(importlib.import_module(f"kcli.cli.{module}"), attribute)
+            if ctx.resilient_parsing:  # a shell asks for completions
+                from kcli.cli.completion import teach
+
+                teach(command)
             return command
         return LazyGroup(target, f"{cmd_name} ", name=cmd_name, help=HELP[cmd_name], no_args_is_help=True)
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
+import click
 import pytest
 
-from kcli.cli.main import main
+from kcli.cli.completion import VALUES, Completed, teach
+from kcli.cli.main import cli, main
+from tests.cli.shells import SHELLS, completed
+from tests.commands import commands
+
+CODECS = ["orders-gzip", "orders-lz4", "orders-none", "orders-snappy", "orders-zstd"]
 
 
 @pytest.mark.parametrize(
@@ -39,10 +47,24 @@ def test_an_unknown_shell_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -
         ("kcli decode re", ["request", "response"]),
         ("kcli encode request --to ", ["raw", "hex", "base64"]),
         ("kcli encode request --fr", ["--framed"]),
+        ("kcli decode pcap --api initp", ["InitProducerId"]),
+        ("kcli decode request --api=Metad", ["Metadata"]),
+        ("kcli stats --error COORDINATOR_N", ["COORDINATOR_NOT_AVAILABLE"]),
+        ("kcli audit --against 2.", ["2.8", "2.7", "2.6", "2.5", "2.4"]),
+        ("kcli schema show FetchSnapshotReq", ["FetchSnapshotRequest"]),
+        ("kcli pipeline tables Fet", []),
+        ("kcli decode pcap --dialect kip-1", ["kip-1", "kip-1018"]),
+        ("kcli decode pcap --dialect nothing --api Fetch", []),
+        ("kcli decode segment --topic __consumer", ["__consumer_offsets"]),
+        ("kcli decode pcap SAMPLES/java44-consume-classic.pcap --topic ", CODECS),
+        ("kcli stats --topic s SAMPLES/ipv6.pcapng --topic ", ["six"]),
+        ("kcli records SAMPLES --topic order", ["orders", *CODECS]),
+        ("kcli records SAMPLES/README.md /no/where --topic ", []),
+        ("kcli decode pcap sam", ["sam"]),
     ],
 )
-def test_words_are_completed(words: str, expected: list[str]) -> None:
-    *before, incomplete = words.split(" ")
+def test_words_are_completed(words: str, expected: list[str], samples: Path) -> None:
+    *before, incomplete = words.replace("SAMPLES", str(samples)).split(" ")
     environment = {
         **os.environ,
         "_KCLI_COMPLETE": "bash_complete",
@@ -53,4 +75,40 @@ def test_words_are_completed(words: str, expected: list[str]) -> None:
         [sys.executable, "-m", "kcli.cli"], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert [line.partition(",")[2] for line in done.stdout.splitlines()] == expected
+    assert [line.partition(",")[2] for line in done.stdout.splitlines() if line] == expected
+
+
+def test_names_that_a_shell_would_run_are_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kcli.cli.completion.topics_in", lambda _: {"$(reboot)", "a b", "`x`", "orders", "a\nplain,b"})
+    found = Completed(VALUES["--topic"]).shell_complete(click.Context(cli), click.Option(["--topic"]), "")
+    assert [each.value for each in found] == ["orders"]
+
+
+def test_every_file_is_completed() -> None:
+    """An argument or option that names a file or directory, in whatever command comes next."""
+    places = ("FILE", "DIR", "OUT", "IN", "PATH", "FOLDER", "DIRECTORY", "JARS", "PAGE")
+    for name, command in commands():
+        teach(command)
+        for param in command.params:
+            shown = param.make_metavar(click.Context(command)) if param.name != "place" else ""
+            if shown.strip("[].").split("|")[0].split(".")[0] in places:
+                found = param.type.shell_complete(click.Context(command), param, "x")
+                assert {each.type for each in found} & {"file", "dir"}, f"{name}: {param.name}"
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("kcli deco", "decode"),
+        ("kcli encode request --fr", "encode request --framed"),
+        ("kcli decode pcap onl", "decode pcap only.pcap"),
+        ("kcli decode pcap --api initp", "decode pcap --api InitProducerId"),
+        ("kcli decode pcap only.pcap --topic orders-g", "decode pcap only.pcap --topic orders-gzip"),
+        ("kcli decode pcap --dialect kip-10", "decode pcap --dialect kip-1018"),
+        ("kcli schema list --release 3.9", "schema list --release 3.9"),
+    ],
+)
+def test_in_a_real_shell(shell: str, line: str, words: str, samples: Path, tmp_path: Path) -> None:
+    shutil.copy(samples / "java44-consume-classic.pcap", tmp_path / "only.pcap")
+    assert completed(shell, line, tmp_path) == words
