@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -17,12 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["completion", "teach"]
 
-# Values by an option's first name, or an argument's: those that click does not know of its own.
-FILES = (
-    "file", "files", "paths", "captures", "source", "before", "after", "query",
-    "--output", "-o", "--input", "--snapshot", "--config", "--from", "--report", "--py-files",
-)  # fmt: skip
-FOLDERS = ("folder", "directory", "--log")
+# What metavars call files and directories.
+FILE, FOLDER = re.compile(r"\b(FILE|OUT|IN|CAPTURE)\b"), re.compile(r"\b(DIR|FOLDER|DIRECTORY)\b")
 SECONDS = 1.0  # that captures are read for their topics at most
 
 
@@ -50,7 +47,9 @@ def completion(shell: str) -> None:
 def teach(command: click.Command) -> None:
     """Have the command complete the values of its options and arguments."""
     for param in command.params:
-        known = next((VALUES[name] for name in param.opts if name in VALUES), None)
+        shown = param.metavar or str(param.name).upper()
+        by_metavar = files if FILE.search(shown) else folders if FOLDER.search(shown) else None
+        known = next((VALUES[name] for name in param.opts if name in VALUES), by_metavar)
         if known is not None and param.type is click.STRING:
             param.type = Completed(known)
 
@@ -161,8 +160,8 @@ def topics_in(given: Iterable[str]) -> set[str]:
 
 
 VALUES: Mapping[str, Callable[[click.Context, str], Iterable[CompletionItem]]] = {
-    **dict.fromkeys(FILES, files),
-    **dict.fromkeys(FOLDERS, folders),
+    # files whose metavars do not say so: of snapshot diff, sql, pipeline run, snapshot create
+    **dict.fromkeys(("before", "after", "query", "--input", "--output", "--py-files", "--snapshot"), files),
     "--api": apis,
     "--only": apis,
     "--skip": apis,
