@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -220,6 +219,8 @@ def code_of(error: str) -> int:
     if found is None and re.fullmatch(r"-?\d{1,5}", error):
         found = int(error)
     if found is None:
+        import difflib
+
         near = difflib.get_close_matches(error.upper(), ERRORS.values(), 1)
         raise UsageError(f"{error}: no such error" + (f"; did you mean {near[0]}?" if near else ""))
     return found

@@ -6,7 +6,7 @@ import signal
 import sys
 from pathlib import Path
 
-COLLECTED = 20_000, 10, 10  # objects made, younger collections: as gc.set_threshold takes them
+COLLECTED = 100_000, 10, 10  # objects made, younger collections: as gc.set_threshold takes them
 
 
 def start() -> int:

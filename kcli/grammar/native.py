@@ -6,6 +6,7 @@ Imported only where the core is built.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.codec import messages as codec
@@ -39,11 +40,11 @@ def to_native(
     below = hidden, guarded, path, depth
     match word:
         case Primitive():
-            return codec.Scalar(word.type)
+            return scalar(word.type, False, False)
         case LengthPrefixed():
             how = (hidden or {}).get(path)
             if how is None:
-                return codec.Scalar(word.kind, word.nullable, word.compact)
+                return scalar(word.kind, word.nullable, word.compact)
             if callable(how):
                 return codec.Envelope(word.kind, word.nullable, word.compact, how, path == "responseData")
             judge = is_secret_config if how == BY_NAME else None
@@ -56,6 +57,12 @@ def to_native(
             return message(word, hidden, guarded, path, depth + 1)
         case _:
             raise TypeError(f"the core has no node for {type(word).__name__}")
+
+
+@cache
+def scalar(kind: str, nullable: bool, compact: bool) -> codec.Scalar:
+    """The node of a type without fields; those of all messages share it."""
+    return codec.Scalar(kind, nullable, compact)
 
 
 def message(

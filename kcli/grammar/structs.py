@@ -32,16 +32,13 @@ class Struct(Word):
         self.fields = [Field.of(field) for field in listed]
         self.tagged: list[Field] = self.tags.fields if self.tags else []
         self.subcons = [*self.fields, *([self.tags] if self.tags else ())]
-        self.least = sum(field.subcon.least for field in self.fields) + self.flexible
-        sizes = [field.subcon.size for field in self.fields]
-        self.size = None if self.flexible or None in sizes else sum(size or 0 for size in sizes)
-        self.embeds = any(field.subcon.embeds for field in (*self.fields, *self.tagged))
+        self.flexible = self.tags is not None  # tagged fields follow the plain ones
+        words = [field.subcon for field in self.fields]
+        self.least = sum(word.least for word in words) + self.flexible
+        sizes = [word.size for word in words if word.size is not None]
+        self.size = None if self.flexible or len(sizes) < len(words) else sum(sizes)
+        self.embeds = any(word.embeds for word in words) or (self.tags is not None and self.tags.embeds)
         self.words = {field.name: field.subcon for field in (*self.fields, *self.tagged) if field.name}
-
-    @property
-    def flexible(self) -> bool:
-        """Whether tagged fields follow the plain ones."""
-        return self.tags is not None
 
     def _sizeof(self, context: Any, path: str) -> int:
         if self.size is None and self.embeds and not self.flexible:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.capture.events import Kind
 from kcli.capture.frames import looks_like_tls
-from kcli.capture.tls.handshake import alert_text
-from kcli.capture.tls.keylog import KeyLog
-from kcli.capture.tls.session import TlsSession
 from kcli.grammar.tls import ALERT, ALERT_MESSAGE, HEADER, RECORD_HEADER, next_record_header, record_size
 
 if TYPE_CHECKING:
     from kcli.capture.connection import CapturedConnection
+    from kcli.capture.tls.keylog import KeyLog
+    from kcli.capture.tls.session import TlsSession
 
 __all__ = ["TlsLayer"]
 
@@ -138,6 +137,8 @@ class TlsLayer:
 
     def take_off(self, seen: list[tuple[int, int, bytes]]) -> None:
         """TLS it is: what was `seen` so far (end, ns, bytes) is read as that, from its beginning."""
+        from kcli.capture.tls.session import TlsSession  # most captures need none
+
         self.early, self.starts = None, [None, None]
         self.connection = self.make()
         self.session = TlsSession(self.connection, self.started, self.log, self.decrypted)
@@ -165,6 +166,8 @@ class TlsLayer:
 
     def report_refusal(self, d: int) -> None:
         """An end answers what is plain with TLS."""
+        from kcli.capture.tls.handshake import alert_text
+
         header, alert = RECORD_HEADER.parse(self.refusal), ALERT_MESSAGE.parse(self.refusal[HEADER:])
         is_alert = header.type == ALERT and header.length == ALERT_MESSAGE.sizeof()
         says = f", {alert_text(alert.description)}" if is_alert else ""

@@ -129,13 +129,15 @@ cdef bint fills(Node node, const uint8_t* body, Py_ssize_t n) noexcept:
 
 
 cdef int name_link(Flow* flow, ConnectionState* state) except -1:
-    ends = ends_text(flow)
-    cdef bytes text = f"{ends[1 - state.client]}-{ends[state.client]}".encode()
-    state.link_size = len(text)
+    cdef char[2 * KC_END_ROOM + 1] text
+    cdef char* p = put_end(text, &flow.ends, 1 - state.client)
+    p[0] = b"-"
+    p = put_end(p + 1, &flow.ends, state.client)
+    state.link_size = p - text
     state.link = <char*>malloc(state.link_size)
     if state.link == NULL:
         raise MemoryError
-    memcpy(state.link, PyBytes_AS_STRING(text), state.link_size)
+    memcpy(state.link, text, state.link_size)
     return 0
 
 
@@ -145,10 +147,5 @@ cdef tuple ends_text(Flow* flow):
 
 cdef str end_text(Ends* ends, int d):
     """"address:port", an IPv6 address in brackets."""
-    cdef uint64_t high = ends.address[d][0], low = ends.address[d][1]
-    if ends.version == 4:
-        return f"{low >> 24 & 255}.{low >> 16 & 255}.{low >> 8 & 255}.{low & 255}:{ends.port[d]}"
-    import socket
-
-    packed = high.to_bytes(8, "big") + low.to_bytes(8, "big")
-    return f"[{socket.inet_ntop(socket.AF_INET6, packed)}]:{ends.port[d]}"
+    cdef char[KC_END_ROOM] text
+    return text[: put_end(text, ends, d) - text].decode()

@@ -15,8 +15,8 @@ from libc.string cimport memcmp, memcpy, memmove
 
 from kcli.core.capture.exchange_json cimport KEYS, PRODUCE, SASL_HANDSHAKE, ApiCodecs, ExchangeWriter
 from kcli.core.capture.packets cimport (
-    FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_CUT, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends, Packet, PacketReader,
-    Segment, be16, be32, dissect, hash_ends,
+    FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_CUT, KC_END_ROOM, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends, Packet, PacketReader,
+    Segment, be16, be32, dissect, hash_ends, put_end,
 )
 from kcli.core.capture.streams cimport (
     LOSS_CUT, LOSS_GAP, LOSS_GIVEN_UP, Flow, Held, Loss, Side, Streams, list_held, pull_timer, push_timer, put_held,

@@ -4,7 +4,10 @@
 #ifndef KCLI_PACKETS_H
 #define KCLI_PACKETS_H
 
+#include <arpa/inet.h>
+
 #include "bytes.h"
+#include "json_text.h"
 
 enum { KC_NOT_TCP = 0, KC_TCP = 1, KC_CUT = 2, KC_FRAGMENT = 3, KC_LINK_UNKNOWN = 4 };
 enum { KC_FIN = 1, KC_SYN = 2, KC_RST = 4, KC_ACK = 16 };
@@ -34,6 +37,28 @@ typedef struct {
     const uint8_t *data;
     uint32_t captured, length;   /* of the payload: bytes here, bytes on the wire */
 } kc_segment;
+
+enum { KC_END_ROOM = 64 };    /* characters of an end's text, at most */
+
+/* "address:port", an IPv6 address in brackets. */
+static inline char *kc_put_end(char *p, const kc_ends *e, int d) {
+    uint8_t address[16];
+    if (e->version == 4) {
+        for (int shift = 24; shift >= 0; shift -= 8) {
+            p = kc_u64(p, e->address[d][1] >> shift & 255);
+            *p++ = shift ? '.' : ':';
+        }
+        return kc_u64(p, e->port[d]);
+    }
+    kc_set64(address, e->address[d][0]);
+    kc_set64(address + 8, e->address[d][1]);
+    *p++ = '[';
+    inet_ntop(AF_INET6, address, p, INET6_ADDRSTRLEN);
+    p += strlen(p);
+    *p++ = ']';
+    *p++ = ':';
+    return kc_u64(p, e->port[d]);
+}
 
 static inline uint64_t kc_mix(uint64_t h) {
     h ^= h >> 32; h *= 0xd6e8feb86659fd93ULL; h ^= h >> 32; h *= 0xd6e8feb86659fd93ULL; h ^= h >> 32;

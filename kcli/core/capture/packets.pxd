@@ -1,10 +1,12 @@
 # Packets out of capture files, and TCP segments out of packets.
+cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 
 cdef extern from "packets.h" nogil:
     enum: KC_NOT_TCP, KC_TCP, KC_CUT, KC_FRAGMENT, KC_LINK_UNKNOWN
     enum: KC_FIN, KC_SYN, KC_RST, KC_ACK
+    enum: KC_END_ROOM
 
     ctypedef struct Packet "kc_packet":
         uint64_t ts
@@ -32,6 +34,7 @@ cdef extern from "packets.h" nogil:
 
     int dissect "kc_dissect"(const Packet* packet, Segment* segment)
     uint64_t hash_ends "kc_hash_ends"(const Ends* ends)
+    char* put_end "kc_put_end"(char* p, const Ends* ends, int d)
     uint16_t be16 "kc_be16"(const uint8_t* p)
     uint32_t be32 "kc_be32"(const uint8_t* p)
     uint64_t be64 "kc_be64"(const uint8_t* p)
@@ -58,6 +61,7 @@ cdef enum:
     NANO = 1000000000
 
 
+@cython.final
 cdef class PacketReader:
     cdef bint started, swapped, blocks
     cdef size_t head      # bytes of a pcap record's header

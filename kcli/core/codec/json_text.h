@@ -29,11 +29,14 @@ static int kc_grow(kc_out *out, size_t extra) {
     return KC_OK;
 }
 
-static inline int kc_reserve(kc_out *out, size_t extra) {
+/* These two are called for each piece of text: a call would cost more than what they do. */
+#define KC_ALWAYS static inline __attribute__((always_inline))
+
+KC_ALWAYS int kc_reserve(kc_out *out, size_t extra) {
     return out->capacity - out->size >= extra ? KC_OK : kc_grow(out, extra);
 }
 
-static inline int kc_append(kc_out *out, const void *bytes, size_t n) {
+KC_ALWAYS int kc_append(kc_out *out, const void *bytes, size_t n) {
     if (kc_reserve(out, n)) return KC_MEMORY;
     memcpy(out->data + out->size, bytes, n);
     out->size += n;

@@ -76,6 +76,7 @@ cdef class Message(Node):
             self.room += step.key_size + VALUE_ROOM
             run = run + step.width if step.width else 0
             step.run = run
+            step.run_fields = 1 + (self.steps[i + 1].run_fields if step.width and self.steps[i + 1].width else 0)
             step.direct = step.width and step.op != FLOAT64 and step.role == PLAIN
         self.fixed = self.least - self.flexible if self.count and all([self.steps[i].width for i in range(self.count)]) else 0
         for i in range(self.count - 1, 0, -1):

@@ -8,8 +8,9 @@ cdef struct TopicMet:
 
 
 cdef inline int json_message(Message message, Cursor* cursor, Out* out) noexcept:
-    cdef int i
-    cdef Step* step
+    cdef Step* step = message.steps
+    cdef Step* end = step + message.count
+    cdef const uint8_t* at
     cdef char* p
     cdef size_t before
     cdef TopicMet topic = TopicMet(NULL, 0, 0)
@@ -18,20 +19,20 @@ cdef inline int json_message(Message message, Cursor* cursor, Out* out) noexcept
     p = out.data + out.size
     p[0] = b"{"
     p += 1
-    for i in range(message.count):
-        step = &message.steps[i]
+    while True:
         if step.run > cursor.end - cursor.at:
-            return message.cut(i, cursor)
-        memcpy(p, step.key_text, 32)
-        if step.key_size > 32:
-            memcpy(p + 32, step.key_text + 32, step.key_size - 32)
-        p += step.key_size
-        if step.direct:
-            p = put_fixed(step.op, cursor.at, p)
+            return message.cut(step - message.steps, cursor)
+        at = cursor.at
+        while step.direct:                # the step behind the last one is not
+            p = put_fixed(step.op, at, put_key(step, p))
             if p == NULL:
-                return stop(cursor, ODD, cursor.at, 0, 0)
-            cursor.at += step.width
-            continue
+                return stop(cursor, ODD, at, 0, 0)
+            at += step.width
+            step += 1
+        cursor.at = at
+        if step == end:
+            break
+        p = put_key(step, p)
         out.size = p - out.data
         if step.width and step.role != PLAIN:
             json_fixed_role(step, &topic, cursor, out)
@@ -44,6 +45,7 @@ cdef inline int json_message(Message message, Cursor* cursor, Out* out) noexcept
         if out_reserve(out, message.room):
             return no_memory(cursor)
         p = out.data + out.size
+        step += 1
     out.size = p - out.data
     if topic.id != NULL and name_topic(&topic, cursor, out):
         return -1
@@ -53,6 +55,13 @@ cdef inline int json_message(Message message, Cursor* cursor, Out* out) noexcept
         elif json_tags(message, cursor, out):
             return -1
     return no_memory(cursor) if out_put(out, b"}", 1) else 0
+
+
+cdef inline char* put_key(Step* step, char* p) noexcept:
+    memcpy(p, step.key_text, KEY_ROOM // 2)
+    if step.key_size > KEY_ROOM // 2:
+        memcpy(p + KEY_ROOM // 2, step.key_text + KEY_ROOM // 2, step.key_size - KEY_ROOM // 2)
+    return p + step.key_size
 
 
 cdef void json_fixed_role(Step* step, TopicMet* topic, Cursor* cursor, Out* out) noexcept:

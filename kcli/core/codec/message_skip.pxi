@@ -2,21 +2,18 @@
 
 
 cdef int skip_message(Message message, Cursor* cursor) noexcept:
-    cdef int i = 0
-    cdef Step* step
-    while i < message.count:
-        step = &message.steps[i]
+    cdef Step* step = message.steps
+    cdef Step* end = step + message.count
+    while step < end:
         if step.run:
             if step.run > cursor.end - cursor.at:
-                return message.cut(i, cursor)
+                return message.cut(step - message.steps, cursor)
             cursor.at += step.run
-            i += 1
-            while i < message.count and message.steps[i].width:
-                i += 1
+            step += step.run_fields
             continue
         if (<Node>step.node).skip_c(cursor) if step.op == CHILD else skip_sized(step.op, step.flags, cursor):
             return within(cursor, <object>step.key)
-        i += 1
+        step += 1
     if not message.flexible:
         return 0
     if cursor.at < cursor.end and cursor.at[0] == 0:

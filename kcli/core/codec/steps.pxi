@@ -18,6 +18,7 @@ cdef struct Step:
     int flags
     int width             # bytes of a fixed field
     int run               # bytes of the fixed fields from here to the next that is not; 0 inside a run
+    int run_fields        # how many fields those are, from a fixed one on
     int tag
     int role
     bint direct           # JSON is put_fixed's and nothing else: a fixed field that tells nothing about others
