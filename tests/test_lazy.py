@@ -38,3 +38,10 @@ def test_a_name_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load("one") == 1 and vars(package)["one"] == 1
     with pytest.raises(AttributeError):
         load("two")
+
+
+def test_a_capture_without_tls_loads_none_of_it() -> None:
+    names = ("kcli.capture.tls.session", "kcli.capture.tls.handshake", "difflib")
+    script = "import sys, kcli.capture.tls.layer, kcli.capture.filters; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert not set(names) & set(done.stdout.split())
