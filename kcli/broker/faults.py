@@ -40,7 +40,7 @@ from kcli.errors import UsageError
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import ERRORS
 
-__all__ = ["Faults", "Plan", "Rule", "parse_rule", "read_rules"]
+__all__ = ["NOWHERE", "Faults", "Plan", "Rule", "parse_rule", "read_rules"]
 
 FLAGS = ("ignore", "drop", "evict")
 NUMBERS = ("partition", "after", "count", "every", "delay", "close", "split", "move")
@@ -82,7 +82,7 @@ class Rule:
         moves, closes = self.move != NOWHERE, self.close >= 0
         return bool(self.delay or self.ignore or self.drop or closes or self.split or self.evict or moves)
 
-    def matches(self, request: Request) -> bool:
+    def matches(self, request: Asked) -> bool:
         """Whether a request is of the rule's APIs and client."""
         return (not self.apis or request.api.key in self.apis) and (not self.client or request.client_id == self.client)
 
@@ -99,6 +99,33 @@ class Rule:
             return False
         self.applied += 1
         return True
+
+
+class Api(Protocol):
+    """What a request asks for."""
+
+    @property
+    def key(self) -> int:
+        """The API's number."""
+        ...
+
+
+class Asked(Protocol):
+    """A request, as rules look at it."""
+
+    @property
+    def api(self) -> Api:
+        """Its API."""
+        ...
+
+    @property
+    def client_id(self) -> str:
+        """Its client's name."""
+        ...
+
+    def places(self) -> Iterable[tuple[str, int]]:
+        """The (topic, partition) pairs that it names; partition -1: the topic as a whole."""
+        ...
 
 
 class Sink(Protocol):
@@ -187,7 +214,7 @@ class Faults:
         """Remove all rules."""
         self.rules.clear()
 
-    def plan(self, request: Request) -> Plan | None:
+    def plan(self, request: Asked) -> Plan | None:
         """What the rules want for a request as a whole; None: no rule fires."""
         if not self.rules:
             return None
@@ -195,7 +222,7 @@ class Faults:
         met = [each for each in met if each.fires(self.chance)]
         return Plan(met) if met else None
 
-    def error(self, request: Request, topic: str = "", partition: int = -1, among: frozenset[int] | None = None) -> int:
+    def error(self, request: Asked, topic: str = "", partition: int = -1, among: frozenset[int] | None = None) -> int:
         """The error code for a request as a whole, or for one partition in it; 0: none. among: consider only these."""
         for each in self.rules:
             if not each.error or not each.matches(request) or (among is not None and each.error not in among):
@@ -205,7 +232,7 @@ class Faults:
         return 0
 
     @staticmethod
-    def is_about(rule: Rule, request: Request) -> bool:
+    def is_about(rule: Rule, request: Asked) -> bool:
         """Whether a rule that names a topic or partition is about any in this request."""
         if not rule.topic and rule.partition < 0:
             return True

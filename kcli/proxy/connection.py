@@ -10,15 +10,16 @@ from typing import Protocol
 from kcli.broker.listening import Gate
 from kcli.client.address import Address
 from kcli.errors import NetworkError
+from kcli.proxy.faulting import FaultedRequests
 from kcli.proxy.recording import Recorder, Recording
 from kcli.proxy.request_stream import Awaited, RequestStream
-from kcli.proxy.response_stream import ResponseStream
+from kcli.proxy.response_stream import Planned, ResponseStream
 from kcli.proxy.rewriting import AddressRewriter
+from kcli.proxy.side import Side
 
 __all__ = ["Connection", "Route", "Services"]
 
 LIMIT = 100 << 20  # bytes of a response that is rewritten, as socket.request.max.bytes
-HIGH_WATER = 1 << 20  # bytes that a side may have to send before the other one is not read any more
 
 
 class Services(Protocol):
@@ -45,13 +46,17 @@ class Services(Protocol):
         ...
 
     @property
-    def dialect(self) -> str | None:
-        """Message definitions laid over the stock ones."""
+    def faults(self) -> bool:
+        """Whether there are fault rules."""
         ...
 
     @property
     def connections(self) -> set[Connection]:
         """The open connections."""
+        ...
+
+    def new_requests(self, awaited: deque[Awaited]) -> RequestStream | FaultedRequests:
+        """What reads the requests of one connection."""
         ...
 
     def note(self, text: str) -> None:
@@ -67,94 +72,20 @@ class Route(Protocol):
         ...
 
 
-class Side(asyncio.BufferedProtocol):
-    """One of the two sides. receive: gets the bytes that come from it."""
-
-    other: Side
-
-    def __init__(self, connection: Connection, receive: Callable[[bytes], None]) -> None:
-        self.connection, self.receive = connection, receive
-        self.scratch = connection.services.scratch
-        self.transport: asyncio.Transport | None = None
-        self.over = False
-
-    # --- called by the event loop
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin (asyncio.BaseProtocol)."""
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        transport.set_write_buffer_limits(HIGH_WATER)
-        transport.pause_reading()  # until both sides are there
-        self.connection.made(self)
-
-    def get_buffer(self, sizehint: int) -> memoryview:
-        """Where the next read goes (asyncio.BufferedProtocol)."""
-        return self.scratch
-
-    def buffer_updated(self, nbytes: int) -> None:
-        """Hand over what came."""
-        self.receive(bytes(self.scratch[:nbytes]))
-
-    def pause_writing(self) -> None:
-        """This side takes no more: read no more from the other."""
-        if (transport := self.other.transport) is not None:
-            transport.pause_reading()
-
-    def resume_writing(self) -> None:
-        """This side takes bytes again."""
-        if (transport := self.other.transport) is not None and not self.connection.stopping:
-            transport.resume_reading()
-
-    def eof_received(self) -> bool:
-        """This side sends no more, but may take what the other one sends."""
-        self.over = True
-        self.connection.ended(self)
-        return self.other.end() and self.transport is not None and self.transport.can_write_eof()
-
-    def connection_lost(self, error: Exception | None) -> None:
-        """Close the other side, when it has what came before."""
-        self.transport = None
-        self.connection.lost(self, error)
-
-    # --- called by the connection
-
-    def write(self, data: bytes) -> None:
-        """Send bytes, if the side is still there."""
-        if data and self.transport is not None:
-            self.transport.write(data)
-
-    def end(self) -> bool:
-        """Send no more; False: the side can only be closed as a whole (TLS), or both are over."""
-        if self.transport is None or self.over or not self.transport.can_write_eof():
-            self.close()
-            return False
-        self.transport.write_eof()
-        return True
-
-    def close(self) -> None:
-        """Close when what was written is sent."""
-        if self.transport is not None:
-            self.transport.close()
-
-    def abort(self) -> None:
-        """Close at once."""
-        if self.transport is not None:
-            self.transport.abort()
-
-
 class Connection:
     """A client's connection, for as long as either side lives. route: where it leads."""
 
     def __init__(self, services: Services, route: Route) -> None:
         self.services, self.route = services, route
         self.awaited: deque[Awaited] = deque()
-        self.client, self.broker = Side(self, self.take_requests), Side(self, self.take_responses)
+        self.client = Side(self, services.scratch, self.take_requests)
+        self.broker = Side(self, services.scratch, self.take_responses)
         self.client.other, self.broker.other = self.broker, self.client
         self.name = ""
         self.stopping = False
         self.recording: Recording | None = None
         self._dialing: asyncio.Task[None] | None = None
+        self._faulting: asyncio.Task[None] | None = None
 
     def made(self, side: Side) -> None:
         """A side is connected: the client first, which has the broker's dialled."""
@@ -163,7 +94,7 @@ class Connection:
         assert side.transport is not None
         info = side.transport.get_extra_info
         self.name = str(Address(*info("peername")[:2]))
-        self.requests = RequestStream(self.awaited, self.services.dialect)
+        self.requests = self.services.new_requests(self.awaited)
         self.responses = ResponseStream(
             self.awaited, self.services.rewriter, str(info("sockname")[0]), LIMIT, self.complain
         )
@@ -198,22 +129,49 @@ class Connection:
     def take_requests(self, data: bytes) -> None:
         """Pass on what the client sent."""
         try:
-            self.requests.feed(data)
+            self.broker.write(self.requests.feed(data))
         except NetworkError as error:
             self.complain(f"closed: {error}")
             self.abort()
             return
-        self.broker.write(data)
         if self.recording is not None:
             self.recording.data(0, data)
+        if self.services.faults:
+            self._pass_responses(b"")  # the proxy may have answered
         if self.stopping:
             self.stop()
 
     def take_responses(self, data: bytes) -> None:
         """Pass on what the broker sent, with the proxy's addresses."""
-        self.client.write(self.responses.feed(data))
-        if self.recording is not None:
-            self.recording.data(1, data)
+        self._pass_responses(data)
+        if self.stopping:
+            self.stop()
+
+    def _pass_responses(self, data: bytes) -> None:
+        passed, said = self.responses.feed(data)
+        self.client.write(passed)
+        self._record_response(said)
+        if self.responses.planned is not None and self._faulting is None:
+            self._faulting = asyncio.get_running_loop().create_task(self._follow(self.responses.planned))
+
+    def _record_response(self, said: bytes) -> None:
+        if self.recording is not None and said:
+            self.recording.data(1, said)
+
+    async def _follow(self, planned: Planned) -> None:
+        """Let a fault rule have its way with a response; those behind it wait."""
+        if self.broker.transport is not None:
+            self.broker.transport.pause_reading()
+        try:
+            await planned.plan.send(self.client.faulted(), [planned.frame])
+            if not planned.plan.silent:
+                self._record_response(planned.said)
+        finally:
+            self.client.sink = self._faulting = None
+        self.responses.planned = None
+        self._pass_responses(b"")
+        if self.broker.transport is not None and self.responses.planned is None:
+            self.broker.transport.resume_reading()
         if self.stopping:
             self.stop()
 
@@ -233,6 +191,8 @@ class Connection:
         if self.recording is not None:
             record = self.recording.end if error is None else self.recording.reset
             record(0 if side is self.client else 1)
+        if self.client.transport is None and self._faulting is not None:
+            self._faulting.cancel()
         if self.client.transport is None and self in self.services.connections:
             self.services.connections.discard(self)
             self.services.gate.leave()
@@ -243,7 +203,7 @@ class Connection:
         if self.requests.is_between:
             if self.client.transport is not None:
                 self.client.transport.pause_reading()
-            if not self.awaited:
+            if not self.awaited and self._faulting is None:
                 self.close()
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ from kcli.client.address import Address
 from kcli.client.dialing import dial
 from kcli.client.properties import ClientConfig
 from kcli.errors import NetworkError
-from kcli.proxy.connection import Side
+from kcli.proxy.side import Side
 
 __all__ = ["BrokerRoute", "Nodes"]
 

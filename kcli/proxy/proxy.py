@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from typing import Self
 
 from kcli.broker.listening import Gate, Listener, most_connections
@@ -15,8 +16,10 @@ from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from kcli.errors import KcliError, NetworkError
 from kcli.proxy.connection import Connection
+from kcli.proxy.faulting import FaultedRequests, FaultRules, TopicNames
 from kcli.proxy.nodes import WILDCARDS, BrokerRoute, Nodes
 from kcli.proxy.recording import Recorder
+from kcli.proxy.request_stream import Awaited, RequestStream
 from kcli.proxy.rewriting import AddressRewriter
 from kcli.schemas.apikeys import METADATA
 
@@ -33,6 +36,7 @@ class Proxy:
 
     host, port: of the first listener; those of the brokers have the ports behind it, or free ones for port 0. tls: what
     they speak with clients, None: plaintext.
+    faults: rules (`kcli.broker.faults`), and the seed of their random choices.
     note: gets lines about brokers and connections. record: gets what crosses the proxy, as a pcapng file.
     """
 
@@ -44,6 +48,8 @@ class Proxy:
         port: int = 0,
         dialect: str | None = None,
         tls: ssl.SSLContext | None = None,
+        faults: Iterable[str] = (),
+        seed: int | None = None,
         note: Callable[[str], None] = lambda text: None,
         record: Callable[[bytes], None] | None = None,
     ) -> None:
@@ -53,7 +59,8 @@ class Proxy:
         self._note, self._noted = note, 0
         self.recorder = None if record is None else Recorder(record)
         self.nodes = Nodes(host, config, self._listen, self.note)
-        self.rewriter = AddressRewriter(self.nodes.translate, self.note, dialect)
+        self.rules, self.names = FaultRules(faults, seed), TopicNames()
+        self.rewriter = AddressRewriter(self.nodes.translate, self.note, dialect, self.names.learn)
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -96,6 +103,17 @@ class Proxy:
         """Close all connections at once."""
         for connection in tuple(self.connections):
             connection.abort()
+
+    @property
+    def faults(self) -> bool:
+        """Whether there are fault rules."""
+        return len(self.rules) > 0
+
+    def new_requests(self, awaited: deque[Awaited]) -> RequestStream | FaultedRequests:
+        """What reads the requests of one connection."""
+        if not self.faults:
+            return RequestStream(awaited, self.dialect)
+        return FaultedRequests(self.rules, awaited, self.names, self.dialect)
 
     @property
     def bootstrap(self) -> str:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from kcli.broker.faults import Plan
 from kcli.capture.frames import LARGEST, acks_of
 from kcli.client.framing import describe_first_bytes
 from kcli.errors import NetworkError
@@ -25,11 +26,18 @@ LARGEST_KEY, LARGEST_VERSION = 1 << 10, 1 << 6  # of what is a request at all: d
 
 
 class Awaited(NamedTuple):
-    """A request that has been passed on and waits for its response; correlation_id None: any frame answers it."""
+    """A request that waits for its response; correlation_id None: any frame answers it.
+
+    plan: what fault rules want with the response. answer: the response with its length, to a request that no broker has
+    got; empty: there is none. more: rows that the response gets besides.
+    """
 
     api_key: int
     version: int
     correlation_id: int | None
+    plan: Plan | None = None
+    answer: bytes | None = None
+    more: dict[str, Any] | None = None
 
 
 TOKEN = Awaited(-1, -1, None)  # SASL without a request's header, as behind SaslHandshake v0 and in Kafka 0.9
@@ -48,8 +56,12 @@ class RequestStream:
         """Whether every request that began has been passed on whole."""
         return not self._rest and not self._skip
 
-    def feed(self, data: bytes) -> None:
-        """Read the heads in these bytes. NetworkError: this is not Kafka's protocol."""
+    def feed(self, data: bytes) -> bytes:
+        """Read the heads in these bytes; all of them go to the broker. NetworkError: this is not Kafka's protocol."""
+        self._read_heads(data)
+        return data
+
+    def _read_heads(self, data: bytes) -> None:
         data = self._rest + data if self._rest else data
         start = min(self._skip, len(data))
         self._skip -= start

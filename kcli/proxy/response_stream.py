@@ -7,19 +7,33 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
+from kcli.broker.faults import Plan
+from kcli.errors import DecodeError, EncodeError
+from kcli.grammar import frames
+from kcli.proxy.error_answers import merge
 from kcli.proxy.request_stream import Awaited
 from kcli.proxy.rewriting import AddressRewriter
 
-__all__ = ["ResponseStream"]
+__all__ = ["Planned", "ResponseStream"]
 
 PREFIX = CORRELATION = 4
+
+
+class Planned(NamedTuple):
+    """A response with its length, with which a fault rule has its way. said: the same with the broker's addresses."""
+
+    plan: Plan
+    frame: bytes
+    said: bytes
 
 
 class ResponseStream:
     """One connection's responses. awaited: the requests that wait for one; reached: see `AddressRewriter.rewrite`.
 
     limit: bytes of the longest response that is held and rewritten; note: gets a line where responses pass unread.
+    planned: a response that a fault rule is about; nothing else passes until it is set to None.
     """
 
     def __init__(
@@ -31,28 +45,34 @@ class ResponseStream:
         note: Callable[[str], None],
     ) -> None:
         self.awaited, self.rewriter, self.reached, self.limit, self.note = awaited, rewriter, reached, limit, note
+        self.planned: Planned | None = None
         self._rest = bytearray()  # what is held: the start of a response, or one that is to be rewritten
         self._need = 0  # bytes that it takes to go on with what is held
         self._skip = 0  # bytes of a response that pass
         self._lost = False  # frames no longer follow each other: everything passes
 
-    def feed(self, data: bytes) -> bytes:
-        """What goes to the client now that these bytes have come."""
+    def feed(self, data: bytes) -> tuple[bytes, bytes]:
+        """What goes to the client now that these bytes have come, and the same with the broker's own addresses."""
         if self._lost:
-            return data
-        if self._rest:
+            return data, data
+        if self.planned is not None or self._rest:
             self._rest += data
-            if len(self._rest) < self._need:
-                return b""
+            if self.planned is not None or len(self._rest) < self._need:
+                return b"", b""
             data, self._rest, self._need = bytes(self._rest), bytearray(), 0
+        return self._pass(data)
+
+    def _pass(self, data: bytes) -> tuple[bytes, bytes]:
         start = min(self._skip, len(data))
         self._skip -= start
-        pieces: list[bytes] = []
-        passed = 0  # from here on, data is yet to be put into pieces
-        while len(data) - start >= PREFIX:
+        passed = Passed(data)
+        while not self._skip and self.planned is None:
+            if self.awaited and self.awaited[0].answer is not None:
+                passed.replace(start, start, *self._finished(self.awaited.popleft(), b"", b""))
+                continue
             size = int.from_bytes(data[start : start + PREFIX], "big", signed=True)
             end = start + PREFIX + size
-            if len(data) - start < PREFIX + min(size, CORRELATION):
+            if len(data) - start < PREFIX + min(max(size, 0), CORRELATION):
                 break
             awaited = self._awaited_by(size, data[start + PREFIX : start + PREFIX + CORRELATION])
             if awaited is None:
@@ -63,19 +83,44 @@ class ResponseStream:
                 if end > len(data):
                     self._need = PREFIX + size
                     break
-                frame = self.rewriter.rewrite(
-                    awaited.api_key, awaited.version, data[start + PREFIX : end], self.reached
-                )
-                if frame is not None:
-                    pieces += [data[passed:start], len(frame).to_bytes(PREFIX, "big"), frame]
-                    passed = end
+                frame = data[start:end]
+                made = self._changed(awaited, frame)
+                if made[0] is not frame:
+                    passed.replace(start, end, *made)
             self.awaited.popleft()
             start = min(end, len(data))
             self._skip = end - start
         if start < len(data):
             self._rest = bytearray(data[start:])
-        pieces.append(data[passed:start])
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        return passed.up_to(start)
+
+    def _changed(self, awaited: Awaited, frame: bytes) -> tuple[bytes, bytes]:
+        """A whole response with its length as the client gets it, and with the broker's addresses."""
+        said = frame if awaited.more is None else self._with_more(awaited, frame)
+        made = self.rewriter.rewrite(awaited.api_key, awaited.version, said[PREFIX:], self.reached)
+        return self._finished(awaited, said if made is None else len(made).to_bytes(PREFIX, "big") + made, said)
+
+    def _finished(self, awaited: Awaited, frame: bytes, said: bytes) -> tuple[bytes, bytes]:
+        """The same, or nothing where a fault rule has its way with it first."""
+        if awaited.answer is not None:
+            frame = said = awaited.answer
+        if awaited.plan is None:
+            return frame, said
+        self.planned = Planned(awaited.plan, frame, said)
+        return b"", b""
+
+    def _with_more(self, awaited: Awaited, frame: bytes) -> bytes:
+        """The response with the rows that the proxy answers itself."""
+        assert awaited.more is not None
+        key, version, dialect = awaited.api_key, awaited.version, self.rewriter.dialect
+        try:
+            response = frames.decode_response(frame, key, version, PREFIX, dialect)
+            merge(response.body, awaited.more)
+            made = response.encode()
+        except (DecodeError, EncodeError) as error:
+            self.note(f"{error}: it passes without the error of a fault rule")
+            return frame
+        return len(made).to_bytes(PREFIX, "big") + made
 
     def _awaited_by(self, size: int, correlation_id: bytes) -> Awaited | None:
         """The request that a response answers; None where it answers none, or is none."""
@@ -94,8 +139,33 @@ class ResponseStream:
 
     def _is_held(self, awaited: Awaited, size: int) -> bool:
         """Whether a response has to be whole before it goes on."""
+        if awaited.plan is not None or awaited.more is not None:
+            return True
         if self.rewriter.find(awaited.api_key, awaited.version) is None:
             return False
         if size > self.limit:
             self.note(f"a response of {size:,} bytes passes unread: addresses in it, if any, are the broker's own")
         return size <= self.limit
+
+
+class Passed:
+    """Bytes on their way, of which parts are replaced: for the client, and for the record."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0  # what is before `at` is in the pieces
+        self.client: list[bytes] = []
+        self.record: list[bytes] = []
+
+    def replace(self, start: int, end: int, client: bytes, record: bytes) -> None:
+        """Others stand for the bytes between two places."""
+        before = self.data[self.at : start]
+        self.client += before, client
+        self.record += before, record
+        self.at = end
+
+    def up_to(self, end: int) -> tuple[bytes, bytes]:
+        """What passes of the bytes before a place: for the client, for the record."""
+        rest = self.data[self.at : end]
+        if not self.client:
+            return rest, rest
+        return b"".join((*self.client, rest)), b"".join((*self.record, rest))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 from kcli.client.address import Address
 from kcli.errors import DecodeError, EncodeError
@@ -42,10 +43,19 @@ class EndpointResponse:
 
 
 class AddressRewriter:
-    """Rewrites response frames. translate: where a client reaches a broker; note: gets a line for one that can't be."""
+    """Rewrites response frames. translate: where a client reaches a broker; note: gets a line for one that can't be.
 
-    def __init__(self, translate: Translate, note: Callable[[str], None], dialect: str | None = None) -> None:
-        self.translate, self.note, self.dialect = translate, note, dialect
+    learn: gets the bodies of those that are decoded.
+    """
+
+    def __init__(
+        self,
+        translate: Translate,
+        note: Callable[[str], None],
+        dialect: str | None = None,
+        learn: Callable[[dict[str, Any]], None] = lambda body: None,
+    ) -> None:
+        self.translate, self.note, self.dialect, self.learn = translate, note, dialect, learn
         self._known: dict[tuple[int, int], EndpointResponse | None] = {}
         self._failed: set[tuple[int, int]] = set()
 
@@ -87,6 +97,7 @@ class AddressRewriter:
         if not response.has_endpoints(frame, start):
             return None
         body = response.codec.read_whole(frame, start)
+        self.learn(body)
         changed = False
         for path in response.paths:
             for endpoint in endpoints_in(body, path):

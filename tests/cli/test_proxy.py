@@ -87,6 +87,17 @@ def test_exchanges_are_shown_and_saved(tmp_path: Path) -> None:
     assert json.loads(saved[1]) == row
 
 
+def test_faults_before_a_broker_that_has_none(tmp_path: Path) -> None:
+    rules = tmp_path / "rules"
+    rules.write_text("# once\napi=Metadata,topic=a,error=LEADER_NOT_AVAILABLE,count=1\n")
+    with (
+        served("--topic", "a") as broker,
+        proxied("--bootstrap", broker.bootstrap, "--fault-file", str(rules)) as proxy,
+    ):
+        codes = [ask(proxy.bootstrap, "Metadata", '{"topics":[{"name":"a"}]}')["topics"][0]["errorCode"] for _ in "12"]
+        assert codes == [5, 0]
+
+
 def test_tls_by_a_ca_of_its_own() -> None:
     with served() as broker, proxied("--bootstrap", broker.bootstrap, "--tls") as proxy:
         path = proxy.said["ssl.truststore.location"].partition(" (")[0]
@@ -123,6 +134,7 @@ def test_packets_on_standard_output() -> None:
         (["--bootstrap", "127.0.0.1:1", "--config", "no.such=1"], 2, "no client property"),
         (["--bootstrap", "127.0.0.1:1", "-o", "-", "--format", "table"], 2, "can't both go to standard output"),
         (["--bootstrap", "127.0.0.1:1", "--api", "Fish"], 2, "Fish"),
+        (["--bootstrap", "127.0.0.1:1", "--fault", "evict"], 2, "evict and move are for kcli broker serve"),
         (["--bootstrap", "127.0.0.1:1", "--tls-key", "x"], 2, "--tls-cert is missing"),
         (["--bootstrap", "127.0.0.1:1", "--tls-cert", "/no/such.pem"], 3, "/no/such.pem"),
         (["--bootstrap", "127.0.0.1:1", "-o", "/no/such/folder/x"], 3, "/no/such/folder/x"),

@@ -10,7 +10,7 @@ import pytest
 
 from kcli.client.properties import ClientConfig
 from kcli.proxy import Proxy
-from kcli.proxy.connection import HIGH_WATER
+from kcli.proxy.side import HIGH_WATER
 from tests.broker.talk import run
 
 

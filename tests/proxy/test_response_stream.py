@@ -43,24 +43,24 @@ ASKED = (Awaited(API_VERSIONS, 3, 1), Awaited(METADATA, 12, 2), Awaited(FETCH, 4
 def test_addresses_are_rewritten_wherever_a_response_is_cut() -> None:
     for cut in range(len(SAID) + 1):
         one = stream(*ASKED)
-        assert one.feed(SAID[:cut]) + one.feed(SAID[cut:]) == PASSED, cut
+        assert one.feed(SAID[:cut])[0] + one.feed(SAID[cut:])[0] == PASSED, cut
         assert not one.awaited
     one = stream(*ASKED)
-    assert b"".join(one.feed(SAID[at : at + 1]) for at in range(len(SAID))) == PASSED
+    assert b"".join(one.feed(SAID[at : at + 1])[0] for at in range(len(SAID))) == PASSED
 
 
 def test_what_is_not_rewritten_is_not_held() -> None:
     one = stream(Awaited(FETCH, 4, 3))
     data = sized(b"\0\0\0\3" + b"r" * 5000)
-    assert one.feed(data[:6]) == b""
-    assert one.feed(data[6:10]) == data[:10]
-    assert one.feed(data[10:]) == data[10:]
+    assert one.feed(data[:6]) == (b"", b"")
+    assert one.feed(data[6:10]) == (data[:10], data[:10])
+    assert one.feed(data[10:]) == (data[10:], data[10:])
 
 
 def test_one_above_the_limit_passes_and_is_mentioned() -> None:
     notes: list[str] = []
     data = metadata(2, "b", 9092)
-    assert stream(Awaited(METADATA, 12, 2), limit=10, notes=notes).feed(data) == data
+    assert stream(Awaited(METADATA, 12, 2), limit=10, notes=notes).feed(data) == (data, data)
     assert notes == [
         f"a response of {len(data) - 4:,} bytes passes unread: addresses in it, if any, are the broker's own"
     ]
@@ -73,9 +73,14 @@ def test_from_a_response_to_nothing_on_all_passes() -> None:
     ):
         notes: list[str] = []
         one = stream(*awaited, notes=notes)
-        assert one.feed(SAID[:30]) + one.feed(SAID[30:]) == SAID
+        assert one.feed(SAID[:30])[0] + one.feed(SAID[30:])[0] == SAID
         assert len(notes) == 1
         assert why in notes[0]
+
+
+def test_the_record_has_the_addresses_of_the_broker() -> None:
+    one = stream(*ASKED)
+    assert b"".join(one.feed(SAID[at : at + 7])[1] for at in range(0, len(SAID), 7)) == SAID
 
 
 def test_any_bytes_pass() -> None:
@@ -83,6 +88,6 @@ def test_any_bytes_pass() -> None:
     for _ in range(300):
         data = SAID[: chance.randrange(90)] + chance.randbytes(chance.randrange(300))
         one = stream(*ASKED * 3)
-        made = b"".join(one.feed(data[at : at + 40]) for at in range(0, len(data), 40))
+        made = b"".join(one.feed(data[at : at + 40])[0] for at in range(0, len(data), 40))
         held = len(one._rest)
         assert len(made) + held >= len(data)

@@ -1,0 +1,155 @@
+"""Responses that only say an error, to any request: made from the message tables, as a broker would have shaped them.
+
+A row of the response stands for each row of the request that has the same identity (topic, partition, group, ...), and
+every error code in it is the one that is wanted there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, NamedTuple
+
+from kcli.schemas import model
+from kcli.schemas.catalog import catalog
+
+__all__ = ["CodeOf", "Place", "error_body", "merge", "places_in", "without"]
+
+# Names that a field has in one message or another, by what it says.
+MEANINGS = {
+    "name": "topic", "topicName": "topic", "topic": "topic",
+    "partition": "partition", "partitionIndex": "partition", "index": "partition",
+}  # fmt: skip
+IDENTITIES = {"topic", "topicId", "partition", "groupId", "key", "transactionalId", "resourceName", "coordinatorKey"}
+ERROR = "rrorCode"  # errorCode, partitionErrorCode, ...
+
+
+class Place(NamedTuple):
+    """What an error is about: topic "" is the whole message, partition -1 a topic as a whole."""
+
+    topic: str = ""
+    partition: int = -1
+
+
+CodeOf = Callable[[Place], int]
+TopicName = Callable[[str], str]  # of a topic's id
+
+
+def meaning(name: str) -> str:
+    return MEANINGS.get(name, name)
+
+
+def error_body(
+    name: str, version: int, request: dict[str, Any], code_of: CodeOf, topic_name: TopicName, dialect: str | None = None
+) -> dict[str, Any]:
+    """The body of a response by its message's name. code_of: the error code for each place; 0 for none."""
+    return Answerer(version, code_of, topic_name).struct(catalog(dialect).message(name).fields, request, Place())
+
+
+class Answerer:
+    """Makes one response."""
+
+    def __init__(self, version: int, code_of: CodeOf, topic_name: TopicName) -> None:
+        self.version, self.code_of, self.topic_name = version, code_of, topic_name
+
+    def struct(self, fields: tuple[model.Field, ...], asked: dict[str, Any], place: Place) -> dict[str, Any]:
+        """A struct of the response for one of the request, at a place; fields that are left out have their defaults."""
+        said = {meaning(name): value for name, value in asked.items()}
+        made: dict[str, Any] = {}
+        for field in fields:
+            if self.version not in field.versions:
+                continue
+            if field.name.endswith(ERROR) and field.type == "int16":
+                made[field.name] = self.code_of(place)
+            elif field.is_array:
+                made[field.name] = [self.struct(field.fields, row, at) for row, at in self.rows(field, asked, place)]
+            elif field.is_struct:
+                continue
+            elif meaning(field.name) in IDENTITIES and said.get(meaning(field.name)) is not None:
+                made[field.name] = said[meaning(field.name)]
+        return made
+
+    def rows(self, field: model.Field, asked: dict[str, Any], place: Place) -> Iterator[tuple[dict[str, Any], Place]]:
+        """The request's rows that this array of the response answers, each with its place."""
+        if not field.is_struct or not has_error(field.fields):
+            return
+        wanted = {meaning(each.name) for each in field.fields if self.version in each.versions} & IDENTITIES
+        for value in asked.values():
+            for row in rows_of(value, wanted):
+                if wanted & {meaning(name) for name in row}:
+                    yield row, place_of(row, place, self.topic_name)
+
+
+def has_error(fields: tuple[model.Field, ...]) -> bool:
+    return any(each.name.endswith(ERROR) or (each.is_struct and has_error(each.fields)) for each in fields)
+
+
+def rows_of(value: Any, wanted: set[str]) -> Iterator[dict[str, Any]]:
+    """An array of a request as structs: of bare numbers and names, too."""
+    for each in value if isinstance(value, list) else ():
+        if isinstance(each, dict):
+            yield each
+        elif isinstance(each, int) and "partition" in wanted:
+            yield {"partition": each}
+        elif isinstance(each, str):
+            yield dict.fromkeys(wanted - {"partition", "topicId"}, each)
+
+
+def place_of(row: dict[str, Any], above: Place, topic_name: TopicName) -> Place:
+    """Where a row of a request stands, below another place."""
+    said = {meaning(name): value for name, value in row.items()}
+    topic = said.get("topic") or (topic_name(said["topicId"]) if said.get("topicId") else above.topic)
+    partition = said.get("partition", above.partition)
+    named = isinstance(topic, str) and "groupId" not in said
+    return Place(topic if named else above.topic, partition if isinstance(partition, int) else -1)
+
+
+# Requests of which some rows fail
+
+
+def places_in(body: dict[str, Any], topic_name: TopicName) -> Iterator[Place]:
+    """The partitions that a request names; partition -1: a topic as a whole."""
+    for rows in body.values():
+        for topic in rows_of(rows, {"topic"}):
+            at = place_of(topic, Place(), topic_name)
+            below = [place_of(row, at, topic_name) for value in topic.values() for row in rows_of(value, {"partition"})]
+            yield from [each for each in below if each.topic] or ([at] if at.topic else [])
+
+
+def without(body: dict[str, Any], gone: Collection[Place], topic_name: TopicName) -> dict[str, Any]:
+    """The request without these places."""
+    return pruned(body, gone, topic_name, Place())
+
+
+def pruned(struct: dict[str, Any], gone: Collection[Place], topic_name: TopicName, above: Place) -> dict[str, Any]:
+    made = dict(struct)
+    for name, value in struct.items():
+        if not isinstance(value, list):
+            continue
+        made[name] = kept = []
+        for each in value:
+            kind = "partition" if isinstance(each, int) else "topic"
+            place = next((place_of(row, above, topic_name) for row in rows_of([each], {kind})), above)
+            below = pruned(each, gone, topic_name, place) if isinstance(each, dict) else each
+            if place not in gone and (below == each or any(isinstance(part, list) and part for part in below.values())):
+                kept.append(below)
+    return made
+
+
+def merge(body: dict[str, Any], more: dict[str, Any]) -> None:
+    """Add the rows of another body of the same message, in place: to the topic that is there, or behind the others."""
+    for name, rows in more.items():
+        there = body.get(name)
+        if not isinstance(there, list) or not isinstance(rows, list):
+            continue
+        for row in rows:
+            same = next((each for each in there if is_same(each, row)), None)
+            if same is None:
+                there.append(row)
+            else:
+                merge(same, row)
+
+
+def is_same(first: Any, second: Any) -> bool:
+    """Whether two rows are of the same topic."""
+    names = [name for name in second if meaning(name) in ("topic", "topicId")] if isinstance(second, dict) else []
+    return bool(names) and all(first.get(name) == second[name] for name in names)

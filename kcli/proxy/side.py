@@ -1,0 +1,132 @@
+"""One side of a proxied connection, as the event loop drives it: what it can't take holds up the other one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+from kcli.broker.response_writer import ResponseWriter
+
+__all__ = ["HIGH_WATER", "FaultSink", "Owner", "Side"]
+
+HIGH_WATER = 1 << 20  # bytes that a side may have to send before the other one is not read any more
+
+
+class Owner(Protocol):
+    """The connection that a side is of."""
+
+    stopping: bool
+
+    def made(self, side: Side) -> None:
+        """It is connected."""
+        ...
+
+    def ended(self, side: Side) -> None:
+        """It sends no more."""
+        ...
+
+    def lost(self, side: Side, error: Exception | None) -> None:
+        """It is gone."""
+        ...
+
+
+class FaultSink:
+    """A client while a fault rule sends it a response (`kcli.broker.faults.Sink`)."""
+
+    def __init__(self, client: Side) -> None:
+        assert client.transport is not None
+        self.half_closed = asyncio.Event()
+        if client.over:
+            self.half_closed.set()
+        self.writer = ResponseWriter(asyncio.get_running_loop(), client.transport)
+        self.close = client.close
+
+
+class Side(asyncio.BufferedProtocol):
+    """One of the two sides. scratch: what it reads into; receive: gets the bytes that come from it."""
+
+    other: Side
+
+    def __init__(self, connection: Owner, scratch: memoryview, receive: Callable[[bytes], None]) -> None:
+        self.connection, self.scratch, self.receive = connection, scratch, receive
+        self.transport: asyncio.Transport | None = None
+        self.over = False
+        self.sink: FaultSink | None = None
+
+    # --- called by the event loop
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin (asyncio.BaseProtocol)."""
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        transport.set_write_buffer_limits(HIGH_WATER)
+        transport.pause_reading()  # until both sides are there
+        self.connection.made(self)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where the next read goes (asyncio.BufferedProtocol)."""
+        return self.scratch
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Hand over what came."""
+        self.receive(bytes(self.scratch[:nbytes]))
+
+    def pause_writing(self) -> None:
+        """This side takes no more: read no more from the other."""
+        if self.sink is not None:
+            self.sink.writer.pause()
+        if (transport := self.other.transport) is not None:
+            transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """This side takes bytes again."""
+        if self.sink is not None:
+            self.sink.writer.resume()
+        if (transport := self.other.transport) is not None and not self.connection.stopping:
+            transport.resume_reading()
+
+    def eof_received(self) -> bool:
+        """This side sends no more, but may take what the other one sends."""
+        self.over = True
+        if self.sink is not None:
+            self.sink.half_closed.set()
+        self.connection.ended(self)
+        return self.other.end() and self.transport is not None and self.transport.can_write_eof()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Close the other side, when it has what came before."""
+        self.transport = None
+        if self.sink is not None:
+            self.sink.writer.lose()
+        self.connection.lost(self, error)
+
+    # --- called by the connection
+
+    def write(self, data: bytes) -> None:
+        """Send bytes, if the side is still there."""
+        if data and self.transport is not None:
+            self.transport.write(data)
+
+    def end(self) -> bool:
+        """Send no more; False: the side can only be closed as a whole (TLS), or both are over."""
+        if self.transport is None or self.over or not self.transport.can_write_eof():
+            self.close()
+            return False
+        self.transport.write_eof()
+        return True
+
+    def close(self) -> None:
+        """Close when what was written is sent."""
+        if self.transport is not None:
+            self.transport.close()
+
+    def abort(self) -> None:
+        """Close at once."""
+        if self.transport is not None:
+            self.transport.abort()
+
+    def faulted(self) -> FaultSink:
+        """This side, for a fault rule."""
+        self.sink = FaultSink(self)
+        return self.sink

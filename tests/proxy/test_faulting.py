@@ -1,0 +1,154 @@
+"""Fault rules before a broker that knows nothing of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import pytest
+
+from kcli.errors import NetworkError, UsageError
+from kcli.proxy.faulting import FaultRules
+from kcli.schemas.errors import error_name
+from tests.broker.talk import API_VERSIONS, FIND_COORDINATOR, METADATA, PRODUCE, batch, parts, run
+from tests.proxy.talk import proxied
+
+
+def test_an_error_for_a_partition_while_the_others_are_served() -> None:
+    rule = "api=Produce,topic=t,partition=1,error=NOT_LEADER_OR_FOLLOWER,count=2"
+
+    async def work() -> None:
+        async with proxied(faults=[rule]) as both, both.client() as client:
+            topic = both.broker.create_topic("t", 2)
+            rows = [{"index": index, "records": batch("a")} for index in (0, 1)]
+            body = {"acks": -1, "timeoutMs": 1000, "topicData": [{"name": "t", "partitionData": rows}]}
+            for wanted in ("NOT_LEADER_OR_FOLLOWER", "NOT_LEADER_OR_FOLLOWER", "NONE"):
+                (answer,) = (await client(PRODUCE, 9, body))["responses"]
+                codes = {each["index"]: error_name(each["errorCode"]) for each in answer["partitionResponses"]}
+                assert codes == {0: "NONE", 1: wanted}
+            assert [each.end_offset for each in topic.partitions] == [3, 1]
+            assert (await client.produce("t", batch("a"), 1))["errorCode"] == 0
+
+    run(work())
+
+
+def test_an_error_for_all_that_a_request_names_never_reaches_the_broker() -> None:
+    async def work() -> None:
+        rules = [
+            "api=Produce,topic=t,error=KAFKA_STORAGE_ERROR,count=1",
+            "api=FindCoordinator,error=COORDINATOR_NOT_AVAILABLE,count=1",
+        ]
+        async with proxied(faults=rules) as both, both.client() as client:
+            topic = both.broker.create_topic("t")
+            assert error_name((await client.produce("t", batch("a")))["errorCode"]) == "KAFKA_STORAGE_ERROR"
+            assert topic.partitions[0].end_offset == 0
+            assert (await client.produce("t", batch("a")))["errorCode"] == 0
+            for wanted in ("COORDINATOR_NOT_AVAILABLE", "NONE"):
+                assert error_name((await client(FIND_COORDINATOR, 0, {"key": "g"}))["errorCode"]) == wanted
+
+    run(work())
+
+
+def test_a_rule_finds_topics_by_their_ids() -> None:
+    async def work() -> None:
+        async with (
+            proxied(faults=["api=Fetch,topic=t,error=KAFKA_STORAGE_ERROR,count=1"]) as both,
+            both.client() as client,
+        ):
+            topic = both.broker.create_topic("t")
+            await client(METADATA, 12, {"topics": None})
+            got = parts(await client.fetch(13, (topic.id, 0, 0)))[(topic.id, 0)]
+            assert error_name(got["errorCode"]) == "KAFKA_STORAGE_ERROR"
+            assert parts(await client.fetch(13, (topic.id, 0, 0)))[(topic.id, 0)]["errorCode"] == 0
+
+    run(work())
+
+
+def test_answers_come_in_the_order_of_the_requests() -> None:
+    async def work() -> None:
+        rules = [
+            "api=Produce,delay=100,count=1",
+            "api=FindCoordinator,error=COORDINATOR_NOT_AVAILABLE",
+            "api=Fetch,split=3",
+        ]
+        async with proxied(faults=rules) as both, both.client() as client:
+            both.broker.create_topic("t")
+            first = asyncio.ensure_future(client.produce("t", batch("a")))
+            await asyncio.sleep(0)
+            second = client(FIND_COORDINATOR, 0, {"key": "g"})
+            third = client.fetch(12, ("t", 0, 0))
+            fourth = client(API_VERSIONS, 0, {})
+            assert (await first)["errorCode"] == 0
+            assert error_name((await second)["errorCode"]) == "COORDINATOR_NOT_AVAILABLE"
+            assert parts(await third)["t", 0]["errorCode"] == 0
+            assert (await fourth)["errorCode"] == 0
+
+    run(work())
+
+
+@pytest.mark.parametrize(("rule", "kept"), [("drop", 1), ("ignore", 0)])
+def test_silence(rule: str, kept: int) -> None:
+    async def work() -> None:
+        async with proxied(faults=[f"api=Produce,{rule}"]) as both:
+            topic = both.broker.create_topic("t")
+            async with both.client() as client:
+                produced = asyncio.ensure_future(client.produce("t", batch("a")))
+                await asyncio.sleep(0)
+                behind = client(API_VERSIONS, 0, {})
+                done, _ = await asyncio.wait([produced, behind], timeout=0.3)
+                assert not done
+                assert topic.partitions[0].end_offset == kept
+                produced.cancel()
+            while both.proxy.connections:
+                await asyncio.sleep(0.01)
+
+    run(work())
+
+
+def test_a_response_that_is_cut() -> None:
+    async def work() -> None:
+        async with proxied(faults=["api=Produce,close=10"]) as both:
+            both.broker.create_topic("t")
+            async with both.client() as client:
+                with pytest.raises(NetworkError, match="closed the connection"):
+                    await client.produce("t", batch("a"))
+
+    run(work())
+
+
+def test_what_is_recorded_is_what_the_client_got() -> None:
+    blocks: list[bytes] = []
+
+    async def work() -> None:
+        rules = ["api=Produce,error=KAFKA_STORAGE_ERROR,count=1", "api=Produce,drop,after=1"]
+        async with proxied(faults=rules, record=blocks.append) as both:
+            both.broker.create_topic("t")
+            async with both.client() as client:
+                await client.produce("t", batch("refused"))
+                dropped = asyncio.ensure_future(client.produce("t", batch("dropped")))
+                await asyncio.wait([dropped], timeout=0.2)
+                dropped.cancel()
+
+    run(work())
+    data = b"".join(blocks)
+    assert (data.count(b"refused"), data.count(b"dropped")) == (1, 1)
+    assert data.count(b"\x00\x38\xff\xff\xff\xff\xff\xff\xff\xff") + data.count(b"\x00\x38\x00\x00\x00\x00") == 1
+
+
+@pytest.mark.parametrize("rule", ["evict", "api=Produce,move=2", "error=NOPE", "nothing"])
+def test_rules_that_make_no_sense_here(rule: str) -> None:
+    with pytest.raises(UsageError, match="--fault"):
+        FaultRules([rule])
+
+
+def test_a_request_that_is_too_long() -> None:
+    async def work() -> None:
+        async with proxied(faults=["api=Produce,delay=1"]) as both:
+            reader, writer = await asyncio.open_connection("127.0.0.1", both.proxy.port)
+            writer.write((101 << 20).to_bytes(4, "big"))
+            with contextlib.suppress(ConnectionResetError):
+                assert await reader.read() == b""
+            writer.close()
+            assert any("closed:" in note for note in both.notes)
+
+    run(work())

@@ -1,0 +1,98 @@
+"""One side of a connection: what it does to the other one."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from kcli.proxy.side import FaultSink, Side
+
+
+class Transport(asyncio.Transport):
+    """Notes what is asked of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in (
+            "pause_reading",
+            "resume_reading",
+            "write",
+            "write_eof",
+            "close",
+            "abort",
+            "set_write_buffer_limits",
+        ):
+            return lambda *_: self.asked.append(name)
+        return super().__getattribute__(name)
+
+    def can_write_eof(self) -> bool:
+        return True
+
+
+class Connection:
+    stopping = False
+
+    def __init__(self) -> None:
+        self.happened: list[str] = []
+
+    def made(self, side: Side) -> None:
+        self.happened.append("made")
+
+    def ended(self, side: Side) -> None:
+        self.happened.append("ended")
+
+    def lost(self, side: Side, error: Exception | None) -> None:
+        self.happened.append("lost")
+
+
+def pair() -> tuple[Side, Side, Connection, list[list[str]]]:
+    connection = Connection()
+    first, second = (Side(connection, memoryview(bytearray(8)), lambda data: None) for _ in range(2))
+    first.other, second.other = second, first
+    transports = [Transport(), Transport()]
+    for side, transport in zip((first, second), transports, strict=True):
+        side.connection_made(transport)
+        transport.asked.clear()
+    return first, second, connection, [transport.asked for transport in transports]
+
+
+def test_what_one_cannot_take_holds_up_the_other() -> None:
+    first, _, connection, (_, asked) = pair()
+    first.pause_writing()
+    first.resume_writing()
+    connection.stopping = True
+    first.resume_writing()
+    assert asked == ["pause_reading", "resume_reading"]
+
+
+def test_an_end_goes_across_and_two_ends_close() -> None:
+    first, second, connection, (one, other) = pair()
+    assert first.eof_received()
+    assert (one, other) == ([], ["write_eof"])
+    assert not second.eof_received()
+    assert (one, other) == (["close"], ["write_eof"])
+    first.connection_lost(None)
+    first.write(b"x")
+    first.close()
+    assert connection.happened == ["made", "made", "ended", "ended", "lost"]
+
+
+def test_a_fault_rule_hears_of_the_client() -> None:
+    async def work() -> None:
+        first, second, _, _ = pair()
+        sink = first.faulted()
+        first.pause_writing()
+        waiting = asyncio.ensure_future(sink.writer.write(b"x"))
+        await asyncio.wait([waiting], timeout=0.05)
+        assert not waiting.done()
+        first.resume_writing()
+        await waiting
+        first.eof_received()
+        assert sink.half_closed.is_set()
+        second.over = True
+        assert FaultSink(second).half_closed.is_set()
+
+    asyncio.run(work())
