@@ -31,6 +31,9 @@ class Transport(asyncio.Transport):
     def can_write_eof(self) -> bool:
         return True
 
+    def is_closing(self) -> bool:
+        return False
+
 
 class Connection:
     stopping = False
