@@ -55,6 +55,14 @@ class ConnectionState:
         )  # fmt: skip
 
     @property
+    def fresh(self) -> bool:
+        """Nothing has come or is missing of a connection whose beginning is still to come."""
+        return (
+            self.client is not None and self.foreign is None and self.trial is not None and not self.trial.lossy
+            and all(stream.synced and not stream.received for stream in self.streams)
+        )  # fmt: skip
+
+    @property
     def weight(self) -> int:
         """Bytes of memory counted for what it holds."""
         held = sum(len(stream.buffer) for stream in self.streams) + self.pending.size

@@ -37,11 +37,14 @@ __all__ = [
     "HEADER",
     "LABEL",
     "LARGEST_RECORD",
+    "MESSAGE_HEADER",
     "RECORD_HEADER",
     "SERVER_HELLO",
     "SERVER_NAMES",
     "SESSION_TICKET_12",
+    "extensions",
     "is_record_header",
+    "message_size",
     "next_record_header",
     "record_size",
 ]
@@ -59,17 +62,15 @@ DATA_BEGINS = re.compile(rb"\x17\x03\x03")  # those of every record that TLS 1.3
 ALERT_MESSAGE: Grammar = Struct("level" / Int8ub, "description" / Int8ub)
 
 HANDSHAKE_HEADER: Grammar = Struct("type" / Int8ub, "length" / Int24ub)
+MESSAGE_HEADER: int = HANDSHAKE_HEADER.sizeof()
 
-extensions: Grammar = Optional(
-    Prefixed(Int16ub, GreedyRange(Struct("type" / Int16ub, "data" / Prefixed(Int16ub, GreedyBytes))))
-)
 CLIENT_HELLO: Grammar = Struct(
     "version" / Int16ub,
     "random" / Bytes(32),
     "session_id" / Prefixed(Int8ub, GreedyBytes),
-    "suites" / Prefixed(Int16ub, GreedyRange(Int16ub)),
+    "suites" / Prefixed(Int16ub, GreedyBytes),
     "compressions" / Prefixed(Int8ub, GreedyBytes),
-    "extensions" / extensions,
+    "extensions" / Optional(Prefixed(Int16ub, GreedyBytes)),
 )
 SERVER_HELLO: Grammar = Struct(
     "version" / Int16ub,
@@ -77,7 +78,7 @@ SERVER_HELLO: Grammar = Struct(
     "session_id" / Prefixed(Int8ub, GreedyBytes),
     "suite" / Int16ub,
     "compression" / Int8ub,
-    "extensions" / extensions,
+    "extensions" / Optional(Prefixed(Int16ub, GreedyBytes)),
 )
 SESSION_TICKET_12: Grammar = Struct("lifetime" / Int32ub, "ticket" / Prefixed(Int16ub, GreedyBytes))
 CERTIFICATES_12: Grammar = Prefixed(Int24ub, GreedyRange(Prefixed(Int24ub, GreedyBytes)))
@@ -102,9 +103,24 @@ LABEL: Grammar = Struct(
 )
 
 
-def record_size(data: bytes | bytearray, at: int = 0) -> int:
+def record_size(data: bytes | bytearray | memoryview, at: int = 0) -> int:
     """Bytes of a record with its header, which has to be whole."""
     return HEADER + int.from_bytes(data[at + 3 : at + HEADER], "big")
+
+
+def message_size(data: bytes | bytearray) -> int:
+    """Bytes of a handshake message with its header, which has to be whole."""
+    return MESSAGE_HEADER + int.from_bytes(data[1:MESSAGE_HEADER], "big")
+
+
+def extensions(block: bytes) -> dict[int, bytes]:
+    """The data of a hello's extensions, by type. GreedyRange would take longer for them than a handshake's rest."""
+    found, at = {}, 0
+    while at + 4 <= len(block):
+        kind, size = int.from_bytes(block[at : at + 2], "big"), int.from_bytes(block[at + 2 : at + 4], "big")
+        found[kind] = block[at + 4 : at + 4 + size]
+        at += 4 + size
+    return found
 
 
 def is_record_header(data: bytes | bytearray, at: int = 0, largest: int = LARGEST_RECORD) -> bool:

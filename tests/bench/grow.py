@@ -1,7 +1,8 @@
 """Big captures grown from real ones: the same exchanges, copy after copy, each on connections of its own.
 
 A unit is what a capture's connections said, as TCP over Ethernet again: handshakes, segments of a chosen size, an ACK
-for every second one, FINs. Each copy has another client address and a later time.
+for every second one, FINs. Each copy has another client address and a later time. Or they are of TLS 1.3,
+with records of 16 kB where a message is as long.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from kcli.capture import exchanges
 from kcli.capture.reading import read_capture
+from tests.capture.tls.traffic import Talk
 
 __all__ = ["grow"]
 
@@ -59,19 +61,45 @@ def talks(captures: Sequence[Path]) -> Iterator[tuple[int, list[exchanges.Exchan
         yield int(items[0].link.server.rpartition(":")[2]), items
 
 
-def build(captures: Sequence[Path], segment: int) -> Unit:
+def flights(items: Sequence[exchanges.Exchange]) -> Iterator[tuple[bool, bytes]]:
+    """(whether it is the client's, bytes) of each request and response."""
+    for item in items:
+        for client, frame in (True, item.request_frame), (False, item.response_frame or b""):
+            yield client, struct.pack(">I", len(frame)) + frame
+
+
+class Encrypted(Talk):
+    """A connection of TLS 1.3 that is not put into packets here. folder: for keys.log."""
+
+    def flights_of(self, items: Sequence[exchanges.Exchange]) -> list[tuple[bool, bytes]]:
+        """The handshake, requests and responses, as `flights` has them."""
+        self.sent: list[tuple[bool, bytes]] = []
+        self.shake_hands()
+        for client, data in flights(items):
+            self.say(0 if client else 1, data)
+        return self.sent
+
+    def flush(self, sender: int) -> None:
+        """Carry over what an end has written."""
+        data = self.bios[sender][1].read()
+        if data:
+            self.sent.append((sender == 0, data))
+            self.bios[1 - sender][0].write(data)
+
+
+def build(captures: Sequence[Path], segment: int, folder: Path | None, repeat: int) -> Unit:
     unit = Unit(segment)
     us = 1_700_000_000_000_000
-    for number, (port, items) in enumerate(talks(captures)):
+    for number, (port, once) in enumerate(talks(captures)):
+        items = once * repeat
         ports = (20000 + number, port)
         seq = [1000, 5000]  # of client and server
         unit.packet(us, True, ports, seq[0] - 1, 0, SYN)
         unit.packet(us + 10, False, ports, seq[1] - 1, seq[0], SYN | ACK)
         unit.packet(us + 20, True, ports, seq[0], seq[1], ACK)
-        for item in items:
-            us = say(unit, us + 100, True, ports, seq, item.request_frame)
-            us = say(unit, us + 500, False, ports, seq, item.response_frame or b"")
-            unit.exchanges += 1
+        unit.exchanges += len(items)
+        for client, data in flights(items) if folder is None else Encrypted(folder).flights_of(items):
+            us = say(unit, us + (100 if client else 500), client, ports, seq, data)
         unit.packet(us + 10, True, ports, seq[0], seq[1], FIN | ACK)
         unit.packet(us + 20, False, ports, seq[1], seq[0] + 1, FIN | ACK)
         unit.packet(us + 30, True, ports, seq[0] + 1, seq[1] + 1, ACK)
@@ -79,8 +107,7 @@ def build(captures: Sequence[Path], segment: int) -> Unit:
     return unit
 
 
-def say(unit: Unit, us: int, client: bool, ports: tuple[int, int], seq: list[int], frame: bytes) -> int:
-    data = struct.pack(">I", len(frame)) + frame
+def say(unit: Unit, us: int, client: bool, ports: tuple[int, int], seq: list[int], data: bytes) -> int:
     me, other = (0, 1) if client else (1, 0)
     for number, at in enumerate(range(0, len(data), unit.segment)):
         part = data[at : at + unit.segment]
@@ -92,9 +119,13 @@ def say(unit: Unit, us: int, client: bool, ports: tuple[int, int], seq: list[int
     return us
 
 
-def grow(captures: Sequence[Path], segment: int, size: int, out: Path) -> int:
-    """Write a capture of about `size` bytes; how many exchanges it has."""
-    unit = build(captures, segment)
+def grow(
+    captures: Sequence[Path], segment: int, size: int, out: Path, folder: Path | None = None, repeat: int = 1
+) -> int:
+    """Write a capture of about `size` bytes; how many exchanges it has.
+
+    folder: it is TLS, and keys.log is written there. repeat: how often each connection says all that it said."""
+    unit = build(captures, segment, folder, repeat)
     data = np.frombuffer(unit.packets, np.uint8).copy()
     addresses = np.array(unit.addresses)[:, None] + np.arange(4)
     times = np.array(unit.times)[:, None] + np.arange(4)

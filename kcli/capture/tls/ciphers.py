@@ -5,7 +5,6 @@ What is no such record, or has another number, does not open: the tag or MAC say
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -17,13 +16,15 @@ __all__ = ["TLS_12", "TLS_13", "RecordCipher", "cipher_of"]
 TLS_12, TLS_13 = 0x0303, 0x0304
 TAG = 16
 
+Buffer = bytes | memoryview
+
 
 class RecordCipher(Protocol):
     """Opens the records of one direction, under one key."""
 
     overhead: int  # bytes that a record is longer than its contents; of CBC at least
 
-    def open(self, number: int, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
+    def open(self, number: int, header: Buffer, payload: Buffer) -> tuple[int, bytes] | None:
         """(type, contents) of record `number`; None: it does not open. header: its 5 bytes."""
 
 
@@ -50,7 +51,7 @@ class AeadCipher:
         self.whole_iv = int.from_bytes(self.iv, "big")
         self.overhead = self.tag + self.explicit + self.is_13
 
-    def open(self, number: int, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
+    def open(self, number: int, header: Buffer, payload: Buffer) -> tuple[int, bytes] | None:
         """See RecordCipher."""
         explicit = self.explicit
         size = len(payload) - explicit - self.tag
@@ -86,11 +87,11 @@ class CbcCipher:
         self.overhead = 16 + self.mac_size + 1
         self.last: tuple[bytes, bytes] = b"", b""
 
-    def open(self, number: int, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
+    def open(self, number: int, header: Buffer, payload: Buffer) -> tuple[int, bytes] | None:
         """See RecordCipher."""
-        sealed = payload
+        sealed = bytes(payload)
         if self.mac_outside:
-            sealed, mac = payload[: -self.mac_size], payload[-self.mac_size :]
+            sealed, mac = sealed[: -self.mac_size], sealed[-self.mac_size :]
             if not self.is_mac(mac, number, header, sealed):
                 return None
         text = self.decrypted(sealed)
@@ -115,9 +116,11 @@ class CbcCipher:
             return None
         return text[:-padding]
 
-    def is_mac(self, mac: bytes, number: int, header: bytes, text: bytes) -> bool:
+    def is_mac(self, mac: bytes, number: int, header: Buffer, text: bytes) -> bool:
+        import hmac  # few suites need it
+
         said = number.to_bytes(8, "big") + header[:3] + len(text).to_bytes(2, "big")
-        return hmac.compare_digest(hmac.digest(self.mac_key, said + text, self.hash), mac)
+        return hmac.digest(self.mac_key, said + text, self.hash) == mac
 
 
 def cipher_of(suite: Suite, version: int, keys: Keys, mac_outside: bool = False) -> RecordCipher:

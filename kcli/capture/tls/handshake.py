@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +26,8 @@ __all__ = [
 
 CLIENT_HELLO, SERVER_HELLO, NEW_SESSION_TICKET, CERTIFICATE, FINISHED, KEY_UPDATE = 1, 2, 4, 11, 20, 24
 SERVER_NAME, ENCRYPT_THEN_MAC, SESSION_TICKET, SUPPORTED_VERSIONS = 0, 22, 35, 43  # extensions
-RETRY = hashlib.sha256(b"HelloRetryRequest").digest()  # the random of a ServerHello that asks for another ClientHello
+# The random of a ServerHello that asks for another ClientHello: SHA-256 of "HelloRetryRequest"
+RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
 LONGEST = 1 << 17  # bytes of a handshake message that is read
 LONGEST_NAME = 100  # characters of a name that is shown
 VERSIONS = {0x0300: "SSL 3.0", 0x0301: "TLS 1.0", 0x0302: "TLS 1.1", 0x0303: "TLS 1.2", 0x0304: "TLS 1.3"}
@@ -62,16 +63,16 @@ class Messages:
         if self.too_long:
             return found
         self.buffer += data
-        while len(self.buffer) >= 4:
-            header = tls.HANDSHAKE_HEADER.parse(bytes(self.buffer[:4]))
-            if header.length > LONGEST:
+        while len(self.buffer) >= tls.MESSAGE_HEADER:
+            size = tls.message_size(self.buffer)
+            if size > LONGEST:
                 self.too_long = True
                 self.buffer.clear()
                 break
-            if len(self.buffer) < 4 + header.length:
+            if len(self.buffer) < size:
                 break
-            found.append((header.type, bytes(self.buffer[4 : 4 + header.length])))
-            del self.buffer[: 4 + header.length]
+            found.append((self.buffer[0], bytes(self.buffer[tls.MESSAGE_HEADER : size])))
+            del self.buffer[:size]
         return found
 
     def clear(self) -> None:
@@ -95,8 +96,8 @@ class Handshake:
     suite: int = 0
     mac_outside: bool = False
     certified: bool = False
-    server_name: str = ""
-    certificate: bytes = b""  # the server's, in DER
+    server_names: bytes = b""  # the client's extension
+    certificates: bytes = b""  # the server's message
     failures: list[str] = field(default_factory=list)
 
     def see(self, kind: int, body: bytes, from_client: bool) -> None:
@@ -107,51 +108,57 @@ class Handshake:
             elif kind == SERVER_HELLO:
                 self.see_server(tls.SERVER_HELLO.parse(body))
             elif kind == CERTIFICATE and not from_client:
-                self.certified = True
-                self.certificate = self.first_certificate(body)
+                self.certified, self.certificates = True, body
         except ConstructError:
             pass
 
     def see_client(self, hello: Any) -> None:
         """Take in a ClientHello."""
         self.client_random = bytes(hello.random)
-        found = extensions_of(hello)
-        self.ticket = found.get(SESSION_TICKET, b"")
-        if SERVER_NAME in found:
-            names = [entry.name for entry in tls.SERVER_NAMES.parse(found[SERVER_NAME]) if entry.type == 0]
-            self.server_name = names[0].decode("ascii", "replace")[:LONGEST_NAME] if names else ""
+        found = tls.extensions(hello.extensions or b"")
+        self.ticket, self.server_names = found.get(SESSION_TICKET, b""), found.get(SERVER_NAME, b"")
 
     def see_server(self, hello: Any) -> None:
         """Take in a ServerHello; one that asks for another ClientHello says nothing."""
         if hello.random == RETRY:
             return
-        found = extensions_of(hello)
+        found = tls.extensions(hello.extensions or b"")
         self.server_random, self.session_id = bytes(hello.random), bytes(hello.session_id)
         self.suite = hello.suite
         self.version = int.from_bytes(found.get(SUPPORTED_VERSIONS, b""), "big") or hello.version
         self.mac_outside = ENCRYPT_THEN_MAC in found
 
-    def first_certificate(self, body: bytes) -> bytes:
-        """The sender's own certificate in DER; b"": there is none."""
-        if self.version == TLS_13:
-            return bytes(next((each.data for each in tls.CERTIFICATES_13.parse(body).certificates), b""))
-        return bytes(next(iter(tls.CERTIFICATES_12.parse(body)), b""))
+    @property
+    def server_name(self) -> str:
+        """The one that the client asked for; "": none, or it can't be read."""
+        with contextlib.suppress(ConstructError):
+            for entry in tls.SERVER_NAMES.parse(self.server_names) if self.server_names else ():
+                if entry.type == 0:
+                    return str(entry.name, "ascii", "replace")[:LONGEST_NAME]
+        return ""
+
+    @property
+    def certificate(self) -> bytes:
+        """The server's own in DER; b"": there is none."""
+        with contextlib.suppress(ConstructError):
+            if self.certificates and self.version == TLS_13:
+                return bytes(
+                    next((each.data for each in tls.CERTIFICATES_13.parse(self.certificates).certificates), b"")
+                )
+            if self.certificates:
+                return bytes(next(iter(tls.CERTIFICATES_12.parse(self.certificates)), b""))
+        return b""
 
     @property
     def text(self) -> str:
         """Version, suite, the name that the client asked for and those of the certificate."""
         suite = NAMES.get(self.suite, f"cipher suite {self.suite:#06x}")
         parts = [VERSIONS.get(self.version, f"TLS version {self.version:#06x}"), suite] if self.version else ["TLS"]
-        if self.server_name:
-            parts.append(f"server name {self.server_name}")
-        if self.certificate:
-            names = certificate_names(self.certificate)
-            parts += [f"certificate of {names}"] if names else []
+        if name := self.server_name:
+            parts.append(f"server name {name}")
+        if (certificate := self.certificate) and (names := certificate_names(certificate)):
+            parts.append(f"certificate of {names}")
         return ", ".join(parts)
-
-
-def extensions_of(hello: Any) -> dict[int, bytes]:
-    return {each.type: bytes(each.data) for each in hello.extensions or ()}
 
 
 def certificate_names(data: bytes) -> str:

@@ -52,7 +52,19 @@ class TlsLayer:
     @property
     def steady(self) -> bool:
         """See ConnectionState.steady."""
-        return self.session is None and self.refused is None and not any(self.starts) and self.connection.steady
+        if self.session is not None:
+            return self.session.steady and (self.connection.steady or self.connection.fresh)
+        return self.refused is None and not any(self.starts) and self.connection.steady
+
+    @property
+    def fresh(self) -> bool:
+        """See ConnectionState.fresh."""
+        return self.connection.fresh
+
+    @property
+    def sealed(self) -> bool:
+        """Whether TLS is spoken."""
+        return self.session is not None
 
     @property
     def is_settled(self) -> bool:
@@ -95,7 +107,11 @@ class TlsLayer:
         heard: tuple[int, int],
         *state: Any,
     ) -> None:
-        """See ConnectionState.restore. An end's first bytes are looked at here all the same."""
+        """See ConnectionState.restore; with TLS it is about what the records protect. An end's first bytes are looked
+        at here all the same."""
+        if self.session is not None:
+            self.connection.restore(spoke, pending, buffers, offsets, heard, *state)
+            return
         first = [b"" if offset else buffer for buffer, offset in zip(buffers, offsets, strict=True)]
         rest = [buffer if offset else b"" for buffer, offset in zip(buffers, offsets, strict=True)]
         self.connection.restore(spoke, pending, rest, offsets, heard, *state)
@@ -108,6 +124,13 @@ class TlsLayer:
     def release(self) -> Any:
         """See ConnectionState.release."""
         return self.connection.release()
+
+    def release_records(self) -> tuple[tuple[int, int], list[bytes]]:
+        """(bytes that were protected, from each end; what each has sent that makes no whole record yet), before
+        `release`."""
+        assert self.session is not None
+        first, second = (stream.offset + len(stream.buffer) for stream in self.connection.streams)
+        return (first, second), [self.session.release(d) for d in range(2)]
 
     # What comes in
 
@@ -124,6 +147,15 @@ class TlsLayer:
                 self.connection.data(d, ns, data)
         else:
             self.begin(d, ns, data)
+
+    def open_records(self, d: int, ns: int, data: memoryview) -> tuple[list[bytes], int]:
+        """See TlsSession.open_records."""
+        assert self.session is not None
+        return self.session.open_records(d, ns, data)
+
+    def unsealed(self, d: int, ns: int, data: bytes) -> None:
+        """Bytes that records of end `d` protected."""
+        self.connection.data(d, ns, data)
 
     def found_early(self, d: int, ns: int, data: bytes) -> bool:
         """Remember the first bytes of a connection that was under way; whether there are records among them."""

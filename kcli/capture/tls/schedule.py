@@ -3,7 +3,8 @@ uses it (RFC 8446, 7)."""
 
 from __future__ import annotations
 
-import hmac
+from functools import cache
+from typing import Any
 
 from kcli.capture.tls.suites import Suite
 from kcli.grammar.tls import LABEL
@@ -18,6 +19,8 @@ SALTS = {"GCM": 4, "CCM": 4, "CCM_8": 4, "CHACHA20": 12, "CBC": 0}
 
 def prf(name: str, secret: bytes, label: bytes, seed: bytes, size: int) -> bytes:
     """P_hash of TLS 1.2."""
+    import hmac  # loads OpenSSL once more
+
     seed = label + seed
     made, link = b"", seed
     while len(made) < size:
@@ -40,11 +43,22 @@ def keys_of_master(suite: Suite, master: bytes, client_random: bytes, server_ran
 
 def expand_label(name: str, secret: bytes, label: bytes, size: int) -> bytes:
     """HKDF-Expand-Label with an empty context."""
+    expand, algorithm = hkdf(name)
+    return bytes(expand(algorithm, size, info(label, size)).derive(secret))
+
+
+@cache
+def hkdf(name: str) -> tuple[Any, Any]:
+    """HKDF-Expand and its hash."""
     from cryptography.hazmat.primitives.hashes import SHA256, SHA384
     from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
-    made = SHA384() if name == "sha384" else SHA256()
-    return HKDFExpand(made, size, LABEL.build({"length": size, "label": {"name": label}})).derive(secret)
+    return HKDFExpand, SHA384() if name == "sha384" else SHA256()
+
+
+@cache
+def info(label: bytes, size: int) -> bytes:
+    return bytes(LABEL.build({"length": size, "label": {"name": label}}))
 
 
 def keys_of_traffic(suite: Suite, secret: bytes) -> Keys:

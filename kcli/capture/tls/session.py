@@ -59,6 +59,11 @@ class TlsSession:
         self.foreign: str | None = None  # why it can't be read
 
     @property
+    def steady(self) -> bool:
+        """Whether the keys of both ends are known, and nothing is missing."""
+        return self.foreign is None and all(end.keys is not None and not end.searching for end in self.ends)
+
+    @property
     def weight(self) -> int:
         """Bytes of memory counted for what it holds."""
         return sum(len(end.buffer) + len(end.messages.buffer) for end in self.ends)
@@ -78,6 +83,37 @@ class TlsSession:
         if self.foreign is None:
             end.buffer += data
             self.read(d, end)
+
+    def open_records(self, d: int, ns: int, data: memoryview) -> tuple[list[bytes], int]:
+        """What whole records of end `d` protect, and how many of their bytes were read: up to the first record that
+        does not open, or has something else than data in it. The connection is steady; data: valid during the call."""
+        end, at, texts = self.ends[d], 0, []
+        keys = end.keys
+        assert keys is not None
+        first = keys.number
+        while at < len(data):
+            size = record_size(data, at)
+            found = keys.cipher.open(keys.number, data[at : at + HEADER], data[at + HEADER : at + size])
+            if found is None or found[0] != APPLICATION_DATA:
+                break
+            if found[1]:
+                texts.append(found[1])
+            keys.number += 1
+            at += size
+        self.opened += keys.number - first
+        end.ns, end.received = ns, end.received + at
+        self.effort.earn(at)
+        self.data_bytes += sum(map(len, texts))
+        return texts, at
+
+    def release(self, d: int) -> bytes:
+        """Take what end `d` has sent that makes no whole record yet."""
+        end = self.ends[d]
+        buffer = bytes(end.buffer)
+        end.buffer.clear()
+        end.received -= len(buffer)
+        self.effort.earn(-len(buffer))
+        return buffer
 
     def lost(self, d: int, ns: int, count: int, kind: Kind, reason: str) -> None:
         """Bytes that end `d` sent and the capture lacks; 0: the number is unknown."""

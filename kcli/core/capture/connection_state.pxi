@@ -29,8 +29,9 @@ cdef struct PartialFrame:
 
 
 cdef struct ConnectionState:
-    PyObject* connection          # a kcli.capture.connection.CapturedConnection; NULL: the steady way was enough so far
+    PyObject* connection          # a kcli.capture.tls.layer.TlsLayer; NULL: the steady way was enough so far
     bint steady
+    bint sealed                   # ... with TLS: what its records protect is read so, not its bytes
     bint ignored                  # not on a port that was asked for, or over
     bint foreign                  # not Kafka
     bint greeted                  # a request has been read
@@ -40,6 +41,9 @@ cdef struct ConnectionState:
     uint64_t heard[2]             # when bytes last came from an end
     uint64_t began                # when the first bytes came
     PartialFrame half[2]
+    PartialFrame record[2]        # the part of a TLS record that has come
+    uint64_t came[2]              # ... when
+    uint64_t unsealed[2]          # bytes that records protected, from each end
     Request* first
     Request* last
     int waiting

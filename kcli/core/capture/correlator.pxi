@@ -71,8 +71,10 @@ cdef class Correlator(Streams):
 
     cdef int deliver(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
         cdef ConnectionState* state = self.state(flow)
-        if state.steady:
+        if state.steady and not state.sealed:
             self.steady(flow, state, d, ts, data, n)
+        elif state.steady:
+            read_records(self, flow, state, d, ts, data, n)
         elif state.ignored:
             self.ignored += n
             return 0
@@ -80,7 +82,7 @@ cdef class Correlator(Streams):
             state.passed[d] += n
             return 0
         else:
-            pass_to_connection(self, flow, state, d, ts, data, n)
+            pass_to_connection(self, state, d, ts, data, n)
         return self.weigh(state)
 
     cdef int lost(self, Flow* flow, int d, uint64_t ts, uint64_t n, Loss why) except -1:
@@ -98,7 +100,7 @@ cdef class Correlator(Streams):
         cdef ConnectionState* state = <ConnectionState*>flow.state
         if state == NULL or state.ignored:
             return 0
-        if state.steady and (state.first != NULL or state.half[0].size or state.half[1].size):
+        if state.steady and (state.sealed or state.first != NULL or state.half[0].size or state.half[1].size):
             hand_over(self, flow, state, 0, 0)
         if not state.steady:
             why = GIVEN_UP if self.relieving else "the connection was reset" if reset else "the connection ends" if flow.side[0].closed or flow.side[1].closed else "the capture ends"
@@ -268,7 +270,7 @@ cdef class Correlator(Streams):
         """Count what a connection holds, as kcli/capture/connection.py says."""
         cdef size_t weight = 0
         if state.steady:
-            weight = state.half[0].size + state.half[1].size + state.waiting_bytes
+            weight = state.half[0].size + state.half[1].size + state.record[0].size + state.record[1].size + state.waiting_bytes
         elif state.connection != NULL and not state.foreign:
             weight = (<object>state.connection).weight
         self.held += weight - state.weight
@@ -287,7 +289,8 @@ cdef class Correlator(Streams):
         state.weight = 0
         for d in range(2):
             free(state.half[d].data)
-            state.half[d] = PartialFrame(NULL, 0, 0)
+            free(state.record[d].data)
+            state.half[d] = state.record[d] = PartialFrame(NULL, 0, 0)
         free(state.link)
         state.link = NULL
         if state.connection != NULL:

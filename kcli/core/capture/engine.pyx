@@ -29,6 +29,7 @@ include "line_filter.pxi"
 include "connection_state.pxi"
 include "correlator.pxi"
 include "handover.pxi"
+include "tls_records.pxi"
 
 
 cdef class CaptureEngine(Correlator):
@@ -198,7 +199,7 @@ cdef class CaptureEngine(Correlator):
         cdef ConnectionState* state = <ConnectionState*>flow.state
         cdef Side* side
         cdef int d
-        if state == NULL or not state.steady or not state.greeted or flow.waiting or flow.reset or self.blocked(flow):
+        if state == NULL or not state.steady or state.sealed or not state.greeted or flow.waiting or flow.reset or self.blocked(flow):
             return False
         for d in range(2):
             side = &flow.side[d]

@@ -12,7 +12,10 @@ JUMP = ("gap", "sequence numbers jump: how much is missing can't be told")
 cdef int give(Correlator correlator, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
     """Hand the connection over, with bytes that were not read yet."""
     hand_over(correlator, flow, state, d, n)
-    return pass_to_connection(correlator, flow, state, d, ts, data, n)
+    if state.sealed:
+        (<object>state.connection).unsealed(d, ts, PyBytes_FromStringAndSize(<const char*>data, n))
+        return 0
+    return pass_to_connection(correlator, state, d, ts, data, n)
 
 
 cdef int connect(Correlator correlator, Flow* flow, ConnectionState* state) except -1:
@@ -42,18 +45,28 @@ cdef int hand_over(Correlator correlator, Flow* flow, ConnectionState* state, in
     for side in range(2):
         half = &state.half[side]
         buffers.append(half.data[: half.size])
-        offsets[side] = flow.side[side].offset - half.size - (left if side == d else 0)
+        offsets[side] = (state.unsealed[side] if state.sealed else flow.side[side].offset) - half.size - (left if side == d else 0)
         empty(&correlator.spare, half)
     state.steady = False
     (<object>state.connection).restore(
         state.greeted, pending, buffers, (offsets[0], offsets[1]), (state.heard[0], state.heard[1]), state.began, state.proved
     )
+    for side in range(2):
+        half = &state.record[side]
+        if half.size:
+            (<object>state.connection).data(side, state.came[side], PyBytes_FromStringAndSize(<const char*>half.data, half.size))
+            empty(&correlator.spare, half)
     return 0
 
 
-cdef int pass_to_connection(Correlator correlator, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
+cdef int pass_to_connection(Correlator correlator, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
+    (<object>state.connection).data(d, ts, PyBytes_FromStringAndSize(<const char*>data, n))
+    return look_again(correlator, state)
+
+
+cdef int look_again(Correlator correlator, ConnectionState* state) except -1:
+    """Whether the connection is steady by now, or known to be nothing of Kafka's."""
     connection = <object>state.connection
-    connection.data(d, ts, PyBytes_FromStringAndSize(<const char*>data, n))
     state.foreign = connection.foreign is not None
     if not state.foreign and connection.steady:
         take_back(correlator, state, connection)
@@ -64,7 +77,14 @@ cdef int take_back(Correlator correlator, ConnectionState* state, connection) ex
     cdef Request* request
     cdef bytes frame, buffer
     cdef int d
-    state.client = connection.client
+    state.client, state.sealed = connection.client, connection.sealed
+    state.greeted = state.proved = not connection.fresh
+    if state.sealed:
+        (state.unsealed[0], state.unsealed[1]), records = connection.release_records()
+        for d in range(2):
+            buffer = records[d]
+            if buffer:
+                join(&correlator.spare, &state.record[d], <const uint8_t*>PyBytes_AS_STRING(buffer), len(buffer), len(buffer))
     pending, buffers, (state.heard[0], state.heard[1]) = connection.release()
     for number, key, version, ts, frame in pending:
         request = <Request*>malloc(sizeof(Request) + len(frame))
@@ -79,7 +99,7 @@ cdef int take_back(Correlator correlator, ConnectionState* state, connection) ex
         buffer = buffers[d]
         if buffer:
             join(&correlator.spare, &state.half[d], <const uint8_t*>PyBytes_AS_STRING(buffer), len(buffer), len(buffer))
-    state.steady = state.greeted = state.proved = True
+    state.steady = True
     return 0
 
 

@@ -12,14 +12,16 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA384
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
+from kcli.capture import exchanges
 from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import CaptureDecoder
 from kcli.capture.tls.keylog import KeyLog
+from kcli.core import COMPILED
 from tests.capture import messages
 from tests.capture.tls.conftest import Decrypting
 from tests.capture.tls.traffic import SUITES_12, Talk
 from tests.capture.truth import compare
-from tests.capture.wires import DATA, SAMPLES, Packet, Wire, block, pcapng
+from tests.capture.wires import DATA, SAMPLES, Packet, Wire, block, pcap, pcapng
 
 BIG = bytes(range(256)) * 200  # more than a record holds
 
@@ -266,6 +268,39 @@ def mutated(packet: Packet, rng: random.Random) -> Packet:
     data = bytearray(packet.data)
     data[rng.randrange(54, len(data))] ^= 1 << rng.randrange(8)
     return packet._replace(data=bytes(data))
+
+
+@pytest.mark.skipif(not COMPILED, reason="the core is not built")
+@pytest.mark.parametrize("suite", [None, "ECDHE-RSA-AES128-SHA"])
+def test_both_engines_write_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suite: str | None) -> None:
+    made = talk(tmp_path, count=20, mtu=700, suite=suite)
+    packets = made.wire.close().packets
+    for seed in range(20):
+        rng = random.Random(seed)
+        lost, damaged = rng.choice([0, 0.03]), rng.choice([0, 0.05])
+        rest = [
+            mutated(packet, rng) if rng.random() < damaged else packet for packet in packets if rng.random() >= lost
+        ]
+        (tmp_path / "made.pcap").write_bytes(pcap(rest[rng.choice([0, 0, 30]) :]))
+        written = []
+        for compiled in (True, False):
+            monkeypatch.setattr(exchanges, "COMPILED", compiled)
+            source = CaptureDecoder([str(tmp_path / "made.pcap")], text=True, key_logs=[str(made.key_log)])
+            lines: list[bytes] = []
+            source.lines(lambda text, lines=lines: lines.append(bytes(text)))
+            assert source.tally.unaccounted(source.engine) == 0
+            written.append(b"".join(lines))
+        assert written[0] == written[1], seed
+
+
+@pytest.mark.skipif(not COMPILED, reason="the core is not built")
+@pytest.mark.parametrize("suite", [None, *SUITES_12])
+def test_the_core_reads_what_was_decrypted(tmp_path: Path, suite: str | None) -> None:
+    made = talk(tmp_path, count=20, mtu=700, suite=suite)
+    (tmp_path / "made.pcap").write_bytes(pcap(made.wire.close().packets))
+    source = CaptureDecoder([str(tmp_path / "made.pcap")], text=True, key_logs=[str(made.key_log)])
+    source.lines(lambda text: None)
+    assert source.engine.exchanges == 20
 
 
 @pytest.mark.parametrize("name", ["tls-1.2-suites", "tls-resumed"])
