@@ -130,7 +130,9 @@ class TlsLayer:
         `release`."""
         assert self.session is not None
         first, second = (stream.offset + len(stream.buffer) for stream in self.connection.streams)
-        return (first, second), [self.session.release(d) for d in range(2)]
+        records = [end.release() for end in self.session.ends]
+        self.session.effort.earn(-sum(map(len, records)))
+        return (first, second), records
 
     # What comes in
 

@@ -85,35 +85,12 @@ class TlsSession:
             self.read(d, end)
 
     def open_records(self, d: int, ns: int, data: memoryview) -> tuple[list[bytes], int]:
-        """What whole records of end `d` protect, and how many of their bytes were read: up to the first record that
-        does not open, or has something else than data in it. The connection is steady; data: valid during the call."""
-        end, at, texts = self.ends[d], 0, []
-        keys = end.keys
-        assert keys is not None
-        first = keys.number
-        while at < len(data):
-            size = record_size(data, at)
-            found = keys.cipher.open(keys.number, data[at : at + HEADER], data[at + HEADER : at + size])
-            if found is None or found[0] != APPLICATION_DATA:
-                break
-            if found[1]:
-                texts.append(found[1])
-            keys.number += 1
-            at += size
-        self.opened += keys.number - first
-        end.ns, end.received = ns, end.received + at
-        self.effort.earn(at)
+        """See TlsEnd.open_records. The connection is steady."""
+        texts, used = self.ends[d].open_records(ns, data)
+        self.effort.earn(used)
+        self.opened += len(texts)
         self.data_bytes += sum(map(len, texts))
-        return texts, at
-
-    def release(self, d: int) -> bytes:
-        """Take what end `d` has sent that makes no whole record yet."""
-        end = self.ends[d]
-        buffer = bytes(end.buffer)
-        end.buffer.clear()
-        end.received -= len(buffer)
-        self.effort.earn(-len(buffer))
-        return buffer
+        return texts, used
 
     def lost(self, d: int, ns: int, count: int, kind: Kind, reason: str) -> None:
         """Bytes that end `d` sent and the capture lacks; 0: the number is unknown."""
@@ -229,11 +206,10 @@ class TlsSession:
         """A protected record's type and contents, under the keys of now or those that follow."""
         assert end.keys is not None
         found = end.keys.open(header, payload)
-        if found is None and self.follow(d, end) is not None and self.effort.spend(len(payload)):
-            assert end.following is not None
-            found = end.following.open(header, payload)
+        if found is None and (keys := self.follow(d, end)) is not None and self.effort.spend(len(payload)):
+            found = keys.open(header, payload)
             if found is not None:
-                end.keys, end.following = end.following, None
+                end.keys, end.following = keys, None
         if found is not None:
             self.opened += 1
             end.vain = 0
@@ -314,14 +290,7 @@ class TlsSession:
             return
         says = f"{alert_text(description)} of the {'client' if self.is_client(d) else 'server'}"
         if self.data_bytes:
-            self.connection.event(
-                "not-kafka",
-                d,
-                self.connection.streams[d].offset,
-                ALERT_MESSAGE.sizeof(),
-                f"TLS {says}",
-                end.ns,
-                captured=False,
-            )
+            at, size = self.connection.streams[d].offset, ALERT_MESSAGE.sizeof()
+            self.connection.event("not-kafka", d, at, size, f"TLS {says}", end.ns, captured=False)
         else:
             self.agreed.failures.append(f"handshake failed, {says}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kcli.capture.events import Kind
 from kcli.capture.tls.handshake import Messages
 from kcli.capture.tls.protection import Protection
-from kcli.grammar.tls import HEADER
+from kcli.grammar.tls import APPLICATION_DATA, HEADER, record_size
 
 __all__ = ["TlsEnd"]
 
@@ -27,6 +27,29 @@ class TlsEnd:
         self.loss: tuple[Kind, str] | None = None
         self.keys: Protection | None = None
         self.following: Protection | None = None
+
+    def open_records(self, ns: int, data: memoryview) -> tuple[list[bytes], int]:
+        """What whole records protect, and how many of their bytes were read: up to the first record that does not open,
+        or has something else than data in it. data: valid during the call."""
+        keys, at, texts = self.keys, 0, []
+        assert keys is not None
+        while at < len(data):
+            size = record_size(data, at)
+            found = keys.cipher.open(keys.number, data[at : at + HEADER], data[at + HEADER : at + size])
+            if found is None or found[0] != APPLICATION_DATA:
+                break
+            keys.number += 1
+            texts.append(found[1])
+            at += size
+        self.ns, self.received = ns, self.received + at
+        return texts, at
+
+    def release(self) -> bytes:
+        """Take what makes no whole record yet, as if it had not come."""
+        buffer = bytes(self.buffer)
+        self.buffer.clear()
+        self.received -= len(buffer)
+        return buffer
 
     def plain_size(self, gap: int | None, missing: int | None) -> int | None:
         """Bytes of data in so many `missing` records, of `gap` bytes; None: that can't be told."""

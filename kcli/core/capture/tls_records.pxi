@@ -56,6 +56,8 @@ cdef int open_records(Correlator correlator, Flow* flow, ConnectionState* state,
         empty(&correlator.spare, owner)
     for text in texts:
         n = len(text)
+        if not n:
+            continue
         if state.steady:
             state.unsealed[d] += n
             correlator.steady(flow, state, d, ts, <const uint8_t*>PyBytes_AS_STRING(text), n)
