@@ -11,10 +11,19 @@ import click
 
 from kcli.capture.audit import AuditDecoder, Client, Judge, Overheard, Usage, audit
 from kcli.capture.exchange import Exchange
+from kcli.cli.capture_files import captures_in
 from kcli.cli.console import is_terminal
 from kcli.cli.decode_pcap import reading
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
-from kcli.cli.inputs import dialect_option, format_option, key_log_option, memory_option, port_option, quiet_option
+from kcli.cli.inputs import (
+    dialect_option,
+    files_argument,
+    format_option,
+    key_log_option,
+    memory_option,
+    port_option,
+    quiet_option,
+)
 from kcli.cli.lines import Lines, paint
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError
@@ -27,7 +36,7 @@ Judged = list[tuple[Client, tuple[Usage, ...]]]
 
 
 @click.command(name="audit", cls=FilterCommand)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@files_argument("FILE|DIR...", expand=captures_in)
 @click.option(
     "--against", metavar="RELEASE", help="The release of Kafka to judge by; by default the newest in the tables."
 )
@@ -42,9 +51,10 @@ Judged = list[tuple[Client, tuple[Usage, ...]]]
 def audit_captures(files: tuple[str, ...], **options: Any) -> int:
     """Say which clients in captures a release of Kafka would refuse, and for which of their requests.
 
-    Each FILE is a capture, as `kcli decode pcap` reads them. A client is a client id at an address, with the software
-    that its ApiVersions requests name. Exit code 1: at least one would be refused, or the options that choose exchanges
-    leave none. What a client said in ApiVersions counts for the exchanges that they choose, too.
+    FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. A client is a client id at
+    an address, with the software that its ApiVersions requests name. Exit code 1: at least one would be refused, or the
+    options that choose exchanges leave none. What a client said in ApiVersions counts for the exchanges that they
+    choose, too.
     """
     tables = catalog(options["dialect"])
     release = tables.release(options["against"] or tables.releases[-1])

@@ -6,14 +6,16 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcli.cli.streams import standard_input
+from kcli.errors import InputError
 
 if TYPE_CHECKING:
     from kcli.records.chunks import ReadInto
 
-__all__ = ["OpenSource", "memory_source", "open_source"]
+__all__ = ["OpenSource", "memory_source", "open_source", "segments_in"]
 
 LOOKED_AT = 4096  # bytes
 
@@ -52,3 +54,14 @@ def memory_source(data: bytes) -> OpenSource:
     from kcli.records.conversion import Slice
 
     return OpenSource(Slice.of(data).read, len(data), True)
+
+
+def segments_in(files: tuple[str, ...]) -> tuple[str, ...]:
+    """The files as they are; of a directory the log segments in it and below, by name. InputError: it has none."""
+    found: list[str] = []
+    for file in files:
+        inside = sorted(map(str, Path(file).rglob("*.log"))) if file != "-" and Path(file).is_dir() else [file]
+        if not inside:
+            raise InputError("no log segment (*.log) in this directory", file=file)
+        found += inside
+    return tuple(found)

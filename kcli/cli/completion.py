@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kcli.cli.inputs import quiet_option
 from kcli.errors import KcliError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ SECONDS = 1.0  # that captures are read for their topics at most
 
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@quiet_option("No warnings.", used=False)
 def completion(shell: str) -> None:
     """Print the script that completes kcli's commands, options and values in a shell.
 

@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 import click
 
 from kcli.cli.console import console, is_terminal
-from kcli.cli.inputs import binary_input, dialect_option, name_of, quiet_option, read_message, secrets_option
+from kcli.cli.inputs import (
+    binary_input,
+    dialect_option,
+    format_option,
+    name_of,
+    quiet_option,
+    read_message,
+    secrets_option,
+)
 from kcli.cli.lines import print_line
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar import frames, messages
@@ -21,7 +29,6 @@ from kcli.schemas.catalog import catalog
 
 __all__ = ["request", "response"]
 
-FORMATS = click.Choice(["json", "tree", "hexdump", "table"])
 RECORDS = click.Choice(["none", "raw", "batches", "full"])
 
 
@@ -42,9 +49,7 @@ def options_of(api: str, version: str) -> tuple[Callable[..., Any], ...]:
         click.option(
             "--records", type=RECORDS, default="none", help="What to show of records fields besides their size."
         ),
-        click.option(
-            "--format", "format_", type=FORMATS, default="json", show_default=True, help="The form of the output."
-        ),
+        format_option(("json", "tree", "hexdump", "table"), "The form of the output.", default="json"),
         click.option(
             "--framed/--unframed",
             default=None,

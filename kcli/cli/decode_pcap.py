@@ -14,10 +14,12 @@ import click
 from kcli.capture.bodies import RECORDS
 from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import CaptureDecoder
+from kcli.cli.capture_files import captures_in
 from kcli.cli.console import is_terminal, progress, terminal_room
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
 from kcli.cli.inputs import (
     dialect_option,
+    files_argument,
     format_option,
     key_log_option,
     memory_option,
@@ -37,7 +39,7 @@ PARQUET_TEXTS = ("request", "response")  # columns of JSON
 
 
 @click.command(cls=FilterCommand)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@files_argument("FILE|DIR...", expand=captures_in)
 @port_option
 @format_option(FORMATS, "How to show it.", default="table")
 @click.option(
@@ -62,9 +64,9 @@ PARQUET_TEXTS = ("request", "response")  # columns of JSON
 def pcap(files: tuple[str, ...], **options: Any) -> int:
     """Decode captures: every request and response of every connection, whatever its port.
 
-    Each FILE is a pcap or pcapng file, also in gzip or zstd, or "-" for standard input, as in
-    `tcpdump -w - | kcli decode pcap -`. Several files are read as one capture, in order of time. Exit code 1: the
-    options that choose exchanges leave none.
+    FILE is a pcap or pcapng file, also in gzip or zstd, or "-" for standard input, as in `tcpdump -w - | kcli decode
+    pcap -`; DIR a directory with captures in it or below. Several files are read as one capture, in order of time. Exit
+    code 1: the options that choose exchanges leave none.
     """
     output = options["output"]
     if options["format_"] == "parquet" and output is None and is_terminal(sys.stdout):

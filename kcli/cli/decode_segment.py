@@ -11,7 +11,15 @@ from kcli.cli.batch_findings import report_findings
 from kcli.cli.batch_formats import RECORDS, hook_of, write_lines, write_table
 from kcli.cli.batch_sources import open_source
 from kcli.cli.console import progress, warn
-from kcli.cli.inputs import dialect_option, format_option, name_of, quiet_option, refuse_others, secrets_option
+from kcli.cli.inputs import (
+    dialect_option,
+    files_argument,
+    format_option,
+    name_of,
+    quiet_option,
+    refuse_others,
+    secrets_option,
+)
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
 from kcli.cli.segment_verification import run_verify
@@ -24,7 +32,7 @@ __all__ = ["segment"]
 
 
 @click.command()
-@click.argument("files", metavar="FILE|DIR...", nargs=-1, required=True)
+@files_argument("FILE|DIR...")
 @dialect_option
 @click.option(
     "--records", type=RECORDS, default="batches", show_default=True, help="Batches alone, or with their records."

@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from kcli.cli.batch_sources import segments_in
 from kcli.cli.console import progress, warn
-from kcli.cli.inputs import Size, name_of, quiet_option
+from kcli.cli.inputs import (
+    Size,
+    files_argument,
+    format_option,
+    name_of,
+    quiet_option,
+)
 from kcli.cli.lines import print_line
 from kcli.cli.output import open_output, output_option
 from kcli.cli.streams import standard_input
@@ -28,7 +35,7 @@ LARGEST_OFFSET = (1 << 63) - 1
 
 
 @click.command()
-@click.argument("files", metavar="IN...", nargs=-1, required=True)
+@files_argument("FILE|DIR...", expand=segments_in)
 @click.option("--to-magic", type=click.IntRange(0, 1), required=True, help="The message format to convert to.")
 @output_option
 @click.option(
@@ -44,9 +51,7 @@ LARGEST_OFFSET = (1 << 63) - 1
     help="With --fetch-size: cut and pad the end as Kafka does, or as the text of KIP-283 says.",
 )
 @click.option("--plan", is_flag=True, help="Report what the conversion would cost; convert nothing.")
-@click.option(
-    "--format", "format_", type=click.Choice(["table", "json"]), default="table", help="The form of --plan's output."
-)
+@format_option(("table", "json"), "The form of --plan's output; json: an object for each file.", default="table")
 @quiet_option("No progress, no warnings.")
 def down_convert(
     files: tuple[str, ...],
@@ -62,7 +67,8 @@ def down_convert(
 ) -> None:
     """Convert record batches to magic 0 or 1 (KIP-283), as brokers up to 3.9 did for old consumers.
 
-    IN: log segments, or record batches as in a fetch response; - is standard input. They are converted whole; with
+    FILE: a log segment, or record batches as in a fetch response; - is standard input; DIR: a partition's folder, whose
+    segments (*.log) are converted one after another. They are converted whole; with
     --fetch-size, each gives exactly the bytes a broker would send. Offsets stay, headers and control batches go,
     compression stays; zstd is refused, as messages of magic 0 and 1 do not have it.
     """

@@ -8,7 +8,12 @@ from typing import Any
 
 import click
 
-from kcli.cli.inputs import dialect_option, name_of, read_text
+from kcli.cli.inputs import (
+    dialect_option,
+    name_of,
+    quiet_option,
+    read_text,
+)
 from kcli.cli.output import open_output, output_option
 from kcli.errors import EncodeError, InputError
 from kcli.grammar import frames
@@ -46,6 +51,7 @@ def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | 
     @click.option("--to", "form", type=FORMS, default="raw", show_default=True, help="Write bytes, or their text.")
     @click.option("--framed/--unframed", default=False, help="Write the message's int32 length in front of it.")
     @output_option
+    @quiet_option("No warnings.", used=False)
     def encode(
         file: str,
         api: str | None,

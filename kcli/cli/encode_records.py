@@ -7,7 +7,11 @@ from typing import Any
 import click
 
 from kcli.cli.encode_message import FORMS, write_as
-from kcli.cli.inputs import name_of, read_text
+from kcli.cli.inputs import (
+    name_of,
+    quiet_option,
+    read_text,
+)
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError
 from kcli.jsontext import loads
@@ -20,6 +24,7 @@ __all__ = ["batch"]
 @click.option("--to", "form", type=FORMS, default="raw", show_default=True, help="Write bytes, or their text.")
 @click.option("--level", type=int, help="Compression level of batches that are compressed again (default: Kafka's).")
 @output_option
+@quiet_option("No warnings.", used=False)
 def batch(file: str, form: str, level: int | None, output: str | None) -> None:
     """Encode record batches from JSON: what `decode batch` prints, or `decode segment --records full`.
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from kcli.cli.capture_files import captures_in
 from kcli.cli.captured import rows
-from kcli.cli.console import is_terminal, progress, warn
+from kcli.cli.console import progress, warn
 from kcli.cli.filter_options import FilterCommand, filter_options
-from kcli.cli.inputs import dialect_option, format_option, key_log_option, memory_option, port_option, quiet_option
+from kcli.cli.inputs import (
+    dialect_option,
+    files_argument,
+    format_option,
+    key_log_option,
+    memory_option,
+    port_option,
+    quiet_option,
+)
 from kcli.cli.lines import print_line
 from kcli.cli.session_choice import SessionChoice
 from kcli.cli.summaries.phrases import count
@@ -27,14 +35,14 @@ from kcli.sessions.tracker import Tracker
 
 __all__ = ["explain", "lint"]
 
-FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...")
+FILES = files_argument("FILE|DIR...", expand=captures_in)
 QUIET = quiet_option("No progress, no summary.")
 
 
 @click.command(cls=FilterCommand)
 @FILES
 @port_option
-@format_option(("table", "jsonl"), "Default: table on a terminal.")
+@format_option(("table", "jsonl"), "A table, or an object for each session.", default="table")
 @click.option(
     "--session",
     "session_ids",
@@ -50,19 +58,20 @@ QUIET = quiet_option("No progress, no summary.")
 @QUIET
 def explain(
     files: tuple[str, ...],
-    format_: str | None,
+    format_: str,
     session_ids: tuple[int, ...],
     **options: Any,
 ) -> int:
     """Explain the fetch sessions of captures: who, which partitions, how many bytes they saved, why they ended.
 
     FILE: a capture (pcap, pcapng, either in gzip or zstd), or the lines that `kcli decode pcap --format jsonl` or a
-    broker's request log printed; - is standard input. Several captures are read as one. All sessions are followed from
-    their beginning, by all their fetches; the options that choose exchanges choose what is shown: sessions with a fetch
-    among these, as --topic those that asked for the topic, --slower-than those that had to wait. Exit code 1: none has.
+    broker's request log printed; - is standard input; DIR: a directory with captures. Several captures are read as one.
+    All sessions are followed from their beginning, by all their fetches; the options that choose exchanges choose what
+    is shown: sessions with a fetch among these, as --topic those that asked for the topic, --slower-than those that had
+    to wait. Exit code 1: none has.
     """
     choice = SessionChoice(options, files, session_ids)
-    table = format_ == "table" or (format_ is None and is_terminal(sys.stdout))
+    table = format_ == "table"
     ended: list[ObservedSession] = []
 
     def end(session: ObservedSession) -> None:
@@ -103,9 +112,9 @@ def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> i
     """Judge both sides of each fetch session of captures; exit 1 when a rule of KIP-227 is broken.
 
     One line for each finding: the frame (time, connection, correlation id), the session, the rule and who broke it.
-    What a capture does not show (its beginning, gaps) is not judged. FILE: as for `explain`. All sessions are followed,
-    by all their fetches; the options that choose exchanges choose findings: those of frames among these. Exit code 1
-    also where they choose no session's fetch.
+    What a capture does not show (its beginning, gaps) is not judged. FILE, DIR: as for `explain`. All sessions are
+    followed, by all their fetches; the options that choose exchanges choose findings: those of frames among these. Exit
+    code 1 also where they choose no session's fetch.
     """
     choice = SessionChoice(options, files)
     counts = {"error": 0, "note": 0}

@@ -12,10 +12,18 @@ import click
 
 from kcli.capture.exchange import Exchange
 from kcli.capture.reading import read_capture
+from kcli.cli.capture_files import captures_in
 from kcli.cli.captured import holds_rows, name_of, rows
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import console, is_terminal, warn
-from kcli.cli.inputs import dialect_option, format_option, key_log_option, memory_option, quiet_option
+from kcli.cli.inputs import (
+    dialect_option,
+    files_argument,
+    format_option,
+    key_log_option,
+    memory_option,
+    quiet_option,
+)
 from kcli.cli.lines import print_line
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.drafting import DIALECT
@@ -36,7 +44,7 @@ __all__ = ["replay_command"]
 
 
 @click.command("replay")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@files_argument("FILE|DIR...", expand=captures_in)
 @client_options
 @click.option(
     "--topic-map", "topics", multiple=True, metavar="CAPTURED=LIVE", help="Replay a captured topic on another one."
@@ -64,7 +72,7 @@ __all__ = ["replay_command"]
     type=click.Choice(LEVELS),
     help="How equal the responses must be (default: shape; none where --mode changes the requests).",
 )
-@format_option(("table", "jsonl"), "Default: table on a terminal.")
+@format_option(("table", "jsonl"), "A table, or an object for each fetch.", default="table")
 @dialect_option
 @key_log_option
 @memory_option
@@ -80,7 +88,7 @@ def replay_command(
     mode: str,
     repeat: int,
     level: Level | None,
-    format_: str | None,
+    format_: str,
     dialect: str | None,
     key_logs: tuple[str, ...],
     memory: int,
@@ -91,9 +99,9 @@ def replay_command(
     Without --bootstrap the brokers are those of the captures, rebuilt in this process. They go through the captures
     once more: at each fetch they stand as they stood when they answered it (logs, leaders, sessions), at any --speed.
 
-    FILE: a capture, or the lines of `kcli decode pcap --format jsonl`, edited or not; - is standard input. Several
-    captures are read as one. All captured
-    connections run at once, in the captured rhythm (or --speed). Session ids and topic ids are the live broker's own.
+    FILE: a capture, or the lines of `kcli decode pcap --format jsonl`, edited or not; - is standard input; DIR: a
+    directory with captures. Several are read as one. All captured connections run at once, in the captured rhythm
+    (or --speed). Session ids and topic ids are the live broker's own.
 
     --offsets: captured keeps the positions (clamped to what the live partitions hold), relative counts them from the
     live beginning, earliest and latest start there and follow the live records. Exit 1 when the answers differ.
@@ -121,7 +129,7 @@ def replay_command(
     if replayed.clamped and not quiet:
         warn(f"{replayed.clamped} partitions do not hold all captured offsets: clamped to what they hold (--offsets)")
     found = list(pairs(replayed, names.names, level))
-    show(found, format_ or ("table" if is_terminal(sys.stdout) else "jsonl"))
+    show(found, format_)
     conclude(problems)
     return 1 if any(each.differences for each in found) else 0
 

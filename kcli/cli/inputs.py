@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable
@@ -13,9 +15,12 @@ import click
 from kcli.errors import InputError, UsageError
 
 __all__ = [
+    "Format",
     "Size",
     "binary_input",
+    "check_files",
     "dialect_option",
+    "files_argument",
     "format_option",
     "key_log_option",
     "memory_option",
@@ -33,6 +38,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 # xxd: `00000010: 0001 0011 ...  text`; hexdump -C: `00000010  00 01 ...  |text|`; tshark -x: `0010  00 01 ...   text`
 COLUMNS = re.compile(r"([0-9a-fA-F]{4,16})(:\s*|\s{2,}|$)(.*)")
+SYNONYMS = {"text": "table", "table": "text", "jsonl": "json"}
 MOST_BYTES = 1 << 62
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 PAIRS = re.compile(r"(?:[0-9a-fA-F]{2})+")
@@ -74,17 +80,49 @@ def secrets_option(*names: str) -> Callable[[Command], Command]:
     return click.option("--show-secrets", *names, "secrets", is_flag=True, help=text)
 
 
+class Format(click.Choice[str]):
+    """The words of --format. Those that mean the same here do as well: text and table, jsonl where json is a line."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The word as the command has it."""
+        other = SYNONYMS.get(str(value))
+        return super().convert(other if value not in self.choices and other in self.choices else value, param, ctx)
+
+
 def format_option(
     formats: Iterable[str], text: str, default: str | None = None, name: str = "format_"
 ) -> Callable[[Command], Command]:
     """--format, as `name`. text: its help. default: None leaves it to the command."""
-    kind = click.Choice([*formats])
-    return click.option("--format", name, type=kind, default=default, show_default=default is not None, help=text)
+    return click.option(
+        "--format", name, type=Format([*formats]), default=default, show_default=default is not None, help=text
+    )
 
 
-def quiet_option(text: str) -> Callable[[Command], Command]:
-    """-q/--quiet, as `quiet`; text: what is not said then."""
-    return click.option("-q", "--quiet", is_flag=True, help=text)
+def quiet_option(text: str, *, used: bool = True) -> Callable[[Command], Command]:
+    """-q/--quiet, as `quiet`; text: what is not said then. used: False for a command that says nothing of the kind."""
+    return click.option("-q", "--quiet", is_flag=True, expose_value=used, help=text)
+
+
+def files_argument(
+    metavar: str, name: str = "files", expand: Callable[[tuple[str, ...]], tuple[str, ...]] | None = None
+) -> Callable[[Command], Command]:
+    """One file or more, as `name`. All of them are there, or the command does not begin. expand: directories."""
+
+    def check(ctx: click.Context, _param: click.Parameter, files: tuple[str, ...]) -> tuple[str, ...]:
+        if ctx.resilient_parsing:
+            return files
+        check_files(files)
+        return files if expand is None else expand(files)
+
+    return click.argument(name, nargs=-1, required=True, metavar=metavar, callback=check)
+
+
+def check_files(files: Iterable[str]) -> None:
+    """OSError: a file is not there, or may not be read; "-" is standard input."""
+    for file in files:
+        if file != "-" and not os.access(file, os.R_OK):
+            os.stat(file)  # noqa: PTH116
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), file)
 
 
 def key_log_option(command: Command) -> Command:

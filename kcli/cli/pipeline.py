@@ -163,6 +163,7 @@ def say(summary: Any, output: str, reported: bool = False) -> None:
 
 @click.command()
 @click.argument("name", required=False)
+@quiet_option("No warnings.", used=False)
 def tables(name: str | None) -> None:
     """Say what the tables of `kcli pipeline run` hold: every one, or the columns of table NAME."""
     from kcli.cli.columns import print_rows

@@ -15,6 +15,7 @@ from kcli.cli.decode_pcap import reading
 from kcli.cli.filter_options import FilterCommand, few_of, filter_of, filter_options, words_of
 from kcli.cli.inputs import (
     dialect_option,
+    files_argument,
     format_option,
     key_log_option,
     memory_option,
@@ -36,7 +37,7 @@ Row = dict[str, Any]
 
 
 @click.command(cls=FilterCommand)
-@click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...")
+@files_argument("FILE|DIR...")
 @click.option("--partition", type=click.IntRange(0, 2**31 - 1), metavar="P", help="Only this partition.")
 @click.option("--key", metavar="K", help="Only records with this key.")
 @click.option("--distinct", is_flag=True, help="Show each offset of a partition once, however often it was seen.")

@@ -12,7 +12,14 @@ from kcli.capture.filters import Filter
 from kcli.cli.capture_files import captures_in
 from kcli.cli.decode_pcap import reading
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is, words_of
-from kcli.cli.inputs import dialect_option, key_log_option, memory_option, port_option, quiet_option
+from kcli.cli.inputs import (
+    dialect_option,
+    files_argument,
+    key_log_option,
+    memory_option,
+    port_option,
+    quiet_option,
+)
 from kcli.cli.lines import print_note
 from kcli.cli.output import open_output
 from kcli.errors import InputError, UsageError
@@ -25,7 +32,7 @@ NAMED = 3  # files in the page's head
 
 
 @click.command(cls=FilterCommand)
-@click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...")
+@files_argument("FILE|DIR...")
 @click.option(
     "-o", "--output", required=True, metavar="OUT",
     help="The page. An existing OUT is replaced when all is written, never before.",

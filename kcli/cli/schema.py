@@ -9,7 +9,11 @@ import click
 
 from kcli.cli.columns import print_json, print_rows
 from kcli.cli.console import warn
-from kcli.cli.inputs import dialect_option, format_option
+from kcli.cli.inputs import (
+    dialect_option,
+    format_option,
+    quiet_option,
+)
 from kcli.cli.lines import print_line
 from kcli.errors import UsageError
 from kcli.jsontext import dumps
@@ -29,6 +33,8 @@ FORMAT = format_option(
     ("table", "json", "jsonl"), "A table, one JSON array, or one JSON object a line.", default="table", name="form"
 )
 
+QUIET = quiet_option("No warnings about a dialect's definitions.")
+
 
 @click.command(name="list")
 @click.argument("words", metavar="[WORD]...", nargs=-1)
@@ -38,6 +44,7 @@ FORMAT = format_option(
 @click.option("--errors", is_flag=True, help="List the error codes, their names, and which are retriable.")
 @dialect_option
 @FORMAT
+@QUIET
 def list_(
     words: tuple[str, ...],
     kinds: tuple[str, ...],
@@ -46,6 +53,7 @@ def list_(
     errors: bool,
     dialect: str | None,
     form: str,
+    quiet: bool,
 ) -> None:
     """Every API and message in the tables, or those with a WORD in their name.
 
@@ -73,7 +81,7 @@ def list_(
         print_rows(LIST_HEADINGS, [["" if cell is None else str(cell) for cell in row.values()] for row in rows])
     else:
         print_json(rows, form)
-    say_findings(tables)
+    say_findings(tables, quiet)
 
 
 def is_wanted(row: dict[str, Any], words: tuple[str, ...], kinds: tuple[str, ...]) -> bool:
@@ -107,10 +115,10 @@ def list_errors(tables: Catalog, words: tuple[str, ...], form: str) -> None:
         print_json(rows, form)
 
 
-def say_findings(tables: Catalog) -> None:
+def say_findings(tables: Catalog, quiet: bool) -> None:
     """What is wrong or odd in a dialect's definitions, on stderr."""
     for finding in tables.findings:
-        warn(str(finding))
+        warn(str(finding), quiet)
 
 
 @click.command()
@@ -119,7 +127,8 @@ def say_findings(tables: Catalog) -> None:
 @click.option("--variants", is_flag=True, help="Show other layouts that old releases had under the same version, too.")
 @dialect_option
 @FORMAT
-def show(name: str, version: int | None, variants: bool, dialect: str | None, form: str) -> None:
+@QUIET
+def show(name: str, version: int | None, variants: bool, dialect: str | None, form: str, quiet: bool) -> None:
     """The fields of the message NAME, or of both messages of the API NAME; in one VERSION, or in all.
 
     \b
@@ -146,7 +155,7 @@ def show(name: str, version: int | None, variants: bool, dialect: str | None, fo
             print_line(line)
     else:
         print_json([definition(message, version) for _, message in shown], form)
-    say_findings(tables)
+    say_findings(tables, quiet)
 
 
 def named(tables: Catalog, name: str) -> list[str]:
@@ -188,6 +197,7 @@ def show_message(tables: Catalog, message: Message, version: int | None, label: 
 @click.option("--release", "releases", nargs=2, metavar="A B", help="Compare two releases of Kafka.")
 @dialect_option
 @FORMAT
+@QUIET
 def diff(
     name: str | None,
     one: int | None,
@@ -195,6 +205,7 @@ def diff(
     releases: tuple[str, str] | None,
     dialect: str | None,
     form: str,
+    quiet: bool,
 ) -> None:
     """What changed between the versions V1 and V2 of the message or API NAME, or between two releases.
 
@@ -214,6 +225,7 @@ def diff(
     else:
         changes = version_changes(tables, name, one, other)
     print_changes(changes, form)
+    say_findings(tables, quiet)
 
 
 def version_changes(tables: Catalog, name: str, one: int, other: int) -> list[Change]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import click
@@ -12,7 +13,15 @@ import click
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import warn
 from kcli.cli.decode_message import RECORDS, records_hook
-from kcli.cli.inputs import binary_input, dialect_option, name_of, read_bytes, refuse_others, secrets_option
+from kcli.cli.inputs import (
+    binary_input,
+    dialect_option,
+    name_of,
+    quiet_option,
+    read_bytes,
+    refuse_others,
+    secrets_option,
+)
 from kcli.cli.lines import print_line
 from kcli.client.calls import call_of
 from kcli.client.cluster import Client
@@ -25,6 +34,7 @@ from kcli.errors import UsageError
 __all__ = ["send"]
 
 Show = Callable[[Outgoing, Frame, str | None], str]  # an answer's line, under a dialect
+Note = Callable[[str], None]  # says something odd on standard error
 
 
 @click.command()
@@ -49,6 +59,7 @@ Show = Callable[[Outgoing, Frame, str | None], str]  # an answer's line, under a
 @click.option("--records", type=RECORDS, default="none", help="What to show of records fields besides their size.")
 @secrets_option()
 @dialect_option
+@quiet_option("No warnings.")
 def send(
     file: str,
     bootstrap: str | None,
@@ -63,6 +74,7 @@ def send(
     records: str,
     secrets: bool,
     dialect: str | None,
+    quiet: bool,
 ) -> None:
     """Send the request in FILE to a broker and print its decoded response.
 
@@ -70,7 +82,8 @@ def send(
     line; parts of the header that are left out are filled in: `echo '{"topics":null}' | kcli send --api Metadata ...`.
     With --api and no input every field has its default: `kcli send --api ApiVersions ...`.
     """
-    config = configure(bootstrap, settings)
+    config = configure(bootstrap, settings, quiet=quiet)
+    note = partial(warn, quiet=quiet)
     data = request_bytes(file, hex_, base64_, api)
     hook = records_hook(records, secrets)
 
@@ -83,14 +96,14 @@ def send(
     if exact:
         if api or api_version is not None:
             raise UsageError("--raw sends bytes as they are: no --api, no --api-version")
-        asyncio.run(send_raw(config, raw(data), node, show))
+        asyncio.run(send_raw(config, raw(data), node, show, note))
     elif is_json:
         requests = from_json(data, api, api_version, dialect)
-        work = send_to_leaders(config, requests, show, dialect) if to_leader else None
-        asyncio.run(work or send_written(config, requests, node, show, dialect))
+        work = send_to_leaders(config, requests, show, note, dialect) if to_leader else None
+        asyncio.run(work or send_written(config, requests, node, show, note, dialect))
     else:
         refuse_others(data, name_of(file))
-        asyncio.run(send_encoded(config, [from_bytes(data, dialect)], node, show, dialect))
+        asyncio.run(send_encoded(config, [from_bytes(data, dialect)], node, show, note, dialect))
 
 
 def request_bytes(file: str, hex_: bool, base64_: bool, api: str | None) -> bytes:
@@ -104,41 +117,43 @@ def request_bytes(file: str, hex_: bool, base64_: bool, api: str | None) -> byte
     return data if data.strip() or api is None or file != "-" else b"{}"
 
 
-async def send_raw(config: ClientConfig, requests: list[Outgoing], node: int | None, show: Show) -> None:
+async def send_raw(config: ClientConfig, requests: list[Outgoing], node: int | None, show: Show, note: Note) -> None:
     """On a connection on which nothing was said before, but for a login where the configuration has one."""
     if node is None and not config["security.protocol"].startswith("SASL"):
         client = Client(config)
         connection = await BrokerConnection.open(client.bootstrap[0], config)
         try:
-            await converse(connection, requests, show, None)
+            await converse(connection, requests, show, note, None)
         finally:
             await connection.close()
         return
-    await send_encoded(config, requests, node, show, None)
+    await send_encoded(config, requests, node, show, note, None)
 
 
 async def send_encoded(
-    config: ClientConfig, requests: list[Outgoing], node: int | None, show: Show, dialect: str | None
+    config: ClientConfig, requests: list[Outgoing], node: int | None, show: Show, note: Note, dialect: str | None
 ) -> None:
     async with Client(config, dialect) as client:
         session = await client.session(node)
-        await converse(session.connection, requests, show, dialect)
+        await converse(session.connection, requests, show, note, dialect)
 
 
 async def send_written(
-    config: ClientConfig, requests: list[Written], node: int | None, show: Show, dialect: str | None
+    config: ClientConfig, requests: list[Written], node: int | None, show: Show, note: Note, dialect: str | None
 ) -> None:
-    async with Client(config, dialect, warn) as client:
+    async with Client(config, dialect, note) as client:
         session = await client.session(node)
         numbered = enumerate(requests, 1)
         choose, name = session.versions.best, config["client.id"]
         outgoing = [encoded(each, choose, number, name, session.dialect) for number, each in numbered]
-        await converse(session.connection, outgoing, show, session.dialect)
+        await converse(session.connection, outgoing, show, note, session.dialect)
 
 
-async def send_to_leaders(config: ClientConfig, requests: list[Written], show: Show, dialect: str | None) -> None:
+async def send_to_leaders(
+    config: ClientConfig, requests: list[Written], show: Show, note: Note, dialect: str | None
+) -> None:
     """One after the other, each to the leader of its partitions; the last answer to each is printed."""
-    async with Client(config, dialect, warn) as client:
+    async with Client(config, dialect, note) as client:
         for number, each in enumerate(requests, 1):
             await send_to_leader(client, number, each, show)
 
@@ -164,7 +179,9 @@ async def send_to_leader(client: Client, number: int, request: Written, show: Sh
     sys.stdout.flush()
 
 
-async def converse(connection: BrokerConnection, requests: list[Outgoing], show: Show, dialect: str | None) -> None:
+async def converse(
+    connection: BrokerConnection, requests: list[Outgoing], show: Show, note: Note, dialect: str | None
+) -> None:
     """Send them all, then print each answer as it comes."""
     awaited: list[tuple[Outgoing, asyncio.Future[Frame]]] = []
     for each in requests:
@@ -172,7 +189,7 @@ async def converse(connection: BrokerConnection, requests: list[Outgoing], show:
         if each.answered:
             awaited.append((each, connection.expect(each.correlation, each.what)))
         else:
-            warn(f"{each.what} with acks=0 has no response")
+            note(f"{each.what} with acks=0 has no response")
     await connection.drain()
     try:
         for each, future in awaited:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from kcli.cli.console import is_terminal, warn
-from kcli.cli.inputs import dialect_option, format_option, quiet_option, secrets_option
+from kcli.cli.console import warn
+from kcli.cli.inputs import (
+    dialect_option,
+    files_argument,
+    format_option,
+    quiet_option,
+    secrets_option,
+)
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError
@@ -22,9 +27,9 @@ __all__ = ["inspect"]
 
 
 @click.command()
-@click.argument("paths", metavar="FILE|DIR...", nargs=-1, required=True)
-@click.option("--records", is_flag=True, help="Print every record in Kafka's JSON form.")
-@format_option(("table", "jsonl"), "A table (the default on a terminal), or one JSON object a line.", name="form")
+@files_argument("FILE|DIR...", "paths")
+@click.option("--records", is_flag=True, help="Print every record in Kafka's JSON form, an object a line.")
+@format_option(("table", "jsonl"), "A table, or one JSON object a line.", default="table", name="form")
 @click.option("--stats", is_flag=True, help="Print the KIP's measures, too: size, load time, generation time.")
 @output_option
 @quiet_option("No warnings on stderr.")
@@ -33,7 +38,7 @@ __all__ = ["inspect"]
 def inspect(
     paths: tuple[str, ...],
     records: bool,
-    form: str | None,
+    form: str,
     stats: bool,
     output: str | None,
     quiet: bool,
@@ -49,7 +54,6 @@ def inspect(
     """
     wrong = []
     files = chosen_files(paths, logs=records)
-    form = form or ("table" if is_terminal(sys.stdout) and output in (None, "-") and not records else "jsonl")
     with open_output(output, [*paths, *files]) as out:
         for path in files:
             with open_file(path) as file:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.cli.console import is_terminal, warn
+from kcli.cli.console import warn
 from kcli.cli.inputs import dialect_option, format_option, quiet_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
@@ -40,7 +39,7 @@ NOUNS = {
 @click.command()
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="B")
-@format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", name="form")
+@format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form")
 @output_option
 @secrets_option("--secrets")
 @click.option("--exit-code", is_flag=True, help="Exit with code 1 when there are differences.")
@@ -49,7 +48,7 @@ NOUNS = {
 def diff(
     before: str,
     after: str,
-    form: str | None,
+    form: str,
     output: str | None,
     secrets: bool,
     exit_code: bool,
@@ -71,7 +70,6 @@ def diff(
         inputs += [str(parse_wanted(wanted).path), *loaded.sources]
         for _, text in loaded.loader.problems[:5]:
             warn(f"{wanted}: {text}", quiet)
-    form = form or ("text" if is_terminal(sys.stdout) else "jsonl")
     counts: Counter[str] = Counter()
     with open_output(output, inputs) as out:
         write = Lines(out).line

@@ -11,8 +11,16 @@ import click
 
 from kcli.capture.exchange import Exchange
 from kcli.capture.reading import read_capture
+from kcli.cli.capture_files import captures_in
 from kcli.cli.console import warn
-from kcli.cli.inputs import dialect_option, key_log_option, memory_option, port_option, quiet_option
+from kcli.cli.inputs import (
+    dialect_option,
+    files_argument,
+    key_log_option,
+    memory_option,
+    port_option,
+    quiet_option,
+)
 from kcli.cli.lines import print_line
 from kcli.cli.output import refuse_inputs
 from kcli.cli.snapshot_files import publish, settle
@@ -23,7 +31,7 @@ __all__ = ["extract"]
 
 
 @click.command()
-@click.argument("captures", metavar="FILE...", nargs=-1, required=True)
+@files_argument("FILE|DIR...", "captures", captures_in)
 @click.option(
     "-o", "--output", default=".", metavar="DIR", help="The directory to write to; by default the current one."
 )
@@ -35,8 +43,9 @@ __all__ = ["extract"]
 def extract(captures: tuple[str, ...], output: str, ports: tuple[int, ...], quiet: bool, **reading: Any) -> int:
     """Put together the snapshots that FetchSnapshot responses carry in network captures.
 
-    Each is written as `<offset>-<epoch>.checkpoint`; where two servers sent files of one id that differ, in a directory
-    for each server. What is not whole stays as `.part`, and the exit code is 3.
+    FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. A snapshot is written as
+    `<offset>-<epoch>.checkpoint`; where two servers sent files of one id that differ, in a directory for each server.
+    What is not whole stays as `.part`, and the exit code is 3.
     """
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)

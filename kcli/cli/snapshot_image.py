@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from kcli.cli.cells import align
-from kcli.cli.console import is_terminal, warn
+from kcli.cli.console import warn
 from kcli.cli.inputs import dialect_option, format_option, quiet_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output
@@ -50,6 +49,7 @@ VERBS = ("ls", "cat", "find", "tree")
 @format_option(
     ("text", "json", "jsonl", "parquet"),
     "json: one object of tables; jsonl: a row a line; parquet: a file for each table in the directory -o.",
+    default="text",
     name="form",
 )
 @click.option(
@@ -70,7 +70,7 @@ def image(
     at_offset: int | None,
     path: str | None,
     ask: str | None,
-    form: str | None,
+    form: str,
     output: str | None,
     secrets: bool,
     stats: bool,
@@ -115,7 +115,7 @@ Writer = Callable[["Image", BinaryIO], None]
 
 
 def writer_for(
-    verb: str | None, place: str | None, path: str | None, ask: str | None, form: str | None, secrets: bool
+    verb: str | None, place: str | None, path: str | None, ask: str | None, form: str, secrets: bool
 ) -> Writer:
     if sum(map(bool, (verb, path, ask))) > 1:
         raise UsageError(f"one of {', '.join(VERBS)}, --path and --ask")
@@ -133,9 +133,6 @@ def write_summary(found: Image, out: BinaryIO) -> None:
     from kcli.snapshots.summary import image_summary
 
     summary = image_summary(found)
-    if not is_terminal(sys.stdout):
-        out.write(dumps(summary).encode() + b"\n")
-        return
     wide = max(map(len, summary))
     write = Lines(out).line
     for name, value in summary.items():
@@ -145,13 +142,13 @@ def write_summary(found: Image, out: BinaryIO) -> None:
     write("Next: `tree topics/byName`, `ls /image`, --ask by-broker, --format json")
 
 
-def write_answer(found: Image, question: str, form: str | None, out: BinaryIO) -> None:
+def write_answer(found: Image, question: str, form: str, out: BinaryIO) -> None:
     from kcli.snapshots.questions import ask
 
     rows = ask(found, question)
     if form == "json":
         out.write(dumps(rows).encode() + b"\n")
-    elif form == "text" or (form is None and is_terminal(sys.stdout)):
+    elif form == "text":
         write_columns(rows, Lines(out).line)
     else:
         out.writelines(dumps(row).encode() + b"\n" for row in rows)
@@ -174,7 +171,7 @@ def plain(value: object) -> str:
     return "yes" if value is True else "no" if value is False else "-" if value is None else str(value)
 
 
-def write_nodes(found: Image, verb: str, pattern: str, form: str | None, secrets: bool, out: BinaryIO) -> None:
+def write_nodes(found: Image, verb: str, pattern: str, form: str, secrets: bool, out: BinaryIO) -> None:
     from kcli.snapshots.tree import Leaf, image_tree, matches, walk_tree
 
     nodes = list(matches(image_tree(found, secrets=secrets), pattern))
@@ -231,7 +228,7 @@ NODE_WRITERS: dict[str, Callable[[str, Node, bool], Iterator[str]]] = {
 }
 
 
-def write_tables(found: Image, form: str | None, secrets: bool, out: BinaryIO) -> None:
+def write_tables(found: Image, form: str, secrets: bool, out: BinaryIO) -> None:
     """All tables: a row a line, or one object with a list for each."""
     from kcli.snapshots.summary import image_summary
     from kcli.snapshots.tables import TABLES

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import click
 
-from kcli.cli.console import is_terminal
-from kcli.cli.inputs import dialect_option, format_option
+from kcli.cli.inputs import (
+    dialect_option,
+    format_option,
+    quiet_option,
+)
 from kcli.cli.lines import print_line
 from kcli.errors import UsageError
 from kcli.snapshots.directory import Listing
@@ -58,9 +60,10 @@ __all__ = ["plan"]
 @click.option("--now-ms", type=int, help="The time to compute ages at; by default now.")
 @click.option("--partitions", type=click.IntRange(min=0), help="Estimate for this many partitions on the lost broker.")
 @click.option("--brokers", type=click.IntRange(min=0), help="Estimate for this many other brokers.")
-@format_option(("text", "json"), "For reading, or one JSON object.", name="form")
+@format_option(("text", "json"), "For reading, or one JSON object.", default="text", name="form")
+@quiet_option("No warnings.", used=False)
 @dialect_option
-def plan(directory: str | None, dialect: str | None, form: str | None, **given: Any) -> int:
+def plan(directory: str | None, dialect: str | None, form: str, **given: Any) -> int:
     """Say whether a snapshot is due, how far the log may begin, which snapshots may go (KIP-630).
 
     DIR is a `__cluster_metadata-0`, or the directory around it. Also the KIP's arithmetic: what a lost broker costs
@@ -73,7 +76,7 @@ def plan(directory: str | None, dialect: str | None, form: str | None, **given: 
     if directory is not None:
         answer |= policy_answer(metadata_directory(directory), given)
     answer["brokerLoss"] = estimates(directory, dialect, given)
-    if form == "json" or (form is None and not is_terminal(sys.stdout)):
+    if form == "json":
         from kcli.jsontext import dumps
 
         print_line(dumps(answer))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
 import click
 
-from kcli.cli.console import is_terminal
-from kcli.cli.inputs import dialect_option, format_option, quiet_option
+from kcli.cli.inputs import (
+    dialect_option,
+    files_argument,
+    format_option,
+    quiet_option,
+)
 from kcli.cli.lines import print_line
 from kcli.errors import InputError
 from kcli.snapshots.directory import parse_leader_epochs, parse_partition_metadata, parse_quorum_state
@@ -27,18 +30,17 @@ T = TypeVar("T")
 
 
 @click.command()
-@click.argument("paths", metavar="FILE|DIR...", nargs=-1, required=True)
-@format_option(("table", "jsonl"), "Findings as text, or one JSON object each.", name="form")
+@files_argument("FILE|DIR...", "paths")
+@format_option(("table", "jsonl"), "Findings as text, or one JSON object each.", default="table", name="form")
 @quiet_option("Only findings: no summary.")
 @dialect_option
-def verify(paths: tuple[str, ...], form: str | None, quiet: bool, dialect: str | None) -> int:
+def verify(paths: tuple[str, ...], form: str, quiet: bool, dialect: str | None) -> int:
     """Check snapshots, metadata log segments, or a partition's directory; exit 1 when something is wrong.
 
     Framing, checksums, offsets, header and footer, the name against the content, every record, and what records say of
     each other. For a directory (`__cluster_metadata-0`, or the log directory around it) also the log behind each
     snapshot, KIP-630's invariant, leader-epoch-checkpoint and quorum-state. What is unusual but lawful is a note.
     """
-    form = form or ("table" if is_terminal(sys.stdout) else "jsonl")
     errors = notes = 0
     for path in paths:
         for finding in findings(path, dialect):

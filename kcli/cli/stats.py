@@ -12,7 +12,15 @@ from kcli.cli.capture_files import captures_in
 from kcli.cli.console import terminal_room
 from kcli.cli.decode_pcap import reading, summed_up
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
-from kcli.cli.inputs import dialect_option, format_option, key_log_option, memory_option, port_option, quiet_option
+from kcli.cli.inputs import (
+    dialect_option,
+    files_argument,
+    format_option,
+    key_log_option,
+    memory_option,
+    port_option,
+    quiet_option,
+)
 from kcli.cli.lines import Lines, csv_line
 from kcli.cli.output import open_output, output_option
 from kcli.cli.stats_table import table_lines
@@ -26,7 +34,7 @@ SHARES = (0.5, 0.95, 0.99)
 
 
 @click.command(cls=FilterCommand)
-@click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...")
+@files_argument("FILE|DIR...")
 @click.option(
     "--by",
     type=click.Choice(COLUMNS),

@@ -108,7 +108,8 @@ def test_an_output_file(tmp_path: Path, capsys: Capture) -> None:
         ([], 2, "FILE"),
         (["/nowhere/at/all.pcap"], 3, "/nowhere/at/all.pcap: No such file or directory"),
         ([__file__], 3, "not a capture: starts with"),
-        ([str(SAMPLES)], 3, "Is a directory"),
+        ([str(SAMPLES / "orders-0")], 3, "no capture in this directory"),
+        ([TXN, "/nowhere/at/all.pcap"], 3, "/nowhere/at/all.pcap: No such file or directory"),
         (["--schema", "nothing", TXN], 2, "nothing"),
     ],
 )

@@ -104,8 +104,20 @@ def test_usage(segment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert convert(segment, "--to-magic", 1, "-o", tmp_path / "out", "--chunk-size", "0") == 2
     assert convert(segment, "--to-magic", 1, "-o", tmp_path / "out", "--chunk-size", "many") == 2
     assert convert(tmp_path / "none", "--to-magic", 1, "-o", tmp_path / "out") == 3
-    assert convert(tmp_path, "--to-magic", 1, "-o", tmp_path / "out") == 3
-    assert "a directory" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert convert(tmp_path / "empty", "--to-magic", 1, "-o", tmp_path / "out") == 3
+    assert "no log segment (*.log) in this directory" in capsys.readouterr().err
+
+
+def test_a_directory_is_its_segments(segment: Path, tmp_path: Path) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert convert(segment, "--to-magic", 1, "-o", whole) == 0
+    (tmp_path / "folder").mkdir()
+    for name in ("00000000000000000000.log", "00000000000000000999.log"):
+        (tmp_path / "folder" / name).write_bytes(segment.read_bytes())
+    (tmp_path / "folder" / "leader-epoch-checkpoint").write_text("0")
+    assert convert(tmp_path / "folder", "--to-magic", 1, "-o", parts) == 0
+    assert parts.read_bytes() == whole.read_bytes() * 2
 
 
 @pytest.mark.parametrize("extra", [[], ["--fetch-size", "700"]])

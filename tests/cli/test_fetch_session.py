@@ -17,6 +17,7 @@ from tests.sessions.test_incremental_checks import an_unmoved_partition_is_asked
 
 EVICTION = str(DATA / "fetch-session-eviction.jsonl.gz")
 LINT, EXPLAIN = ["fetch-session", "lint"], ["fetch-session", "explain"]
+JSONL = ["--format", "jsonl"]
 
 
 def written(path: Path, rows: list[Any]) -> str:
@@ -72,33 +73,33 @@ def test_notes_leave_the_exit_code_at_0(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_sessions_as_json_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*EXPLAIN, EVICTION]) == 0
+    assert main([*EXPLAIN, *JSONL, EVICTION]) == 0
     made = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert len([each for each in made if each["sessionId"]]) == 22
-    assert main([*EXPLAIN, "--client-id", "sess-6", EVICTION]) == 0
+    assert main([*EXPLAIN, *JSONL, "--client-id", "sess-6", EVICTION]) == 0
     assert {json.loads(line)["clientId"] for line in capsys.readouterr().out.splitlines()} == {"sess-6"}
-    assert main([*EXPLAIN, "--session", "93695179", EVICTION]) == 0
+    assert main([*EXPLAIN, *JSONL, "--session", "93695179", EVICTION]) == 0
     assert [json.loads(line)["end"] for line in capsys.readouterr().out.splitlines()] == ["evicted"]
 
 
 def test_captures_and_ports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "made.pcap"
     write_capture(path, sessions=3, partitions=20, fetches=60, changes=2)
-    assert main([*EXPLAIN, str(path)]) == 0
+    assert main([*EXPLAIN, *JSONL, str(path)]) == 0
     assert [json.loads(line)["fetches"] for line in capsys.readouterr().out.splitlines()] == [20, 20, 20]
     for other in (str(path), EVICTION):
-        assert main([*EXPLAIN, "--port", "9", other]) == 0
+        assert main([*EXPLAIN, *JSONL, "--port", "9", other]) == 0
         assert capsys.readouterr().out == ""
-    assert main([*EXPLAIN, "--port", "21270", EVICTION]) == 0
+    assert main([*EXPLAIN, *JSONL, "--port", "21270", EVICTION]) == 0
     assert capsys.readouterr().out.count("\n") > 22
 
 
 def test_several_captures_are_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = rows_of("fetch-session-eviction")
     parts = [written(tmp_path / f"{n}.jsonl", part) for n, part in enumerate((rows[:200], rows[200:]))]
-    assert main([*EXPLAIN, *parts]) == 0
+    assert main([*EXPLAIN, *JSONL, *parts]) == 0
     split = capsys.readouterr().out
-    assert main([*EXPLAIN, EVICTION]) == 0
+    assert main([*EXPLAIN, *JSONL, EVICTION]) == 0
     assert capsys.readouterr().out == split
 
 

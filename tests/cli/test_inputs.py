@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from kcli.cli.inputs import format_option, read_bytes, unhex
+from kcli.cli.inputs import Format, format_option, read_bytes, unhex
 from kcli.cli.main import main
 from kcli.errors import InputError, UsageError
 from tests.capture.wires import SAMPLES
@@ -85,12 +85,75 @@ READERS = [
 ]
 
 
-def test_quiet_has_its_letter_wherever_it_is_and_every_reader_of_captures_has_it() -> None:
+def test_every_command_can_be_quiet() -> None:
     for name, command in commands():
-        options = {option.name: option.opts for option in command.params}
-        if "memory" in options:
-            assert "quiet" in options, name
-        assert options.get("quiet") in (None, ["-q", "--quiet"]), name
+        assert ["-q", "--quiet"] in [option.opts for option in command.params], name
+
+
+def test_formats_have_the_same_words() -> None:
+    """The default depends on nothing, and is text: what a program reads is asked for. Decoded messages are JSON."""
+    for name, command in commands():
+        for option in command.params:
+            if "--format" in option.opts and name != "proxy":
+                assert isinstance(option.type, Format), name
+                assert {*option.type.choices} <= {"table", "text", "json", "jsonl", "csv", "parquet", "tree", "hexdump"}
+                usual = "json" if name in ("decode request", "decode response", "decode batch") else ("table", "text")
+                assert option.default in usual, name
+
+
+def test_text_and_table_are_one_word() -> None:
+    text, table, line = Format(["text", "jsonl"]), Format(["table", "json"]), Format(["json"])
+    assert [text.convert(word, None, None) for word in ("text", "table", "jsonl")] == ["text", "text", "jsonl"]
+    assert [table.convert(word, None, None) for word in ("text", "table", "json")] == ["table", "table", "json"]
+    assert line.convert("jsonl", None, None) == "json"
+    with pytest.raises(click.BadParameter, match="'json' is not one of 'text', 'jsonl'"):
+        text.convert("json", None, None)
+
+
+def takers_of_files() -> list[tuple[str, bool]]:
+    """The commands that take several files, and whether directories, too."""
+    found = []
+    for name, command in commands():
+        for param in command.params:
+            if isinstance(param, click.Argument) and param.nargs == -1 and "FILE" in (param.metavar or ""):
+                found.append((name, "DIR" in (param.metavar or "")))
+    return found
+
+
+NEEDS = {"down-convert": ["--to-magic", "1"], "report": ["-o", "-"], "sql": ["SELECT 1"]}
+
+
+@pytest.mark.parametrize("name", [name for name, _ in takers_of_files()])
+def test_missing_files_are_found_before_work_begins(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = str(tmp_path / "missing")
+    for files in ([CAPTURE, missing], [missing, CAPTURE]):
+        assert main([*name.split(), *NEEDS.get(name, []), *files]) == 3
+        said = capsys.readouterr()
+        assert (said.out, said.err) == ("", f"kcli: {missing}: No such file or directory\n")
+
+
+def test_directories_are_taken_wherever_files_are() -> None:
+    assert len(takers_of_files()) > 10
+    assert all(directories for _, directories in takers_of_files())
+
+
+@pytest.mark.parametrize("name", ["audit", "decode pcap", "fetch-session explain", "fetch-session lint", "stats"])
+def test_a_directory_is_its_captures(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder" / "below").mkdir(parents=True)
+    files = [str(Path("folder") / each) for each in ("a.pcap", "below/b.pcapng")]
+    for file, sample in zip(files, ("kcat-codecs.pcap", "ipv6.pcapng"), strict=True):
+        Path(file).write_bytes((SAMPLES / sample).read_bytes())
+    Path("folder/notes.txt").write_text("not a capture")
+    code = main([*name.split(), *files])
+    told = capsys.readouterr().out
+    assert main([*name.split(), "folder"]) == code
+    assert capsys.readouterr().out == told
+    assert told or name == "fetch-session lint"
 
 
 @pytest.mark.parametrize("argv", READERS, ids=" ".join)

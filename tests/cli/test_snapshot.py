@@ -23,7 +23,7 @@ def test_records_as_json_lines(capfd: Captured) -> None:
 
 def test_a_directory_gives_every_file(capfd: Captured) -> None:
     folder = partition_folder("431-single/n1")
-    assert main(["snapshot", "inspect", str(folder.parent)]) == 0
+    assert main(["snapshot", "inspect", str(folder.parent), "--format", "jsonl"]) == 0
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert [row["endOffset"] for row in rows] == [0, 44, 952, 1600]
     assert main(["snapshot", "inspect", str(folder), "--records"]) == 0

@@ -13,7 +13,7 @@ Captured = pytest.CaptureFixture[str]
 
 
 def test_two_snapshots(capfd: Captured) -> None:
-    assert main(["snapshot", "diff", FILES[2], FILES[3]]) == 0
+    assert main(["snapshot", "diff", FILES[2], FILES[3], "--format", "jsonl"]) == 0
     captured = capfd.readouterr()
     rows = [json.loads(line) for line in captured.out.splitlines()]
     assert {row["change"] for row in rows} == {"created", "deleted", "changed"}
@@ -23,7 +23,7 @@ def test_two_snapshots(capfd: Captured) -> None:
 
 
 def test_text(capfd: Captured) -> None:
-    assert main(["snapshot", "diff", FILES[2], FILES[3], "--format", "text", "--quiet"]) == 0
+    assert main(["snapshot", "diff", FILES[2], FILES[3], "--quiet"]) == 0
     captured = capfd.readouterr()
     lines = captured.out.splitlines()
     assert any(line.startswith("+ delegation token ") for line in lines)

@@ -20,10 +20,13 @@ def run(capfd: Captured, *arguments: str) -> str:
 
 
 def test_figures(capfd: Captured) -> None:
-    summary = json.loads(run(capfd, FILE))
+    summary = json.loads(run(capfd, FILE, "--format", "json"))["summary"]
     assert (summary["topics"], summary["acls"], summary["endOffset"]) == (28, 39, 1600)
-    assert json.loads(run(capfd, FOLDER, "--at-offset", "2700"))["endOffset"] == 2700
-    assert json.loads(run(capfd, FILE, "--log", str(Path(FILE).parent)))["endOffset"] == 1602
+    for words, offset in ((["--at-offset", "2700"], 2700), ([], 3443)):
+        assert json.loads(run(capfd, FOLDER, *words, "--format", "json"))["summary"]["endOffset"] == offset
+    for words in ([], ["--format", "text"], ["--format", "table"]):
+        lines = run(capfd, FILE, "--log", str(Path(FILE).parent), *words).splitlines()
+        assert lines[0].split() == ["endOffset", "1,602"] and lines[-1].startswith("Next: ")
 
 
 def test_the_whole_tree_is_the_shell_s(capfd: Captured) -> None:
@@ -49,10 +52,10 @@ def test_a_pattern(capfd: Captured) -> None:
 
 
 def test_questions(capfd: Captured) -> None:
-    rows = [json.loads(line) for line in run(capfd, FILE, "--ask", "offline").splitlines()]
+    rows = [json.loads(line) for line in run(capfd, FILE, "--ask", "offline", "--format", "jsonl").splitlines()]
     assert len(rows) == 297
     assert json.loads(run(capfd, FOLDER, "--ask", "fenced", "--format", "json"))[0]["broker"] == 1
-    assert "broker  registered  fenced" in run(capfd, FOLDER, "--ask", "by-broker", "--format", "text")
+    assert "broker  registered  fenced" in run(capfd, FOLDER, "--ask", "by-broker")
 
 
 def test_tables(capfd: Captured) -> None:

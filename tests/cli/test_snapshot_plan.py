@@ -14,7 +14,7 @@ Captured = pytest.CaptureFixture[str]
 
 
 def plan(capfd: Captured, *arguments: str) -> dict[str, Any]:
-    assert main(["snapshot", "plan", *arguments]) == 0
+    assert main(["snapshot", "plan", *arguments, "--format", "json"]) == 0
     answer: dict[str, Any] = json.loads(capfd.readouterr().out)
     return answer
 

@@ -93,7 +93,7 @@ def test_the_table_and_quiet(capfd: Captured) -> None:
 def test_standard_input_has_no_name_to_be_wrong(monkeypatch: pytest.MonkeyPatch, capfd: Captured) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(damaged("wrong-name-log").read_bytes())))
     assert main(["snapshot", "verify", "-"]) == 0
-    assert capfd.readouterr().out == ""
+    assert capfd.readouterr().out == "-: sound\n"
 
 
 def test_what_is_not_there(capfd: Captured) -> None:

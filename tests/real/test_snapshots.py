@@ -113,7 +113,7 @@ def test_kafka_s_own_reader_takes_what_we_write_for_what_we_read(tmp_path: Path)
     told = [json.loads(line) for line in run_java([classes, *jars], "SnapshotReplay", *files).stdout.splitlines()]
     assert len(told) == 2
     for file, answer in zip(files, told, strict=True):
-        summary = json.loads(kcli("snapshot", "image", file).stdout)
+        summary = json.loads(kcli("snapshot", "image", file, "--format", "json").stdout)["summary"]
         assert {name: summary[name] for name in ("topics", "partitions", "brokers", "acls")} == {
             name: answer[name] for name in ("topics", "partitions", "brokers", "acls")
         }
