@@ -63,7 +63,8 @@ def write(path: Path, *lines: Any) -> str:
 
 
 def replay(broker: FetchableBroker, *words: str) -> int:
-    return main(["fetch-session", "replay", "--bootstrap", f"127.0.0.1:{broker.port}", "--speed", "max", *words])
+    options = ["--bootstrap", f"127.0.0.1:{broker.port}", "--speed", "max", "--format", "jsonl"]
+    return main(["fetch-session", "replay", *options, *words])
 
 
 def test_what_is_as_captured_is_exit_0(
@@ -173,7 +174,7 @@ def test_what_goes_wrong_is_one_line(
 def test_without_a_broker_one_is_rebuilt_from_the_capture_and_answers_the_same(
     samples: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["fetch-session", "replay", str(samples / name), "--speed", "max"]
+    words = ["fetch-session", "replay", str(samples / name), "--speed", "max", "--format", "jsonl"]
     assert main([*words, "--compare", "strict"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert rows
