@@ -9,7 +9,7 @@ from kcli.core import COMPILED
 from kcli.errors import DecodeError
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec, guarded
-from kcli.grammar.topics import annotate
+from kcli.grammar.topics import annotate, teaches
 from kcli.jsontext import dumps
 from kcli.schemas.apikeys import ENVELOPE, PRODUCE
 from kcli.schemas.catalog import catalog
@@ -131,6 +131,11 @@ class Bodies:
     def acks(self, version: int) -> Selection | None:
         """The core's program that reads the acks of a Produce request: it stops behind them."""
         return messages.request(PRODUCE, version, self.dialect).select(["acks?"]).head
+
+    def teaches(self, api_key: int, version: int) -> bool:
+        """Whether exchanges of a version may have topics' names beside their ids. SchemaError: the tables lack it."""
+        sides = (messages.request, messages.response)
+        return api_key == ENVELOPE or any(teaches(side(api_key, version, self.dialect).grammar) for side in sides)
 
     # Values
 

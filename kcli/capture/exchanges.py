@@ -163,6 +163,10 @@ class CaptureDecoder:
             return
         if isinstance(item, Exchange):
             line = b"".join(failure.line() for failure in item.failures) + line
+        self.put_line(line)
+
+    def put_line(self, line: bytes) -> None:
+        """Put a line behind those that the engine has written."""
         self.engine.write(line)
 
     def push(self, rows: Iterable[Row]) -> list[Item]:

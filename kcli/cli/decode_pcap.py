@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,6 +15,7 @@ import click
 from kcli.capture.bodies import RECORDS
 from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import CaptureDecoder
+from kcli.capture.filters import Filter
 from kcli.cli.capture_files import captures_in
 from kcli.cli.console import is_terminal, progress, terminal_room
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
@@ -60,6 +62,14 @@ PARQUET_TEXTS = ("request", "response")  # columns of JSON
 @secrets_option()
 @dialect_option
 @key_log_option
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Processes that make lines of JSON; the same lines in the same order, whatever N.",
+)
 @memory_option
 def pcap(files: tuple[str, ...], **options: Any) -> int:
     """Decode captures: every request and response of every connection, whatever its port.
@@ -71,16 +81,15 @@ def pcap(files: tuple[str, ...], **options: Any) -> int:
     output = options["output"]
     if options["format_"] == "parquet" and output is None and is_terminal(sys.stdout):
         raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
-    text = options["format_"] == "jsonl"
-    source = source_class(options["format_"])(
+    chosen = filter_of(options, files)
+    source = source_class(options["format_"], chosen, files, options["jobs"])(
         files,
         ports=options["ports"],
         dialect=options["dialect"],
         records=options["records"],
         memory=options["memory"],
         key_logs=options["key_logs"],
-        text=text,
-        chosen=filter_of(options, files),
+        chosen=chosen,
         secrets=options["secrets"],
     )
     with open_output(output, (*files, *options["key_logs"])) as out, reading(files, options["quiet"]) as moved:
@@ -206,7 +215,7 @@ def write_parquet(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], 
         source.write(write, moved)
 
 
-def source_class(format_: str) -> type[CaptureDecoder]:
+def source_class(format_: str, chosen: Filter, files: tuple[str, ...], jobs: int) -> Callable[..., CaptureDecoder]:
     """What reads captures for that format."""
     if format_ == "parquet":
         from kcli.capture.arrow import TableDecoder
@@ -216,7 +225,14 @@ def source_class(format_: str) -> type[CaptureDecoder]:
         from kcli.cli.pcap_rows import RowDecoder
 
         return RowDecoder
-    return CaptureDecoder
+    if format_ == "tree":
+        return CaptureDecoder
+    if jobs > 1 and chosen.where is None:
+        from kcli.cli.pcap_jobs import SharedDecoder, most_jobs
+
+        if most_jobs(files) > 1:
+            return partial(SharedDecoder, jobs=jobs)
+    return partial(CaptureDecoder, text=True)
 
 
 WRITERS: dict[str, Callable[[CaptureDecoder, BinaryIO, Callable[[int], None], dict[str, Any]], None]] = {

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from kcli.core.codec.values import uuid_bytes
 from kcli.jsontext import loads
 
-__all__ = ["NAME_FIELDS", "TOPIC_NAME", "Names", "annotate"]
+__all__ = ["NAME_FIELDS", "TOPIC_NAME", "Names", "annotate", "teaches"]
 
 TOPIC_NAME = "_topicName"
 # What messages call a topic's name, beside "topicId".
@@ -22,6 +22,14 @@ class Names(Protocol):
 
     def get(self, uuid: bytes) -> str | None:
         """The name as JSON text; None: unknown."""
+
+
+def teaches(word: Any) -> bool:
+    """Whether values of a grammar's word have a topic's name beside its id."""
+    words = getattr(word, "words", None)
+    if words is None:
+        return hasattr(word, "subcon") and teaches(word.subcon)
+    return ("topicId" in words and any(name in words for name in NAME_FIELDS)) or any(map(teaches, words.values()))
 
 
 def annotate(value: Any, names: Names) -> None:

@@ -114,3 +114,9 @@ def test_the_nodes_of_an_exchange_are_those_of_its_messages() -> None:
     assert response_header is messages.response_header(3, 12).node
     with pytest.raises(SchemaError, match="v99"):
         BODIES.exchange_nodes(3, 99)
+
+
+def test_versions_that_teach_topic_names() -> None:
+    bodies = Bodies()
+    assert bodies.teaches(3, 12) and not bodies.teaches(3, 0) and not bodies.teaches(1, 17)
+    assert bodies.teaches(58, 0)  # an envelope may hold any other

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kcli.core.codec.values import uuid_bytes
-from kcli.grammar.topics import annotate
+from kcli.grammar import messages
+from kcli.grammar.topics import annotate, teaches
 
 ONE, TWO = "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"
 
@@ -21,3 +22,16 @@ def test_a_name_is_learnt_and_shown() -> None:
     annotate(value, names)
     assert value["topics"] == [{"topicId": ONE, "_topicName": "a"}, {"topicId": TWO}]
     assert value["other"] == [[{"topicId": ONE, "_topicName": "a"}], 5]
+
+
+def test_messages_that_teach_names() -> None:
+    taught = {
+        ("Metadata", 12): (True, True),
+        ("Metadata", 9): (False, False),
+        ("Fetch", 12): (False, False),
+        ("Fetch", 17): (False, False),
+    }
+    for (name, version), expected in taught.items():
+        sides = (messages.request(name, version), messages.response(name, version))
+        assert tuple(teaches(side.grammar) for side in sides) == expected
+    assert teaches(messages.response("ConsumerGroupDescribe", 1).grammar)

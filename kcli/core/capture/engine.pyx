@@ -13,7 +13,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
-from kcli.core.capture.exchange_json cimport KEYS, PRODUCE, SASL_HANDSHAKE, ApiCodecs, ExchangeWriter
+from kcli.core.capture.exchange_json cimport KEYS, PRODUCE, SASL_HANDSHAKE, VERSIONS, ApiCodecs, ExchangeWriter
 from kcli.core.capture.packets cimport (
     FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_CUT, KC_END_ROOM, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends, Packet, PacketReader,
     Segment, be16, be32, dissect, hash_ends, put_end,
@@ -26,6 +26,7 @@ from kcli.core.codec.request_header cimport *
 from kcli.core.codec.sink cimport Sink
 
 include "line_filter.pxi"
+include "turns.pxi"
 include "connection_state.pxi"
 include "correlator.pxi"
 include "handover.pxi"
@@ -67,6 +68,26 @@ cdef class CaptureEngine(Correlator):
     def choose_share(self, int share, int shares):
         """Read the connections of one bucket of `kcli.core.capture.packet_shuffle.Scatter` alone; and what is no TCP, all of it."""
         self.share, self.shares = share, shares
+
+    def take_turns(self, int own, int count, uint64_t size):
+        """Write lines in turn with other processes, of which this is number `own`, for about so many bytes of messages each
+        time; to be called before the first packet. The owner's `turned` hears when a turn is over."""
+        self.turns = Turns(self.owner, own, count, size)
+
+    @property
+    def is_on(self):
+        """Whether it is this process's turn to write lines."""
+        return self.turns is None or self.turns.now == self.turns.own
+
+    @property
+    def turn(self):
+        """The number of the process whose turn it is."""
+        return 0 if self.turns is None else self.turns.now
+
+    def pass_by(self, uint64_t size):
+        """Count an exchange that comes as a value, in bytes."""
+        if self.turns is not None:
+            self.turns.advance(size)
 
     def since(self, uint64_t earliest, uint64_t latest):
         """Reset the earliest and the latest packet time (ns; 0: none)."""
