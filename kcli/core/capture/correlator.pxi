@@ -232,8 +232,7 @@ cdef class Correlator(Streams):
 
     cdef int exchanged(self, Flow* flow, ConnectionState* state, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
                        uint64_t answered, const uint8_t* response, size_t m) except -1:
-        if self.turns is not None:
-            self.turns.advance(n + m)
+        advance(self.turns, n + m)
         # Any key may come back with the requests of a connection that was handed over.
         if 0 <= key < KEYS and (self.sink is not None or self.text) and self.put(flow, state, key, version, ts, request, n, answered, response, m):
             self.exchanges += 1
@@ -256,14 +255,13 @@ cdef class Correlator(Streams):
             return True
         if not self.text or <object>codecs is None:
             return False
-        cdef bint on = self.turns is None or self.turns.now == self.turns.own
-        if not on and not self.turns.teaches(key, version):
+        if not is_on(self.turns) and not self.turns.teaches(key, version):
             return True
         cdef Out* out = &self.lines.out
         cdef size_t before = out.size
         if not self.lines.put(<ApiCodecs>codecs, state.link, state.link_size, ts, request, n, answered, response, m):
             return False
-        if not on or (self.chosen is not None and not self.chosen.keeps(
+        if not is_on(self.turns) or (self.chosen is not None and not self.chosen.keeps(
             key, version, state.link, state.link_size, ts, request, n, latency(ts, answered, response != NULL),
             out.data + before, out.size - before, self.lines.answer_at - before
         )):

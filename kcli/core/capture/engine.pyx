@@ -77,7 +77,7 @@ cdef class CaptureEngine(Correlator):
     @property
     def is_on(self):
         """Whether it is this process's turn to write lines."""
-        return self.turns is None or self.turns.now == self.turns.own
+        return is_on(self.turns)
 
     @property
     def turn(self):
@@ -86,8 +86,7 @@ cdef class CaptureEngine(Correlator):
 
     def pass_by(self, uint64_t size):
         """Count an exchange that comes as a value, in bytes."""
-        if self.turns is not None:
-            self.turns.advance(size)
+        advance(self.turns, size)
 
     def since(self, uint64_t earliest, uint64_t latest):
         """Reset the earliest and the latest packet time (ns; 0: none)."""

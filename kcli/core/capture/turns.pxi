@@ -15,11 +15,8 @@ cdef class Turns:
     def __init__(self, owner, int own, int count, uint64_t size):
         self.owner, self.own, self.count, self.size, self.left = owner, own, count, size, size
 
-    cdef int advance(self, uint64_t size) except -1:
-        """Before an exchange of so many bytes: the next process may be on."""
-        if size <= self.left:
-            self.left -= size
-            return 0
+    cdef int change(self) except -1:
+        """The next process is on."""
         self.owner.turned(self.now)
         self.now, self.left = (self.now + 1) % self.count, self.size
         return 0
@@ -30,3 +27,18 @@ cdef class Turns:
         if not self.known[key][version]:
             self.known[key][version] = 1 + <int>bool(self.owner.teaches(key, version))
         return self.known[key][version] == 2
+
+
+cdef inline bint is_on(Turns turns) noexcept:
+    """Whether it is this process's turn; where none are taken, it always is."""
+    return turns is None or turns.now == turns.own
+
+
+cdef inline int advance(Turns turns, uint64_t size) except -1:
+    """Before an exchange of so many bytes: the next process may be on."""
+    if turns is None:
+        return 0
+    if size > turns.left:
+        return turns.change()
+    turns.left -= size
+    return 0
