@@ -34,13 +34,6 @@ cdef class Correlator(Streams):
         if out_put(&self.lines.out, PyBytes_AS_STRING(line), PyBytes_GET_SIZE(line)):
             raise MemoryError
 
-    def drain_text(self, write):
-        """Give the text so far to `write`, as a memoryview that is valid during the call only."""
-        cdef Out* out = &self.lines.out
-        if out.size:
-            write(PyMemoryView_FromMemory(out.data, out.size, PyBUF_READ))
-            out.size = 0
-
     # Connections
 
     cdef ConnectionState* state(self, Flow* flow) except NULL:

@@ -88,6 +88,13 @@ cdef class CaptureEngine(Correlator):
         """Count an exchange that comes as a value, in bytes."""
         advance(self.turns, size)
 
+    def drain_text(self, write):
+        """Give the text so far to `write`, as a memoryview that is valid during the call only."""
+        cdef Out* out = &self.lines.out
+        if out.size:
+            write(PyMemoryView_FromMemory(out.data, out.size, PyBUF_READ))
+            out.size = 0
+
     def since(self, uint64_t earliest, uint64_t latest):
         """Reset the earliest and the latest packet time (ns; 0: none)."""
         self.earliest, self.latest = earliest, latest
