@@ -9,7 +9,7 @@ import random
 from pathlib import Path
 
 from kcli.cli.main import main
-from tests.fuzz.samples import Round, on_samples
+from tests.fuzz.samples import SAMPLES, Round, on_samples
 
 __all__ = ["COMMANDS", "command", "quiet"]
 
@@ -17,6 +17,7 @@ __all__ = ["COMMANDS", "command", "quiet"]
 COMMANDS: dict[str, tuple[str, str]] = {
     "decode pcap": ("*.pcap*", "decode pcap FILE --format jsonl --quiet"),
     "decode pcap records": ("*.pcap*", "decode pcap FILE --format jsonl --records full --quiet"),
+    "decode pcap tls": ("tls.pcap", f"decode pcap FILE --key-log {SAMPLES / 'tls.keys'} --format jsonl --quiet"),
     "audit": ("*.pcap*", "audit FILE"),
     "fetch-session lint": ("*.pcap*", "fetch-session lint FILE"),
     "decode segment": ("orders-0/*.log", "decode segment FILE --records full --format jsonl --quiet"),

@@ -115,16 +115,17 @@ class TlsSession:
             self.connection.emit(Event("not-kafka", str(self.connection.link), self.began or ns, 0, count, reason))
             return
         own = sum(end.received for end in self.ends) - self.data_bytes
+        cut = [(d, end) for d, end in enumerate(self.ends) if end.buffer and not end.searching]
         for d, end in enumerate(self.ends):
             if end.searching:
                 self.recovery.report_loss(d, end, None)
-            elif end.buffer:
-                size = record_size(end.buffer) if len(end.buffer) >= HEADER else HEADER
-                says = f"{len(end.buffer)} of {size} bytes of a TLS record: {why}"
-                self.connection.event("truncated", d, self.connection.streams[d].offset, len(end.buffer), says)
-                own -= len(end.buffer)
-        self.decrypted(own)
         self.connection.close(ns, why)
+        for d, end in cut if self.connection.foreign is None else ():
+            size = record_size(end.buffer) if len(end.buffer) >= HEADER else HEADER
+            says = f"{len(end.buffer)} of {size} bytes of a TLS record: {why}"
+            self.connection.event("truncated", d, self.connection.streams[d].offset, len(end.buffer), says)
+            own -= len(end.buffer)
+        self.decrypted(own)
 
     def why_closed(self, why: str) -> str:
         """Why a connection could not be read that is closed now. why: it was."""

@@ -80,6 +80,8 @@ cdef int take_back(Correlator correlator, ConnectionState* state, connection) ex
     state.client, state.sealed = connection.client, connection.sealed
     state.greeted = state.proved = not connection.fresh
     if state.sealed:
+        if connection.fresh:
+            state.began = 0     # what the records protect begins later
         (state.unsealed[0], state.unsealed[1]), records = connection.release_records()
         for d in range(2):
             buffer = records[d]

@@ -9,9 +9,6 @@ import struct
 from pathlib import Path
 
 import pytest
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA384
-from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from kcli.capture import exchanges
 from kcli.capture.exchange import Exchange
@@ -20,7 +17,7 @@ from kcli.capture.tls.keylog import KeyLog
 from kcli.core import COMPILED
 from tests.capture import messages
 from tests.capture.tls.conftest import Decrypting
-from tests.capture.tls.traffic import SUITES_12, Talk
+from tests.capture.tls.traffic import SUITES_12, Talk, sealed, updated
 from tests.capture.truth import compare
 from tests.capture.wires import DATA, SAMPLES, Packet, Wire, block, pcap, pcapng
 
@@ -180,25 +177,6 @@ def test_keys_are_updated(decrypt: Decrypting, tmp_path: Path, lost: bool) -> No
     assert {each.kind for each in events} == {"unanswered-at-end"} | ({"gap"} if lost else set())
 
 
-def sealed(secret: bytes, number: int, text: bytes, kind: int) -> bytes:
-    """A record of TLS_AES_256_GCM_SHA384, by RFC 8446, 5.2 and 7.3."""
-    key, iv = (
-        HKDFExpand(SHA384(), size, label(name, size)).derive(secret) for name, size in ((b"key", 32), (b"iv", 12))
-    )
-    header = struct.pack(">BHH", 23, 0x0303, len(text) + 17)
-    nonce = (int.from_bytes(iv, "big") ^ number).to_bytes(12, "big")
-    return header + AESGCM(key).encrypt(nonce, text + bytes([kind]), header)
-
-
-def updated(secret: bytes) -> bytes:
-    return HKDFExpand(SHA384(), 48, label(b"traffic upd", 48)).derive(secret)
-
-
-def label(name: bytes, size: int) -> bytes:
-    name = b"tls13 " + name
-    return struct.pack(">HB", size, len(name)) + name + b"\0"
-
-
 def test_a_key_log_may_be_written_meanwhile(decrypt: Decrypting, tmp_path: Path) -> None:
     made = talk(tmp_path)
     lines = made.key_log.read_text().splitlines(keepends=True)
@@ -232,6 +210,18 @@ def test_secrets_may_stand_behind_the_first_packets(engine: str, tmp_path: Path)
 
 def secrets_block(key_log: bytes) -> bytes:
     return block("<", 10, struct.pack("<II", 0x544C534B, len(key_log)) + key_log)
+
+
+@pytest.mark.parametrize(("sender", "why"), [(0, "begins with"), (1, "no request of Kafka's in it")])
+def test_what_is_protected_may_be_no_kafka(decrypt: Decrypting, tmp_path: Path, sender: int, why: str) -> None:
+    """Its time is that of the first data, and the part of a record behind it is TLS's own."""
+    made = Talk(tmp_path).shake_hands()
+    ns = made.wire.now
+    made.say(sender, bytes(80)).wire.client(b"\x17\x03\x03\x10\x00" + bytes(100))
+    exchanges, events = decrypt(made.wire.packets, [made.key_log])
+    assert exchanges == []
+    assert [(each.kind, each.ns, each.size) for each in events] == [("not-kafka", ns, 80)]
+    assert events[0].reason.startswith(why)
 
 
 def test_a_plain_client_on_a_tls_port(decrypt: Decrypting) -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import datetime
 import ssl
+import struct
 from functools import cache
 from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 from cryptography.x509.oid import NameOID
 
 from tests.capture.wires import Wire
 
-__all__ = ["SUITES_12", "Talk"]
+__all__ = ["SUITES_12", "Talk", "sealed", "updated"]
 
 # By OpenSSL's names: each cipher, key exchange by RSA and ECDHE, CBC with encrypt-then-MAC as OpenSSL agrees on.
 SUITES_12 = {
@@ -134,3 +137,24 @@ def contexts(folder: Path, suite: str | None) -> tuple[ssl.SSLContext, ssl.SSLCo
             context.maximum_version = ssl.TLSVersion.TLSv1_2
             context.set_ciphers(f"{suite}:@SECLEVEL=0")
     return client, server
+
+
+def sealed(secret: bytes, number: int, text: bytes, kind: int) -> bytes:
+    """A record of TLS_AES_256_GCM_SHA384, by RFC 8446, 5.2 and 7.3."""
+    key, iv = (
+        HKDFExpand(hashes.SHA384(), size, label(name, size)).derive(secret)
+        for name, size in ((b"key", 32), (b"iv", 12))
+    )
+    header = struct.pack(">BHH", 23, 0x0303, len(text) + 17)
+    nonce = (int.from_bytes(iv, "big") ^ number).to_bytes(12, "big")
+    return header + AESGCM(key).encrypt(nonce, text + bytes([kind]), header)
+
+
+def updated(secret: bytes) -> bytes:
+    """The traffic secret behind a KeyUpdate."""
+    return HKDFExpand(hashes.SHA384(), 48, label(b"traffic upd", 48)).derive(secret)
+
+
+def label(name: bytes, size: int) -> bytes:
+    name = b"tls13 " + name
+    return struct.pack(">HB", size, len(name)) + name + b"\0"
