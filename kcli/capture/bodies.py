@@ -11,7 +11,7 @@ from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec, guarded
 from kcli.grammar.topics import annotate, teaches
 from kcli.jsontext import dumps
-from kcli.schemas.apikeys import ENVELOPE, PRODUCE
+from kcli.schemas.apikeys import API_VERSIONS, ENVELOPE, PRODUCE
 from kcli.schemas.catalog import catalog
 from kcli.schemas.secrets import secret_fields
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["RECORDS", "Bodies", "PlainNames"]
 
 RECORDS = ("none", "batches", "full", "raw")
+Texts = tuple[bytes | None, bytes | None, bytes | None]  # JSON of a request's header, its body, its response's body
 SPARE = 4  # bytes behind a message that are still believed: librdkafka sends up to three
 
 
@@ -76,7 +77,8 @@ class Bodies:
         self.apis = catalog(dialect).apis
         self.names = new_names()
         self.known: dict[bytes, tuple[MessageCodec, MessageCodec]] = {}  # by api key and version, as they are sent
-        self.headers: dict[tuple[int, int], MessageCodec] = {}  # of responses
+        self.answers: dict[tuple[int, int], tuple[MessageCodec, MessageCodec]] = {}  # of responses
+        self.closings: dict[bytes, bytes] = {}  # of the text of request headers, by api key as it is sent
         self.with_ids: dict[str, bool] = {}
         self.form: dict[str, Any] = {
             "records": records,
@@ -146,14 +148,14 @@ class Bodies:
 
     def read_request(self, frame: bytes) -> dict[str, Any]:
         """A request body's value. DecodeError."""
-        self.check(*key_of(frame))
+        self.check(frame)
         header, body = self.codecs(frame)
         return self.named(body, body.read_whole(frame, header.skip(frame)))
 
-    def check(self, api_key: int, version: int) -> None:
-        """DecodeError: the tables don't have this message."""
-        if not self.knows(api_key, version):
-            raise frames.unknown_version(api_key, version, self.dialect)
+    def check(self, frame: bytes) -> None:
+        """DecodeError: the tables don't have this request."""
+        if frame[:4] not in self.known and not self.knows(*key_of(frame)):
+            raise frames.unknown_version(*key_of(frame), self.dialect)
 
     def read_response(self, frame: bytes, api_key: int, version: int) -> dict[str, Any]:
         """A response body's value, by key and version of its request. DecodeError."""
@@ -178,11 +180,15 @@ class Bodies:
 
     def response_codec(self, frame: bytes, api_key: int, version: int) -> tuple[MessageCodec, int]:
         """The codec of a response's body, and where that begins."""
-        header = self.headers.get((api_key, version))
-        if header is None:
-            header = self.headers[api_key, version] = messages.response_header(api_key, version, self.dialect)
+        found = self.answers.get((api_key, version))
+        if found is not None:
+            return found[1], found[0].skip(frame)
+        header = messages.response_header(api_key, version, self.dialect)
         start = header.skip(frame)
-        return frames.response_codec(frame, start, api_key, version, self.dialect, strict=True), start
+        body = frames.response_codec(frame, start, api_key, version, self.dialect, strict=True)
+        if api_key != API_VERSIONS:  # whose answer says itself which version it has
+            self.answers[api_key, version] = header, body
+        return body, start
 
     def answer_codec(self, frame: bytes, api_key: int, version: int, request: bytes) -> tuple[MessageCodec, int]:
         """As `response_codec`; that of an envelope knows from its request's frame what is inside."""
@@ -209,16 +215,37 @@ class Bodies:
 
     # Text
 
-    def header_text(self, frame: bytes) -> bytes:
-        """A request header's JSON text. DecodeError."""
-        text = self.codecs(frame)[0].json(frame)[0]
-        return text[:-1] + f',"requestApiKeyName":{dumps(self.name(key_of(frame)[0]))}}}'.encode()
+    def texts(self, request: bytes, response: bytes | None) -> tuple[Texts, dict[str, DecodeError]]:
+        """The JSON text of a request's header, its body, and the body of the response to it: None for what is not there
+        or can't be decoded; and why it can't, by who sent it ("client", "server").
+        """
+        head = asked = answer = None
+        errors: dict[str, DecodeError] = {}
+        try:
+            head, start = self.header_text(request)
+            asked = self.request_text(request, start)
+        except DecodeError as error:
+            errors["client"] = error
+        if response is not None:
+            try:
+                answer = self.response_text(response, *key_of(request), request)
+            except DecodeError as error:
+                errors["server"] = error
+        return (head, asked, answer), errors
 
-    def request_text(self, frame: bytes) -> bytes:
-        """A request body's JSON text. DecodeError."""
-        self.check(*key_of(frame))
-        header, body = self.codecs(frame)
-        return body.json(frame, header.skip(frame), **self.form)[0]
+    def header_text(self, frame: bytes) -> tuple[bytes, int]:
+        """A request header's JSON text, and where the body begins. DecodeError."""
+        text, end = self.codecs(frame)[0].json(frame)
+        closing = self.closings.get(frame[:2])
+        if closing is None:
+            name = dumps(self.name(key_of(frame)[0]))
+            closing = self.closings[frame[:2]] = f',"requestApiKeyName":{name}}}'.encode()
+        return text[:-1] + closing, end
+
+    def request_text(self, frame: bytes, start: int) -> bytes:
+        """The JSON text of a request body that begins at `start`. DecodeError."""
+        self.check(frame)
+        return self.codecs(frame)[1].json(frame, start, **self.form)[0]
 
     def response_text(self, frame: bytes, api_key: int, version: int, request: bytes = b"") -> bytes:
         """A response body's JSON text, by key and version of its request. DecodeError.
@@ -243,7 +270,7 @@ class Bodies:
     def request_decodes(self, frame: bytes) -> bool:
         """Whether a request is of a known version and can be decoded, whatever stands behind it."""
         try:
-            self.check(*key_of(frame))
+            self.check(frame)
             header, body = self.codecs(frame)
             start = header.skip(frame)
             if body.variants:

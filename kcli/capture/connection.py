@@ -19,7 +19,7 @@ from kcli.capture.connection_state import ConnectionState
 from kcli.capture.correlation import add_request, add_response, end_pending
 from kcli.capture.events import Event, Kind
 from kcli.capture.frame_search import NOTHING, identify, synchronise
-from kcli.capture.frames import PREFIX, looks_like_tls, plausible_request
+from kcli.capture.frames import looks_like_tls, plausible_request
 from kcli.capture.losses import WHY_GIVEN_UP, damage, give_up_buffer, leftover, report_damaged
 from kcli.capture.pending import PendingRequests
 from kcli.capture.verdict import contradict, end_trial, judge, refuse
@@ -120,18 +120,14 @@ class CapturedConnection(ConnectionState):
                 continue
             if not stream.synced and not synchronise(self, d):
                 return
-            size = stream.frame_size()
-            if size is None:
+            offset, frame = stream.offset, stream.take_frame(self.least_size(d))
+            if frame is None:
                 return
-            if not self.plausible_size(d, size):
-                self.event("undecodable", d, stream.offset, 0, f"a frame cannot have a length of {size}")
+            if isinstance(frame, int):
+                self.event("undecodable", d, offset, 0, f"a frame cannot have a length of {frame}")
                 stream.unsync()
                 contradict(self)
                 continue
-            if len(stream.buffer) < PREFIX + size:
-                return
-            offset = stream.offset
-            frame = stream.take(PREFIX + size)[PREFIX:]
             if d == self.client:
                 add_request(self, frame, offset)
             else:

@@ -112,9 +112,13 @@ class ConnectionState:
         ports = [int(end.rpartition(":")[2]) for end in self.ends]
         return 0 if ports[0] > ports[1] else 1
 
+    def least_size(self, d: int) -> int:
+        """The least length that a frame of end `d` may have."""
+        return 0 if self.tokens else 8 if d == self.client else 4
+
     def plausible_size(self, d: int, size: int) -> bool:
         """Whether a frame of end `d` may have this length."""
-        return (0 if self.tokens else 8 if d == self.client else 4) <= size < LARGEST
+        return self.least_size(d) <= size < LARGEST
 
     # What comes out
 

@@ -50,7 +50,8 @@ def add_request(connection: ConnectionState, frame: bytes, offset: int) -> None:
         return
     key, version, number = (int.from_bytes(frame[a:b], "big", signed=True) for a, b in ((0, 2), (2, 4), (4, 8)))
     request = Pending(number, key, version, ns, frame)
-    judge(connection, request)
+    if connection.trial is not None:
+        judge(connection, request)
     if connection.foreign is not None:
         return
     if key == PRODUCE and connection.bodies.knows(key, version) and acks_of(frame, connection.bodies.dialect) == 0:
@@ -75,7 +76,8 @@ def add_response(connection: ConnectionState, frame: bytes, offset: int) -> None
     assert connection.client is not None
     server = 1 - connection.client
     ns = connection.streams[server].ns
-    if connection.pending.first is not None and connection.pending.first.token:
+    oldest = connection.pending.first if connection.pending.odd else None  # tokens are odd
+    if oldest is not None and oldest.token:
         connection.pending.popleft()
         connection.event("not-kafka", server, offset, len(frame) + PREFIX, "SASL token of the server")
         return
@@ -96,7 +98,8 @@ def add_response(connection: ConnectionState, frame: bytes, offset: int) -> None
     if connection.trial is not None and connection.trial.see_response(request, frame, connection.bodies):
         prove(connection)
     connection.exchange(request, ns, frame)
-    decide(connection)
+    if connection.trial is not None:
+        decide(connection)
 
 
 def pass_unanswered(connection: ConnectionState, number: int) -> None:

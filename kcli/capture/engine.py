@@ -96,7 +96,7 @@ class ReferenceEngine:
     @property
     def stray(self) -> int:
         """Bytes of payload that belong to no open connection."""
-        return self.streams.stray
+        return self.streams.bytes.stray
 
     @property
     def held(self) -> int:
@@ -190,14 +190,14 @@ class ReferenceEngine:
 
     def weigh(self, flow: Flow) -> None:
         """Count anew what a connection's reader holds."""
-        weight = flow.talk.weight if is_kafka(flow) else 0
+        weight = flow.talk.weight if is_read(flow) else 0
         self.talks_size += weight - flow.weight
         flow.weight = weight
 
     def give_up(self, flow: Flow) -> None:
         """Give up what a connection holds: segments, parts of frames and requests that wait."""
         self.streams.give_up(flow)
-        if is_kafka(flow):
+        if is_read(flow) and flow.talk.foreign is None:
             flow.talk.give_up()
         self.weigh(flow)
 
@@ -225,6 +225,8 @@ class ReferenceEngine:
             self.ignored += len(data)
         else:
             flow.talk.data(d, ns, data)
+            if isinstance(flow.talk, TlsLayer):
+                flow.talk = flow.talk.reader
             self.weigh(flow)
 
     def lost(self, flow: Flow, d: int, ns: int, count: int, why: str) -> None:
@@ -254,9 +256,9 @@ class ReferenceEngine:
 IGNORED = object()
 
 
-def is_kafka(flow: Flow) -> bool:
-    """Whether a connection's bytes are read as Kafka's."""
-    return isinstance(flow.talk, CapturedConnection | TlsLayer) and flow.talk.foreign is None
+def is_read(flow: Flow) -> bool:
+    """Whether a connection has a reader."""
+    return flow.talk is not None and flow.talk is not IGNORED
 
 
 def end_text(end: End) -> str:

@@ -25,7 +25,8 @@ MaybeNone: TypeAlias = Any  # None is so rare that type checkers don't ask for a
 class Exchange:
     """A request, and its response where there is one.
 
-    Times are nanoseconds since 1970, of the packets that made the messages whole. Frames are without their length.
+    Times are nanoseconds since 1970, of the packets that made the messages whole. Frames are without their length;
+    `request_bytes` and `response_bytes` (None without a response) are sizes on the wire, with it.
     `header`, `request` and `response` are values as `kcli.grammar` reads them, decoded when first asked for; a body
     that can't be decoded is None, and `failures` has the reason.
     """
@@ -46,6 +47,10 @@ class Exchange:
         self.response_frame = response_frame
         self.bodies = bodies
         self.failures: list[Event] = []
+        self.api_key = int.from_bytes(request_frame[:2], "big", signed=True)
+        self.api_version = int.from_bytes(request_frame[2:4], "big", signed=True)
+        self.request_bytes = len(request_frame) + PREFIX
+        self.response_bytes = None if response_frame is None else len(response_frame) + PREFIX
 
     def __repr__(self) -> str:
         from kcli.notebook import quoted
@@ -111,16 +116,6 @@ class Exchange:
         return [known.error_name(code) for code in dict.fromkeys(error_codes(self.response or {}))]
 
     @property
-    def api_key(self) -> int:
-        """The API's number, from the request's first two bytes."""
-        return int.from_bytes(self.request_frame[:2], "big", signed=True)
-
-    @property
-    def api_version(self) -> int:
-        """The API's version, from the request's header."""
-        return int.from_bytes(self.request_frame[2:4], "big", signed=True)
-
-    @property
     def correlation_id(self) -> int:
         """The number by which the client finds the response to its request."""
         return int.from_bytes(self.request_frame[4:8], "big", signed=True)
@@ -137,16 +132,6 @@ class Exchange:
             return None
         found = client_id_of(self.request_frame)
         return None if found is None else found.decode("utf-8", "replace")
-
-    @property
-    def request_bytes(self) -> int:
-        """On the wire, with the length in front."""
-        return len(self.request_frame) + PREFIX
-
-    @property
-    def response_bytes(self) -> int | None:
-        """The same of the response; None without one."""
-        return None if self.response_frame is None else len(self.response_frame) + PREFIX
 
     @property
     def latency_ms(self) -> float | None:
@@ -211,26 +196,19 @@ class Exchange:
     def line(self) -> bytes:
         """The exchange as one line of JSON; undecodable bodies are null, and fill `failures`."""
         head, request, response = self.texts()
-        size = "null" if self.response_frame is None else str(self.response_bytes)
-        latency = "null" if self.latency_ms is None else repr(self.latency_ms)
+        size = "null" if self.response_bytes is None else str(self.response_bytes)
+        took = self.latency_ms
+        latency = "null" if took is None else repr(took)
         opening = f'{{"timestamp":"{self.timestamp}","connection":"{self.connection}","requestHeader":'
         closing = f',"requestBytes":{self.request_bytes},"responseBytes":{size},"latencyMs":{latency}}}\n'
         return b"".join((opening.encode(), head, b',"request":', request, b',"response":', response, closing.encode()))
 
     def texts(self) -> tuple[bytes, bytes, bytes]:
         """(header, request, response) as JSON text."""
-        head, request, response = b"", b"null", b"null"
-        try:
-            head = self.bodies.header_text(self.request_frame)
-            request = self.bodies.request_text(self.request_frame)
-        except DecodeError as error:
-            self.fail("client", self.request_ns, self.request_frame, error)
-            head = head or dumps(self.bare_header()).encode()
-        if self.response_frame is not None:
-            try:
-                response = self.bodies.response_text(
-                    self.response_frame, self.api_key, self.api_version, self.request_frame
-                )
-            except DecodeError as error:
-                self.fail("server", self.response_ns or 0, self.response_frame, error)
-        return head, request, response
+        texts, errors = self.bodies.texts(self.request_frame, self.response_frame)
+        if "client" in errors:
+            self.fail("client", self.request_ns, self.request_frame, errors["client"])
+        if "server" in errors:
+            self.fail("server", self.response_ns or 0, self.response_frame or b"", errors["server"])
+        head, request, response = texts
+        return head or dumps(self.bare_header()).encode(), request or b"null", response or b"null"

@@ -61,7 +61,7 @@ class CaptureDecoder:
         self.entered_names = [name_of(path) for path in dict.fromkeys(paths)]
         self.number = 0  # of the file whose packets go through
         self.memory = memory
-        self.chosen = chosen
+        self.chosen, self.takes_all = chosen, chosen.takes_all
         self.bodies = Bodies(dialect, records, names, secrets)
         self.items: list[Item] = []
         self.text = text
@@ -156,10 +156,11 @@ class CaptureDecoder:
         if not self.text:
             self.items.append(item)
             return
-        if isinstance(item, Exchange) and item.api_key not in NAMING and not self.chosen.fits_header(item):
+        filtered = not self.takes_all
+        if filtered and isinstance(item, Exchange) and item.api_key not in NAMING and not self.chosen.fits_header(item):
             return
         line = item.line()  # topic names are learnt also from what is not wanted
-        if not self.chosen.wants(item):
+        if filtered and not self.chosen.wants(item):
             return
         if isinstance(item, Exchange):
             line = b"".join(failure.line() for failure in item.failures) + line
@@ -229,7 +230,7 @@ class CaptureDecoder:
         for items in self.pieces(moved):
             for item in items:
                 self.learn_names(item)
-            yield items if self.chosen.takes_all else [item for item in items if self.chosen.wants(item)]
+            yield items if self.takes_all else [item for item in items if self.chosen.wants(item)]
 
     def lines(
         self,

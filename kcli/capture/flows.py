@@ -9,7 +9,7 @@ import heapq
 from dataclasses import dataclass, field
 from typing import Any
 
-from kcli.capture.held import Held, ahead
+from kcli.capture.held import Held
 
 __all__ = ["End", "Flow", "Side", "Timers"]
 
@@ -36,11 +36,6 @@ class Side:
     below: int = 0
     retransmitted: int = 0
     held: Held = field(default_factory=Held)
-
-    @property
-    def is_ahead(self) -> bool:
-        """Whether bytes were acknowledged that were not passed on."""
-        return self.acked is not None and ahead(self.acked, self.next) > 0
 
 
 @dataclass(slots=True, eq=False)
@@ -70,11 +65,6 @@ class Flow:
     done: bool = False
     talk: Any = None
     weight: int = 0
-
-    @property
-    def is_blocked(self) -> bool:
-        """Whether bytes are held back, or were acknowledged and never seen."""
-        return any(side.held or (side.known and side.is_ahead) for side in self.sides)
 
     @property
     def is_closed(self) -> bool:

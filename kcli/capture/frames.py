@@ -110,6 +110,15 @@ class FrameStream:
         """What the length in front says; None where it is not whole."""
         return int.from_bytes(self.buffer[:PREFIX], "big", signed=True) if len(self.buffer) >= PREFIX else None
 
+    def take_frame(self, least: int) -> bytes | int | None:
+        """The frame in front, without its length; None: it is not whole. An int: the length, which no frame has."""
+        size = self.frame_size()
+        if size is not None and not least <= size < LARGEST:
+            return size
+        if size is None or len(self.buffer) < PREFIX + size:
+            return None
+        return self.take(PREFIX + size)[PREFIX:]
+
     def give_up(self) -> int:
         """How many bytes at the front are too many to go on searching in."""
         waits = self.candidates or self.ends

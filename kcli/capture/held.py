@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kcli.grammar.network import ACK, FIN
 
-__all__ = ["SEGMENT_SIZE", "FlowSegment", "Held", "ahead"]
+__all__ = ["SEGMENT_SIZE", "FlowSegment", "Held"]
 
 SEGMENT_SIZE = 48  # bytes of memory counted for a waiting segment besides its data
 
@@ -25,12 +25,6 @@ class FlowSegment(NamedTuple):
     flags: int
     data: bytes
     length: int
-
-
-def ahead(a: int, b: int) -> int:
-    """a - b for sequence numbers, which wrap."""
-    distance = (a - b) & 0xFFFFFFFF
-    return distance - (1 << 32) if distance >= 1 << 31 else distance
 
 
 class Held:
@@ -66,7 +60,8 @@ class Held:
         if not self.heap:
             self.anchor = s.seq
         self.number += 1
-        heapq.heappush(self.heap, (ahead(s.seq, self.anchor), self.number, s))
+        place = (s.seq - self.anchor + (1 << 31)) & 0xFFFFFFFF  # sequence numbers wrap
+        heapq.heappush(self.heap, (place, self.number, s))
         self.latest[s.seq] = self.number, s
         self.size += SEGMENT_SIZE + len(s.data)
         return SEGMENT_SIZE + len(s.data)

@@ -8,12 +8,24 @@ from __future__ import annotations
 from typing import Protocol
 
 from kcli.capture.flows import Flow, Side
-from kcli.capture.held import FlowSegment, ahead
+from kcli.capture.held import FlowSegment
 from kcli.grammar.network import ACK, FIN, RST, SYN
 
-__all__ = ["CUT", "FARTHEST", "GAP", "GIVEN_UP", "JUMP", "Reassembly", "StreamHandler", "acknowledged", "end_handshake"]
+__all__ = [
+    "CUT",
+    "GAP",
+    "GIVEN_UP",
+    "JUMP",
+    "NEAR",
+    "Reassembly",
+    "StreamHandler",
+    "ahead",
+    "is_blocked",
+    "lacks_acked",
+]
 
 FARTHEST = 1 << 28  # bytes between two sequence numbers of one stream
+NEAR = 1 << 16  # ... within which a reset is believed, and behind which another connection may begin
 BELOW = 8  # packets that acknowledge less than one before them did: that one was damaged
 
 # Why bytes are missing.
@@ -36,14 +48,42 @@ class StreamHandler(Protocol):
 class Reassembly:
     """Passes the bytes of connections on to a handler, in order and once.
 
-    held: bytes of memory that waiting segments take; duplicate: payload bytes that came again
+    held: bytes of memory that waiting segments take; duplicate: payload bytes that came again; stray: of no connection
     relieving: what is missing is given up because too much is held
     """
 
     def __init__(self, handler: StreamHandler) -> None:
         self.handler = handler
-        self.held = self.duplicate = 0
+        self.held = self.duplicate = self.stray = 0
         self.relieving = False
+
+    def take(self, flow: Flow, s: FlowSegment) -> bool:
+        """Note what a segment acknowledges, and pass its bytes on, or hold them for later: then True."""
+        side, other = flow.sides[s.sender], flow.sides[1 - s.sender]
+        s = acknowledged(other, s)
+        if flow.syn is not None and s.flags & ACK:
+            end_handshake(flow, s)
+        if not s.length and not s.flags & (RST if not side.known else FIN | RST):
+            return False
+        if not side.known:
+            if not s.length:
+                side.closed = flow.reset = True
+                return False
+            return self.hold(flow, s)
+        distance = ahead(s.seq, side.next)
+        if distance < -FARTHEST and s.length:
+            self.handler.lost(flow, s.sender, s.ns, 0, JUMP)
+            side.next = s.seq
+        if s.flags & RST and not 0 <= distance < NEAR:
+            side.closed = flow.reset = True  # resets often come without a sequence number that fits
+            self.stray += len(s.data)
+            return False
+        if not self.is_ready(flow, s):
+            return self.hold(flow, s)
+        self.pass_on(flow, s)
+        if flow.waiting:
+            self.drain(flow)
+        return False
 
     def is_ready(self, flow: Flow, s: FlowSegment) -> bool:
         """Whether all that comes before this segment, in both directions, has been passed on."""
@@ -125,7 +165,7 @@ class Reassembly:
         side = flow.sides[d]
         if not side.known:
             return False
-        acked = side.acked if side.is_ahead else None
+        acked = side.acked if lacks_acked(side) else None
         if side.held:
             end = side.held.first.seq
             if ahead(end, side.next) <= 0:
@@ -151,6 +191,22 @@ class Reassembly:
         for side in flow.sides:
             self.held -= side.held.size
             side.held.clear()
+
+
+def is_blocked(flow: Flow) -> bool:
+    """Whether bytes of a connection are held back, or were acknowledged and never seen."""
+    return any(side.held or (side.known and lacks_acked(side)) for side in flow.sides)
+
+
+def lacks_acked(side: Side) -> bool:
+    """Whether bytes of a direction were acknowledged that were not passed on."""
+    return side.acked is not None and ahead(side.acked, side.next) > 0
+
+
+def ahead(a: int, b: int) -> int:
+    """a - b for sequence numbers, which wrap."""
+    distance = (a - b) & 0xFFFFFFFF
+    return distance - (1 << 32) if distance >= 1 << 31 else distance
 
 
 def acknowledged(other: Side, s: FlowSegment) -> FlowSegment:

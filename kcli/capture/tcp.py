@@ -23,17 +23,16 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 
-from kcli.capture.flows import End, Flow, Timers
-from kcli.capture.held import FlowSegment, ahead
-from kcli.capture.reassembly import FARTHEST, JUMP, Reassembly, StreamHandler, acknowledged, end_handshake
-from kcli.grammar.network import ACK, FIN, RST, SYN
+from kcli.capture.flows import End, Flow, Side, Timers
+from kcli.capture.held import FlowSegment
+from kcli.capture.reassembly import NEAR, Reassembly, StreamHandler, ahead, is_blocked, lacks_acked
+from kcli.grammar.network import ACK, SYN
 
 __all__ = ["Streams"]
 
 START_PACKETS = 8
 CALM_PACKETS = 64
 LOSS_PACKETS = 32
-NEAR = 1 << 16
 HELD_LIMIT = 1 << 26  # bytes that wait in one direction
 FLOW_SIZE = 1024  # bytes of memory counted for a connection, besides what it holds
 DONE_LIMIT = 4096  # closed connections that are remembered
@@ -44,7 +43,7 @@ NEVER = (1 << 64) - 1
 class Streams:
     """Tracks TCP connections, and hands their bytes to a handler in order.
 
-    clock: time of the capture (ns); segments: how many were fed; payload, stray: their bytes, and those of no use
+    clock: time of the capture (ns); segments: how many were fed; payload: their bytes
     """
 
     def __init__(self, handler: StreamHandler) -> None:
@@ -57,7 +56,7 @@ class Streams:
         self.open_size = 0  # bytes of memory counted for open connections
         self.clock = self.sweep = self.leap = 0
         self.alarm = NEVER
-        self.segments = self.payload = self.stray = 0
+        self.segments = self.payload = 0
 
     @property
     def held(self) -> int:
@@ -75,21 +74,20 @@ class Streams:
         if s.flags & SYN or flow.done:
             flow = self.open(flow, s)
             if flow.done:
-                self.stray += len(s.data)
+                self.bytes.stray += len(s.data)
                 return
             if s.flags & SYN:
                 s = s._replace(seq=(s.seq + 1) & 0xFFFFFFFF)
         flow.last = s.ns
         side, other = flow.sides[s.sender], flow.sides[1 - s.sender]
         side.seen = True
-        s = acknowledged(other, s)
-        if flow.syn is not None and s.flags & ACK:
-            end_handshake(flow, s)
-        if s.length or s.flags & (FIN | RST):
-            self.accept(flow, s)
+        if self.bytes.take(flow, s):
+            self.await_rest(flow, side)
+        elif side.closed:
+            self.follow_end(flow, s.ns)
         if flow.waiting:
             self.count_patience(flow)
-        elif other.known and other.is_ahead and not flow.done:
+        elif other.known and lacks_acked(other) and not flow.done:
             self.wait(flow, SECOND)
 
     def advance_clock(self, ns: int) -> None:
@@ -106,47 +104,17 @@ class Streams:
         if ns >= self.sweep:
             self.sweep_idle()
 
-    def accept(self, flow: Flow, s: FlowSegment) -> None:
-        """Pass a segment on, or hold it."""
-        side = flow.sides[s.sender]
-        if side.known:
-            distance = ahead(s.seq, side.next)
-            if distance < -FARTHEST and s.length:
-                self.handler.lost(flow, s.sender, s.ns, 0, JUMP)
-                side.next = s.seq
-            if s.flags & RST and not 0 <= distance < NEAR:
-                side.closed = flow.reset = True  # resets often come without a sequence number that fits
-                self.stray += len(s.data)
-                self.follow_end(flow, s)
-                return
-            if self.bytes.is_ready(flow, s):
-                self.bytes.pass_on(flow, s)
-                if flow.waiting:
-                    self.bytes.drain(flow)
-                self.follow_end(flow, s)
-                return
-        elif not s.length:
-            if s.flags & RST:
-                self.follow_end(flow, s)
-            return
-        self.hold(flow, s)
-
-    def hold(self, flow: Flow, s: FlowSegment) -> None:
-        """Hold a segment, and let its connection wait."""
-        if not self.bytes.hold(flow, s):
-            return
-        side = flow.sides[s.sender]
+    def await_rest(self, flow: Flow, side: Side) -> None:
+        """Let a connection wait for what belongs before a segment that is held."""
         if not flow.waiting:
             self.wait(flow, SECOND if side.known else SECOND // 4)
         if side.held.size > HELD_LIMIT:
             self.bytes.resolve(flow, True)
 
-    def follow_end(self, flow: Flow, s: FlowSegment) -> None:
+    def follow_end(self, flow: Flow, ns: int) -> None:
         """Close a connection that both ends have closed; wait for the rest of one that was reset."""
-        if s.flags & RST and not flow.sides[s.sender].known:
-            flow.sides[s.sender].closed = flow.reset = True
-        if flow.is_closed and not flow.is_blocked:
-            self.close(flow, s.ns)
+        if flow.is_closed and not is_blocked(flow):
+            self.close(flow, ns)
         elif flow.reset and not flow.waiting:
             self.wait(flow, SECOND)
 
@@ -172,7 +140,7 @@ class Streams:
             self.bytes.begin(flow)
         if flow.packets % LOSS_PACKETS == 0:
             self.bytes.resolve(flow, False)
-        if not flow.is_blocked:
+        if not is_blocked(flow):
             if flow.is_closed:
                 self.close(flow, flow.last)
             elif not flow.reset:
@@ -192,7 +160,7 @@ class Streams:
             alone = not all(side.seen for side in flow.sides)
             self.bytes.resolve(flow, waited >= 30 * SECOND or (waited >= 2 * SECOND and alone))
         flow.deadline = self.clock + SECOND
-        if not flow.reset and flow.is_blocked:
+        if not flow.reset and is_blocked(flow):
             self.timers.push(flow)
         elif flow.reset or flow.is_closed:
             self.close(flow, flow.last)
@@ -204,7 +172,7 @@ class Streams:
         self.bytes.relieving = True
         self.bytes.resolve(flow, True)
         self.bytes.relieving = False
-        if flow.waiting and not flow.reset and not flow.is_blocked:
+        if flow.waiting and not flow.reset and not is_blocked(flow):
             self.unwait(flow)
 
     # Connections

@@ -37,17 +37,29 @@ def test_values_and_text_say_the_same() -> None:
     for asked, answer in (metadata(1), produce(2), api_versions(3), refusal(4, 4)):
         frame, told = body(asked), body(answer)
         key, version = frame[1], frame[3]
-        assert json.loads(BODIES.header_text(frame)) == BODIES.read_header(frame)
-        assert json.loads(BODIES.request_text(frame)) == in_json(BODIES.read_request(frame))
+        header, end = BODIES.header_text(frame)
+        assert json.loads(header) == BODIES.read_header(frame)
+        assert json.loads(BODIES.request_text(frame, end)) == in_json(BODIES.read_request(frame))
         assert json.loads(BODIES.response_text(told, key, version)) == in_json(BODIES.read_response(told, key, version))
         assert BODIES.request_fits(frame) and BODIES.response_fits(told, key, version)
         assert not BODIES.request_fits(frame[:-1]) and not BODIES.request_fits(frame + bytes(9))
 
 
+def test_the_texts_of_an_exchange_come_with_why_others_do_not() -> None:
+    asked, answer = map(body, metadata(1))
+    texts, errors = BODIES.texts(asked, answer)
+    header, end = BODIES.header_text(asked)
+    assert texts == (header, BODIES.request_text(asked, end), BODIES.response_text(answer, 3, 12)) and not errors
+    assert BODIES.texts(asked, None) == ((*texts[:2], None), {})
+    texts, errors = BODIES.texts(asked[:-1], answer[:-1])
+    assert texts == (header, None, None) and [*errors] == ["client", "server"]
+    assert BODIES.texts(asked[:3], None)[0] == (None, None, None)
+
+
 def test_spare_bytes_are_believed_and_kept() -> None:
     frame = body(metadata(1)[0]) + b"\1\0\0"
     assert BODIES.request_fits(frame)
-    assert json.loads(BODIES.request_text(frame))["_trailing"] == "AQAA"
+    assert json.loads(BODIES.request_text(frame, BODIES.header_text(frame)[1]))["_trailing"] == "AQAA"
     assert BODIES.read_request(frame)["_trailing"] == b"\1\0\0"
 
 
@@ -57,7 +69,7 @@ def test_names_are_learnt_and_shown() -> None:
     ours.read_response(body(answer), 3, 12)
     frame = body(request(0, 13, 1, {"topicData": [{"topicId": TOPIC_ID, "partitionData": []}]}))
     assert ours.read_request(frame)["topicData"][0]["_topicName"] == "orders"
-    assert b'"_topicName":"orders"' in ours.request_text(frame)
+    assert b'"_topicName":"orders"' in ours.request_text(frame, ours.header_text(frame)[1])
     plain = Bodies(annotated=False)
     plain.read_response(body(answer), 3, 12)
     assert "_topicName" not in plain.read_request(frame)["topicData"][0]
@@ -81,9 +93,10 @@ def test_plain_names_are_the_same_two_verbs() -> None:
 )
 def test_what_the_tables_do_not_have_cannot_be_decoded(key: int, version: int, why: str) -> None:
     frame = key.to_bytes(2, "big") + version.to_bytes(2, "big", signed=True) + bytes(4) + b"\xff\xff"
-    for read in (BODIES.read_request, BODIES.request_text):
-        with pytest.raises(DecodeError, match=why):
-            read(frame)
+    with pytest.raises(DecodeError, match=why):
+        BODIES.read_request(frame)
+    with pytest.raises(DecodeError, match=why):
+        BODIES.request_text(frame, 10)
     for answer in (BODIES.read_response, BODIES.response_text):
         with pytest.raises(DecodeError, match=why):
             answer(bytes(8), key, version)

@@ -141,6 +141,14 @@ def test_a_stream_moves_on() -> None:
     assert made.frame_size() is None and stream(b"\0\0\0\5").frame_size() == 5
 
 
+def test_a_frame_is_taken_when_it_is_whole() -> None:
+    made = stream(b"\0\0\0\4abcd\0\0\0\5efgh")
+    assert made.take_frame(8) == 4 and made.offset == 0
+    assert made.take_frame(4) == b"abcd" and made.offset == 8
+    assert made.take_frame(4) is None and bytes(made.buffer) == b"\0\0\0\5efgh"
+    assert stream(b"\0\0").take_frame(0) is None and stream(b"\xff\xff\xff\xff").take_frame(0) == -1
+
+
 def test_among_many_that_wait_each_is_found() -> None:
     asked = waiting(*((number, 3, 12) for number in range(1000, 1100)))
     answer = metadata(1077)[1]

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from kcli.capture.held import SEGMENT_SIZE, FlowSegment, Held, ahead
+from kcli.capture.held import SEGMENT_SIZE, FlowSegment, Held
+from kcli.capture.reassembly import ahead
 from kcli.grammar.network import ACK, FIN
 
 

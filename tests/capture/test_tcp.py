@@ -15,7 +15,7 @@ import pytest
 from kcli.capture.events import Event
 from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import CaptureDecoder
-from kcli.capture.held import ahead
+from kcli.capture.reassembly import ahead
 from tests.capture.messages import metadata, produce
 from tests.capture.wires import ACK, MILLISECOND, RST, SAMPLES, SYN, Packet, Wire, packets_of, pcap, rebuilt, split
 

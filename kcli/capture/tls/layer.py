@@ -73,13 +73,21 @@ class TlsLayer:
         return self.session is None and self.refused is None and told
 
     @property
+    def reader(self) -> CapturedConnection | TlsLayer:
+        """What is to read the next bytes: the connection itself, once it is known to be plain."""
+        undecided = self.session is not None or self.refused is not None or self.early is not None
+        return self if undecided or self.starts != [None, None] else self.connection
+
+    @property
     def foreign(self) -> str | None:
         """Why nothing of it is read any more."""
         return self.connection.foreign if self.session is None else self.session.foreign
 
     @property
     def weight(self) -> int:
-        """Bytes of memory counted for what it holds."""
+        """Bytes of memory counted for what it holds; none where nothing is read any more."""
+        if self.foreign is not None:
+            return 0
         held = self.early_bytes if self.early else 0
         return self.connection.weight + held + (0 if self.session is None else self.session.weight)
 
