@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kcli.core import COMPILED
+from kcli.capture.names import new_names
 from kcli.errors import DecodeError
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec, guarded
@@ -19,37 +19,11 @@ if TYPE_CHECKING:
     from kcli.core.codec.messages import Node, Selection
     from kcli.schemas.model import Api, Field
 
-__all__ = ["RECORDS", "Bodies", "PlainNames"]
+__all__ = ["RECORDS", "Bodies"]
 
 RECORDS = ("none", "batches", "full", "raw")
 Texts = tuple[bytes | None, bytes | None, bytes | None]  # JSON of a request's header, its body, its response's body
 SPARE = 4  # bytes behind a message that are still believed: librdkafka sends up to three
-
-
-class PlainNames:
-    """Topic ids and names, where the core's table is not built: the same two verbs."""
-
-    def __init__(self) -> None:
-        self.texts: dict[bytes, str] = {}
-
-    def learn(self, uuid: bytes, name: str) -> None:
-        """Remember the name of a topic's id (16 bytes)."""
-        self.texts[uuid] = dumps(name)
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def get(self, uuid: bytes) -> str | None:
-        """The name as JSON text; None: unknown."""
-        return self.texts.get(uuid)
-
-
-def new_names() -> Any:
-    if not COMPILED:
-        return PlainNames()
-    from kcli.core.codec.messages import Names
-
-    return Names()
 
 
 def records_hook(form: str, secrets: bool) -> Callable[[memoryview], bytes] | None:

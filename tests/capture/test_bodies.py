@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.bodies import Bodies, PlainNames
+from kcli.capture.bodies import Bodies
 from kcli.core import COMPILED
 from kcli.errors import DecodeError, SchemaError
 from kcli.grammar import messages
@@ -74,13 +74,6 @@ def test_names_are_learnt_and_shown() -> None:
     plain.read_response(body(answer), 3, 12)
     assert "_topicName" not in plain.read_request(frame)["topicData"][0]
     assert ours.request_fits(body(asked))
-
-
-def test_plain_names_are_the_same_two_verbs() -> None:
-    names = PlainNames()
-    assert names.get(b"1") is None
-    names.learn(b"1", 'größe "x"')
-    assert names.get(b"1") == '"größe \\"x\\""'
 
 
 @pytest.mark.parametrize(
