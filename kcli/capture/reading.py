@@ -9,6 +9,7 @@ from kcli.capture.bodies import RECORDS
 from kcli.capture.exchanges import MEMORY, CaptureDecoder, Exchange, Item, with_failures
 from kcli.capture.filters import Name, Time, chosen
 from kcli.capture.tally import Tally
+from kcli.counting import counted
 from kcli.errors import UsageError
 from kcli.extras import require
 from kcli.filelike import Files, Stream, files_of
@@ -38,7 +39,7 @@ class Capture:
     def __repr__(self) -> str:
         names, more = ", ".join(self.source.file_names[:3]), len(self.source.file_names) - 3
         files = f"{names} and {more} more" if more > 0 else names
-        return f"<Capture of {files}: {self.counts.exchanges:,} exchanges so far>"
+        return f"<Capture of {files}: {counted(self.counts.exchanges, 'exchange')} so far>"
 
     def __iter__(self) -> Self:
         return self

@@ -26,6 +26,7 @@ from kcli.cli.inputs import (
 )
 from kcli.cli.lines import Lines, paint
 from kcli.cli.output import open_output, output_option
+from kcli.counting import counted
 from kcli.errors import InputError
 from kcli.jsontext import dumps
 from kcli.schemas.catalog import catalog
@@ -134,7 +135,7 @@ def table_lines(judged: Judged, release: str, output: str | None) -> Iterator[tu
         for line in known[1]:
             yield (line,)
     refused = sum(any(use.refused for use in uses) for _, uses in judged)
-    yield (f"{len(judged):,} client{'' if len(judged) == 1 else 's'}, {refused:,} that Kafka {release} would refuse.",)
+    yield (f"{counted(len(judged), 'client')}, {refused:,} that Kafka {release} would refuse.",)
 
 
 def verdict(uses: Sequence[Usage], release: str, colour: bool) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcli.cli.console import warn
+from kcli.cli.problems import conclude
+from kcli.counting import counted
 from kcli.errors import InputError
 
 if TYPE_CHECKING:
@@ -12,25 +14,16 @@ if TYPE_CHECKING:
 
 __all__ = ["report_findings"]
 
-MOST_WARNINGS = 20
-
 
 def report_findings(found: Findings, name: str, quiet: bool) -> None:
-    """Warn of each problem on stderr, up to MOST_WARNINGS. The last ends the command. Raises InputError (exit 3)."""
+    """Warn of each problem on stderr; the last ends the command. Raises InputError (exit 3)."""
     lines = [f"{path}: {reason}" if path else reason for _at, path, reason in found.problems]
     for damage in found.damages:
         text = f"at 0x{damage.start:x}: {damage.reason}"
         if damage.lawful and damage.start:
             warn(f"{name}: {text} (a cut batch: what follows it was not written, or not fetched)", quiet)
         else:
-            lines.append(f"{text}; {damage.end - damage.start} bytes passed over")
+            lines.append(f"{text}; {counted(damage.end - damage.start, 'byte')} passed over")
     if found.wrong_checksums:
-        batches = "batch has" if found.wrong_checksums == 1 else "batches have"
-        lines.append(f"{found.wrong_checksums} {batches} a wrong checksum (crcValid false)")
-    if not lines:
-        return
-    for line in lines[:MOST_WARNINGS][:-1]:
-        warn(f"{name}: {line}", quiet)
-    if len(lines) > MOST_WARNINGS:
-        warn(f"{name}: {len(lines) - MOST_WARNINGS} more problems are not shown", quiet)
-    raise InputError(lines[-1], file=name)
+        lines.append(f"{counted(found.wrong_checksums, 'batch has', 'batches have')} a wrong checksum (crcValid false)")
+    conclude([InputError(line, file=name) for line in lines], quiet)

@@ -17,6 +17,7 @@ from kcli.broker.apis import offered
 from kcli.broker.faults import read_rules
 from kcli.cli.inputs import dialect_option, key_log_option, memory_option, quiet_option
 from kcli.cli.lines import print_line, print_note
+from kcli.counting import counted
 from kcli.errors import UsageError
 from kcli.topic_names import CLUSTER_METADATA, name_fault
 
@@ -172,10 +173,6 @@ def summary(broker: Broker, data: Path | None) -> tuple[str, str]:
         f"serving {nodes}, {held}; {where}; {len(apis)} APIs, {spoken}{faults}",
         f"try: echo hello | kcat -b {broker.bootstrap} -P -t greetings    (Ctrl-C stops)",
     )
-
-
-def counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def tell(text: str) -> None:

@@ -13,6 +13,7 @@ from kcli.cli.inputs import quiet_option
 from kcli.cli.lines import print_line
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
+from kcli.counting import counted
 from kcli.errors import BrokerError, NetworkError, UsageError
 from kcli.schemas.apikeys import ALTER_PARTITION_REASSIGNMENTS, ELECT_LEADERS, LIST_PARTITION_REASSIGNMENTS, METADATA
 from kcli.schemas.errors import error_name
@@ -111,7 +112,7 @@ async def find(client: Client, wanted: Iterable[tuple[str, int | None]]) -> list
         }
     for topic, index in asked:
         if index is not None and index not in known[topic]:
-            raise UsageError(f"{topic}:{index}: the topic has {len(known[topic])} partitions")
+            raise UsageError(f"{topic}:{index}: the topic has {counted(len(known[topic]), 'partition')}")
     found = (known[topic].values() if index is None else (known[topic][index],) for topic, index in asked)
     return list(dict.fromkeys(place for places in found for place in places))
 

@@ -22,6 +22,7 @@ from kcli.cli.inputs import (
 from kcli.cli.lines import print_line
 from kcli.cli.output import open_output, output_option
 from kcli.cli.streams import standard_input
+from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -169,13 +170,13 @@ def print_plan(files: tuple[str, ...], magic: int, chunk_bytes: int, first_offse
     for row in rows:
         print_line(
             f"{row['file']}: {row['bytesBefore']:,} bytes -> {row['bytesAfter']:,} in magic {magic}"
-            f"{' (estimated)' if row['estimated'] else ''}, {row['records']:,} records converted"
+            f"{' (estimated)' if row['estimated'] else ''}, {counted(row['records'], 'record')} converted"
         )
         print_line(
             f"  memory at most {row['peakBytesChunked']:,} bytes in chunks of {chunk_bytes:,}, "
             f"{row['peakBytesWhole']:,} without"
         )
-        print_line(f"  {row['recordsLosingHeaders']:,} records lose their headers")
+        print_line(f"  {counted(row['recordsLosingHeaders'], 'record loses its', 'records lose their')} headers")
         if row["refused"]:
             print_line(f"  stops: {row['refused']}")
 

@@ -22,8 +22,9 @@ from kcli.cli.inputs import (
     quiet_option,
 )
 from kcli.cli.lines import print_line
+from kcli.cli.problems import conclude
 from kcli.cli.session_choice import SessionChoice
-from kcli.cli.summaries.phrases import count
+from kcli.counting import counted
 from kcli.errors import InputError
 from kcli.jsontext import dumps
 from kcli.sessions.explain import session_dict, sessionless_dict, when
@@ -92,7 +93,7 @@ def explain(
     else:
         for it in sessionless:
             print_line(dumps(sessionless_dict(it)))
-    conclude(problems)
+    conclude(problems, options["quiet"])
     return choice.conclude()
 
 
@@ -136,7 +137,7 @@ def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> i
     problems = follow(files, feeder, choice.rows, **read_options(options))
     if not options["quiet"]:
         warn(summary(feeder, counts, choice))
-    conclude(problems)
+    conclude(problems, options["quiet"])
     for it in tracker.sessionless.values():
         choice.wants(it)
     return 1 if counts["error"] else choice.conclude()
@@ -160,9 +161,9 @@ def line_of(finding: SessionFinding, tracker: Tracker, format_: str) -> str:
 
 
 def summary(feeder: Feeder, counts: dict[str, int], choice: SessionChoice) -> str:
-    found = ", ".join(count(number, kind) for kind, number in counts.items() if number)
-    fetches = count(feeder.tracker.fetches, "fetch", "fetches")
-    sessions = count(feeder.tracker.opened, "session")
+    found = ", ".join(counted(number, kind) for kind, number in counts.items() if number)
+    fetches = counted(feeder.tracker.fetches, "fetch", "fetches")
+    sessions = counted(feeder.tracker.opened, "session")
     if not choice.takes_all:
         fetches, sessions = f"{feeder.chosen_fetches:,} of {fetches}", f"{choice.found:,} of {sessions}"
     return f"{fetches}, {sessions}: {found or 'nothing to find fault with'}"
@@ -221,12 +222,3 @@ def follow_captures(files: Sequence[str], feeder: Feeder, quiet: bool, **options
             update(done)
 
         SessionDecoder(files, feeder, **options).run(moved)
-
-
-def conclude(problems: Sequence[InputError]) -> int:
-    """Name what could not be read, the last as the command's own error (exit 3)."""
-    for problem in problems[:-1]:
-        warn(str(problem))
-    if problems:
-        raise problems[-1]
-    return 0

@@ -25,6 +25,7 @@ from kcli.cli.inputs import (
     quiet_option,
 )
 from kcli.cli.lines import print_line
+from kcli.cli.problems import conclude
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.drafting import DIALECT
 from kcli.client.replay.names import TopicNames, parse_topic_map
@@ -33,6 +34,7 @@ from kcli.client.replay.plan import Captured, ReplayPlan, make_plan
 from kcli.client.replay.positions import MODES
 from kcli.client.replay.runner import Options, Replayed, parse_speed, replay
 from kcli.client.replay.source import fetch_of_exchange, fetch_of_row
+from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 from kcli.jsontext import dumps
 from kcli.sessions.comparison import LEVELS, Level, shown
@@ -127,10 +129,11 @@ def replay_command(
     else:
         replayed = run(plan, names, config, options, quiet)
     if replayed.clamped and not quiet:
-        warn(f"{replayed.clamped} partitions do not hold all captured offsets: clamped to what they hold (--offsets)")
+        partitions = counted(replayed.clamped, "partition")
+        warn(f"{partitions} without all captured offsets: clamped to what is there (--offsets)")
     found = list(pairs(replayed, names.names, level))
     show(found, format_)
-    conclude(problems)
+    conclude(problems, quiet)
     return 1 if any(each.differences for each in found) else 0
 
 
@@ -236,9 +239,9 @@ def notify_plan(plan: ReplayPlan, quiet: bool, *, rebuilt: bool) -> None:
     if quiet:
         return
     for reason, count in plan.left_out.items():
-        warn(f"{count} fetches {reason} are left out")
+        warn(f"left out: {counted(count, 'fetch', 'fetches')} {reason}")
     if plan.followers and not rebuilt:
-        warn(f"{plan.followers} fetches of brokers (followers) are replayed as a consumer's")
+        warn(f"replayed as a consumer's: {counted(plan.followers, 'fetch', 'fetches')} of brokers (followers)")
 
 
 def show(found: list[Pair], format_: str) -> None:
@@ -249,11 +252,3 @@ def show(found: list[Pair], format_: str) -> None:
     from kcli.cli.fetch_session_replay_view import show_pairs
 
     show_pairs(found)
-
-
-def conclude(problems: list[InputError]) -> None:
-    """Name what could not be read, the last as the command's own error (exit 3)."""
-    for problem in problems[:-1]:
-        warn(str(problem))
-    if problems:
-        raise problems[-1]

@@ -11,6 +11,7 @@ from rich.table import Table
 from kcli.cli.console import console
 from kcli.cli.screen import shown
 from kcli.client.replay.outcome import Pair
+from kcli.counting import counted
 
 __all__ = ["show_pairs"]
 
@@ -65,10 +66,6 @@ def show_pairs(found: list[Pair]) -> None:
         show_rows(out, found)
     limited(out, "differs: ", [str(difference) for difference in differences])
     limited(out, "", [f"{each.live.label}, fetch {at}: {text}" for each in found for at, text in each.problems])
-
-
-def counted(count: int, one: str, many: str | None = None) -> str:
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def limited(out: Console, start: str, texts: list[str]) -> None:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from kcli.cli.console import console
 from kcli.cli.screen import shown
+from kcli.counting import counted
 from kcli.legible import legible
 from kcli.sessions.draft_trace import error_name
 from kcli.sessions.explain import when
@@ -47,7 +48,7 @@ def session_lines(session: ObservedSession, names: Mapping[str, str]) -> Iterato
     head = Text()
     head.append(f"session {session.session_id}", style="bold")
     head.append(f"  {who(session.client_id, session.replica_id)} -> {session.server}", style="cyan")
-    head.append(f"   {span(session)}   {count(session.fetches, 'fetch', 'fetches')} ({session.full:,} full)")
+    head.append(f"   {span(session)}   {counted(session.fetches, 'fetch', 'fetches')} ({session.full:,} full)")
     head.append(f"   {partitions(session)}")
     yield head
     full, size = strips(session.strip)
@@ -62,7 +63,9 @@ def session_lines(session: ObservedSession, names: Mapping[str, str]) -> Iterato
 def sessionless_lines(client: SessionlessFetches) -> Iterator[Text]:
     head = Text("no session", style="bold")
     head.append(f"  {who(client.client_id, client.replica_id)} -> {client.server}", style="cyan")
-    head.append(f"   {span(client)}   {count(client.fetches, 'full fetch', 'full fetches')}, Fetch v{client.version}: ")
+    head.append(
+        f"   {span(client)}   {counted(client.fetches, 'full fetch', 'full fetches')}, Fetch v{client.version}: "
+    )
     head.append(why_sessionless(client))
     yield head
     yield shown(f"  {polls(client)}", "dim")
@@ -85,10 +88,6 @@ def who(client_id: str, replica_id: int) -> str:
 def span(statistics: FetchStatistics) -> str:
     first, last = when(statistics.first_ns), when(statistics.last_ns)
     return f"{first[11:19]} - {last[11:19]}" if first and last else "(no times)"
-
-
-def count(number: int, one: str, more: str) -> str:
-    return f"{number:,} {one if number == 1 else more}"
 
 
 def partitions(session: ObservedSession) -> str:
@@ -179,9 +178,9 @@ def details(session: ObservedSession, names: Mapping[str, str]) -> list[str]:
     if session.silent_count:
         named = ", ".join(name_of(key, names) for key in sorted(session.silent_keys)[:NAMED])
         rest = ", ..." if session.silent_count > NAMED else ""
-        lines.append(f"{count(session.silent_count, 'partition', 'partitions')} never delivered: {named}{rest}")
+        lines.append(f"{counted(session.silent_count, 'partition', 'partitions')} never delivered: {named}{rest}")
     if session.findings:
-        lines.append(f"{count(session.findings, 'finding', 'findings')}")
+        lines.append(f"{counted(session.findings, 'finding', 'findings')}")
     return lines
 
 
@@ -189,7 +188,7 @@ def why_sessionless(client: SessionlessFetches) -> str:
     if client.version < 7:
         return "this version has no sessions"
     if client.not_granted:
-        return f"a session was asked for and not granted {count(client.not_granted, 'time', 'times')}"
+        return f"a session was asked for and not granted {counted(client.not_granted, 'time', 'times')}"
     return "no session is wanted"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.tally import Tally, bytes_text
+from kcli.counting import counted
 from kcli.filelike import name_of
 from kcli.schemas.catalog import catalog
 
@@ -25,11 +26,11 @@ def closing(
 
     interrupted: the engine has not come to the end, so that bytes may wait in it.
     """
-    first = f"{count(tally.exchanges, 'exchange')} on {count(engine.connections, 'connection')}"
+    first = f"{counted(tally.exchanges, 'exchange')} on {counted(engine.connections, 'connection')}"
     if table is not None and table.exchanges < tally.exchanges:
         first = f"{table.exchanges:,} of {first.replace(' on ', f', on {len(table.shown):,} of ')}"
     if table is not None:
-        first += f", {count(len(table.clients), 'client')}; {table.failed:,} with errors" if tally.exchanges else ""
+        first += f", {counted(len(table.clients), 'client')}; {table.failed:,} with errors" if tally.exchanges else ""
     elif tally.exchanges:
         first += f" ({apis_text(tally)})"
     span = (engine.last_ns - engine.first_ns) if engine.first_ns is not None else 0
@@ -37,7 +38,7 @@ def closing(
     lines = ["; ".join(parts) + ";"]
     all_there = accounted(tally.unaccounted(engine), interrupted)
     lines.append(
-        f"{count(engine.packets, 'packet')}, {bytes_text(engine.wire_bytes)} over {span_text(span)}; {all_there}."
+        f"{counted(engine.packets, 'packet')}, {bytes_text(engine.wire_bytes)} over {span_text(span)}; {all_there}."
     )
     if table is not None and tally.exchanges:
         lines[-1] += f" Slowest: {table.slowest[1]} {slow_text(table.slowest[0])}." if table.slowest[1] else ""
@@ -70,32 +71,28 @@ def apis_text(tally: Tally) -> str:
     apis = catalog().apis
     most = sorted(tally.apis.items(), key=lambda each: (-each[1], each[0]))
     top = [f"{apis[key].name if key in apis else key} {number:,}" for key, number in most[:4]]
-    return ", ".join(top) + (f" and {len(tally.apis) - 4} more APIs" if len(tally.apis) > 4 else "")
+    return ", ".join(top) + (f" and {counted(len(tally.apis) - 4, 'more API')}" if len(tally.apis) > 4 else "")
 
 
 def oddities(tally: Tally, engine: Any) -> list[str]:
     """What a reader has to know about the capture, a phrase for each thing that is there."""
     events, sizes = tally.events, tally.event_bytes
     phrases = (
-        (tally.decrypted, f"{count(tally.decrypted, 'TLS connection')} decrypted"),
-        (tally.mid_stream, f"{count(tally.mid_stream, 'connection')} began before the capture"),
+        (tally.decrypted, f"{counted(tally.decrypted, 'TLS connection')} decrypted"),
+        (tally.mid_stream, f"{counted(tally.mid_stream, 'connection')} began before the capture"),
         (tally.exchanges - tally.answered, f"{tally.exchanges - tally.answered:,} without a response"),
-        (events["gap"], f"{count(events['gap'], 'gap')} ({bytes_text(sizes['gap'])})"),
+        (events["gap"], f"{counted(events['gap'], 'gap')} ({bytes_text(sizes['gap'])})"),
         (events["truncated"], f"{events['truncated']:,} cut short ({bytes_text(sizes['truncated'])})"),
         (events["undecodable"], f"{events['undecodable']:,} not decodable ({bytes_text(sizes['undecodable'])})"),
         (events["not-kafka"], f"{events['not-kafka']:,} not Kafka ({bytes_text(sizes['not-kafka'])})"),
         (engine.duplicate, f"{bytes_text(engine.duplicate)} sent again"),
         (engine.ignored, f"{bytes_text(engine.ignored)} on other ports"),
-        (engine.others, f"{count(engine.others, 'packet')} not TCP"),
-        (engine.cuts, f"{count(engine.cuts, 'packet')} cut before the TCP header's end"),
-        (engine.fragments, f"{count(engine.fragments, 'IP fragment')} not joined"),
-        (engine.unknown_links, f"{count(engine.unknown_links, 'packet')} of an unknown link type"),
+        (engine.others, f"{counted(engine.others, 'packet')} not TCP"),
+        (engine.cuts, f"{counted(engine.cuts, 'packet')} cut before the TCP header's end"),
+        (engine.fragments, f"{counted(engine.fragments, 'IP fragment')} not joined"),
+        (engine.unknown_links, f"{counted(engine.unknown_links, 'packet')} of an unknown link type"),
     )
     return [text for number, text in phrases if number]
-
-
-def count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def span_text(ns: int) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from kcli.capture.exchange import Exchange
 from kcli.cli.summaries.phrases import cut
 from kcli.cli.summaries.topic_partitions import partition_number, topic_name
+from kcli.counting import counted
 from kcli.jsontext import dumps, loads
 
 __all__ = ["record_lines"]
@@ -52,8 +53,9 @@ def batch_line(place: str, batch: dict[str, Any]) -> str:
     wrong = "" if batch.get("crcValid", True) else ", CRC WRONG"
     control = ", control" if batch.get("isControl") else ", transactional" if batch.get("isTransactional") else ""
     offsets = f"{known(batch['baseOffset'])}-{batch['lastOffset']}"
-    size = f"{known(batch['count'])} records, {batch['sizeInBytes']:,} bytes"
-    return f"{place} {offsets}  {size}, {batch['compression']}{control}{wrong}{unread(batch)}"
+    records = "? records" if batch["count"] is None else counted(batch["count"], "record")
+    size = counted(batch["sizeInBytes"], "byte")
+    return f"{place} {offsets}  {records}, {size}, {batch['compression']}{control}{wrong}{unread(batch)}"
 
 
 def known(value: int | None) -> int | str:

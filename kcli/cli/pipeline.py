@@ -14,6 +14,7 @@ from kcli.cli.inputs import dialect_option, key_log_option, memory_option, port_
 from kcli.cli.lines import print_note
 from kcli.cli.output import refuse_inputs
 from kcli.core import COMPILED
+from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 
@@ -149,12 +150,12 @@ def say(summary: Any, output: str, reported: bool = False) -> None:
     from kcli.pipeline.tables import TABLES
 
     if not summary.files:
-        print_note(f"nothing new: {summary.skipped} files were read before")
+        print_note(f"nothing new: {counted(summary.skipped, 'file was', 'files were')} read before")
         return
     rows = ", ".join(f"{name} {summary.rows[name]:,}" for name in TABLES if summary.rows.get(name))
     print_note(
-        f"{summary.files} captures, {summary.packets:,} packets, {summary.exchanges:,} exchanges, "
-        f"{summary.events:,} events"
+        f"{counted(summary.files, 'capture')}, {counted(summary.packets, 'packet')}, "
+        f"{counted(summary.exchanges, 'exchange')}, {counted(summary.events, 'event')}"
     )
     print_note(f"rows: {rows}")
     if not reported:

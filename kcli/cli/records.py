@@ -24,6 +24,7 @@ from kcli.cli.inputs import (
     secrets_option,
 )
 from kcli.cli.output import open_output, output_option
+from kcli.cli.problems import conclude
 from kcli.cli.record_formats import FORMATS, write_values
 from kcli.cli.record_sources import Problems, inputs_of, record_rows
 from kcli.errors import UsageError
@@ -87,7 +88,7 @@ def records(files: tuple[str, ...], **options: Any) -> int:
         else:
             FORMATS[options["format_"]](rows, out, terminal_room(options["output"]))
         out.flush()
-        conclude(problems, options["quiet"])
+        conclude(problems.failures, options["quiet"], count=problems.count)
     if choice.asks and not choice.count:
         warn(f"no record matches; {choice.there()}", options["quiet"])
         return 1
@@ -133,13 +134,3 @@ class RecordChoice:
         if not self.topics:
             return "no records were read"
         return f"topics here: {few_of([*self.topics])}"
-
-
-def conclude(problems: Problems, quiet: bool) -> None:
-    """Say what could not be read, a line each; the last as the error that ends the command (exit 3)."""
-    for error in problems.failures[:-1]:
-        warn(str(error), quiet)
-    if problems.count > len(problems.failures):
-        warn(f"{problems.count - len(problems.failures):,} more problems are not shown", quiet)
-    if problems.failures:
-        raise problems.failures[-1]

@@ -12,6 +12,7 @@ import click
 from kcli.cli.console import progress, warn
 from kcli.cli.inputs import quiet_option
 from kcli.cli.output import open_output
+from kcli.counting import counted
 
 if TYPE_CHECKING:
     from kcli.schemas.jars import Definitions
@@ -85,7 +86,7 @@ def say_imported(folder: Path, known: Imported, merged: Imported) -> None:
     """What is new, by release, on stderr."""
     fresh = [release for release in merged.releases if release not in known.releases]
     what = f"new: {', '.join(fresh)}" if fresh else "none of them new"
-    warn(f"{folder}: {len(merged.tables)} messages of {len(merged.releases)} releases ({what})")
+    warn(f"{folder}: {counted(len(merged.tables), 'message')} of {counted(len(merged.releases), 'release')} ({what})")
     for identity, message in merged.tables.items():
         before = known.tables.get(identity)
         if known.tables and (before is None or before.versions != message.versions):

@@ -11,6 +11,7 @@ from kcli.cli.console import warn
 from kcli.cli.inputs import name_of
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output
+from kcli.counting import counted
 
 if TYPE_CHECKING:
     from kcli.records.verification import LogFacts, LogFinding
@@ -48,7 +49,8 @@ def findings_of(paths: list[str], quiet: bool) -> Iterator[LogFinding]:
             with open_source(path) as source:
                 yield from verify_log(source.read, path, facts)
             if not quiet:
-                warn(f"{name_of(path)}: {facts.batches} batches, {facts.records} records, {facts.size} bytes")
+                found = counted(facts.batches, "batch", "batches"), counted(facts.records, "record")
+                warn(f"{name_of(path)}: {', '.join(found)}, {counted(facts.size, 'byte')}")
             continue
         assert kind is not None
         yield from verify_companion(kind, read_rows(kind, Path(path).read_bytes(), path), path, beside(path, facts))

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.cli.console import warn
 from kcli.cli.inputs import (
     dialect_option,
     files_argument,
@@ -16,6 +15,7 @@ from kcli.cli.inputs import (
 )
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
+from kcli.cli.problems import conclude
 from kcli.errors import InputError
 from kcli.snapshots.files import OpenFile, chosen_files, open_file
 
@@ -52,7 +52,7 @@ def inspect(
     name is its end offset: the first one of the log that it does not hold. Offsets inside a snapshot count its own
     records from 0.
     """
-    wrong = []
+    problems: list[InputError] = []
     files = chosen_files(paths, logs=records)
     with open_output(output, [*paths, *files]) as out:
         for path in files:
@@ -61,11 +61,8 @@ def inspect(
                     shown = show_records(file, out, dialect, secrets)
                 else:
                     shown = show_survey(file, out, form, stats, dialect)
-            for text in shown:
-                warn(f"{file.path}: {text}", quiet)
-            wrong += [f"{file.path}: {text}" for text in shown[:1]]
-    if wrong:
-        raise InputError(f"{wrong[0]}" + (f" (and {len(wrong) - 1} more files)" if len(wrong) > 1 else ""))
+            problems += [InputError(text, file=file.path) for text in shown]
+    conclude(problems, quiet)
     return 0
 
 

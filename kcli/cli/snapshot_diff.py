@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.cli.console import warn
 from kcli.cli.inputs import dialect_option, format_option, quiet_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
+from kcli.cli.problems import conclude
+from kcli.errors import InputError
 from kcli.jsontext import dumps
 from kcli.snapshots.reading import load_image, parse_wanted
 
@@ -64,12 +65,12 @@ def diff(
 
     images = []
     inputs = []
+    problems: list[InputError] = []
     for wanted in (before, after):
         loaded = load_image(parse_wanted(wanted), dialect=dialect)
         images.append(loaded.loader.image)
         inputs += [str(parse_wanted(wanted).path), *loaded.sources]
-        for _, text in loaded.loader.problems[:5]:
-            warn(f"{wanted}: {text}", quiet)
+        problems += [InputError(text, file=wanted) for _, text in loaded.loader.problems]
     counts: Counter[str] = Counter()
     with open_output(output, inputs) as out:
         write = Lines(out).line
@@ -79,6 +80,7 @@ def diff(
     if not quiet:
         kinds = ", ".join(f"{counts[kind]:,} {kind}" for kind in MARKS if counts[kind])
         print_note(kinds or "no difference")
+    conclude(problems, quiet)
     return 1 if counts and exit_code else 0
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from kcli.cli.cells import align
-from kcli.cli.console import warn
 from kcli.cli.inputs import dialect_option, format_option, quiet_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output
+from kcli.cli.problems import conclude
+from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 from kcli.jsontext import dumps
@@ -98,11 +99,7 @@ def image(
     else:
         with open_output(output, inputs) as out:
             write(loaded.loader.image, out)
-    for _, text in loaded.loader.problems[:20]:
-        warn(f"{source}: {text}", quiet)
-    if loaded.loader.problems:
-        count, first = len(loaded.loader.problems), loaded.loader.problems[0][1]
-        raise InputError(f"{count} records could not be applied, the first: {first}", file=source)
+    conclude([InputError(text, file=source) for _, text in loaded.loader.problems], quiet)
     return 0
 
 
@@ -162,7 +159,7 @@ def write_columns(rows: list[dict[str, object]], write: Callable[[str], None]) -
     names = list(rows[0])
     for line in align([names, *([plain(row[name]) for name in names] for row in rows)]):
         write(line)
-    write(f"{len(rows):,} rows")
+    write(counted(len(rows), "row"))
 
 
 def plain(value: object) -> str:

@@ -14,6 +14,7 @@ from kcli.cli.inputs import (
     quiet_option,
 )
 from kcli.cli.lines import print_line
+from kcli.counting import counted
 from kcli.errors import UsageError
 from kcli.snapshots.directory import Listing
 from kcli.snapshots.files import listing_of, metadata_directory, open_file
@@ -197,8 +198,9 @@ def follower_lines(answer: dict[str, Any]) -> list[str]:
 def loss_line(row: dict[str, Any]) -> str:
     whose = "a broker" if row["broker"] is None else f"broker {row['broker']}"
     changed, sent = binary(row["isrChangeBytes"]), binary(row["isrChangeBytesReplicated"])
+    partitions, others = counted(row["partitions"], "partition"), counted(row["otherBrokers"], "other")
     return (
-        f"losing {whose}, in sync for {row['partitions']:,} partitions, {row['otherBrokers']:,} others: "
+        f"losing {whose}, in sync for {partitions}, {others}: "
         f"ISR changes {changed} a log, {sent} replicated; "
         f"a fence record {row['fenceBytes']} B, {binary(row['fenceBytesReplicated'])} replicated"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kcli.cli.console import terminal_width
+from kcli.counting import counted
 from kcli.legible import legible
 from kcli.snapshots.names import parse_snapshot_name, segment_offset
 from kcli.snapshots.report import instant, stats_json, type_name
@@ -87,8 +88,9 @@ def instants(found: Survey) -> str:
 
 
 def whole(found: Survey) -> str:
-    checks = f"{len(found.bad_checksums)} CRCs WRONG" if found.bad_checksums else "CRCs good"
-    parts = [f"{found.records:,} records, {human(found.size)}, {found.batches:,} batches, {checks}"]
+    checks = f"{counted(len(found.bad_checksums), 'CRC')} WRONG" if found.bad_checksums else "CRCs good"
+    records, batches = counted(found.records, "record"), counted(found.batches, "batch", "batches")
+    parts = [f"{records}, {human(found.size)}, {batches}, {checks}"]
     if found.unread:
         parts.append(f"{found.unread:,} NOT READ")
     if codecs := [name for name in found.compressions if name != "none"]:
@@ -138,12 +140,10 @@ def state(found: Survey) -> str:
     return "   ".join(parts)
 
 
-def counted(count: int, label: str) -> str:
-    return f"{count:,} {label}" + ("" if count == 1 else "s")
-
-
 def largest(found: Survey) -> list[str]:
     if not found.largest or found.topics < 2:
         return []
-    shown = ", ".join(f"{name} ({count:,} partitions, {human(size)})" for name, count, size in found.largest[:3])
+    shown = ", ".join(
+        f"{name} ({counted(count, 'partition')}, {human(size)})" for name, count, size in found.largest[:3]
+    )
     return [f"largest topics: {shown}"]

@@ -15,6 +15,7 @@ from kcli.cli.inputs import (
     quiet_option,
 )
 from kcli.cli.lines import print_line
+from kcli.counting import counted
 from kcli.errors import InputError
 from kcli.snapshots.directory import parse_leader_epochs, parse_partition_metadata, parse_quorum_state
 from kcli.snapshots.evidence import Evidence
@@ -51,10 +52,6 @@ def verify(paths: tuple[str, ...], form: str, quiet: bool, dialect: str | None) 
         verdict = counted(errors, "error") if errors else "sound"
         print_line(f"{', '.join(paths)}: {verdict}" + (f", {counted(notes, 'note')}" if notes else ""))
     return 1 if errors else 0
-
-
-def counted(count: int, label: str) -> str:
-    return f"{count} {label}" + ("" if count == 1 else "s")
 
 
 def write(finding: SnapshotFinding, form: str) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from kcli.cli.cells import cut, narrowed, pad, width
 from kcli.cli.lines import Lines, print_note
+from kcli.counting import counted
 from kcli.jsontext import dumps
 from kcli.legible import legible
 
@@ -36,7 +37,7 @@ def write_answer(engine: Engine, query: str, out: BinaryIO, form: str, *, room: 
         rows = write_table(reader, out, room) if form == "table" else WRITERS[form](reader, out)
         out.flush()
     if not quiet and form == "table":
-        print_note(f"{rows:,} row{'' if rows == 1 else 's'}")
+        print_note(counted(rows, "row"))
 
 
 def rows_of(reader: Any) -> Iterator[list[Any]]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from kcli.counting import counted
 from kcli.report.asking import Answers, Asked
 
 __all__ = ["Finding", "Verdict", "judge"]
@@ -155,8 +156,3 @@ def kinds_of(asked: Asked) -> Counter[str]:
 RULES: tuple[Callable[[Answers], Iterator[Finding]], ...] = (
     errors, leaders, refused, throttling, sessions, groups, conversions, unread,
 )  # fmt: skip
-
-
-def counted(count: int, one: str, many: str = "") -> str:
-    """ "1 client", "2 clients"."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"

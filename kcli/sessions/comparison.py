@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from kcli.counting import counted
 from kcli.errors import UsageError
 from kcli.sessions.report import ResponseReport, SessionReport
 
@@ -71,10 +72,13 @@ def compare_all(
     for report in captured:
         other = lives.pop(report.label, None)
         if other is None:
-            found.append(Difference(report.label, "the session", f"{report.fetches} fetches", "none"))
+            found.append(Difference(report.label, "the session", counted(report.fetches, "fetch", "fetches"), "none"))
         else:
             found += compare(report, other, level)
-    found += [Difference(label, "the session", "none", f"{report.fetches} fetches") for label, report in lives.items()]
+    found += [
+        Difference(label, "the session", "none", counted(report.fetches, "fetch", "fetches"))
+        for label, report in lives.items()
+    ]
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from kcli.counting import counted
 from kcli.sessions import full_checks, incremental_checks
 from kcli.sessions.epochs import NO_SESSION
 from kcli.sessions.registry import SessionRegistry
@@ -140,7 +141,7 @@ class DraftTracker:
             session.blur()
         new = [key for key, _ in x.asked if key not in session.seats] if session.complete else []
         if new:
-            text = f"names {len(new)} partitions that the full fetch did not"
+            text = f"names {counted(len(new), 'partition')} that the full fetch did not"
             registry.find(x, "set-changed", x.session_id, text, new)
             if x.answered and not x.error:
                 registry.find(x, "set-accepted", x.session_id, f"{text}, and is answered without an error", new)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kcli.counting import counted
 from kcli.sessions.draft_trace import UUID_MISMATCH, error_name
 from kcli.sessions.epochs import EPOCH_MISMATCH, FINAL_EPOCH, ID_NOT_FOUND, TOPIC_ID_MISMATCH
 from kcli.sessions.registry import SessionRegistry
@@ -33,7 +34,7 @@ def full_request(registry: SessionRegistry, x: FetchExchange, held: int) -> None
     if x.session_epoch < FINAL_EPOCH:
         registry.find(x, "epoch-invalid", x.session_id, f"epoch {x.session_epoch}")
     if x.forgotten:
-        text = f"a full fetch forgets {len(x.forgotten)} partitions"
+        text = f"a full fetch forgets {counted(len(x.forgotten), 'partition')}"
         registry.find(x, "forgotten-in-full", x.session_id, text, x.forgotten)
     if len(x.asked) > 1:
         asked_twice(registry, x)
@@ -64,11 +65,11 @@ def compare_full(registry: SessionRegistry, x: FetchExchange) -> None:
     number = x.granted or x.session_id
     missing = [key for key, _ in x.asked if key not in reported]
     if missing:
-        text = f"a full fetch of {len(asked)} partitions is answered without {len(missing)}"
+        text = f"a full fetch of {counted(len(asked), 'partition')} is answered without {len(missing)}"
         registry.find(x, "full-incomplete", number, text, missing)
     foreign = [key for key, _ in x.reported if key not in asked]
     if foreign:
-        text = f"a full fetch is answered with {len(foreign)} partitions that it did not ask for"
+        text = f"a full fetch is answered with {counted(len(foreign), 'partition')} that it did not ask for"
         registry.find(x, "not-asked-answered", number, text, foreign)
 
 
@@ -82,7 +83,7 @@ def id_taken(registry: SessionRegistry, x: FetchExchange, former: ObservedSessio
 def error_response(registry: SessionRegistry, x: FetchExchange) -> None:
     """Rule: a response with a session error has no partitions."""
     if x.error and x.reported:
-        text = f"{session_error(x.error)} with {len(x.reported)} partitions"
+        text = f"{session_error(x.error)} with {counted(len(x.reported), 'partition')}"
         registry.find(x, "error-with-partitions", x.session_id, text)
 
 

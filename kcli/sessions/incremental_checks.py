@@ -5,6 +5,7 @@ Only what a capture shows for certain is judged: an unknown epoch, position or o
 
 from __future__ import annotations
 
+from kcli.counting import counted
 from kcli.sessions.epochs import EPOCH_MISMATCH, NO_SESSION, TOPIC_ID_MISMATCH
 from kcli.sessions.findings import name_of
 from kcli.sessions.full_checks import answered_twice, asked_twice, session_error
@@ -115,11 +116,11 @@ def moved(
 def forget(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
     both = {key for key, _ in x.asked}.intersection(x.forgotten) if x.asked else ()
     if both:
-        text = f"{len(both)} partitions are asked for and forgotten at once"
+        text = f"{counted(len(both), 'partition is', 'partitions are')} asked for and forgotten at once"
         registry.find(x, "asked-and-forgotten", x.session_id, text, sorted(both))
     unknown = [key for key in x.forgotten if not session.drop(key)]
     if unknown and session.complete:
-        text = f"forgets {len(unknown)} partitions that are not in the session"
+        text = f"forgets {counted(len(unknown), 'partition that is', 'partitions that are')} not in the session"
         registry.find(x, "forgotten-unknown", x.session_id, text, unknown)
 
 
@@ -171,7 +172,7 @@ def check_odd(
     if foreign:
         unasked(registry, session, x, foreign)
     if unchanged:
-        text = f"answers {len(unchanged)} partitions that did not change"
+        text = f"answers {counted(len(unchanged), 'partition')} that did not change"
         registry.find(x, "unchanged-answered", x.session_id, text, unchanged)
 
 
@@ -186,13 +187,13 @@ def unasked(registry: SessionRegistry, session: ObservedSession, x: FetchExchang
     """Rules for partitions outside the session: forgotten ones, or, when the whole set is known, unknown ones."""
     gone = [key for key in keys if key in session.forgotten]
     if gone:
-        text = f"answers {len(gone)} partitions that were forgotten"
+        text = f"answers {counted(len(gone), 'partition that was', 'partitions that were')} forgotten"
         registry.find(x, "forgotten-answered", x.session_id, text, gone)
     strange = [key for key in keys if key not in session.forgotten]
     if not strange:
         return
     if session.complete:
-        text = f"answers {len(strange)} partitions that are not in the session"
+        text = f"answers {counted(len(strange), 'partition that is', 'partitions that are')} not in the session"
         registry.find(x, "not-asked-answered", x.session_id, text, strange)
         return
     for key, reported in x.reported:
@@ -211,7 +212,7 @@ def added_unanswered(registry: SessionRegistry, session: ObservedSession, x: Fet
             missing.append(key)
             seat.informed = False
     if missing and x.granted:
-        text = f"answers nothing about {len(missing)} partitions that were just added"
+        text = f"answers nothing about {counted(len(missing), 'partition that was', 'partitions that were')} just added"
         registry.find(x, "added-unanswered", x.session_id, text, missing)
 
 
@@ -232,7 +233,8 @@ def withheld(registry: SessionRegistry, session: ObservedSession, x: FetchExchan
         if seat.skipped == PATIENCE:
             late.append(key)
     if late:
-        text = f"answers without any records, though {len(late)} partitions have some and are asked for"
+        these = counted(len(late), "partition has some and is", "partitions have some and are")
+        text = f"answers without any records, though {these} asked for"
         registry.find(x, "records-withheld", x.session_id, text, sorted(late))
 
 
@@ -252,7 +254,7 @@ def late_watermark(
 def dropped(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
     """Rule: a broker drops no session that has partitions left."""
     if session.complete and session.size:
-        text = f"session id 0, though {session.size} partitions are left"
+        text = f"session id 0, though {counted(session.size, 'partition is', 'partitions are')} left"
         registry.find(x, "session-dropped", x.session_id, text)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from kcli.counting import counted
 from kcli.notebook import card, quoted, shortened
 from kcli.snapshots.levels import FEATURE, level_name
 from kcli.snapshots.partitions import FACTS, facts_of, id_text
@@ -49,7 +50,7 @@ class Topic:
     partitions: dict[int, bytes | Partition] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"<Topic {quoted(self.name)}: {len(self.partitions):,} partitions>"
+        return f"<Topic {quoted(self.name)}: {counted(len(self.partitions), 'partition')}>"
 
     @property
     def id_text(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from kcli.counting import counted
 from kcli.errors import DecodeError, InputError
 from kcli.snapshots.decoding import CONTROL_TYPES, Decoder
 from kcli.snapshots.framing import Batch, Fault, batches, checksum, release
@@ -70,7 +71,9 @@ class Loader:
         for identity, partitions in store.items():
             topic = self.image.topics.get(identity)
             if topic is None:
-                self.complain(0, f"{len(partitions)} partitions of topic {id_text(identity)}, which does not exist")
+                self.complain(
+                    0, f"{counted(len(partitions), 'partition')} of topic {id_text(identity)}, which does not exist"
+                )
                 continue
             topic.partitions = {**partitions, **topic.partitions} if topic.partitions else partitions
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from kcli.counting import counted
 from kcli.snapshots.names import SnapshotId
 
 __all__ = [
@@ -51,16 +52,16 @@ def due(policy: Policy, *, records: int, size: int, age_ms: int | None) -> Decis
     """Whether a snapshot is due. records, size (bytes): committed, but not in the latest one; age_ms: of that one."""
     reasons = []
     if policy.minimum_records is not None and records > policy.minimum_records:
-        reasons.append(f"{records:,} records since the latest snapshot, more than {policy.minimum_records:,}")
+        reasons.append(f"{counted(records, 'record')} since the latest snapshot, more than {policy.minimum_records:,}")
     if policy.max_bytes is not None and size >= policy.max_bytes:
-        reasons.append(f"{size:,} bytes since the latest snapshot, the limit is {policy.max_bytes:,}")
+        reasons.append(f"{counted(size, 'byte')} since the latest snapshot, the limit is {policy.max_bytes:,}")
     if policy.max_interval_ms is not None and age_ms is not None and records and age_ms >= policy.max_interval_ms:
         reasons.append(
             f"the latest snapshot is {age_ms / 1000:,.0f} s old, the limit is {policy.max_interval_ms / 1000:,.0f} s"
         )
     if reasons:
         return Decision(True, tuple(reasons))
-    return Decision(False, (f"{records:,} records and {size:,} bytes since the latest snapshot",))
+    return Decision(False, (f"{counted(records, 'record')} and {counted(size, 'byte')} since the latest snapshot",))
 
 
 def advance(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from kcli.counting import counted
 from kcli.schemas.catalog import catalog
 from kcli.snapshots.decoding import upper_snake
 from kcli.snapshots.evidence import Evidence
@@ -95,7 +96,7 @@ def shown(identity: object) -> str:
 def judge_tags(found: Evidence) -> Iterator[Judged]:
     if found.unknown_tags:
         count = len(found.unknown_tags)
-        others = f" (and {count - 1} more records)" if count > 1 else ""
+        others = f" (and {counted(count - 1, 'more record')})" if count > 1 else ""
         yield "note", None, f"record {found.unknown_tags[0]}: has tagged fields that no release knows{others}"
 
 
@@ -114,7 +115,7 @@ def judge_orphans(found: Evidence) -> Iterator[Judged]:
             yield (
                 "error",
                 None,
-                f"record {offset}: {count} partitions of topic {id_text(topic)}, which is not in the file",
+                f"record {offset}: {counted(count, 'partition')} of topic {id_text(topic)}, which is not in the file",
             )
         elif known[1] > offset:
             yield "error", None, f"record {offset}: a partition of {known[0]} before its topic (record {known[1]})"
@@ -176,7 +177,7 @@ def judge_partitions(found: Evidence) -> Iterator[Judged]:
         yield severity, None, f"record {offset}: {name}-{number}: {BREAKS[code]}"
     if table.broken_count > 5:
         worst = "note" if all(code in LAWFUL_BREAKS for *_, code in table.broken) else "error"
-        yield worst, None, f"{table.broken_count - 5:,} more partitions like these"
+        yield worst, None, f"{counted(table.broken_count - 5, 'more partition')} like these"
 
 
 @rule("replica")

@@ -121,12 +121,12 @@ def test_notes_and_quiet(broker: FetchableBroker, tmp_path: Path, capsys: pytest
     replay(broker, file)
     err = capsys.readouterr().err
     for words in (
-        "1 fetches without a response are left out",
-        "1 fetches of brokers (followers) are replayed as a consumer's",
+        "left out: 1 fetch without a response",
+        "replayed as a consumer's: 1 fetch of brokers (followers)",
         "nothing in the capture names topic id abcdefghijklmnopqrstuv",
-        "made topic abcdefghijklmnopqrstuv with 1 partitions",
+        "made topic abcdefghijklmnopqrstuv with 1 partition:",
         "Fetch v18 in the capture, v17 here",
-        "1 partitions do not hold all captured offsets",
+        "1 partition without all captured offsets: clamped",
     ):
         assert words in err
     replay(broker, file, "--quiet")

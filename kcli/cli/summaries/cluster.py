@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from kcli.cli.summaries import Message, Summary
-from kcli.cli.summaries.phrases import count, listed
+from kcli.cli.summaries.phrases import listed
 from kcli.cli.summaries.topic_partitions import partitions_of, topic_name, topics_of
+from kcli.counting import counted
 
 __all__ = ["SUMMARIES"]
 
 
 def api_versions(request: Message, response: Message) -> tuple[str, str]:
     software = f"{request.get('clientSoftwareName', '')} {request.get('clientSoftwareVersion', '')}".strip()
-    return software, count(len(response.get("apiKeys", ())), "API")
+    return software, counted(len(response.get("apiKeys", ())), "API")
 
 
 def metadata(request: Message, response: Message) -> tuple[str, str]:
@@ -20,9 +21,9 @@ def metadata(request: Message, response: Message) -> tuple[str, str]:
     results = response.get("topics", ())
     partitions = sum(len(each.get("partitions", ())) for each in results)
     parts = (
-        count(len(response.get("brokers", ())), "broker"),
-        count(len(results), "topic"),
-        count(partitions, "partition"),
+        counted(len(response.get("brokers", ())), "broker"),
+        counted(len(results), "topic"),
+        counted(partitions, "partition"),
     )
     return asked, ", ".join(parts)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kcli.cli.summaries import Message, Summary
-from kcli.cli.summaries.phrases import count, cut, listed
+from kcli.cli.summaries.phrases import cut, listed
 from kcli.cli.summaries.topic_partitions import partitions_of, places, topic_name, topics_of
+from kcli.counting import counted
 
 __all__ = ["SUMMARIES"]
 
@@ -22,14 +23,14 @@ def join_group(request: Message, response: Message) -> tuple[str, str]:
     who = cut(request["memberId"]) or "new member"
     answer = f"generation {response.get('generationId')}, {response.get('protocolName') or 'no protocol'}"
     members = len(response.get("members", ()))
-    return f"{request['groupId']} as {who}", answer + (f", leads {count(members, 'member')}" if members else "")
+    return f"{request['groupId']} as {who}", answer + (f", leads {counted(members, 'member')}" if members else "")
 
 
 def sync_group(request: Message, response: Message) -> tuple[str, str]:
     given = len(request["assignments"])
     asked = f"{request['groupId']} generation {request['generationId']}"
     return asked + (
-        f", assigns {count(given, 'member')}" if given else ""
+        f", assigns {counted(given, 'member')}" if given else ""
     ), f"assignment of {len(response.get('assignment', b'')):,} bytes"
 
 
@@ -50,7 +51,7 @@ def group_heartbeat(request: Message, response: Message) -> tuple[str, str]:
     given = response.get("assignment")
     partitions = sum(len(each["partitions"]) for each in (given or {}).get("topicPartitions", ()))
     answer = f"epoch {response.get('memberEpoch')}"
-    return asked, answer + (f", {count(partitions, 'partition')} assigned" if given is not None else "")
+    return asked, answer + (f", {counted(partitions, 'partition')} assigned" if given is not None else "")
 
 
 def offset_commit(request: Message, response: Message) -> tuple[str, str]:
@@ -72,7 +73,7 @@ def offset_fetch(request: Message, response: Message) -> tuple[str, str]:
     known = sum(each["committedOffset"] >= 0 for each in results)
     return "; ".join(
         f"{each['groupId']}: {places(each) or 'all'}" for each in groups
-    ), f"{known:,} of {count(len(results), 'partition')} committed"
+    ), f"{known:,} of {counted(len(results), 'partition')} committed"
 
 
 SUMMARIES: dict[str, Summary] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["LONG", "SHOWN", "count", "cut", "listed"]
+__all__ = ["LONG", "SHOWN", "cut", "listed"]
 
 SHOWN = 3  # names of a list; the rest is counted
 LONG = 40  # characters of one value
@@ -13,11 +13,6 @@ LONG = 40  # characters of one value
 def cut(text: str, size: int = LONG) -> str:
     """The text, or its first characters and how many there are."""
     return text if len(text) <= size else f"{text[:size]}… ({len(text)} characters)"
-
-
-def count(number: int, one: str, many: str | None = None) -> str:
-    """ "1 partition", "1,200 partitions" """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def listed(names: Iterable[str]) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kcli.cli.summaries import Message, Summary
-from kcli.cli.summaries.phrases import SHOWN, count, listed
+from kcli.cli.summaries.phrases import SHOWN, listed
 from kcli.cli.summaries.topic_partitions import partitions_of, places, topics_of
+from kcli.counting import counted
 from kcli.errors import DecodeError
 
 __all__ = ["SUMMARIES"]
@@ -45,7 +46,7 @@ def fetch(request: Message, response: Message) -> tuple[str, str]:
     results = [each for topic in topics_of(response) for each in partitions_of(topic)]
     data = [each["records"] for each in results if each.get("records")]
     answer = [f"session {response['sessionId']}"] if response.get("sessionId") and epoch == 0 else []
-    answer.append(count(len(results), "partition"))
+    answer.append(counted(len(results), "partition"))
     answer += [batches_text(data)] if data else []
     hints = leaders(results, response)
     return ", ".join(filter(None, parts)), ", ".join(answer + ([hints] if hints else []))
@@ -58,7 +59,7 @@ def session_asked(session: int, epoch: int) -> str:
 
 
 def wanted(request: Message, asked: int) -> str:
-    return places(request) if asked <= SHOWN else count(asked, "partition")
+    return places(request) if asked <= SHOWN else counted(asked, "partition")
 
 
 def share_fetch(request: Message, response: Message) -> tuple[str, str]:
@@ -73,7 +74,7 @@ def share_fetch(request: Message, response: Message) -> tuple[str, str]:
     asked += [f"{acknowledged:,} acknowledged"] if acknowledged else []
     return ", ".join(filter(None, asked)), ", ".join(
         [
-            count(len(results), "partition"),
+            counted(len(results), "partition"),
             *([batches_text(data)] if data else []),
             *([f"{acquired:,} acquired"] if acquired else []),
         ]
@@ -104,7 +105,7 @@ def batches_text(fields: Iterable[bytes | None]) -> str:
         except DecodeError:
             return f"records that can't be read, {size:,} bytes"
     kinds = [codec for codec in dict.fromkeys(codecs) if codec != "none"]
-    return " ".join([count(total, "record"), *kinds])
+    return " ".join([counted(total, "record"), *kinds])
 
 
 SUMMARIES: dict[str, Summary] = {

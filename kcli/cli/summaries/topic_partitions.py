@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.cli.summaries import Message
-from kcli.cli.summaries.phrases import SHOWN, count, listed
+from kcli.cli.summaries.phrases import SHOWN, listed
+from kcli.counting import counted
 from kcli.schemas.secrets import METADATA_ID, METADATA_TOPIC
 
 __all__ = ["partition_number", "partitions_of", "places", "topic_name", "topics_of"]
@@ -53,4 +54,4 @@ def places(message: Message) -> str:
     total = sum(len(each) for _, each in numbers)
     if total <= 2 * SHOWN:
         return listed(f"{name}[{', '.join(map(str, each))}]" if each else name for name, each in numbers)
-    return f"{listed(name for name, _ in numbers)}: {count(total, 'partition')}"
+    return f"{listed(name for name, _ in numbers)}: {counted(total, 'partition')}"

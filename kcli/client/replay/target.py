@@ -11,6 +11,7 @@ from kcli.client.cluster import Client
 from kcli.client.replay.names import TopicNames
 from kcli.client.replay.plan import ReplayPlan
 from kcli.client.replay.positions import Bounds
+from kcli.counting import counted
 from kcli.errors import BrokerError, NetworkError
 from kcli.schemas.apikeys import CREATE_TOPICS, LIST_OFFSETS
 from kcli.schemas.errors import error_name, is_retriable
@@ -98,13 +99,14 @@ async def find_topics(client: Client, sizes: Mapping[str, int], create: bool, no
     if missing:
         await create_topics(client, {name: sizes[name] for name in missing})
         for name in missing:
-            notify(f"made topic {name} with {sizes[name]} partitions: the cluster had none of that name")
+            notify(f"made topic {name} with {counted(sizes[name], 'partition')}: the cluster had none of that name")
     for name in sizes:
         await client.describe_topic(name)
         have = client.metadata.topics[name].partitions
         if have < sizes[name]:
             raise NetworkError(
-                f"topic {name} has {have} partitions on the cluster, the capture needs {sizes[name]} (--topic-map)"
+                f"topic {name} has {counted(have, 'partition')} on the cluster, "
+                f"the capture needs {sizes[name]} (--topic-map)"
             )
 
 

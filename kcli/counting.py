@@ -1,0 +1,10 @@
+"""Numbers of things in text: "1 exchange", "2 exchanges"."""
+
+from __future__ import annotations
+
+__all__ = ["counted"]
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """ "1 partition", "1,200 partitions". many: the word, or words, for any number but 1, where an s is not enough."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
