@@ -46,10 +46,10 @@ def test_a_run_and_the_same_again(samples: Path, tmp_path: Path, capsys: pytest.
     assert main(words) == 0
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.splitlines()[0] == "1 captures, 276 packets, 78 exchanges, 0 events"
+    assert said.err.splitlines()[0] == "1 capture, 276 packets, 78 exchanges, 0 events"
     assert f"kcli pipeline report {tmp_path / 'out'} -o report.html" in said.err
     assert main(words) == 0
-    assert capsys.readouterr().err == "nothing new: 1 files were read before\n"
+    assert capsys.readouterr().err == "nothing new: 1 file was read before\n"
     assert main([*words, "--quiet"]) == 0
     assert capsys.readouterr().err == ""
 

@@ -93,7 +93,7 @@ def test_topics_are_made_or_mapped() -> None:
     assert reported == ["made topic u with 1 partitions: the cluster had none of that name"]
     with pytest.raises(NetworkError, match=r"has no topic t, u \(--topic-map"):
         run(FetchableBroker({}), SESSION, Options(scale=None, create=False))
-    with pytest.raises(NetworkError, match="topic t has 1 partitions on the cluster, the capture needs 2"):
+    with pytest.raises(NetworkError, match="topic t has 1 partition on the cluster, the capture needs 2"):
         run(FetchableBroker({"t": 1, "u": 1}), SESSION)
 
 
