@@ -8,7 +8,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-WORKERS ?= 3
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+WORKERS ?= $(shell echo $$(($(CORES) < 6 ? $(CORES) + 1 : 6)))
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # What has been compiled before, be it in another folder, is not compiled again where ccache is installed.
 ifeq ($(origin CC)$(shell command -v ccache > /dev/null && echo +),default+)
@@ -17,7 +18,7 @@ export CCACHE_NOHASHDIR := 1
 endif
 CORE := setup.py $(foreach kind,pyx pxd pxi h,$(wildcard kcli/core/*/*.$(kind)))
 
-.PHONY: help demo test check suite unit real bench fuzz soak layouts man dist format clean
+.PHONY: help demo test check suite unit real bench fuzz sanitized soak layouts man dist format clean
 .DEFAULT_GOAL := help
 
 help:  ## This list
@@ -28,7 +29,7 @@ demo: $(VENV)/built $(VENV)/extra-spark  ## Run the README's examples on samples
 
 test: check suite  ## Linters, then every test
 
-suite: $(VENV)/built $(VENV)/extra-dev  ## Every test, real Kafka included, in WORKERS=3 processes
+suite: $(VENV)/built $(VENV)/extra-dev  ## Every test, real Kafka included, in WORKERS=n processes (one more than cores)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/built $(VENV)/extra-dev  ## Style, types, import order
@@ -46,8 +47,11 @@ real: $(VENV)/built $(VENV)/extra-dev  ## The tests against Apache Kafka's own c
 bench: $(VENV)/built $(VENV)/extra-dev $(VENV)/extra-bench  ## Each bench with its peer beside it, in one run (ONLY=name for some of them; OLD=a wheel or a revision: beside that kcli)
 	$(BIN)/python tests/bench/run.py $(if $(OLD),--old $(OLD) $(if $(OWN),--own)) $(ONLY) -- $(ARGS)
 
-fuzz: $(VENV)/built $(VENV)/extra-dev  ## Damage real bytes for MINUTES=10 or SECONDS=n (SEED=n; SANITIZE=1: on a core that checks itself)
+fuzz: $(VENV)/built $(VENV)/extra-dev $(if $(SANITIZE),sanitized)  ## Damage real bytes for MINUTES=10 or SECONDS=n (SEED=n; SANITIZE=1: on a core that checks itself)
 	$(BIN)/python -m tests.fuzz.$(if $(SANITIZE),sanitized,run) $(if $(SECONDS),$(SECONDS)s,$(or $(MINUTES),10)) $(SEED)
+
+sanitized: $(VENV)/built
+	$(BIN)/python -c 'from tests.fuzz.sanitized import build; build()'
 
 soak: $(VENV)/built $(VENV)/extra-dev  ## 50,000 histories of fetch sessions; every option of every command on ever other damage, MINUTES=10 (SEED=n)
 	KCLI_HISTORIES=50000 $(BIN)/python -m pytest -q tests/sessions/test_histories.py -k without_a_disagreement
@@ -73,7 +77,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kcli needs Python 3.11 or newer: make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install -c constraints.txt setuptools wheel cython
-	$(PIP) install -c constraints.txt --no-build-isolation -e .
+	KCLI_WITHOUT_CORE=1 $(PIP) install -c constraints.txt --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/built: $(VENV)/installed $(CORE)

@@ -1,8 +1,9 @@
 """Builds the compiled core. Everything else about the project stands in pyproject.toml.
 
 The extensions are optional: where no compiler is at hand the install goes on without them, and kcli runs on its
-interpreted grammars, slower, and says so in `kcli --version`. With KCLI_REQUIRE_CORE set, the build fails instead.
-With KCLI_SANITIZE set, the core checks each access and each sum (AddressSanitizer, UBSan): see tests/fuzz/sanitized.py.
+interpreted grammars, slower, and says so in `kcli --version`. With KCLI_REQUIRE_CORE set, the build fails instead. With
+KCLI_WITHOUT_CORE set, none is built: `make` builds them while pip fetches what else there is. With KCLI_SANITIZE set,
+the core checks each access and each sum (AddressSanitizer, UBSan): see tests/fuzz/sanitized.py.
 """
 
 import os
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 CORE = Path("kcli/core")
 # What the C files include; cythonize finds the Cython files that each module is made of.
@@ -32,6 +34,7 @@ def extensions() -> list[Extension]:
     sanitized = "KCLI_SANITIZE" in os.environ
     options = SANITIZE if sanitized else COMPILE
     linked = CHECKS if sanitized else []
+    optional = "KCLI_REQUIRE_CORE" not in os.environ
     return [
         Extension(
             ".".join(path.with_suffix("").parts),
@@ -40,18 +43,25 @@ def extensions() -> list[Extension]:
             extra_link_args=linked,
             depends=[str(header) for header in HEADERS],
             include_dirs=sorted({str(header.parent) for header in HEADERS}),
+            optional=optional,
         )
         for path in sorted(CORE.glob("*/*.pyx"))
     ]
 
 
-def compiled() -> list[Extension]:
-    found = extensions()
-    made = cythonize(found, compiler_directives=DIRECTIVES) if found else []
-    for extension in made:
-        # Set here and not in extensions(): cythonize makes new ones, and forgets it.
-        extension.optional = "KCLI_REQUIRE_CORE" not in os.environ
-    return made
+class BuildCore(build_ext):
+    """Translates into C what is built, and nothing where nothing is, as in making an sdist: it takes a while."""
+
+    def run(self) -> None:
+        for extension, translated in zip(
+            self.extensions, cythonize(extensions(), compiler_directives=DIRECTIVES), strict=True
+        ):
+            extension.sources = translated.sources
+        super().run()
 
 
-setup(ext_modules=compiled(), options={"build_ext": {"parallel": True}})
+setup(
+    ext_modules=[] if "KCLI_WITHOUT_CORE" in os.environ else extensions(),
+    cmdclass={"build_ext": BuildCore},
+    options={"build_ext": {"parallel": True}},
+)
