@@ -4,6 +4,7 @@ one has to be sent kcli, since its Python has none."""
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -192,25 +193,51 @@ def test_workers_without_kcli_are_sent_it(samples: Path, tmp_path: Path) -> None
     name = samples / "java44-txn.pcap"
     package, whole = package_of_kcli(tmp_path), environment_with_kcli(tmp_path)
     with cluster(tmp_path / "cluster", 1, surroundings) as (url, _):
-
-        def run(output: Path, python: str, *confs: str) -> tuple[int, str]:
-            words = [*KCLI, "pipeline", "run", "--input", str(name), "--output", str(output), "--master", url]
-            for conf in ("spark.executor.memory=600m", SMALL, *confs):
-                words += ["--conf", conf]
-            done = subprocess.run(
-                words, env={**ENVIRONMENT, "PYSPARK_PYTHON": python}, stderr=subprocess.PIPE, text=True, check=False
-            )
-            return done.returncode, done.stderr
-
-        code, said = run(tmp_path / "none", str(bare))
-        assert (code, said.count("\n")) == (2, 1), said
-        assert said.startswith("kcli: the workers' Python has no kcli")
-        assert_run(tmp_path / "one", name, run(tmp_path / "one", "./env/bin/python", f"spark.archives={whole}#env"))
-        confs = (f"spark.archives={package}#kcli", "spark.executorEnv.PYTHONPATH=kcli")
-        assert_run(tmp_path / "two", name, run(tmp_path / "two", str(bare), *confs))
+        confs = ("spark.executor.memory=600m", SMALL)
+        package_confs = (f"spark.archives={package}#kcli", "spark.executorEnv.PYTHONPATH=kcli")
+        none, one, two = one_after_the_other(
+            arguments(name, tmp_path / "none", url, str(bare), *confs),
+            arguments(name, tmp_path / "one", url, "./env/bin/python", *confs, f"spark.archives={whole}#env"),
+            arguments(name, tmp_path / "two", url, str(bare), *confs, *package_confs),
+        )
+    assert (none[0], none[1].count("\n")) == (2, 1), none
+    assert none[1].startswith("kcli: the workers' Python has no kcli")
+    assert_run(tmp_path / "one", name, one)
+    assert_run(tmp_path / "two", name, two)
 
 
-def assert_run(output: Path, name: Path, ended: tuple[int, str]) -> None:
+# Runs in one process, whose JVM is warm after the first; each has a Spark application of its own.
+DRIVER = """
+import contextlib, io, json, os, sys
+from pyspark.sql import SparkSession
+from kcli.cli.main import main
+
+ended = []
+for python, words in json.loads(sys.argv[1]):
+    os.environ["PYSPARK_PYTHON"] = python
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        code = main(words)
+    SparkSession.getActiveSession().stop()
+    ended.append((code, said.getvalue()))
+print(json.dumps(ended))
+"""
+Ended = tuple[int, str]
+
+
+def arguments(name: Path, output: Path, url: str, python: str, *confs: str) -> tuple[str, list[str]]:
+    """The workers' Python, and the words of the run."""
+    words = ["pipeline", "run", "--input", str(name), "--output", str(output), "--master", url]
+    return python, [*words, *(word for conf in confs for word in ("--conf", conf))]
+
+
+def one_after_the_other(*runs: tuple[str, list[str]]) -> list[Ended]:
+    """How each ended, and what it said. The first is what Spark's JVM is started for: its --conf hold for all."""
+    command = [sys.executable, "-c", DRIVER, json.dumps(runs)]
+    done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True)
+    return [(code, said) for code, said in json.loads(done.stdout)]
+
+
+def assert_run(output: Path, name: Path, ended: Ended) -> None:
     assert ended[0] == 0, ended[1]
     assert_decoded(output, [name])
     assert rows_of(output, "clients")
