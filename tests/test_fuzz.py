@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from kcli.errors import InputError
-from tests.fuzz import sanitized, targets
+from tests.fuzz import run, sanitized, targets
 from tests.fuzz.damage import damaged
-from tests.fuzz.run import fuzz, seconds_of
+from tests.fuzz.run import TooLong, bounded, fuzz, seconds_of
 from tests.fuzz.targets import TARGETS, Target
 
 
@@ -50,6 +53,31 @@ def test_an_error_for_users_that_comes_through_is_a_fault() -> None:
 def test_what_a_run_has_found() -> None:
     """Bytes in a struct behind a tag, in a section of tags out of the usual form: compared as JSON says them, too."""
     targets.message(random.Random("1795317699 message 1536"))
+
+
+@pytest.mark.parametrize(
+    ("limit", "work", "why"),
+    [("TOO_LONG", time.thread_time, "of a processor"), ("HANGS", lambda: time.sleep(60), "ended")],
+)
+def test_a_round_that_does_not_end_is_a_fault(
+    limit: str, work: Callable[[], object], why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, limit, 0.2)
+    with pytest.raises(TooLong, match=why), bounded():
+        while True:
+            work()
+
+
+def test_the_timers_of_others_go_on() -> None:
+    handler = signal.getsignal(signal.SIGALRM)
+    before = signal.setitimer(signal.ITIMER_REAL, 500)
+    try:
+        with bounded():
+            assert signal.getsignal(signal.SIGALRM) is run.give_up
+        assert signal.getsignal(signal.SIGALRM) is handler
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 400
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *before)
 
 
 def test_a_run_is_as_long_as_it_says() -> None:

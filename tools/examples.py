@@ -51,7 +51,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 DEMO = ROOT / "build" / "demo"
-SECONDS = 120
+SECONDS = 240
 SCRIPTS = Path(sys.executable).parent
 
 

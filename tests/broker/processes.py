@@ -31,7 +31,7 @@ class Served:
     def stop(self) -> int:
         """In good order; its exit code."""
         self.process.terminate()
-        self.process.communicate(timeout=10)
+        self.process.communicate(timeout=60)
         return self.process.returncode
 
 

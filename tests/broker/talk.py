@@ -8,9 +8,9 @@ async with talking() as talk:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from kcli.broker import Broker
 from kcli.client.address import parse_bootstrap
@@ -29,9 +29,18 @@ LIST_REASSIGNMENTS, OFFSET_DELETE, DESCRIBE_CLUSTER, DESCRIBE_TOPIC_PARTITIONS =
 INCREMENTAL_FETCH = 30227
 DRAFT = "kip-227-draft"
 
+Found = TypeVar("Found")
+
 
 def run(work: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(work, 30))
+    asyncio.run(asyncio.wait_for(work, 120))
+
+
+async def until(look: Callable[[], Found | None]) -> Found:
+    """What a look finds as soon as it finds something; `run` ends what takes too long."""
+    while not (found := look()):
+        await asyncio.sleep(0.005)
+    return found
 
 
 def batch(*values: str, time: int = 1000, **options: Any) -> bytes:

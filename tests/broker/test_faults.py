@@ -11,7 +11,18 @@ import pytest
 from kcli.broker.faults import Faults, parse_rule, read_rules
 from kcli.errors import NetworkError, UsageError
 from kcli.schemas.errors import error_name
-from tests.broker.talk import FIND_COORDINATOR, HEARTBEAT, METADATA, Talk, batch, connected, parts, run, talking
+from tests.broker.talk import (
+    FIND_COORDINATOR,
+    HEARTBEAT,
+    METADATA,
+    Talk,
+    batch,
+    connected,
+    parts,
+    run,
+    talking,
+    until,
+)
 
 
 async def error_of(talk: Talk, partition: int = 0) -> str:
@@ -107,9 +118,10 @@ def test_no_answer(action: str, written: int) -> None:
         ):
             lost = asyncio.ensure_future(talk.produce("t", batch("a")))
             await asyncio.sleep(0.05)
+            partition = talk.broker.topics.by_name["t"].partitions[0]
+            await until(lambda: partition.end_offset == written)
             assert not lost.done()
             lost.cancel()
-            assert talk.broker.topics.by_name["t"].partitions[0].end_offset == written
             assert await error_of(other) == "NONE"
 
     run(work())

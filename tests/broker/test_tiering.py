@@ -83,14 +83,14 @@ def test_one_remote_partition_a_fetch() -> None:
 
 def test_remote_reads_take_their_time() -> None:
     async def work() -> None:
-        async with talking(config={"remote.read.latency.ms": "120"}) as talk, connected(talk.broker) as other:
+        async with talking(config={"remote.read.latency.ms": "500"}) as talk, connected(talk.broker) as other:
             await filled(talk)
             start = time.monotonic()
             slow = talk.fetch(12, ("t", 0, 0))
             assert parts(await other.fetch(12, ("t", 0, 39)))["t", 0]["records"]
-            assert time.monotonic() - start < 0.1
+            assert not slow.done()
             assert parts(await slow)["t", 0]["records"]
-            assert time.monotonic() - start >= 0.12
+            assert time.monotonic() - start >= 0.5
 
     run(work())
 

@@ -46,7 +46,7 @@ def test_it_tells_what_it_serves() -> None:
     assert process.stdout is not None
     assert process.stdout.readline().startswith("bootstrap.servers=127.0.0.1:")
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=10)
+    _, said = process.communicate(timeout=60)
     assert process.returncode == 0
     assert "serving 1 node, 1 topic, 3 partitions; data in a temporary folder" in said
     assert "1 fault rule" in said

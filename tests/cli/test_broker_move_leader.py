@@ -22,7 +22,7 @@ def test_the_command_moves_leaders() -> None:
                 "--bootstrap",
                 server.bootstrap_servers,
             ]
-            return subprocess.run([*command, *arguments], capture_output=True, text=True, check=False, timeout=30)
+            return subprocess.run([*command, *arguments], capture_output=True, text=True, check=False, timeout=120)
 
         done = run("t:0", "t:1")
         assert (done.returncode, done.stdout) == (0, "t[0] leader 1 -> 2\nt[1] leader 2 -> 3\n"), done.stderr

@@ -39,7 +39,7 @@ class Background:
 
     def __enter__(self) -> FakeBroker:
         self.thread.start()
-        self.ready.wait(10)
+        self.ready.wait(60)
         return self.broker
 
     def __exit__(self, *_: object) -> None:
@@ -186,7 +186,7 @@ def test_a_broker_that_hangs(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))
     thread.start()
-    ready.wait(10)
+    ready.wait(60)
     try:
         words = ["send", "--api", "Metadata", written(tmp_path / "r", "{}"), "--config", "request.timeout.ms=100"]
         assert main([*words, "--bootstrap", f"127.0.0.1:{port}"]) == 4

@@ -33,7 +33,7 @@ def read(broker: FetchableBroker, positions: dict[tuple[str, int], int], enough:
                     break
             await consumer.aclose()  # type: ignore[attr-defined]
 
-    asyncio.run(asyncio.wait_for(work(), 10))
+    asyncio.run(asyncio.wait_for(work(), 50))
     return found
 
 
@@ -111,7 +111,7 @@ def test_kip_951_a_leader_that_moved_is_followed(hint: bool) -> None:
                 await consumer.aclose()  # type: ignore[attr-defined]
         return found
 
-    found = asyncio.run(asyncio.wait_for(work(), 10))
+    found = asyncio.run(asyncio.wait_for(work(), 50))
     assert offsets(found, 0) == list(range(10))
     # Metadata was asked for again either way.
     assert sum(key == 3 for broker in (old, new) for key, _, _ in broker.requests) == 2

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import random
 import shlex
-import signal
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from tests.fuzz.run import TOO_LONG, TooLong, give_up
+from tests.fuzz.run import TooLong, bounded
 from tests.matrix.commands import NOT_RUN, commands
 from tests.matrix.inputs import inputs
 from tests.matrix.outcome import problem, run
@@ -24,7 +23,6 @@ __all__ = ["main"]
 def main(words: list[str]) -> int:
     minutes, seed = float(words[0]) if words else 10, int(words[1]) if len(words) > 1 else int(time.time())
     end, found, ran = time.monotonic() + minutes * 60, 0, 0
-    signal.signal(signal.SIGALRM, give_up)
     while time.monotonic() < end and not found:
         folder = Path(tempfile.mkdtemp(prefix="kcli-matrix-"))
         given = inputs(folder, seed, copies=2)
@@ -46,13 +44,11 @@ def main(words: list[str]) -> int:
 
 
 def wrong_with(line: list[str], folder: Path) -> str:
-    signal.alarm(TOO_LONG)
     try:
-        return problem(run(line, folder), line)
-    except TooLong:
-        return f"still running after {TOO_LONG} s"
-    finally:
-        signal.alarm(0)
+        with bounded():
+            return problem(run(line, folder), line)
+    except TooLong as error:
+        return str(error)
 
 
 def remove(folder: Path) -> None:

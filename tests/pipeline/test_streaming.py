@@ -124,7 +124,7 @@ def test_a_driver_killed_before_during_and_after_a_commit(
         words += ["--settle", "0", "--idle", "3", "--master", "local[2]", "--quiet"]
         words += ["--conf", "spark.driver.extraJavaOptions=" + " ".join(BRIEF)]
         command = [sys.executable, "-c", MORTAL, moment, *words]
-        return subprocess.run(command, timeout=150, check=False).returncode
+        return subprocess.run(command, timeout=220, check=False).returncode
 
     killed = -signal.SIGKILL
     assert (drive("before", 1), Journal(str(output)).last) == (killed, 0)

@@ -39,7 +39,7 @@ def java_client(version: str, *arguments: str, **settings: str) -> list[str]:
     """The lines that our little Java program prints with this release's clients."""
     path = jars("kafka-clients", version)
     options = [f"{name.replace('_', '.')}={value}" for name, value in settings.items()]
-    done = run_java([compiled("JavaClient.java", path), *path], "JavaClient", *arguments, *options, timeout=60)
+    done = run_java([compiled("JavaClient.java", path), *path], "JavaClient", *arguments, *options, timeout=120)
     assert done.returncode == 0, done.stderr.decode()[-3000:]
     return done.stdout.decode().splitlines()
 
@@ -79,14 +79,14 @@ def test_kcat(broker: Served, codec: str) -> None:
     topic = f"kcat-{codec}"
     text = "".join(f"{value}\n" for value in sorted(WANTED)).encode()
     kcat = ["kcat", "-b", broker.bootstrap, "-q"]
-    subprocess.run([*kcat, "-P", "-t", topic, "-z", codec], input=text, check=True, timeout=20)
-    plain = subprocess.run([*kcat, "-C", "-t", topic, "-e"], capture_output=True, check=True, timeout=20)
+    subprocess.run([*kcat, "-P", "-t", topic, "-z", codec], input=text, check=True, timeout=120)
+    plain = subprocess.run([*kcat, "-C", "-t", topic, "-e"], capture_output=True, check=True, timeout=120)
     assert set(plain.stdout.decode().split()) == WANTED
     grouped = subprocess.run(
         [*kcat, "-G", topic, topic, "-c", str(COUNT), "-X", "auto.offset.reset=earliest"],
         capture_output=True,
         check=True,
-        timeout=30,
+        timeout=120,
     )
     assert set(grouped.stdout.decode().split()) == WANTED
 
@@ -99,8 +99,8 @@ def test_kcat_pinned_to_old_brokers(broker: Served) -> None:
         old = ["-X", "api.version.request=false", "-X", f"broker.version.fallback={version}"]
         kcat = ["kcat", "-b", broker.bootstrap, "-q", *old]
         text = "".join(f"{value}\n" for value in sorted(WANTED)).encode()
-        subprocess.run([*kcat, "-P", "-t", topic, "-z", "gzip"], input=text, check=True, timeout=20)
-        got = subprocess.run([*kcat, "-C", "-t", topic, "-e"], capture_output=True, check=True, timeout=20)
+        subprocess.run([*kcat, "-P", "-t", topic, "-z", "gzip"], input=text, check=True, timeout=120)
+        got = subprocess.run([*kcat, "-C", "-t", topic, "-e"], capture_output=True, check=True, timeout=120)
         assert set(got.stdout.decode().split()) == WANTED
 
 
@@ -113,12 +113,12 @@ def test_confluent_kafka(broker: Served, codec: str) -> None:
     )
     for value in WANTED:
         producer.produce(topic, value)
-    assert producer.flush(20) == 0
+    assert producer.flush(120) == 0
     settings = {"bootstrap.servers": broker.bootstrap, "group.id": topic, "auto.offset.reset": "earliest"}
     consumer = confluent_kafka.Consumer(settings)
     consumer.subscribe([topic])
     got: list[str] = []
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while len(got) < COUNT and time.monotonic() < until:
         got += [each.value().decode() for each in consumer.consume(500, 0.5) if each.error() is None]
     consumer.close()
@@ -136,7 +136,7 @@ def test_kafka_python(broker: Served, codec: str) -> None:
     )
     for value in WANTED:
         producer.send(topic, value.encode())
-    producer.flush(20)
+    producer.flush(120)
     producer.close()
     consumer = kafka.KafkaConsumer(
         topic,
@@ -172,7 +172,7 @@ def test_aiokafka(broker: Served, codec: str) -> None:
             topic, bootstrap_servers=broker.bootstrap, group_id=topic, auto_offset_reset="earliest"
         )
         await consumer.start()
-        got = [(await asyncio.wait_for(consumer.getone(), 20)).value.decode() for _ in range(COUNT)]
+        got = [(await asyncio.wait_for(consumer.getone(), 120)).value.decode() for _ in range(COUNT)]
         await consumer.stop()
         return got
 
@@ -198,7 +198,7 @@ def test_two_members_share_a_topic_and_one_takes_over(broker: Served) -> None:
         each.subscribe(["shared"])
 
     def settle(wanted: set[int], *members: object) -> None:
-        until = time.monotonic() + 30
+        until = time.monotonic() + 120
         while time.monotonic() < until:
             for each in members:
                 each.poll(0.1)  # type: ignore[attr-defined]
@@ -218,7 +218,7 @@ def test_kafkas_own_command_line(broker: Served) -> None:
 
     def run(name: str, *arguments: str) -> str:
         path, main = command("4.4.0", name)
-        done = run_java(path, main, "--bootstrap-server", broker.bootstrap, *arguments, timeout=60)
+        done = run_java(path, main, "--bootstrap-server", broker.bootstrap, *arguments, timeout=120)
         assert done.returncode == 0, (done.stdout + done.stderr).decode()[-3000:]
         return done.stdout.decode()
 
@@ -257,7 +257,7 @@ def test_the_files_pass_kafkas_dump_log_and_kclis_verify(tmp_path: Path) -> None
     assert "Found" not in text
     assert "mismatch" not in text
     snapshots = sorted(data.glob("files-0/*.snapshot"))
-    ran = run_java(path, main, "--files", ",".join(map(str, snapshots)), timeout=60)
+    ran = run_java(path, main, "--files", ",".join(map(str, snapshots)), timeout=120)
     assert ran.returncode == 0
     assert b"producerId:" in ran.stdout
     ran = run_java(path, main, "--cluster-metadata-decoder", "--files", str(next(data.glob("__cluster*/*.log"))))
@@ -268,6 +268,6 @@ def test_the_files_pass_kafkas_dump_log_and_kclis_verify(tmp_path: Path) -> None
         [sys.executable, "-m", "kcli.cli", "decode", "segment", "--verify", *map(str, sorted(data.glob("*-[0-9]*")))],
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=120,
     )
     assert done.returncode == 0, (done.stdout + done.stderr).decode()[-2000:]

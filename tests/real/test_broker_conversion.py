@@ -36,7 +36,7 @@ def test_250_partitions_in_one_fetch_under_200_megabytes() -> None:
         )
         for number in range(RECORDS):
             producer.produce("t", VALUE, partition=number % PARTITIONS)
-        assert producer.flush(60) == 0
+        assert producer.flush(120) == 0
         resource.prlimit(broker.process.pid, resource.RLIMIT_DATA, (LIMIT, LIMIT))
         code, said = old_java(
             "count",
@@ -62,7 +62,7 @@ def test_where_it_is_disabled_the_old_client_is_told() -> None:
     with embedded_broker(config={"log.message.downconversion.enable": "false"}) as server:
         producer = confluent_kafka.Producer({"bootstrap.servers": server.bootstrap_servers})
         producer.produce("t", VALUE)
-        assert producer.flush(20) == 0
+        assert producer.flush(120) == 0
         settings = {"bootstrap_servers": server.bootstrap_servers, "group_id": "g", "auto_offset_reset": "earliest"}
         code, said = old_java("count", "t", "1", "5", **settings)
         # 0.10 knows no such error for a fetch: it says that something unexpected came.
@@ -84,9 +84,9 @@ def test_where_it_is_disabled_kcat_is_told_why(release: str) -> None:
         with embedded_broker(config={"log.message.downconversion.enable": enabled}) as server:
             producer = confluent_kafka.Producer({"bootstrap.servers": server.bootstrap_servers, "log_level": 0})
             producer.produce("t", VALUE, partition=0)
-            assert producer.flush(20) == 0
+            assert producer.flush(120) == 0
             command = [kcat, "-b", server.bootstrap_servers, "-C", "-t", "t", "-p0", "-obeginning", "-e", *pinned]
-            done = subprocess.run(command, capture_output=True, timeout=20, check=False)
+            done = subprocess.run(command, capture_output=True, timeout=120, check=False)
             del producer
         if enabled == "true":
             assert (done.returncode, done.stdout) == (0, VALUE + b"\n")

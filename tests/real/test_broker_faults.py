@@ -65,14 +65,14 @@ def test_librdkafka(name: str) -> None:
         failed: list[object] = []
         for number in range(COUNT):
             producer.produce("t", b"%d" % number, on_delivery=lambda error, _: failed.append(error) if error else None)
-        assert producer.flush(40) == 0
+        assert producer.flush(120) == 0
         assert not failed
         consumer = confluent_kafka.Consumer(
             common | {"group.id": "g", "auto.offset.reset": "earliest", "session.timeout.ms": 6000}
         )
         consumer.subscribe(["t"])
         got: list[int] = []
-        until = time.monotonic() + 40
+        until = time.monotonic() + 120
         while len(got) < COUNT and time.monotonic() < until:
             got += [int(each.value()) for each in consumer.consume(COUNT, 0.3) if each.error() is None]
         consumer.close()
@@ -93,12 +93,12 @@ def test_java(name: str) -> None:
             IN_ORDER,
             "batch.size=400",
         ]
-        done = run_java(classes, "JavaClient", "produce", "t", "0", str(COUNT), where, *settings, timeout=60)
+        done = run_java(classes, "JavaClient", "produce", "t", "0", str(COUNT), where, *settings, timeout=120)
         sent = done.stdout.decode().splitlines()
         assert len(sent) == COUNT
         assert not [line for line in sent if line.startswith("failed")]
         group = ["group.id=g", "auto.offset.reset=earliest"]
-        done = run_java(classes, "JavaClient", "consume", "t", str(COUNT), "40", where, *group, timeout=60)
+        done = run_java(classes, "JavaClient", "consume", "t", str(COUNT), "40", where, *group, timeout=120)
         numbers = sorted(int(line.split()[2].rstrip("x")) for line in done.stdout.decode().splitlines())
         assert numbers == list(range(COUNT))
 

@@ -53,7 +53,7 @@ def send(bootstrap: str, config: dict[str, str], request: str = '{"topics": []}'
         *settings,
         *options,
     ]
-    done = subprocess.run(command, input=request.encode(), capture_output=True, timeout=60, check=False)
+    done = subprocess.run(command, input=request.encode(), capture_output=True, timeout=120, check=False)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
@@ -180,7 +180,7 @@ def test_raw_bytes(kafka: Cluster) -> None:
     def raw(data: bytes) -> Result:
         command = [sys.executable, "-m", "kcli.cli", "send", "--raw", "--bootstrap", kafka.bootstrap]
         command += ["--config", "request.timeout.ms=2000"]
-        done = subprocess.run(command, input=data, capture_output=True, timeout=60, check=False)
+        done = subprocess.run(command, input=data, capture_output=True, timeout=120, check=False)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     request = bytes.fromhex("0012 0000 0000002a 0001 6b")
@@ -211,7 +211,7 @@ def replay(bootstrap: str, config: dict[str, str]) -> Result:
     settings = [part for name, value in config.items() for part in ("--config", f"{name}={value}")]
     command = [sys.executable, "-m", "kcli.cli", "fetch-session", "replay", str(CAPTURE), "--speed", "max"]
     command += ["--bootstrap", bootstrap, "--format", "jsonl", *settings]
-    done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, timeout=120, check=False)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 

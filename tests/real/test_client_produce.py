@@ -35,7 +35,7 @@ def test_kafka_finds_what_is_written_sound(cluster: Cluster, codec: str) -> None
     command = [sys.executable, "-m", "kcli.cli", "produce", topic, "--bootstrap", cluster.bootstrap]
     command += ["--key-separator", "=", "--compression", codec, "--config", "batch.size=2000", "--format", "json"]
     lines = "".join(f"key{number % 7}=value {number} of it\n" for number in range(500))
-    done = subprocess.run(command, input=lines.encode(), capture_output=True, timeout=60, check=False)
+    done = subprocess.run(command, input=lines.encode(), capture_output=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     row = json.loads(done.stdout)
     assert (row["records"], row["retries"]) == (500, 0)
@@ -57,7 +57,7 @@ def test_fewer_acks(kafka_44: Cluster, acks: str) -> None:
     topic = f"produced-acks-{acks}"
     command = [sys.executable, "-m", "kcli.cli", "produce", topic, "--bootstrap", kafka_44.bootstrap]
     command += ["--num-records", "2000", "--record-size", "50", "--acks", acks]
-    done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(b"2000 records sent, ")
     assert len(asyncio.run(read(kafka_44.bootstrap, topic, 1, 2000))[0]) == 2000

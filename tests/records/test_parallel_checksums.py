@@ -57,7 +57,7 @@ def test_it_waits_for_no_more_than_where_to_begin() -> None:
     assert worker.is_alive()
     one.end = 2 * SIZE
     one.walked.release()
-    worker.join(5)
+    worker.join(60)
     assert not worker.is_alive() and rows(two) == 2 and two.before is None
 
 

@@ -49,7 +49,7 @@ def test_a_full_fetch_then_what_changed() -> None:
             await asyncio.sleep(0.02)
             assert not waiting.done()
             await other.produce("t", batch("n"), 1)
-            assert told(await asyncio.wait_for(waiting, 2)) == {1: [b"n"]}
+            assert told(await asyncio.wait_for(waiting, 15)) == {1: [b"n"]}
             assert told(await talk(INCREMENTAL_FETCH, 0, more(uuid, (1, 1)))) == {}
 
     run(work())

@@ -26,7 +26,7 @@ def produce(cluster: Cluster, work: Work, *, discovery: str = "hints", **setting
                 await work(producer)
             return producer.statistics
 
-    return asyncio.run(asyncio.wait_for(inside(), 20))
+    return asyncio.run(asyncio.wait_for(inside(), 120))
 
 
 def numbers(count: int, *, each: Callable[[int], None] | None = None, key: bool = False) -> Work:
