@@ -10,10 +10,11 @@ import ipaddress
 import struct
 from typing import Literal
 
+from kcli.core import COMPILED
 from kcli.grammar.network import ACK, BYTE_ORDER, FIN, RST, SECTION, SYN
 from kcli.version import __version__
 
-__all__ = ["PacketStream", "file_start"]
+__all__ = ["PacketStream", "file_start", "reference_sum"]
 
 Direction = Literal[0, 1]  # from the client, from the server
 Endpoint = tuple[str, int]
@@ -136,12 +137,18 @@ def mapped(address: bytes) -> bytes:
     return bytes(10) + b"\xff\xff" + address
 
 
-def sum_of(data: bytes) -> int:
+def reference_sum(data: bytes) -> int:
     """The sum of 16-bit words that checksums are made of (RFC 1071), modulo 2^16 - 1; an odd byte ends a word of zero.
 
     2^16 is 1 in that arithmetic, so that the sum of the words is the number that the bytes are.
     """
     return int.from_bytes(data if len(data) % 2 == 0 else data + b"\0", "big") % 0xFFFF
+
+
+if COMPILED:
+    from kcli.core.capture.checksums import sum_of
+else:
+    sum_of = reference_sum
 
 
 def checksum(total: int) -> int:

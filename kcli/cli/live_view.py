@@ -7,6 +7,8 @@ it, which it reports as gaps.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import fcntl
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -27,6 +29,7 @@ __all__ = ["LiveView", "view_options", "view_words"]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FORMATS = ("table", "jsonl", "tree")
+PIPE_BYTES = 1 << 20  # that the system holds for the view
 MOST_WAITING = 64 << 20  # bytes that the view may be behind
 
 
@@ -79,6 +82,8 @@ class LiveView:
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
             start_new_session=True,
         )  # fmt: skip
+        assert self.process.stdin is not None
+        widen(self.process.stdin.get_extra_info("pipe").fileno())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -99,3 +104,10 @@ class LiveView:
             self.left_out += len(data)
         else:
             transport.write(data)
+
+
+def widen(pipe: int) -> None:
+    """Have the system take more of what goes through a pipe, where it can: less is copied twice."""
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)

@@ -120,9 +120,11 @@ class Connection:
                 side.transport.resume_reading()
 
     def _record(self, recorder: Recorder, client: asyncio.Transport, broker: asyncio.Transport) -> Recording:
+        """Under the client's address, with the port by which the broker's request log knows it."""
         own = Address(*broker.get_extra_info("sockname")[:2])
-        ends = [transport.get_extra_info("peername")[:2] for transport in (client, broker)]
-        return recorder.begin(ends[0], ends[1], f"the broker knows this client as {own}")
+        host = client.get_extra_info("peername")[0]
+        server = broker.get_extra_info("peername")[:2]
+        return recorder.begin((host, own.port), server, f"client {self.name}, known to the broker as {own}")
 
     # --- bytes
 

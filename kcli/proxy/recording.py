@@ -15,7 +15,7 @@ from kcli.capture.packet_writing import Direction, Endpoint, PacketStream, file_
 __all__ = ["Recorder", "Recording"]
 
 FLUSH_SECONDS = 0.02  # packets wait for others
-MOST_WAITING = 1 << 20  # bytes that wait at most
+MOST_WAITING = 1 << 18  # bytes that wait at most: more would cost new pages each time
 
 
 class Recorder:

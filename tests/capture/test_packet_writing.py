@@ -7,7 +7,7 @@ import random
 import pytest
 
 from kcli.capture.exchanges import CaptureDecoder
-from kcli.capture.packet_writing import MOST_PAYLOAD, PacketStream, checksum, file_start, sum_of
+from kcli.capture.packet_writing import MOST_PAYLOAD, PacketStream, checksum, file_start, reference_sum, sum_of
 from kcli.capture.packets import ReferenceReader
 from kcli.grammar import network
 
@@ -72,6 +72,7 @@ def test_sums_are_those_of_the_words() -> None:
     for size in (0, 1, 2, 3, 20, 999, 65_000):
         data = chance.randbytes(size)
         assert (checksum(sum_of(data)) + words_sum(data)) % 0xFFFF == 0
+        assert sum_of(data) == reference_sum(data)
     assert (checksum(0), checksum(0xFFFF), checksum(1)) == (0, 0, 0xFFFE)
 
 

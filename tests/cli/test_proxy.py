@@ -22,9 +22,9 @@ from tests.broker.processes import served
 class Proxied:
     """A running proxy. bootstrap: where it listens."""
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str, stdout: int = subprocess.PIPE) -> None:
         command = [sys.executable, "-m", "kcli.cli", "proxy", "--quiet", *options]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
         self.said: dict[str, str] = {}
         while "bootstrap.servers" not in self.said:
@@ -42,8 +42,8 @@ class Proxied:
 
 
 @contextlib.contextmanager
-def proxied(*options: str) -> Iterator[Proxied]:
-    made = Proxied(*options)
+def proxied(*options: str, stdout: int = subprocess.PIPE) -> Iterator[Proxied]:
+    made = Proxied(*options, stdout=stdout)
     try:
         yield made
     finally:

@@ -41,7 +41,7 @@ def test_exchanges_with_the_addresses_of_client_and_broker(tmp_path: Path) -> No
     assert {str(each.connection).partition("-")[0] for each in exchanges} == {where for where, _ in ends}
     brokers = next(each.response["brokers"] for each in exchanges if each.api_key == METADATA and each.response)
     assert {f"{each['host']}:{each['port']}" for each in brokers} == {where for where, _ in ends}
-    assert b"the broker knows this client as 127.0.0.1:" in path.read_bytes()
+    assert b", known to the broker as 127.0.0.1:" in path.read_bytes()
     assert source.tally.unaccounted(source.engine) == 0
 
 
