@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ipaddress
 import struct
+from collections.abc import Callable
 from typing import Literal
 
 from kcli.core import COMPILED
 from kcli.grammar.network import ACK, BYTE_ORDER, FIN, RST, SECTION, SYN
 from kcli.version import __version__
 
-__all__ = ["PacketStream", "file_start", "reference_sum"]
+__all__ = ["PacketStream", "checksum", "file_start", "reference_sum", "sum_of"]
 
 Direction = Literal[0, 1]  # from the client, from the server
 Endpoint = tuple[str, int]
@@ -145,10 +146,11 @@ def reference_sum(data: bytes) -> int:
     return int.from_bytes(data if len(data) % 2 == 0 else data + b"\0", "big") % 0xFFFF
 
 
+sum_of: Callable[[bytes], int] = reference_sum
 if COMPILED:
-    from kcli.core.capture.checksums import sum_of
-else:
-    sum_of = reference_sum
+    from kcli.core.capture.checksums import sum_of as compiled_sum
+
+    sum_of = compiled_sum
 
 
 def checksum(total: int) -> int:
