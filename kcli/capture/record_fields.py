@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kcli.capture.exchange import Exchange
-from kcli.capture.exchanges import CaptureDecoder, Item
+from kcli.capture.exchanges import NAMING, CaptureDecoder, Item
+from kcli.capture.filters import matches
+from kcli.core import COMPILED
 from kcli.core.codec.values import uuid_bytes
+from kcli.errors import UsageError
+from kcli.grammar import messages
 from kcli.grammar.topics import NAME_FIELDS
 from kcli.jsontext import loads
 from kcli.schemas.apikeys import FETCH, PRODUCE, SHARE_FETCH
@@ -15,6 +19,8 @@ from kcli.schemas.secrets import METADATA_ID
 from kcli.topic_names import CLUSTER_METADATA
 
 __all__ = ["CapturedField", "RecordDecoder", "RecordField", "partitions_in", "record_fields"]
+
+MOST_TOPICS = 1000  # that are remembered
 
 Row = dict[str, Any]
 
@@ -106,13 +112,33 @@ WITH_RECORDS: Mapping[int, Callable[[Exchange], Iterator[RecordField]]] = {
 }
 
 
+# Where the core finds them, by API: whether in the response, the path of partitions, and of a partition's index.
+PATHS: Mapping[int, tuple[bool, str, str]] = {
+    PRODUCE: (False, "topicData[].partitionData[]", "index"),
+    FETCH: (True, "responses[].partitions[]", "partitionIndex"),
+    SHARE_FETCH: (True, "responses[].partitions[]", "partitionIndex"),
+}
+
+
 class RecordDecoder(CaptureDecoder):
     """A capture whose records are wanted."""
 
-    def __init__(self, *paths: Any, **options: Any) -> None:
-        """As `CaptureDecoder`. chosen: which exchanges; errors among it: of those that were answered with one."""
+    def __init__(self, *paths: Any, topic: str | None = None, partition: int | None = None, **options: Any) -> None:
+        """As `CaptureDecoder`. chosen: which exchanges; errors among it: of those that were answered with one. topic,
+        partition: whose records; a topic by name or pattern. `topics` are those that have any, the first of many."""
+        self.topic, self.partition = topic, partition
+        self.topics: dict[str, None] = {}
         super().__init__(*paths, **options)
         self.found: list[tuple[Exchange, str]] = []
+
+    def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
+        """The engine, which drops what has no records that are wanted where the core is built."""
+        if COMPILED and self.chosen.where is None:
+            from kcli.core.columns.record_exchanges import RecordExchanges
+
+            partition = -1 if self.partition is None else self.partition
+            self.sink = RecordExchanges(self, self.bodies.names, partition)
+        return super().choose_engine(ports)
 
     def emit(self, item: Item) -> None:
         """Keep an exchange that may have records."""
@@ -126,4 +152,50 @@ class RecordDecoder(CaptureDecoder):
             found, self.found = self.found, []
             for exchange, file in found:
                 for field in record_fields(exchange):
-                    yield CapturedField(exchange, file, field)
+                    if self.wants(field):
+                        yield CapturedField(exchange, file, field)
+
+    def wants(self, field: RecordField) -> bool:
+        """Whether a field is of the topic and partition that are wanted."""
+        return self.wants_topic(field.label) and self.partition in (None, field.partition)
+
+    def wants_topic(self, name: str) -> bool:
+        """Whether a topic is wanted."""
+        if len(self.topics) < MOST_TOPICS:
+            self.topics[name] = None
+        return self.topic is None or matches(name, self.topic)
+
+    # Called by the core
+
+    def picked(self, link: bytes, *exchange: Any) -> None:
+        """Take an exchange with records that may be wanted."""
+        self.emit(self.exchange_of(link, *exchange))
+
+    def wants_name(self, name: bytes, quoted: bool) -> bool:
+        """Whether a topic is wanted, by its name's bytes. quoted: as JSON text."""
+        text = name.decode(errors="replace")
+        return self.wants_topic(loads(text) if quoted else text)
+
+    def layout(self, api_key: int, version: int) -> tuple[Any, Any, bool, bool] | bool | None:
+        """Where records stand in a version, for the core; False: nowhere. None: it can't tell, or names are learnt
+        from it."""
+        if api_key in NAMING or not self.bodies.knows(api_key, version):
+            return None
+        if api_key not in PATHS:
+            return False
+        answered, partitions, index = PATHS[api_key]
+        header, body = (
+            (messages.response_header, messages.response) if answered else (messages.request_header, messages.request)
+        )
+        message = body(api_key, version, self.bodies.dialect)
+        topic, records = f"{partitions.partition('.')[0]}.topicId|topic|name", f"{partitions}.records"
+        try:
+            selection = message.select([partitions, topic, f"{partitions}.{index}", records])
+        except UsageError:
+            return None
+        head = header(api_key, version, self.bodies.dialect).node
+        if message.variants or head is None or selection.compiled is None:
+            return None
+        if not selection.slices_only({topic, records}):
+            return None
+        return head, selection.compiled, answered, selection.place(topic).type == "uuid"

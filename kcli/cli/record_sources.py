@@ -46,11 +46,13 @@ def record_rows(
     problems: Problems,
     secrets: bool,
     moved: Callable[[int], None],
+    topics: dict[str, None],
     **options: Any,
 ) -> Iterator[Row]:
-    """The records of all files, captures first: they are read as one, in order of time. options: of CaptureDecoder.
+    """The records of all files, captures first: they are read as one, in order of time.
 
-    UsageError: exchanges are chosen, and a log segment has none.
+    topics: takes those that captures have records of. options: of RecordDecoder; its topic and partition are no matter
+    to segments. UsageError: exchanges are chosen, and a log segment has none.
     """
     captures, segments = list[str](), list[str]()
     for file in files:
@@ -67,7 +69,9 @@ def record_rows(
     if segments and not options["chosen"].takes_all:
         raise UsageError(f"{name_of(segments[0])}: a log segment; the options that choose exchanges are for captures")
     if captures:
-        yield from capture_rows(RecordDecoder(captures, secrets=secrets, **options), problems, moved)
+        source = RecordDecoder(captures, secrets=secrets, **options)
+        source.topics = topics
+        yield from capture_rows(source, problems, moved)
     for name in segments:
         yield from segment_rows(name, problems, secrets, moved)
 

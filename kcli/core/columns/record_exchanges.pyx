@@ -1,0 +1,134 @@
+"""Exchanges that hold records of interest, picked out of all others: no Python object is made for these."""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+from kcli.core.capture.exchange_json cimport KEYS, VERSIONS
+from kcli.core.codec.messages cimport Level, Name, Names, Node, Selection, name_find
+from kcli.core.codec.sink cimport Sink
+
+cdef enum:
+    # Levels of rows
+    TOPICS = 1
+    PARTITIONS = 2
+    MOST_NAMES = 10000    # that are remembered
+
+
+# Rows of topics and partitions.
+cdef struct TopicRow:
+    int64_t partitions, text, size
+
+
+cdef struct PartitionRow:
+    int64_t index, records, size
+
+
+METADATA_LOG = b"__cluster_metadata"    # the one topic whose id is always the same, and in no message beside its name
+
+
+cdef class RecordExchanges(Sink):
+    """Takes exchanges of steady connections: gives those with records of wanted topics to its owner, drops all others.
+
+    owner: has
+    - `layout(key, version)`: where records stand: (the header's Node, a Selection, whether that is of the response, whether
+      topics go by ids); False: nowhere, and nothing is to be learnt from it; None: only the slower way can tell;
+    - `wants_name(name, quoted)`: whether records of a topic are wanted, by its name as bytes; quoted: as JSON text;
+    - `picked(link, *exchange)`: takes (key, version, ts, request, answered, response).
+    names: of topic ids. partition: the one that is wanted; -1: all. A topic whose id has no name yet is wanted.
+    """
+
+    cdef object owner
+    cdef Names names
+    cdef int64_t partition
+    cdef PyObject* layouts[KEYS][VERSIONS]
+    cdef list kept
+    cdef dict known
+
+    def __init__(self, owner, Names names not None, int64_t partition=-1):
+        self.owner, self.names, self.partition = owner, names, partition
+        self.kept, self.known = [], {}
+
+    cdef bint take(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
+                   uint64_t answered, const uint8_t* response, size_t m) except -1:
+        cdef int found
+        if key < 0 or key >= KEYS or version < 0 or version >= VERSIONS:
+            return False
+        layout = <object>self.layout(key, version)
+        if not isinstance(layout, tuple):
+            return layout is False
+        found = self.holds(<tuple>layout, request, n, response, m)
+        if found > 0:
+            self.owner.picked(
+                link[:link_size], key, version, ts, (<const char*>request)[:n], None if response == NULL else answered,
+                None if response == NULL else (<const char*>response)[:m],
+            )
+        return found >= 0
+
+    cdef PyObject* layout(self, int key, int version) except NULL:
+        if self.layouts[key][version] == NULL:
+            made = self.owner.layout(key, version)
+            self.kept.append(made)
+            self.layouts[key][version] = <PyObject*>made
+        return self.layouts[key][version]
+
+    cdef int holds(self, tuple layout, const uint8_t* request, size_t n, const uint8_t* response, size_t m) except -2:
+        """Whether an exchange holds records that are wanted; -1: only the slower way can tell."""
+        cdef Selection body = <Selection>layout[1]
+        cdef const uint8_t* frame = response if layout[2] else request
+        cdef size_t size = m if layout[2] else n, at
+        cdef Py_ssize_t start
+        cdef TopicRow* topic
+        cdef PartitionRow* row
+        if frame == NULL:
+            return 0
+        start = (<Node>layout[0]).skip_at(frame, size)
+        if start < 0 or body.select_at(frame, frame + start, frame + size) < 0:
+            return -1
+        row = <PartitionRow*>body.levels[PARTITIONS].rows.data
+        for at in range(0, body.levels[TOPICS].rows.size, sizeof(TopicRow)):
+            topic = <TopicRow*>(body.levels[TOPICS].rows.data + at)
+            if (
+                any_records(row, topic.partitions, -1) and self.wants(frame + topic.text, topic.size, layout[3])
+                and (self.partition < 0 or any_records(row, topic.partitions, self.partition))
+            ):
+                return 1
+            row += topic.partitions if topic.partitions > 0 else 0
+        return 0
+
+    cdef bint wants(self, const uint8_t* text, int64_t size, bint by_id) except -1:
+        """Whether records of a topic are wanted."""
+        cdef Name* name
+        if not by_id:
+            return size > 0 and self.asked(text[:size], False)
+        name = name_find(&self.names.table, text)
+        if name != NULL:
+            return self.asked((<const char*>name.text)[:name.size], True)
+        return not is_metadata(text) or self.asked(METADATA_LOG, False)
+
+    cdef bint asked(self, bytes name, bint quoted) except -1:
+        """What the owner says of a name, asked once."""
+        key = name, quoted
+        found = self.known.get(key)
+        if found is None:
+            if len(self.known) >= MOST_NAMES:
+                self.known.clear()
+            found = self.known[key] = bool(self.owner.wants_name(name, quoted))
+        return found
+
+
+cdef bint any_records(PartitionRow* row, int64_t count, int64_t partition) noexcept:
+    """Whether a partition of that number has records; -1: any."""
+    cdef int64_t i
+    for i in range(count):
+        if row[i].size > 0 and (partition < 0 or row[i].index == partition):
+            return True
+    return False
+
+
+cdef bint is_metadata(const uint8_t* id) noexcept:
+    """Whether a topic's id is that of the metadata log: 1."""
+    cdef int i
+    for i in range(15):
+        if id[i]:
+            return False
+    return id[15] == 1

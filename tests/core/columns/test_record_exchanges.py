@@ -1,0 +1,73 @@
+"""What the core picks out of captures is what holds records, and no exchange is lost on the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.capture import record_fields
+from kcli.capture.filters import Filter
+from kcli.capture.record_fields import CapturedField, RecordDecoder
+from kcli.core import COMPILED
+from tests.capture.messages import metadata, produce
+from tests.capture.wires import DATA, SAMPLES, Wire, pcap
+
+if not COMPILED:
+    pytest.skip("the core is not built", allow_module_level=True)
+
+CAPTURES = sorted([*SAMPLES.glob("*.pcap*"), *DATA.glob("*.pcap*")])
+
+
+def shown(fields: list[CapturedField]) -> list[Any]:
+    return [(each.exchange.connection, each.exchange.correlation_id, each.file, each.field) for each in fields]
+
+
+def found(path: Path, monkeypatch: pytest.MonkeyPatch, *, core: bool, **options: Any) -> tuple[list[Any], list[str]]:
+    """The records fields of a capture, and the topics that have records; with the core's choice, or without."""
+    monkeypatch.setattr(record_fields, "COMPILED", core)
+    source = RecordDecoder([str(path)], **options)
+    assert (source.sink is not None) == core
+    fields = shown(list(source.fields()))
+    return fields, sorted(source.topics)
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+def test_they_are_those_of_values(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = found(path, monkeypatch, core=False)
+    assert found(path, monkeypatch, core=True) == (every[0], every[1])
+    for options in (
+        {"topic": every[1][0] if every[1] else "none"},
+        {"topic": "*", "partition": 0},
+        {"topic": "__cluster_*"},
+        {"partition": 3},
+        {"chosen": Filter(errors=True)},
+    ):
+        slow, fast = (found(path, monkeypatch, core=core, **options) for core in (False, True))
+        assert slow[0] == fast[0]
+
+
+def test_no_object_is_made_for_what_is_not_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "made.pcap"
+    wire = Wire().open()
+    for number in range(5):
+        asked, answer = produce(number, records=b"x" * 99)
+        wire.client(asked).server(answer)
+    path.write_bytes(pcap(wire.close().packets))
+    [*every] = RecordDecoder([str(path)]).fields()
+    assert len(every) == 5
+    monkeypatch.setattr(RecordDecoder, "picked", lambda *_: pytest.fail("an object was made"))
+    source = RecordDecoder([str(path)], topic="another")
+    assert not [*source.fields()] and [*source.topics] == [every[0].field.label]
+    assert not [*RecordDecoder([str(path)], partition=77).fields()]
+
+
+def test_names_are_learnt_from_what_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "made.pcap"
+    wire = Wire().open()
+    for number in range(2):
+        wire.client(metadata(number)[0]).server(metadata(number)[1])
+    path.write_bytes(pcap(wire.close().packets))
+    source = RecordDecoder([str(path)])
+    assert not [*source.fields()] and source.tally.apis == {3: 2}
