@@ -20,7 +20,9 @@ def test_captures_come_first_and_every_byte_is_counted() -> None:
 
 def test_a_file_named_twice_is_read_once(tmp_path: Path) -> None:
     problems = Problems()
-    one = list(record_rows([str(SAMPLES / "java44-txn.pcap")], problems, False, lambda count: None, {}, chosen=Filter()))
+    one = list(
+        record_rows([str(SAMPLES / "java44-txn.pcap")], problems, False, lambda count: None, {}, chosen=Filter())
+    )
     two = list(
         record_rows([str(SAMPLES / "java44-txn.pcap")] * 2, problems, False, lambda count: None, {}, chosen=Filter())
     )
