@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shutil
@@ -35,6 +36,20 @@ def test_an_option_says_what_it_does(path: str) -> None:
         if isinstance(param, click.Option) and not param.hidden and not param.help
     ]
     assert not silent, f"{path}: no help for {silent}"
+
+
+@pytest.mark.parametrize("path", LEAVES)
+def test_a_command_has_examples_of_options_that_there_are(path: str) -> None:
+    """In its help, and in a section of its man page."""
+    command = COMMANDS[path].command
+    blocks = [each for each in inspect.cleandoc(command.help or "").split("\n\n") if manpages.is_example(each)]
+    known = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
+    lines = [line for block in blocks for line in block.splitlines()[1:]]
+    calls = [line.partition(f"{path} ")[2] if f"{path} " in line else line.partition(path)[2] for line in lines]
+    assert any(path in line for line in lines)
+    for call in calls:
+        used = re.findall(r"(?<=\s)--?[a-z][a-z-]*", f" {re.split(r'[|<>]', call)[0]}")
+        assert not {*used} - known, f"{path}: {call}"
 
 
 @pytest.mark.parametrize("path", LEAVES)

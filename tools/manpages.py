@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -55,8 +55,12 @@ def page(context: click.Context) -> str:
     lines = [f'.TH "{name.upper()}" "1" "" "kcli" "kcli manual"']
     lines += [".SH NAME", f"{roff(name)} \\- {roff(command.get_short_help_str(200).rstrip('.'))}"]
     lines += [".SH SYNOPSIS", f".B {roff(context.command_path)}", roff(usage(context))]
-    lines += [".SH DESCRIPTION", *paragraphs(command.help or "")]
+    blocks = re.split(r"\n\s*\n", inspect.cleandoc(command.help or ""))
+    examples = [block for block in blocks if is_example(block)]
+    lines += [".SH DESCRIPTION", *paragraphs([block for block in blocks if block not in examples])]
     lines += options(context)
+    if examples:
+        lines += [".SH EXAMPLES", *paragraphs(examples)]
     lines += subcommands(context)
     lines += [".SH EXIT STATUS", *(line for code, text in EXIT_CODES for line in (".TP", f".B {code}", roff(text)))]
     lines += [".SH SEE ALSO", see_also(context)]
@@ -67,9 +71,14 @@ def usage(context: click.Context) -> str:
     return " ".join(context.command.collect_usage_pieces(context))
 
 
-def paragraphs(text: str) -> Iterator[str]:
-    """Help text as roff; a block marked with click's \\b keeps its lines."""
-    for index, block in enumerate(re.split(r"\n\s*\n", inspect.cleandoc(text))):
+def is_example(block: str) -> bool:
+    """Whether a block of help has command lines, one in each line."""
+    return block.startswith("\b") and all("kcli " in line for line in block.splitlines()[1:])
+
+
+def paragraphs(blocks: Iterable[str]) -> Iterator[str]:
+    """Blocks of help as roff; one that is marked with click's \\b keeps its lines."""
+    for index, block in enumerate(blocks):
         if index:
             yield ".PP"
         if block.startswith("\b"):

@@ -56,6 +56,10 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
     an address, with the software that its ApiVersions requests name. Exit code 1: at least one would be refused, or the
     options that choose exchanges leave none. What a client said in ApiVersions counts for the exchanges that they
     choose, too.
+
+    \b
+    kcli audit night.pcap --against 4.0
+    kcli audit captures/ --format jsonl
     """
     tables = catalog(options["dialect"])
     release = tables.release(options["against"] or tables.releases[-1])

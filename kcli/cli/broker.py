@@ -84,6 +84,11 @@ def serve(
     A fault RULE is KEY=VALUE pairs with commas between. Which requests: api, topic, partition, client, after, count,
     every, probability. What happens: error=NAME, or delay=MS, ignore, drop, close[=BYTES], split=BYTES, evict,
     move[=NODE].
+
+    \b
+    kcli broker serve
+    kcli broker serve --port 0 --nodes 3 --topic orders:12 --data /tmp/kafka
+    kcli broker serve --from night.pcap
     """
     options: dict[str, Any] = {
         "config": dict(map(setting, settings)),

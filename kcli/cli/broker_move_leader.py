@@ -64,6 +64,9 @@ def move_leader(
 
     The replicas get a new order (AlterPartitionReassignments), then the first of them is elected (ElectLeaders). A node
     without a replica gets one.
+
+    \b
+    kcli broker move-leader orders:3 --to 2 --bootstrap localhost:9092
     """
     config = configure(bootstrap, settings, quiet=quiet)
     wanted = [parse(each) for each in partitions]

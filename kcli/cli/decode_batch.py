@@ -57,6 +57,10 @@ def batch(
 
     FILE holds their bytes ("-", the default: standard input). With --records full, `kcli encode batch` gives the same
     bytes again.
+
+    \b
+    kcli decode batch batch.bin
+    echo 0000 0000 ... | kcli decode batch --hex --format tree
     """
     data = read_message(file, hex_, base64_)
     if not data:

@@ -89,6 +89,10 @@ def request(**options: Any) -> None:
 
     FILE holds the request's bytes ("-", the default: standard input), with or without the length in front; several
     framed requests one after another are decoded one after another.
+
+    \b
+    kcli decode request request.bin
+    kcli decode request --hex --format tree <<< '0003 0001 00000007 0003 636c69 00000001 0006 6f7264657273'
     """
     decode(options, request_shape)
 
@@ -99,6 +103,10 @@ def response(**options: Any) -> None:
     """Decode a response, which does not name its API: --api and --api-version are those of its request.
 
     FILE holds the response's bytes ("-", the default: standard input), with or without the length in front.
+
+    \b
+    kcli decode response --api Metadata --api-version 12 response.bin
+    kcli decode response --api Fetch --api-version 17 --records full --format hexdump response.bin
     """
     if options["api"] is None or options["api_version"] is None:
         raise UsageError("a response does not name its API: --api NAME and --api-version N expected")

@@ -77,6 +77,23 @@ def pcap(files: tuple[str, ...], **options: Any) -> int:
     FILE is a pcap or pcapng file, also in gzip or zstd, or "-" for standard input, as in `tcpdump -w - | kcli decode
     pcap -`; DIR a directory with captures in it or below. Several files are read as one capture, in order of time. Exit
     code 1: the options that choose exchanges leave none.
+
+    \b
+    Columns: time of the request; conn, a label that the last lines explain; the
+    client id; API and version; what is asked -> answered; ms until the response;
+    bytes of request / response.
+    Events, which are rows of the table and lines of JSON, too:
+      gap                bytes that were not captured
+      truncated          a packet, file or message that is cut short
+      undecodable        bytes that are no message of Kafka's, or of a version not known
+      not-kafka          a connection without one message that decodes
+      unanswered-at-end  a request whose response the capture does not have
+
+    \b
+    kcli decode pcap night.pcap
+    kcli decode pcap night.pcap --errors --since +22.4
+    kcli decode pcap captures/ --api Fetch --topic 'orders*' --format jsonl
+    tcpdump -i any -w - port 9092 | kcli decode pcap -
     """
     output = options["output"]
     if options["format_"] == "parquet" and output is None and is_terminal(sys.stdout):

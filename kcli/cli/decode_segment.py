@@ -69,6 +69,15 @@ def segment(
     FILE is a log segment (.log), an .index, .timeindex or .txnindex, a producer .snapshot or a leader-epoch-checkpoint;
     DIR a folder of them. Records of __consumer_offsets, __transaction_state, __share_group_state and __cluster_metadata
     are decoded to their own form with --records full.
+
+    \b
+    Columns: position in the file (bytes), offsets, records, magic, codec, whose time
+    (create or append), the latest time, size (bytes), checksum, and what is special.
+
+    \b
+    kcli decode segment data/orders-0
+    kcli decode segment data/orders-0/00000000000000000000.log --records full --format jsonl
+    kcli decode segment data/orders-0 --verify
     """
     paths = expand(files)
     if verify:

@@ -72,6 +72,10 @@ def down_convert(
     segments (*.log) are converted one after another. They are converted whole; with
     --fetch-size, each gives exactly the bytes a broker would send. Offsets stay, headers and control batches go,
     compression stays; zstd is refused, as messages of magic 0 and 1 do not have it.
+
+    \b
+    kcli down-convert data/orders-0 --to-magic 1 -o old.log
+    kcli down-convert data/orders-0 --to-magic 0 --plan
     """
     if chunk_size < 1:
         raise UsageError("--chunk-size: 1 byte or more expected")

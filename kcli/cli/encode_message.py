@@ -32,7 +32,8 @@ FILE ("-", the default: standard input) holds one JSON object, or one on each li
 defaults. The API stands in the JSON by key or name, or in --api; an object without a header is then the body alone:
 
 \b
-echo '{{"topics":null}}' | kcli encode {0} --api Metadata --to hex"""
+echo '{{"topics":null}}' | kcli encode {0} --api Metadata --to hex
+kcli encode {0} edited.json --framed -o {0}.bin"""
 
 
 def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | None]) -> click.Command:

@@ -31,6 +31,10 @@ def batch(file: str, form: str, level: int | None, output: str | None) -> None:
     FILE ("-", the default: standard input) holds one batch, a list of them, or one on each line. Any magic and codec;
     fields left out take what follows from the records: {"records": [{"value": "hello"}]} is a batch. Where the stored
     payload is carried ("_payload") and still holds the records, the bytes are exactly those that were decoded.
+
+    \b
+    echo '{"records": [{"value": "hello"}]}' | kcli encode batch -o batch.bin
+    kcli decode batch batch.bin | kcli encode batch --to hex
     """
     from kcli.records.encoding import encode_batches
 

@@ -70,6 +70,10 @@ def explain(
     All sessions are followed from their beginning, by all their fetches; the options that choose exchanges choose what
     is shown: sessions with a fetch among these, as --topic those that asked for the topic, --slower-than those that had
     to wait. Exit code 1: none has.
+
+    \b
+    kcli fetch-session explain night.pcap
+    kcli fetch-session explain night.pcap --session 118273 --format jsonl
     """
     choice = SessionChoice(options, files, session_ids)
     table = format_ == "table"
@@ -116,6 +120,10 @@ def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> i
     What a capture does not show (its beginning, gaps) is not judged. FILE, DIR: as for `explain`. All sessions are
     followed, by all their fetches; the options that choose exchanges choose findings: those of frames among these. Exit
     code 1 also where they choose no session's fetch.
+
+    \b
+    kcli fetch-session lint night.pcap
+    kcli fetch-session lint captures/ --no-notes --format jsonl
     """
     choice = SessionChoice(options, files)
     counts = {"error": 0, "note": 0}

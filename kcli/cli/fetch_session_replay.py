@@ -107,6 +107,10 @@ def replay_command(
 
     --offsets: captured keeps the positions (clamped to what the live partitions hold), relative counts them from the
     live beginning, earliest and latest start there and follow the live records. Exit 1 when the answers differ.
+
+    \b
+    kcli fetch-session replay night.pcap
+    kcli fetch-session replay night.pcap --bootstrap localhost:9092 --speed max
     """
     config = configure(bootstrap, settings, quiet=quiet)
     rebuilt = not config["bootstrap.servers"]

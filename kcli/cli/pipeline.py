@@ -78,6 +78,9 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
 
     Connections are put together over all files, rotated ones and those of several hosts. What was read before is not
     read again: run it once more for new files. One run at a time writes to DIR: a second one ends with exit code 4.
+
+    \b
+    kcli pipeline run --input captures/ --output tables/ --report report.html
     """
     from kcli.capture.tls.keylog import KeyLog
     from kcli.pipeline.holding import holding
@@ -166,7 +169,12 @@ def say(summary: Any, output: str, reported: bool = False) -> None:
 @click.argument("name", required=False)
 @quiet_option("No warnings.", used=False)
 def tables(name: str | None) -> None:
-    """Say what the tables of `kcli pipeline run` hold: every one, or the columns of table NAME."""
+    """Say what the tables of `kcli pipeline run` hold: every one, or the columns of table NAME.
+
+    \b
+    kcli pipeline tables
+    kcli pipeline tables exchanges
+    """
     from kcli.cli.columns import print_rows
     from kcli.pipeline.tables import TABLES
 

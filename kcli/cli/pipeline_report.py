@@ -33,6 +33,10 @@ def report(folder: str, output: str | None, sql: bool, master: str | None, quiet
 
     Clients that an upgrade refuses, down-conversion, fetch sessions, leader changes, remote fetches, and whether all
     packets and bytes are accounted for.
+
+    \b
+    kcli pipeline report tables/
+    kcli pipeline report tables/ -o report.html
     """
     if sql and output is None:
         print_sql()

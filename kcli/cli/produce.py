@@ -88,6 +88,10 @@ def produce(
 
     Idempotent unless acks or the configuration say otherwise; linger.ms, batch.size, compression.type and the like are
     --config. It ends with rates and latency percentiles, as kafka-producer-perf-test prints them.
+
+    \b
+    echo hello | kcli produce greetings --bootstrap localhost:9092
+    kcli produce load --bootstrap localhost:9092 --num-records 100000 --record-size 100
     """
     given = [f"{name}={value}" for name, value in (("acks", acks), ("compression.type", compression)) if value]
     config = configure(bootstrap, (*settings, *given), quiet=quiet)

@@ -62,6 +62,10 @@ def proxy(bootstrap: str | None, settings: tuple[str, ...], listen: str, quiet: 
     of its own, whose address stands in responses instead of the broker's. All else passes as it is, SASL, too. Once it
     listens, it prints `bootstrap.servers=HOST:PORT` on standard error; exchanges are shown as by `kcli decode pcap`,
     whose options say which and how. OUT gets all of them, with the addresses of clients and brokers.
+
+    \b
+    kcli proxy --bootstrap localhost:9092 --listen 127.0.0.1:19092
+    kcli proxy --bootstrap localhost:9092 -o session.pcapng --api Produce
     """
     config = configure(bootstrap, settings, quiet=quiet)
     host, port = listen_address(listen)

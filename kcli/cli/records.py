@@ -60,6 +60,15 @@ def records(files: tuple[str, ...], **options: Any) -> int:
     directory with captures or segments. A record that was sent and fetched stands once for each, unless --distinct. Its
     offset is the one that the answer gave; none where it gave none. `"aborted": true` stands where the Fetch said so.
     Exit code 1: no record matches.
+
+    \b
+    Columns: topic[partition], offset, the record's timestamp (UTC), key, value, and
+    which API and client it was seen with.
+
+    \b
+    kcli records night.pcap --topic orders --values
+    kcli records night.pcap --key customer-7 --format jsonl
+    kcli records data/orders-0 --format parquet -o orders.parquet
     """
     if options["values"] and options["format_"] == "parquet":
         raise UsageError("--values are lines of text: no --format parquet with them")

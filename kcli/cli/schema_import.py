@@ -38,6 +38,9 @@ def import_(jars: tuple[Path, ...], output: Path | None, anew: bool, quiet: bool
     The definitions are in kafka-clients, kafka-metadata, kafka-raft, kafka-group-coordinator,
     kafka-transaction-coordinator and kafka-share-coordinator; before 3.9 also in kafka_2.13. Releases are merged onto
     the tables in DIR, or onto kcli's own; without DIR kcli's own are replaced. `--dialect DIR` uses tables of your own.
+
+    \b
+    kcli schema import kafka-clients-4.4.0.jar kafka-metadata-4.4.0.jar -o tables/
     """
     from kcli.schemas.lookup import STOCK
     from kcli.schemas.tables import Imported, import_releases, load_tables

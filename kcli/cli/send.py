@@ -81,6 +81,10 @@ def send(
     FILE is an encoded request (with or without its length), or JSON as `kcli decode request` prints it, one or one a
     line; parts of the header that are left out are filled in: `echo '{"topics":null}' | kcli send --api Metadata ...`.
     With --api and no input every field has its default: `kcli send --api ApiVersions ...`.
+
+    \b
+    kcli send --bootstrap localhost:9092 --api ApiVersions
+    kcli send --bootstrap localhost:9092 request.bin
     """
     config = configure(bootstrap, settings, quiet=quiet)
     note = partial(warn, quiet=quiet)

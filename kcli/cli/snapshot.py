@@ -51,6 +51,10 @@ def inspect(
     directory (`__cluster_metadata-0`, or the log directory around it) all its snapshots. The offset in a snapshot's
     name is its end offset: the first one of the log that it does not hold. Offsets inside a snapshot count its own
     records from 0.
+
+    \b
+    kcli snapshot inspect __cluster_metadata-0
+    kcli snapshot inspect 00000000000000001496-0000000001.checkpoint --records --format jsonl
     """
     problems: list[InputError] = []
     files = chosen_files(paths, logs=records)

@@ -55,6 +55,9 @@ def create(
     The offset is the first one that the snapshot does not hold; it has to lie between two batches, outside a metadata
     transaction, and should lie at or below the high watermark, which no file states: give one that is committed. The
     file is written under another name, then renamed.
+
+    \b
+    kcli snapshot create --log __cluster_metadata-0 --at-offset 1600 -o snapshots/
     """
     from kcli.snapshots.write import write_snapshot
 

@@ -60,6 +60,10 @@ def diff(
 
     A and B are snapshots or directories; a directory with `@OFFSET` behind it is its state before that log offset
     (`kcli snapshot diff DIR@1200 DIR@1600`).
+
+    \b
+    kcli snapshot diff old.checkpoint new.checkpoint
+    kcli snapshot diff __cluster_metadata-0@1200 __cluster_metadata-0@1600 --format jsonl
     """
     from kcli.snapshots.diff import diff_images
 

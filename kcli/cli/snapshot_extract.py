@@ -46,6 +46,9 @@ def extract(captures: tuple[str, ...], output: str, ports: tuple[int, ...], quie
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. A snapshot is written as
     `<offset>-<epoch>.checkpoint`; where two servers sent files of one id that differ, in a directory for each server.
     What is not whole stays as `.part`, and the exit code is 3.
+
+    \b
+    kcli snapshot extract night.pcap -o snapshots/
     """
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)

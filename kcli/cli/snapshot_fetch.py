@@ -56,6 +56,9 @@ def fetch(
     --bootstrap takes controllers; of a broker it asks where they are. While it comes the file is called `.part`; a run
     that was broken off goes on there, as long as the same leader serves the same snapshot. The file gets its name when
     it is whole and has passed `verify`.
+
+    \b
+    kcli snapshot fetch --bootstrap localhost:9093 -o snapshots/
     """
     wanted = parse_id(snapshot) if snapshot else None
     config = configure(bootstrap, settings, quiet=quiet)

@@ -83,6 +83,11 @@ def image(
     FILE is a snapshot; for a directory the newest one in it, and the log segments beside it. Without more the image in
     figures. `ls`, `cat`, `find` and `tree` take a path as kafka-metadata-shell has it (/image/topics/byName/...), which
     may be a pattern (`*`, `?`, `**`) and may begin below /image.
+
+    \b
+    kcli snapshot image __cluster_metadata-0 tree topics/byName/orders
+    kcli snapshot image __cluster_metadata-0 --ask under-replicated
+    kcli snapshot image __cluster_metadata-0 --at-offset 1200 --format json
     """
     if form == "parquet" and (verb or path or not output):
         raise UsageError("--format parquet writes all tables, into the directory that -o names")

@@ -70,6 +70,10 @@ def plan(directory: str | None, dialect: str | None, form: str, **given: Any) ->
     DIR is a `__cluster_metadata-0`, or the directory around it. Also the KIP's arithmetic: what a lost broker costs
     when every partition's ISR change is a record of its own (40 bytes), against one fence record (8 bytes): for each
     broker of DIR's image, or for --partitions and --brokers.
+
+    \b
+    kcli snapshot plan __cluster_metadata-0
+    kcli snapshot plan --partitions 30000 --brokers 99
     """
     if directory is None and (given["partitions"] is None or given["brokers"] is None):
         raise UsageError("a directory, or --partitions and --brokers")

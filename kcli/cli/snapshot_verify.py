@@ -41,6 +41,10 @@ def verify(paths: tuple[str, ...], form: str, quiet: bool, dialect: str | None) 
     Framing, checksums, offsets, header and footer, the name against the content, every record, and what records say of
     each other. For a directory (`__cluster_metadata-0`, or the log directory around it) also the log behind each
     snapshot, KIP-630's invariant, leader-epoch-checkpoint and quorum-state. What is unusual but lawful is a note.
+
+    \b
+    kcli snapshot verify __cluster_metadata-0
+    kcli snapshot verify *.checkpoint --format jsonl
     """
     errors = notes = 0
     for path in paths:

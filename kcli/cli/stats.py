@@ -57,6 +57,15 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
     most 1 % off, its maximum is exact. By connection, a row also has the round trip of TCP's handshake and how many
     segments brought bytes again. At most 10,000 rows are kept apart; what is beyond is one row, the others. Exit code
     1: the options that choose exchanges leave none.
+
+    \b
+    Columns: those of --by; exchanges, and how many with an error; bytes of requests
+    and of responses; latency: median, 95 %, 99 %, maximum; errors by name.
+
+    \b
+    kcli stats night.pcap --by client --by api
+    kcli stats night.pcap --by error --since +60
+    kcli stats captures/ --by topic --format csv -o topics.csv
     """
     paths = captures_in(files)
     source = StatisticsDecoder(

@@ -90,7 +90,7 @@ def test_topics_are_made_or_mapped() -> None:
     broker = FetchableBroker({"other": 2})
     (pair,), reported = run(broker, SESSION, Options(scale=None, topics={"t": "other"}))
     assert pair.differences == []
-    assert reported == ["made topic u with 1 partitions: the cluster had none of that name"]
+    assert reported == ["made topic u with 1 partition: the cluster had none of that name"]
     with pytest.raises(NetworkError, match=r"has no topic t, u \(--topic-map"):
         run(FetchableBroker({}), SESSION, Options(scale=None, create=False))
     with pytest.raises(NetworkError, match="topic t has 1 partition on the cluster, the capture needs 2"):

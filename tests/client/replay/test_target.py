@@ -54,7 +54,7 @@ def test_an_id_that_nothing_names_is_said() -> None:
 
     asyncio.run(work())
     assert "nothing in the capture names topic id abcdefghijklmnopqrstuv" in reported[0]
-    assert "made topic abcdefghijklmnopqrstuv with 1 partitions" in reported[1]
+    assert "made topic abcdefghijklmnopqrstuv with 1 partition:" in reported[1]
 
 
 def test_a_topic_that_can_not_be_made() -> None:
