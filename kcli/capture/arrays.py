@@ -10,7 +10,7 @@ from typing import Any
 
 from kcli.schemas.errors import error_name
 
-__all__ = ["column_of", "error_names", "integers", "strings", "texts"]
+__all__ = ["batch_of_rows", "column_of", "error_names", "integers", "strings", "texts"]
 
 
 def strings(made: tuple[Any, Any], missing: Any = None) -> Any:
@@ -22,24 +22,28 @@ def strings(made: tuple[Any, Any], missing: Any = None) -> Any:
     return pyarrow.Array.from_buffers(pyarrow.string(), len(ends) // 4 - 1, buffers)
 
 
-def texts(values: Iterable[str | None]) -> Any:
-    """A column of text out of values."""
+def texts(values: Iterable[str | bytes | None]) -> Any:
+    """A column of text out of values, which may be UTF-8 already."""
     import numpy
 
     given = list(values)
-    data = [b"" if value is None else value.encode() for value in given]
+    data = [b"" if value is None else value.encode() if isinstance(value, str) else value for value in given]
     ends = numpy.cumsum([0, *map(len, data)], dtype=numpy.int32).tobytes()
     return strings((ends, b"".join(data)), is_none(given))
 
 
 def column_of(values: Sequence[Any], kind: Any) -> Any:
-    """A column of that Arrow type out of values: text, lists of text, numbers, or microseconds for timestamps."""
+    """A column of that Arrow type out of values: text, bytes, lists of text, numbers, timestamps in microseconds."""
     import numpy
     import pyarrow
 
     missing = is_none(values)
     if pyarrow.types.is_string(kind):
         return texts(values)
+    if pyarrow.types.is_binary(kind):
+        return texts(values).view(kind)
+    if pyarrow.types.is_dictionary(kind):
+        return texts(values).dictionary_encode()
     if pyarrow.types.is_list(kind):
         ends = numpy.cumsum([0, *(len(value or ()) for value in values)], dtype=numpy.int32)
         below = texts(text for value in values for text in value or ())
@@ -50,6 +54,15 @@ def column_of(values: Sequence[Any], kind: Any) -> Any:
     if pyarrow.types.is_timestamp(kind):
         return integers(numbers, "int64", missing).cast(kind)
     return integers(numbers, str(kind), missing)
+
+
+def batch_of_rows(rows: Sequence[Sequence[Any]], schema: Any) -> Any:
+    """A record batch of rows, each with its values in the order of the columns."""
+    import pyarrow
+
+    columns = [*zip(*rows, strict=True)] or [()] * len(schema)
+    arrays = [column_of(values, field.type) for values, field in zip(columns, schema, strict=True)]
+    return pyarrow.record_batch(arrays, schema=schema)
 
 
 def is_none(values: Sequence[Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from kcli.capture.arrays import error_names, integers, strings
+from kcli.capture.arrays import error_names, integers, strings, texts
 from kcli.pipeline.writing import stored_schema
 
 __all__ = ["KEYS", "Dated", "ExchangeColumns", "by_day", "places", "texts_by_number"]
@@ -45,7 +45,7 @@ class ExchangeColumns:
         taken, links, clients = self.taken, self.numbers[:, 8], self.numbers[:, 9]
         server_of = numpy.frombuffer(taken["server_of"], numpy.int32)
         return [
-            pyarrow.array(self.numbers[:, 0] // 1000).cast(pyarrow.timestamp("us", "UTC")),
+            integers(self.numbers[:, 0] // 1000, "int64").cast(pyarrow.timestamp("us", "UTC")),
             places(links, strings(taken["links"])),
             places(server_of[links], strings(taken["servers"])),
             places(links, strings(taken["ends"])),
@@ -56,7 +56,6 @@ class ExchangeColumns:
 
     def arrays(self) -> list[Any]:
         """In the order of the table's columns."""
-        import pyarrow
 
         _, completed, keys, _, _, asked, sizes, latency, *_ = (self.numbers[:, at] for at in range(NUMBERS))
         missing = sizes < 0
@@ -68,42 +67,37 @@ class ExchangeColumns:
             strings(self.taken["header"]),
             strings(self.taken["request"]),
             strings(self.taken["response"], unanswered),
-            pyarrow.array(asked),
-            pyarrow.array(sizes, mask=unanswered),
-            pyarrow.array(latency / 1000, mask=unanswered),
+            integers(asked, "int64"),
+            integers(sizes, "int64", unanswered),
+            integers(latency / 1000, "double", unanswered),
             error_names(*self.taken["errors"]),
-            pyarrow.array(completed),
+            integers(completed, "int64"),
         ]
 
 
 def by_day(table: str, batch: Any, days: Any, nameless: Any) -> Iterator[Dated]:
     """The rows of a batch, a batch for each day; those that lack topic names apart."""
-    import pyarrow
 
     kinds = days * 2 + nameless
     if kinds.min() == kinds.max():
         yield table, int(days[0]), batch, bool(nameless[0])
         return
     for kind in numpy.unique(kinds).tolist():
-        yield table, kind >> 1, batch.filter(pyarrow.array(kinds == kind)), bool(kind & 1)
+        yield table, kind >> 1, batch.filter(integers(kinds == kind, "bool")), bool(kind & 1)
 
 
 def places(numbers: Any, dictionary: Any, missing: Any = None) -> Any:
     """An Arrow dictionary column. numbers: each row's place in the dictionary. missing: mask of the nulls."""
     import pyarrow
 
-    found = None if missing is None or not missing.any() else missing
-    index = pyarrow.array(numbers.astype(numpy.int32, copy=False), mask=found)
-    return pyarrow.DictionaryArray.from_arrays(index, dictionary, safe=False)
+    return pyarrow.DictionaryArray.from_arrays(integers(numbers, "int32", missing), dictionary, safe=False)
 
 
-def texts_by_number(texts: Sequence[str | None], numbers: Any) -> Any:
-    """An Arrow dictionary column of the texts in use. texts: by number, None for null. numbers: of each row, small."""
-    import pyarrow
-
-    there = numpy.bincount(numbers, minlength=len(texts)) > 0
-    known = numpy.array([text is not None for text in texts], bool)
+def texts_by_number(values: Sequence[str | None], numbers: Any) -> Any:
+    """An Arrow dictionary column of the texts in use. values: by number, None for null. numbers: of each row, small."""
+    there = numpy.bincount(numbers, minlength=len(values)) > 0
+    known = numpy.array([text is not None for text in values], bool)
     place = (numpy.cumsum(there & known) - 1).astype(numpy.int32)
-    used = [texts[number] for number in numpy.flatnonzero(there & known).tolist()]
+    used = [values[number] for number in numpy.flatnonzero(there & known).tolist()]
     missing = None if known[there].all() else ~known[numbers]
-    return places(place[numbers], pyarrow.array(used, pyarrow.string()), missing)
+    return places(place[numbers], texts(used), missing)

@@ -59,20 +59,16 @@ class FactColumns:
 
     def used(self, rows: Rows) -> list[Any]:
         """Which versions were used by whom."""
-        import pyarrow
-
         return [
             *self.who(rows), *self.said(rows.voice), integers(rows.key, "int16"), integers(rows.version, "int16"),
-            integers(rows.count_, "int64"), pyarrow.array(self.is_free(rows)),
+            integers(rows.count_, "int64"), integers(self.is_free(rows), "bool"),
         ]  # fmt: skip
 
     def said(self, numbers: Any) -> Iterable[Any]:
         """Software, its version, and whether it asks what the broker speaks."""
-        import pyarrow
-
         yield texts_by_number([talk.software for talk in self.voices], numbers)
         yield texts_by_number([talk.version for talk in self.voices], numbers)
-        yield pyarrow.array(numpy.array([talk.negotiates for talk in self.voices])[numbers])
+        yield integers(numpy.array([talk.negotiates for talk in self.voices], bool)[numbers], "bool")
 
     def is_free(self, rows: Rows) -> Any:
         """Whether another version than the newest one offered was used."""

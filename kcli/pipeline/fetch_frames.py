@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from kcli.capture.arrays import strings
+from kcli.capture.arrays import integers, strings
 from kcli.capture.exchange import Exchange
 from kcli.pipeline.exchange_columns import ExchangeColumns
 from kcli.pipeline.writing import stored_schema
@@ -84,12 +84,12 @@ def frame_batch(columns: ExchangeColumns) -> Any:
     if not len(numbers):
         return None
     index, answered = numbers[:, 0], numbers[:, 1]
-    chosen = pyarrow.array(index)
+    chosen = integers(index, "int64")
     binary = pyarrow.binary()
     missing = answered < 0
     arrays = [
-        columns.who[2].take(chosen), columns.who[1].take(chosen), pyarrow.array(columns.numbers[index, 1]),
-        pyarrow.array(columns.numbers[index, 0]), pyarrow.array(answered, mask=missing), strings(requests).view(binary),
-        strings(responses, missing if missing.any() else None).view(binary), strings(cuts).view(binary),
+        columns.who[2].take(chosen), columns.who[1].take(chosen), integers(columns.numbers[index, 1], "int64"),
+        integers(columns.numbers[index, 0], "int64"), integers(answered, "int64", missing),
+        strings(requests).view(binary), strings(responses, missing).view(binary), strings(cuts).view(binary),
     ]  # fmt: skip
     return pyarrow.record_batch(arrays, schema=stored_schema("fetch_frames"))

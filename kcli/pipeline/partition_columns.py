@@ -76,9 +76,7 @@ class PartitionColumns:
 
     def who(self, rows: Rows) -> list[Any]:
         """The columns that all tables of exchanges begin with, for these rows."""
-        import pyarrow
-
-        index = pyarrow.array(rows.row)
+        index = integers(rows.row, "int64")
         return [each.take(index) for each in self.columns.who]
 
     def topics(self, rows: Rows) -> list[Any]:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+from kcli.capture.arrays import batch_of_rows
 from kcli.pipeline.schemas import arrow_schema
 from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import TABLES
@@ -65,14 +66,9 @@ class Sink:
             self.flush()
 
     def flush(self) -> None:
-        import pyarrow
-
-        if not self.rows:
-            return
-        columns = zip(*self.rows, strict=True)
-        arrays = [pyarrow.array(values, field.type) for values, field in zip(columns, self.schema, strict=True)]
-        self.write([pyarrow.record_batch(arrays, schema=self.schema)])
-        self.rows, self.weight = [], 0
+        if self.rows:
+            self.write([batch_of_rows(self.rows, self.schema)])
+            self.rows, self.weight = [], 0
 
     def add_batch(self, batch: Any) -> None:
         """Rows that are columns already. Short ones wait for more; long ones are written now, as their texts may lie in

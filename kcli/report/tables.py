@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from kcli.capture.arrays import batch_of_rows
 from kcli.pipeline.local_tables import KNOWN, judged_clients, leader_changes, view_of
 from kcli.pipeline.schemas import arrow_schema
 from kcli.pipeline.tables import TABLES
@@ -78,11 +79,9 @@ class Tables:
         """Have a table out of rows, each in the order of its columns, in place of a view."""
         import pyarrow
 
-        schema = arrow_schema(name)
-        columns = [*zip(*rows, strict=True)] or [()] * len(schema)
-        arrays = [pyarrow.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+        made = pyarrow.Table.from_batches([batch_of_rows([*rows], arrow_schema(name))])
         self.execute(f"DROP VIEW {name}")
-        self.connection.register("rows", pyarrow.table(arrays, schema=schema))
+        self.connection.register("rows", made)
         self.execute(f"CREATE TABLE {name} AS SELECT * FROM rows")
         self.connection.unregister("rows")
 

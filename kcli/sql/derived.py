@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from kcli.capture.arrays import batch_of_rows
 from kcli.capture.capture_file import CaptureFile, is_piped
 from kcli.errors import InputError, all_of
 from kcli.filelike import name_of
@@ -111,10 +112,8 @@ def derived_source(table: str, facts: Facts) -> Source:
         names = ", ".join(dict.fromkeys(map(name_of, facts.paths)))
         rows = DERIVED[table](facts)
         while some := list(islice(rows, ROWS)):
-            columns = zip(*some, strict=True)
-            arrays = [pyarrow.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
             files = pyarrow.repeat(pyarrow.scalar(names, pyarrow.string()), len(some))
-            yield pyarrow.record_batch(arrays, schema=schema).append_column("file", files)
+            yield batch_of_rows(some, schema).append_column("file", files)
         if facts.failures:
             raise all_of(facts.failures)
 

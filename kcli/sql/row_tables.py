@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
+from kcli.capture.arrays import batch_of_rows, integers, texts
 from kcli.capture.arrow import TableDecoder
 from kcli.capture.events import Event
 from kcli.capture.file_marks import FileMarks
@@ -112,17 +113,13 @@ class TableRows(RowSource):
 
     def flush_rows(self) -> None:
         """The rows that were put one by one, as a record batch."""
-        import pyarrow
 
         if self.waiting:
-            columns = zip(*self.waiting, strict=True)
-            arrays = [pyarrow.array(values, field.type) for values, field in zip(columns, self.schema, strict=True)]
-            self.add(pyarrow.record_batch(arrays, schema=self.schema), pyarrow.array(self.files, pyarrow.string()))
+            self.add(batch_of_rows(self.waiting, self.schema), texts(self.files))
         self.waiting, self.files = [], []
 
     def flush(self, last: bool = False) -> None:
         """The rows that the core made as columns, as record batches."""
-        import pyarrow
 
         if self.sink is None:
             return
@@ -130,7 +127,7 @@ class TableRows(RowSource):
         if len(columns.numbers):
             files = self.marks.column(self.entered_names, len(columns.numbers))
             for _, rows, batch in PartitionColumns(columns).tables(self.rows.wanted):
-                self.add(batch, files.take(pyarrow.array(rows)))
+                self.add(batch, files.take(integers(rows, "int64")))
         self.marks.restart()
 
     def add(self, batch: Any, files: Any) -> None:
