@@ -71,7 +71,9 @@ def client_rows(uses: Iterable[Row], connections: Mapping[tuple[Any, ...], int])
     clients: dict[Any, Client] = {}
     for use in uses:
         key = use["client_id"], use["address"], use["software"], use["software_version"]
-        client = clients.setdefault(key, Client(*key, connections=connections[key]))
+        client = clients.get(key)
+        if client is None:
+            client = clients[key] = Client(*key, connections=connections[key])
         client.negotiates = client.negotiates or use["negotiates"]
         client.used[use["api_key"], use["api_version"]] += use["requests"]
         if use["free"]:
