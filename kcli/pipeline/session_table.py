@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from kcli.capture.events import Event, Link
+from kcli.capture.exchange import Exchange
 from kcli.pipeline.fetch_frames import filled
 from kcli.pipeline.incremental_tables import Gathered, Row, fold
 from kcli.pipeline.writing import Written
@@ -79,7 +81,7 @@ def sessions(rows: Iterator[Row], names: Mapping[str, str], dialect: str | None 
         kernel=new_kernel(dialect),
     )
     tracker.offsets.names |= names
-    feeder, bodies = Feeder(tracker), Bodies(dialect)
+    feeder, bodies = Feeder(tracker), Bodies(dialect, annotated=False)
     for row in rows:
         feed(feeder, row, bodies)
         yield from made
@@ -92,9 +94,6 @@ def sessions(rows: Iterator[Row], names: Mapping[str, str], dialect: str | None 
 
 def feed(feeder: Any, row: Row, bodies: Any) -> None:
     """Hand one row on: frames, an event, or an exchange as older kcli has left it."""
-    from kcli.capture.events import Event, Link
-    from kcli.capture.exchange import Exchange
-
     server, connection = row["server"], row["connection"]
     if row["event"] is not None:
         feeder.event(Event(row["event"], connection, row["completed_ns"], 0, 0, ""))

@@ -32,13 +32,16 @@ ANSWERED = (
     "logStartOffset",
     "preferredReadReplica?",
 )
+BEHIND = ("records", "_tags?", "divergingEpoch.epoch?", "abortedTransactions[]")
 RESPONSE = (
     *("sessionId", "errorCode", "throttleTimeMs", "_tags?"),
     *("responses[].partitions[]", TOPICS[1]),
-    *(f"responses[].partitions[].{name}" for name in (*ANSWERED, "records", "_tags?", "abortedTransactions[]")),
+    *(f"responses[].partitions[].{name}" for name in (*ANSWERED, *BEHIND)),
 )
 
-WIDTHS = (3, 6, 3, 10)  # slots of topics and partitions, on each side
+# Versions with a diverging epoch have a last slot, whether it was sent; the others get one of nothing.
+NOTHING = "responses[].partitions[].divergingEpoch.endOffset?"
+WIDTHS = (3, 6, 3, 12)  # slots of topics and partitions, on each side
 
 Side = tuple["Node", "Compiled"]
 # (header and body of the request, those of the response, whether topics go by ids)
@@ -51,6 +54,8 @@ def layout(version: int, dialect: str | None = None) -> Layout | None:
     try:
         request, response = messages.request(FETCH, version, dialect), messages.response(FETCH, version, dialect)
         asked, answered = request.select(REQUEST, missing=-1), response.select(RESPONSE, missing=-1)
+        if len(answered.levels[2].template) < WIDTHS[3]:
+            answered = response.select((*RESPONSE, NOTHING), missing=-1)
     except (SchemaError, UsageError):
         return None
     headers = messages.request_header(FETCH, version, dialect), messages.response_header(FETCH, version, dialect)

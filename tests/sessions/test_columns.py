@@ -8,13 +8,22 @@ from typing import Any
 
 import pytest
 
+from kcli.capture.bodies import Bodies
+from kcli.capture.events import Link
+from kcli.capture.exchange import Exchange
 from kcli.cli.schema_views import definition
 from kcli.core import COMPILED
 from kcli.grammar import messages
 from kcli.schemas.catalog import catalog
 from kcli.sessions.columns import REQUEST, RESPONSE, layout
+from kcli.sessions.state import new_kernel
+from kcli.sessions.trace import FetchExchange
+from tests.capture.messages import request, response
 
-SINCE = {"currentLeaderEpoch": 9, "lastFetchedEpoch": 12, "preferredReadReplica": 11, "_tags": 12, "replicaState": 15}
+SINCE = {
+    "currentLeaderEpoch": 9, "lastFetchedEpoch": 12, "preferredReadReplica": 11, "_tags": 12, "replicaState": 15,
+    "divergingEpoch": 12,
+}  # fmt: skip
 
 
 @pytest.mark.skipif(not COMPILED, reason="the core is not built")
@@ -58,3 +67,31 @@ def test_a_dialect_whose_rows_are_of_another_shape_has_none(
     (tmp_path / "FetchRequest.json").write_text(json.dumps(fetch))
     assert layout(12) is not None
     assert layout(12, str(tmp_path)) is None
+
+
+@pytest.mark.skipif(not COMPILED, reason="the core is not built")
+@pytest.mark.parametrize("version", range(12, 19))
+@pytest.mark.parametrize("diverges", [False, True])
+def test_the_kernel_reads_what_followers_are_told(version: int, diverges: bool) -> None:
+    """Who asks, of which cluster, where leaders are, where logs part: as the values say it."""
+    topic = {"topicId": "sS0LwVrdS_S2ZBihRjwhpQ"} if version >= 13 else {"topic": "orders"}
+    replica = {"replicaState": {"replicaId": 5, "replicaEpoch": 7}} if version >= 15 else {"replicaId": 5}
+    asked = {"partition": 3, "currentLeaderEpoch": 2, "fetchOffset": 9, "lastFetchedEpoch": 1, "partitionMaxBytes": 77}
+    question = {"clusterId": "c", "maxBytes": 99, "sessionEpoch": -1, "topics": [topic | {"partitions": [asked]}]}
+    answered = {
+        "partitionIndex": 3, "errorCode": 6, "highWatermark": 20, "lastStableOffset": 19, "logStartOffset": 1,
+        "currentLeader": {"leaderId": 1, "leaderEpoch": 4}, "records": bytes(70), "preferredReadReplica": 4,
+        "abortedTransactions": [{"producerId": 5, "firstOffset": 7}],
+    } | ({"divergingEpoch": {"epoch": 0, "endOffset": 4}} if diverges else {})  # fmt: skip
+    nodes = {"nodeEndpoints": [{"nodeId": 1, "host": "b", "port": 9092, "rack": None}]} if version >= 16 else {}
+    answer = {"throttleTimeMs": 8, "responses": [topic | {"partitions": [answered]}]} | nodes
+    frames = request(1, version, 1, replica | question), response(1, version, 1, answer)
+    item = Exchange(Link("b", "c"), 1, frames[0][4:], 2, frames[1][4:], Bodies(annotated=False))
+    assert item.request is not None and item.response is not None
+    plain, fast = (FetchExchange("b", "b-c", item.header, 1, 2) for _ in range(2))
+    plain.read(item.request, item.response)
+    found = new_kernel().columns(item.request_frame, item.response_frame, version)
+    assert found is not None
+    fast.take(found[0], found[1], answered=True)
+    assert all(getattr(fast, name, None) == getattr(plain, name, None) for name in FetchExchange.__slots__)
+    assert plain.replica_id == 5 and plain.reported[0][1][-1] == diverges

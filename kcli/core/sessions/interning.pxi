@@ -34,7 +34,7 @@ cdef struct AskedRow:
 
 
 cdef struct ToldRow:
-    int64_t index, error, high, stable, start, preferred, records, size, tags, aborted
+    int64_t index, error, high, stable, start, preferred, records, size, tags, diverging, aborted, has_diverging
 
 
 cdef class Side:
@@ -152,7 +152,7 @@ cdef class Tables(Sink):
 
     def columns(self, const uint8_t[::1] request not None, const uint8_t[::1] response, int version):
         """(session id, epoch, max bytes, isolation, replica id, asked), (throttle, error, session id, told or None without a
-        response): what FetchExchange has of plain messages. None where that is not all they say."""
+        response): what FetchExchange has. None where partitions leave the session, or a message can't be read."""
         cdef Side asks, tells
         cdef int64_t* asked
         cdef int64_t* told
@@ -162,23 +162,23 @@ cdef class Tables(Sink):
         if not asks.read(&request[0], request.shape[0]):
             return None
         asked = asks.message()
-        # Who fetches (a follower), which cluster, where leaders are: for the slower way.
-        if asked[ASKED_TAGS] > 0 or asked[FORGOTTEN] > 0:
+        if asked[FORGOTTEN] > 0:
             return None
         rows = self.rows(asks, True)
         if rows is None:
             return None
-        asked_ = asked[SESSION], asked[EPOCH], asked[MAX_BYTES], asked[ISOLATION], asked[REPLICA], rows
+        replica = asked[FOLLOWER] if asked[FOLLOWER] != -1 else asked[REPLICA]
+        asked_ = asked[SESSION], asked[EPOCH], asked[MAX_BYTES], asked[ISOLATION], replica, rows
         if response is None or not response.shape[0]:
             return asked_, (0, 0, 0, None)
         if not tells.read(&response[0], response.shape[0]):
             return None
         told = tells.message()
-        rows = None if told[TOLD_TAGS] > 0 else self.rows(tells, False)
+        rows = self.rows(tells, False)
         return None if rows is None else (asked_, (told[THROTTLE], told[ERROR], told[SESSION], rows))
 
     cdef list rows(self, Side side, bint asks):
-        """The partitions of a message; None when it says more than what is here."""
+        """The partitions of a message; None where a topic has no name."""
         cdef list made = []
         cdef TopicRow* topics = side.topics()
         cdef AskedRow* asked = <AskedRow*>side.partitions()
@@ -194,9 +194,7 @@ cdef class Tables(Sink):
                     made.append(((name, asked.index), row))
                     asked += 1
                     continue
-                if is_special(told):
-                    return None
-                row = told.error, told.high, told.stable, told.start, max(0, told.size), told.preferred, False
+                row = told.error, told.high, told.stable, told.start, max(0, told.size), told.preferred, told.diverging >= 0
                 made.append(((name, told.index), row))
                 told += 1
         return made
