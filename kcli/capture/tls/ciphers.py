@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from kcli.capture.tls.schedule import Keys
 from kcli.capture.tls.suites import Suite
 
-__all__ = ["TLS_12", "TLS_13", "RecordCipher", "cipher_of"]
+__all__ = ["TLS_12", "TLS_13", "Buffer", "RecordCipher", "cipher_of"]
 
 TLS_12, TLS_13 = 0x0303, 0x0304
 TAG = 16
@@ -24,7 +24,7 @@ class RecordCipher(Protocol):
 
     overhead: int  # bytes that a record is longer than its contents; of CBC at least
 
-    def open(self, number: int, header: Buffer, payload: Buffer) -> tuple[int, bytes] | None:
+    def open(self, number: int, header: Buffer, payload: Buffer) -> tuple[int, Buffer] | None:
         """(type, contents) of record `number`; None: it does not open. header: its 5 bytes."""
 
 
@@ -51,7 +51,7 @@ class AeadCipher:
         self.whole_iv = int.from_bytes(self.iv, "big")
         self.overhead = self.tag + self.explicit + self.is_13
 
-    def open(self, number: int, header: Buffer, payload: Buffer) -> tuple[int, bytes] | None:
+    def open(self, number: int, header: Buffer, payload: Buffer) -> tuple[int, Buffer] | None:
         """See RecordCipher."""
         explicit = self.explicit
         size = len(payload) - explicit - self.tag
@@ -71,7 +71,7 @@ class AeadCipher:
             return header[0], text
         if not text or not text[-1]:
             text = text.rstrip(b"\0")
-        return (text[-1], text[:-1]) if text else (0, b"")
+        return (text[-1], memoryview(text)[:-1]) if text else (0, b"")
 
 
 class CbcCipher:
@@ -87,7 +87,7 @@ class CbcCipher:
         self.overhead = 16 + self.mac_size + 1
         self.last: tuple[bytes, bytes] = b"", b""
 
-    def open(self, number: int, header: Buffer, payload: Buffer) -> tuple[int, bytes] | None:
+    def open(self, number: int, header: Buffer, payload: Buffer) -> tuple[int, Buffer] | None:
         """See RecordCipher."""
         sealed = bytes(payload)
         if self.mac_outside:

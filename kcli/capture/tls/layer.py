@@ -158,7 +158,7 @@ class TlsLayer:
         else:
             self.begin(d, ns, data)
 
-    def open_records(self, d: int, ns: int, data: memoryview) -> tuple[list[bytes], int]:
+    def open_records(self, d: int, ns: int, data: memoryview) -> tuple[bytes, int]:
         """See TlsSession.open_records."""
         assert self.session is not None
         return self.session.open_records(d, ns, data)

@@ -36,9 +36,10 @@ class Protection:
     def open(self, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
         """(type, contents) of the next record."""
         found = self.cipher.open(self.number, header, payload)
-        if found is not None:
-            self.number += 1
-        return found
+        if found is None:
+            return None
+        self.number += 1
+        return found[0], bytes(found[1])
 
     def search(self, header: bytes, payload: bytes, most: int, effort: Effort) -> tuple[int, bytes] | None:
         """(type, contents) of a record whose number is the next one or one of the `most` behind it."""
@@ -48,7 +49,7 @@ class Protection:
             found = self.cipher.open(number, header, payload)
             if found is not None:
                 self.number = number + 1
-                return found
+                return found[0], bytes(found[1])
         return None
 
     def updated(self) -> Protection | None:

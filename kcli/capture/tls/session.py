@@ -53,7 +53,7 @@ class TlsSession:
         self.data_bytes = 0  # that were handed on
         self.ends = (TlsEnd(started[0]), TlsEnd(started[1]))
         self.agreed = Handshake()
-        self.opened = 0  # records
+        self.opened = 0  # how often records were
         self.recovery = Recovery(self)
         self.began = 0
         self.foreign: str | None = None  # why it can't be read
@@ -84,13 +84,13 @@ class TlsSession:
             end.buffer += data
             self.read(d, end)
 
-    def open_records(self, d: int, ns: int, data: memoryview) -> tuple[list[bytes], int]:
+    def open_records(self, d: int, ns: int, data: memoryview) -> tuple[bytes, int]:
         """See TlsEnd.open_records. The connection is steady."""
-        texts, used = self.ends[d].open_records(ns, data)
+        text, used = self.ends[d].open_records(ns, data)
         self.effort.earn(used)
-        self.opened += len(texts)
-        self.data_bytes += sum(map(len, texts))
-        return texts, used
+        self.opened += used > 0
+        self.data_bytes += len(text)
+        return text, used
 
     def lost(self, d: int, ns: int, count: int, kind: Kind, reason: str) -> None:
         """Bytes that end `d` sent and the capture lacks; 0: the number is unknown."""

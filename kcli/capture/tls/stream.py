@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kcli.capture.events import Kind
+from kcli.capture.tls.ciphers import Buffer
 from kcli.capture.tls.handshake import Messages
 from kcli.capture.tls.protection import Protection
 from kcli.grammar.tls import APPLICATION_DATA, HEADER, record_size
@@ -28,10 +29,11 @@ class TlsEnd:
         self.keys: Protection | None = None
         self.following: Protection | None = None
 
-    def open_records(self, ns: int, data: memoryview) -> tuple[list[bytes], int]:
+    def open_records(self, ns: int, data: memoryview) -> tuple[bytes, int]:
         """What whole records protect, and how many of their bytes were read: up to the first record that does not open,
         or has something else than data in it. data: valid during the call."""
-        keys, at, texts = self.keys, 0, []
+        keys, at = self.keys, 0
+        texts: list[Buffer] = []
         assert keys is not None
         while at < len(data):
             size = record_size(data, at)
@@ -42,7 +44,7 @@ class TlsEnd:
             texts.append(found[1])
             at += size
         self.ns, self.received = ns, self.received + at
-        return texts, at
+        return b"".join(texts), at
 
     def release(self) -> bytes:
         """Take what makes no whole record yet, as if it had not come."""

@@ -50,19 +50,14 @@ cdef int open_records(Correlator correlator, Flow* flow, ConnectionState* state,
     owner: what the records stand in, which is emptied."""
     cdef bytes text, rest
     cdef size_t n, used
-    texts, used = (<object>state.connection).open_records(d, ts, PyMemoryView_FromMemory(<char*>data, size, PyBUF_READ))
+    text, used = (<object>state.connection).open_records(d, ts, PyMemoryView_FromMemory(<char*>data, size, PyBUF_READ))
     rest = PyBytes_FromStringAndSize(<const char*>data + used, size - used)
     if owner != NULL:
         empty(&correlator.spare, owner)
-    for text in texts:
-        n = len(text)
-        if not n:
-            continue
-        if state.steady:
-            state.unsealed[d] += n
-            correlator.steady(flow, state, d, ts, <const uint8_t*>PyBytes_AS_STRING(text), n)
-        else:
-            (<object>state.connection).unsealed(d, ts, text)
+    n = len(text)
+    if n:
+        state.unsealed[d] += n
+        correlator.steady(flow, state, d, ts, <const uint8_t*>PyBytes_AS_STRING(text), n)
     if rest:
         if state.steady:
             hand_over(correlator, flow, state, d, 0)
