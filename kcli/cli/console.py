@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from typing import IO, TYPE_CHECKING
@@ -14,7 +15,7 @@ from kcli.legible import legible
 if TYPE_CHECKING:
     from kcli.cli.screen import Screen
 
-__all__ = ["console", "is_terminal", "progress", "terminal_room", "terminal_width", "warn"]
+__all__ = ["console", "has_bars", "is_terminal", "progress", "terminal_room", "terminal_width", "warn"]
 
 
 def is_terminal(stream: IO[str]) -> bool:
@@ -51,10 +52,23 @@ def warn(text: str, quiet: bool = False) -> None:
         print_note(f"kcli: {text}")
 
 
+def has_bars() -> bool:
+    """Whether bars can be drawn: on a terminal, where no reader of standard output (`| head`) writes between them."""
+    return is_terminal(sys.stderr) and not is_pipe(sys.stdout)
+
+
+def is_pipe(stream: IO[str]) -> bool:
+    """Whether another process reads what is written to the stream."""
+    try:
+        return stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 @contextlib.contextmanager
 def progress(total: int | None, label: str, quiet: bool = False) -> Iterator[Callable[[int], None]]:
     """A bar of bytes on a terminal's stderr, nothing elsewhere; the function given takes the bytes done so far."""
-    if quiet or not is_terminal(sys.stderr):
+    if quiet or not has_bars():
         yield lambda _done: None
         return
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn

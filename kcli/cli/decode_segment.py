@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -10,7 +11,7 @@ import click
 from kcli.cli.batch_findings import report_findings
 from kcli.cli.batch_formats import RECORDS, hook_of, write_lines, write_table
 from kcli.cli.batch_sources import open_source
-from kcli.cli.console import progress, warn
+from kcli.cli.console import is_terminal, progress, warn
 from kcli.cli.inputs import (
     dialect_option,
     files_argument,
@@ -145,7 +146,7 @@ def decode_file(
 
     kind = kind_of(path)
     if kind in (None, "log"):
-        with open_source(path) as source, progress(source.size, path, quiet) as bar:
+        with open_source(path) as source, progress(source.size, path, quiet or is_terminal(sys.stdout)) as bar:
             refuse_others(source.start(), name_of(path))
             if format_ == "table":
                 found = write_table(source, out, bar)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import click
 
 from kcli.cli.capture_files import captures_in
 from kcli.cli.captured import rows
-from kcli.cli.console import progress, warn
+from kcli.cli.console import is_terminal, progress, warn
 from kcli.cli.filter_options import FilterCommand, filter_options
 from kcli.cli.inputs import (
     dialect_option,
@@ -88,7 +89,7 @@ def explain(
             print_line(dumps(session_dict(session, tracker.offsets.names)))
 
     tracker = Tracker(on_end=end, kernel=new_kernel(options["dialect"]))
-    problems = follow(files, Feeder(tracker, choice.filter), choice.rows, **read_options(options))
+    problems = follow(files, Feeder(tracker, choice.filter), choice.rows, **read_options(options, prints=not table))
     sessionless = [it for it in tracker.sessionless.values() if choice.wants(it)]
     if table:
         from kcli.cli.fetch_session_view import show
@@ -142,7 +143,7 @@ def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> i
     on_end = None if choice.takes_all else end
     tracker = Tracker(on_finding=find, on_end=on_end, kernel=new_kernel(options["dialect"]))
     feeder = Feeder(tracker, choice.filter)
-    problems = follow(files, feeder, choice.rows, **read_options(options))
+    problems = follow(files, feeder, choice.rows, **read_options(options, prints=True))
     if not options["quiet"]:
         warn(summary(feeder, counts, choice))
     conclude(problems, options["quiet"])
@@ -151,9 +152,10 @@ def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> i
     return 1 if counts["error"] else choice.conclude()
 
 
-def read_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Those that say how captures are read."""
-    return {name: options[name] for name in ("ports", "dialect", "memory", "key_logs", "quiet")}
+def read_options(options: dict[str, Any], *, prints: bool) -> dict[str, Any]:
+    """Those that say how captures are read. prints: what is found is printed meanwhile, so a terminal has no bar."""
+    chosen = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    return chosen | {"quiet": options["quiet"] or (prints and is_terminal(sys.stdout))}
 
 
 def line_of(finding: SessionFinding, tracker: Tracker, format_: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from kcli.capture.reading import read_capture
 from kcli.cli.capture_files import captures_in
 from kcli.cli.captured import holds_rows, name_of, rows
 from kcli.cli.client_options import client_options, configure
-from kcli.cli.console import console, is_terminal, warn
+from kcli.cli.console import console, has_bars, warn
 from kcli.cli.inputs import (
     dialect_option,
     files_argument,
@@ -183,7 +182,7 @@ def run_embedded(
 @contextlib.contextmanager
 def counting(total: int, quiet: bool) -> Iterator[Callable[[], None]]:
     """A bar of fetches on a terminal's stderr; the function given is called after each."""
-    if quiet or not is_terminal(sys.stderr):
+    if quiet or not has_bars():
         yield lambda: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn

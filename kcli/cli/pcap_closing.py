@@ -43,7 +43,8 @@ def closing(
     if table is not None and tally.exchanges:
         lines[-1] += f" Slowest: {table.slowest[1]} {slow_text(table.slowest[0])}." if table.slowest[1] else ""
         lines += legend(table, files)
-        ports = f"Brokers on ports {', '.join(sorted(table.ports, key=int))}. " if table.ports else ""
+        word = "port" if len(table.ports) == 1 else "ports"
+        ports = f"Brokers on {word} {', '.join(sorted(table.ports, key=int))}. " if table.ports else ""
         explain = [] if STANDARD_INPUT in files else [f"kcli fetch-session explain {' '.join(files)}"]
         lines.append(f"{ports}Next: {', '.join(['--errors', '--api Fetch', '--format tree', *explain])}")
     return lines

@@ -11,7 +11,8 @@ from kcli.snapshots.surveys import Survey
 
 __all__ = ["human", "survey_table"]
 
-BAR = 24
+BAR = 24  # cells at most
+BESIDE = 2 + 2 + 11 + 2 + 2 + 8  # cells of such a line beside its label and bar
 MOST_TYPES = 14
 
 
@@ -106,22 +107,25 @@ def bars(found: Survey) -> list[str]:
     most = max((row[1] for _, row in rows), default=0)
     labels = [f"{type_name(key)} v{version}" for (key, version), _ in rows]
     wide = max((len(label) for label in labels), default=0)
+    room = max(0, min(BAR, terminal_width() - wide - BESIDE))
     lines = [
-        f"  {label:<{wide}}  {row[0]:>11,}  {bar(row[1], most):<{BAR}}  {human(row[1]):>8}"
+        f"  {label:<{wide}}  {row[0]:>11,}  {bar(row[1], most, room):<{room}}  {human(row[1]):>8}"
         for label, (_, row) in zip(labels, rows, strict=True)
     ]
     if len(lines) > MOST_TYPES:
         rest = rows[MOST_TYPES:]
         count, size = sum(row[0] for _, row in rest), sum(row[1] for _, row in rest)
-        lines[MOST_TYPES:] = [f"  {f'{len(rest)} more types':<{wide}}  {count:>11,}  {'':<{BAR}}  {human(size):>8}"]
+        lines[MOST_TYPES:] = [f"  {f'{len(rest)} more types':<{wide}}  {count:>11,}  {'':<{room}}  {human(size):>8}"]
     return lines
 
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
-def bar(size: int, most: int) -> str:
-    filled, part = divmod(round(size / most * BAR * 8), 8) if most else (0, 0)
+def bar(size: int, most: int, room: int = BAR) -> str:
+    if not room:
+        return ""
+    filled, part = divmod(round(size / most * room * 8), 8) if most else (0, 0)
     return "█" * filled + (EIGHTHS[part] if part else "" if filled else EIGHTHS[1])
 
 

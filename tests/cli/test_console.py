@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from kcli.cli.console import console, is_terminal, progress, terminal_room, terminal_width, warn
+from kcli.cli.console import console, has_bars, is_terminal, progress, terminal_room, terminal_width, warn
 
 
 class Terminal:
@@ -35,6 +38,17 @@ def test_a_label_of_a_bar_is_shown_and_not_obeyed(
     shown = capsys.readouterr().err
     assert "[/]\\x1b]0;x\\x07.log" in shown
     assert "\x1b]0" not in shown
+
+
+@pytest.mark.parametrize("pipe", [True, False])
+def test_no_bar_before_a_pager(pipe: bool, terminal: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What reads the pipe may write to the same terminal, in the middle of the bar, as `| head` does."""
+    terminal(100)
+    ends = os.pipe()
+    with os.fdopen(ends[0], "rb"), os.fdopen(ends[1], "w") as out, Path("/dev/null").open("w") as nothing:
+        monkeypatch.setattr(sys, "stdout", out if pipe else nothing)
+        assert has_bars() is not pipe
+        monkeypatch.undo()
 
 
 def test_progress_and_warnings_stay_off_stdout(capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,7 +29,7 @@ def test_the_closing_summary() -> None:
     assert summary[2] == "  c1 127.0.0.1:32938 to 127.0.0.1:21000, lab-java"
     assert summary[10] == "  and 3 more: kcli stats --by connection " + str(SAMPLES / "java44-txn.pcap")
     assert summary[11].startswith(
-        "Brokers on ports 21000. Next: --errors, --api Fetch, --format tree, kcli fetch-session"
+        "Brokers on port 21000. Next: --errors, --api Fetch, --format tree, kcli fetch-session"
     )
 
 

@@ -1,3 +1,5 @@
+import pytest
+
 from kcli.cli.snapshot_table import bar, human, survey_table, wrapped
 from kcli.snapshots.surveys import survey
 from tests.snapshots.files import LAST_431, damaged, log_file
@@ -46,5 +48,14 @@ def test_words() -> None:
         "10000 GB",
     ]
     assert (bar(0, 0), bar(1, 1000), bar(1000, 1000)) == ("▏", "▏", "█" * 24)
+    assert (bar(1000, 1000, 5), bar(7, 1000, 0)) == ("█" * 5, "")
     assert wrapped("a   bb   ccc", 7) == ["a   bb", "  ccc"]
     assert wrapped("one two three", 8) == ["one two", "  three"]
+
+
+@pytest.mark.parametrize("width", [60, 100, 200])
+def test_a_type_is_a_line_however_narrow(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = table(LAST_431)
+    assert max(map(len, lines)) <= width
+    assert next(line for line in lines if "PartitionRecord v2" in line).endswith("kB")
