@@ -23,6 +23,7 @@ __all__ = ["COMMANDS", "cli", "main"]
 # Each command lives in a module of its own, imported only when it is called: a cold start pays for what it uses.
 COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "audit": "audit:audit_captures",
+    "capture": "capture:capture",
     "completion": "completion:completion",
     "broker": {
         "move-leader": "broker_move_leader:move_leader",
@@ -81,6 +82,7 @@ HELP = {
     "broker": "An embedded broker: a small Kafka for tests, with real logs and faults on demand.",
     "broker move-leader": "Have other nodes lead partitions, on an embedded or a real cluster.",
     "broker serve": "Serve topics to any Kafka client.",
+    "capture": "Capture traffic on an interface, show it as it comes, and keep the latest.",
     "audit": "Say which clients of a capture a Kafka release would refuse.",
     "completion": "Print the script that completes kcli's commands, options and values in a shell.",
     "decode batch": "Decode record batches or message sets of any magic.",

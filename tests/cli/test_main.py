@@ -23,6 +23,7 @@ PINNED = """
     audit
     broker move-leader
     broker serve
+    capture
     completion
     decode batch
     decode pcap

@@ -17,6 +17,7 @@ __all__ = ["NOT_RUN", "Command", "commands"]
 # Commands that are no question with one answer; each has tests of its own.
 NOT_RUN = {
     "broker serve": "serves until it is interrupted",
+    "capture": "captures until it is interrupted",
     "pipeline run": "starts Spark",
     "proxy": "serves until it is interrupted",
 }

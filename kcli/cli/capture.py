@@ -1,0 +1,98 @@
+"""`kcli capture`: packets off an interface, shown as they come, and saved."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import signal
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from kcli.cli.filter_options import FilterCommand
+from kcli.cli.flight_recorder import FlightRecorder
+from kcli.cli.inputs import Size, port_option, quiet_option
+from kcli.cli.lines import print_note
+from kcli.cli.live_view import LiveView, view_options, view_words
+from kcli.cli.output import open_output
+from kcli.cli.packet_capture import PacketCapture, capture_words
+from kcli.errors import UsageError
+
+__all__ = ["capture"]
+
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class Duration(click.ParamType[float]):
+    """Seconds, also as 90s, 10m, 2h, 1d."""
+
+    name = "duration"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The seconds that are meant."""
+        match = re.fullmatch(r"(\d{1,9})\s*([smhd]?)", str(value).lower())
+        if not match or not int(match[1]):
+            self.fail(f"{value!r}: a duration expected, as 90s, 10m or 2h", param, ctx)
+        return int(match[1]) * UNITS[match[2]]
+
+
+@click.command(cls=FilterCommand)
+@click.option("-i", "--interface", metavar="IFACE", default="any", show_default=True, help="Where to capture.")
+@port_option
+@click.option(
+    "-o", "--output", metavar="OUT", help="Save the packets in OUT, a pcap file; with --last or --size, a directory."
+)
+@click.option("--last", type=Duration(), metavar="TIME", help="Keep only the packets of so long, as 10m.")
+@click.option("--size", type=Size(), metavar="SIZE", help="Keep only the latest packets, so many bytes, as 1GB.")
+@view_options
+@quiet_option("No closing summary; rows only with --format.")
+def capture(interface: str, output: str | None, last: float | None, size: int | None, **options: Any) -> None:
+    """Capture Kafka's traffic on an interface, until Ctrl-C, and show it as `kcli decode pcap` does.
+
+    tcpdump or dumpcap captures; it needs the right to (root, or the capability CAP_NET_RAW). All TCP packets are
+    captured, or those of --port. With --last or --size OUT is a flight recorder: a directory of files, of which the
+    oldest are given up for new ones.
+    """
+    quiet = options.pop("quiet")
+    keeps = last is not None or size is not None
+    if keeps and output in (None, "-"):
+        raise UsageError("--last, --size: -o DIR is missing, the directory to keep packets in")
+    view = None
+    if options["format_"] or not (quiet or output == "-"):
+        if output == "-":
+            raise UsageError("-o -: packets and rows can't both go to standard output (leave out --format)")
+        view = LiveView(view_words(options) + ["--quiet"] * quiet)
+    packets = PacketCapture(capture_words(interface, options["ports"]))
+    with contextlib.ExitStack() as stack:
+        kept = FlightRecorder(Path(str(output)), last, size) if keeps else None
+        out = stack.enter_context(open_output(output, ())) if output and not keeps else None
+        asyncio.run(run(packets, view, out, kept))
+    if packets.dropped and not quiet:
+        print_note(f"kcli: the kernel dropped {packets.dropped:,} packets that came too fast (--port takes fewer)")
+
+
+async def run(packets: PacketCapture, view: LiveView | None, out: BinaryIO | None, kept: FlightRecorder | None) -> None:
+    """Capture until a signal says stop. OSError: packets can't be saved."""
+    for each in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(each, packets.stop)
+    async with contextlib.AsyncExitStack() as stack:
+        pieces = await stack.enter_async_context(contextlib.aclosing(packets.pieces()))
+        header = b""
+        async for piece in pieces:
+            data = piece.packets
+            if not header:
+                header = packets.reader.header
+                data = header + data
+                if view is not None:
+                    await stack.enter_async_context(view)
+            if view is not None:
+                view.write(data)
+            if out is not None:
+                out.write(data)
+                out.flush()
+            if kept is not None and piece.packets:
+                kept.write(header, piece)
+        if kept is not None:
+            kept.close()

@@ -1,0 +1,82 @@
+"""The latest packets in a directory of capture files: the oldest files are given up for new ones."""
+
+from __future__ import annotations
+
+import datetime
+from collections import deque
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from kcli.cli.packet_capture import Piece
+
+__all__ = ["FlightRecorder"]
+
+PARTS = 10  # files that the latest packets are in, about
+LEAST_BYTES = 1 << 20  # of a file
+
+
+class Part(NamedTuple):
+    """A file that is full. end: time of its last packet, seconds since 1970."""
+
+    path: Path
+    size: int
+    end: int
+
+
+class FlightRecorder:
+    """seconds: what is kept at least; size: bytes that are kept at most. None: any.
+
+    Its files are named by the time of their first packet: `kcli-20261121T091402Z-1.pcap`.
+    """
+
+    def __init__(self, folder: Path, seconds: float | None, size: int | None) -> None:
+        self.folder, self.seconds, self.size = folder, seconds, size
+        self.parts: deque[Part] = deque()
+        self._file: BinaryIO | None = None
+        self._path = folder
+        self._start = self._end = self._written = self._number = 0
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def write(self, header: bytes, piece: Piece) -> None:
+        """Keep packets. header: of a capture file. OSError."""
+        if self._file is not None and self._is_full(piece):
+            self.close()
+        if self._file is None:
+            self._open(header, piece.time)
+        assert self._file is not None
+        self._file.write(piece.packets)
+        self._file.flush()
+        self._written += len(piece.packets)
+        self._end = piece.time
+        self._give_up()
+
+    def close(self) -> None:
+        """End the file that is being written."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+            self.parts.append(Part(self._path, self._written, self._end))
+
+    def _is_full(self, piece: Piece) -> bool:
+        late = self.seconds is not None and piece.time - self._start >= max(1, self.seconds / PARTS)
+        return late or (self.size is not None and self._written >= max(self.size // PARTS, LEAST_BYTES))
+
+    def _open(self, header: bytes, time: int) -> None:
+        self._number += 1
+        start = datetime.datetime.fromtimestamp(time, datetime.UTC)
+        self._path = self.folder / f"kcli-{start:%Y%m%dT%H%M%SZ}-{self._number}.pcap"
+        self._file = self._path.open("xb")
+        self._file.write(header)
+        self._start, self._written = time, len(header)
+
+    def _give_up(self) -> None:
+        """Delete what is too old, and the oldest of what is too much."""
+        total = self._written + sum(part.size for part in self.parts)
+        while self.parts:
+            oldest = self.parts[0]
+            old = self.seconds is not None and self._end - oldest.end > self.seconds
+            if not old and (self.size is None or total <= self.size):
+                return
+            oldest.path.unlink(missing_ok=True)
+            total -= oldest.size
+            self.parts.popleft()

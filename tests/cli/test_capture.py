@@ -1,0 +1,97 @@
+"""`kcli capture`, with a tcpdump that plays a sample."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.main import main
+from tests.cli.test_packet_capture import tool
+
+
+@pytest.fixture
+def plays(samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:
+    """tcpdump plays this capture and ends."""
+    file = samples / "kcat-codecs.pcap"
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    tool(folder, "tcpdump", f'echo "$@" > {tmp_path}/words; cat "{file}"; echo 3 packets dropped by kernel >&2')
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    return file.read_bytes()
+
+
+def test_what_comes_is_shown_and_saved(plays: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out.pcap"
+    arguments = ["-i", "eth7", "--format", "jsonl", "--api", "Produce", "-o", str(out)]
+    assert main(["capture", *arguments]) == 0
+    shown, said = capfd.readouterr()
+    assert {json.loads(line)["requestHeader"]["requestApiKeyName"] for line in shown.splitlines()} == {"PRODUCE"}
+    assert "the kernel dropped 3 packets" in said
+    assert out.read_bytes() == plays
+    assert (tmp_path / "words").read_text().startswith("-i eth7 ")
+
+
+def test_a_port_is_for_capturing_and_showing(plays: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["capture", "--port", "1", "--format", "jsonl", "-q"]) == 0
+    assert capfd.readouterr() == ("", "")
+    assert (tmp_path / "words").read_text().strip().endswith("tcp and (port 1)")
+
+
+def test_the_latest_in_a_directory(plays: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "recorder"
+    assert main(["capture", "--last", "10m", "--size", "1G", "-o", str(folder), "-q"]) == 0
+    assert b"".join(path.read_bytes() for path in folder.iterdir()) == plays
+    assert main(["decode", "pcap", str(folder), "--format", "jsonl", "-q"]) == 0
+    assert capfd.readouterr().out.count("PRODUCE") > 3
+
+
+def test_ctrl_c_ends_it(samples: Path, tmp_path: Path) -> None:
+    file = samples / "kcat-codecs.pcap"
+    tool(tmp_path, "tcpdump", f'trap "exit 0" INT; cat "{file}"; while :; do sleep 0.05; done')
+    command = [sys.executable, "-m", "kcli.cli", "capture", "--format", "jsonl"]
+    environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())  # shown while it goes on
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert out.count("\n") > 3
+    assert "every byte accounted for" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (["--last", "10m"], 2, "-o DIR is missing"),
+        (["--last", "soon", "-o", "x"], 2, "a duration expected"),
+        (["--last", "0s", "-o", "x"], 2, "a duration expected"),
+        (["-o", "-", "--format", "table"], 2, "can't both go to standard output"),
+        (["-o", "/no/such/folder/x"], 3, "/no/such/folder/x"),
+    ],
+)
+def test_what_makes_no_sense(
+    arguments: list[str], code: int, complaint: str, plays: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["capture", *arguments]) == code
+    said = capsys.readouterr().err
+    assert complaint in said
+    assert "Traceback" not in said
+
+
+def test_one_that_may_not_capture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tool(tmp_path, "tcpdump", "echo tcpdump: eth0: no such device >&2; exit 1")
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert main(["capture"]) == 4
+    (line,) = capfd.readouterr().err.splitlines()
+    assert "no such device" in line

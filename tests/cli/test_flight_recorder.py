@@ -1,0 +1,54 @@
+"""The latest packets, and no others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.flight_recorder import FlightRecorder
+from kcli.cli.packet_capture import Piece
+
+HEADER = b"h" * 24
+NOON = 1_764_000_000
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_at_least_so_long_is_kept(tmp_path: Path) -> None:
+    recorder = FlightRecorder(tmp_path / "kept", 100, None)
+    for second in range(500):
+        recorder.write(HEADER, Piece(b"%04d" % second, NOON + second))
+        found = sorted(int(text) for path in (tmp_path / "kept").iterdir() for text in fours(path.read_bytes()[24:]))
+        assert found == list(range(found[0], second + 1))
+        assert max(0, second - 115) <= found[0] <= max(0, second - 99)
+    recorder.close()
+    assert names(tmp_path / "kept")[0].startswith("kcli-20251124T")
+
+
+def fours(data: bytes) -> list[bytes]:
+    return [data[at : at + 4] for at in range(0, len(data), 4)]
+
+
+def test_no_more_than_so_much_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kcli.cli.flight_recorder.LEAST_BYTES", 1)
+    recorder = FlightRecorder(tmp_path, None, 10_000)
+    for number in range(1000):
+        recorder.write(HEADER, Piece(bytes(100), NOON + number // 100))
+        sizes = sum(path.stat().st_size for path in tmp_path.iterdir())
+        assert sizes <= 10_000 + 100 + 24
+        assert number < 120 or sizes > 8_500
+    recorder.close()
+
+
+def test_a_file_that_is_gone_already(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kcli.cli.flight_recorder.LEAST_BYTES", 1)
+    recorder = FlightRecorder(tmp_path, 10, 1000)
+    for number in range(50):
+        for path in tmp_path.iterdir():
+            path.unlink()
+        recorder.write(HEADER, Piece(bytes(300), NOON + number))
+    recorder.close()
+    assert len(names(tmp_path)) == 1
