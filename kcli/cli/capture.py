@@ -54,6 +54,10 @@ def capture(interface: str, output: str | None, last: float | None, size: int | 
     tcpdump or dumpcap captures; it needs the right to (root, or the capability CAP_NET_RAW). All TCP packets are
     captured, or those of --port. With --last or --size OUT is a flight recorder: a directory of files, of which the
     oldest are given up for new ones.
+
+    \b
+    kcli capture -i eth0 --port 9092 --errors
+    kcli capture --port 9092 -o recorder --last 10m --quiet
     """
     quiet = options.pop("quiet")
     keeps = last is not None or size is not None
