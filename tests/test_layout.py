@@ -95,6 +95,8 @@ TESTED_ELSEWHERE = {
     "kcli/grammar/tls.py": "tests/capture/tls/test_handshake.py",
     "kcli/cli/__main__.py": "tests/cli/test_main.py",
     "kcli/core/capture/exchange_json.pyx": "tests/core/capture/test_engine.py",
+    "kcli/redact/connection.py": "tests/redact/test_redacting.py",
+    "kcli/redact/engine.py": "tests/redact/test_redacting.py",
     "kcli/grammar/selected.py": "tests/grammar/test_selection.py",
     "kcli/grammar/selection_plan.py": "tests/grammar/test_selection.py",
     "kcli/grammar/selection_rows.py": "tests/grammar/test_selection.py",

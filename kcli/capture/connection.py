@@ -128,10 +128,14 @@ class CapturedConnection(ConnectionState):
                 stream.unsync()
                 contradict(self)
                 continue
-            if d == self.client:
-                add_request(self, frame, offset)
-            else:
-                add_response(self, frame, offset)
+            self.take_frame(d, frame, offset)
+
+    def take_frame(self, d: int, frame: bytes, offset: int) -> None:
+        """Take in a whole frame of end `d`. offset: of its length, in that end's bytes."""
+        if d == self.client:
+            add_request(self, frame, offset)
+        else:
+            add_response(self, frame, offset)
 
     def close_foreign(self, ns: int, extra: tuple[int, int]) -> None:
         """Report the end of a connection that is not Kafka's, with its bytes."""

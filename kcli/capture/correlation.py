@@ -8,7 +8,7 @@ from kcli.capture.pending import Pending
 from kcli.capture.verdict import contradict, decide, judge, prove
 from kcli.schemas.apikeys import PRODUCE, SASL_HANDSHAKE
 
-__all__ = ["add_request", "add_response", "end_pending"]
+__all__ = ["add_request", "add_response", "end_pending", "is_request"]
 
 UNANSWERED = 10_000  # requests that wait; the oldest gives up its place
 

@@ -17,7 +17,7 @@ from kcli.capture.tcp import Streams
 from kcli.capture.tls.layer import TlsLayer
 from kcli.grammar import network
 
-__all__ = ["LOSSES", "ReferenceEngine"]
+__all__ = ["IGNORED", "LOSSES", "Owner", "ReferenceEngine"]
 
 LOSSES: dict[str, tuple[Kind, str]] = {
     GAP: ("gap", "not in the capture"),

@@ -1,7 +1,7 @@
 """Bytes that were read off a connection as the packets that would have carried them, in a pcapng file.
 
 Headers are made: IP and TCP with checksums, a handshake in front, ends behind; acknowledgements are those of the
-packets themselves. Written with `struct`, as every piece of live traffic is; `kcli.grammar.network` reads it.
+packets themselves.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import struct
 from collections.abc import Callable
 from typing import Literal
 
+from kcli.capture.pcapng import interface_block, packet_block, section_block
 from kcli.core import COMPILED
-from kcli.grammar.network import ACK, BYTE_ORDER, FIN, RST, SECTION, SYN
-from kcli.version import __version__
+from kcli.grammar.network import ACK, FIN, RST, SYN
 
 __all__ = ["PacketStream", "checksum", "file_start", "reference_sum", "sum_of"]
 
@@ -23,12 +23,7 @@ Endpoint = tuple[str, int]
 PSH = 8
 RAW = 101  # LINKTYPE_RAW: the packet begins with its IP header
 MOST_PAYLOAD = 65_000  # bytes: a packet's length has 16 bits
-INTERFACE, ENHANCED = 1, 6  # block types
-COMMENT, END, NAME, RESOLUTION, APPLICATION = 1, 0, 2, 9, 4  # option codes
-ANY_LENGTH = (1 << 64) - 1
 TIME_TO_LIVE, TCP, WINDOW = 64, 6, 65_535
-BLOCK = struct.Struct("<II")
-PACKET = struct.Struct("<IIIIIII")  # type, size, interface, time (high, low), captured, length
 IPV4 = struct.Struct(">BBHHHBBH4s4s")
 IPV6 = struct.Struct(">IHBB16s16s")
 SEGMENT = struct.Struct(">HHIIBBHHH")
@@ -36,24 +31,7 @@ SEGMENT = struct.Struct(">HHIIBBHHH")
 
 def file_start(interface: str) -> bytes:
     """A section and its one interface, named; times are in nanoseconds."""
-    section = struct.pack("<IHHQ", BYTE_ORDER, 1, 0, ANY_LENGTH) + options(
-        (APPLICATION, f"kcli {__version__}".encode())
-    )
-    described = struct.pack("<HHI", RAW, 0, 0) + options((NAME, interface.encode()), (RESOLUTION, b"\t"))
-    return block(SECTION, section) + block(INTERFACE, described)
-
-
-def block(kind: int, body: bytes) -> bytes:
-    size = len(body) + 12
-    return BLOCK.pack(kind, size) + body + size.to_bytes(4, "little")
-
-
-def options(*given: tuple[int, bytes]) -> bytes:
-    return b"".join(struct.pack("<HH", code, len(value)) + padded(value) for code, value in (*given, (END, b"")))
-
-
-def padded(data: bytes) -> bytes:
-    return data + bytes(-len(data) % 4)
+    return section_block() + interface_block(RAW, interface)
 
 
 class PacketStream:
@@ -106,12 +84,8 @@ class PacketStream:
         """A block with one packet; the next one of its direction goes on behind the data."""
         segment = self.segment(direction, data, flags)
         whole = self.ip_header(direction, len(segment)) + segment
-        size = len(whole)
-        behind = options((COMMENT, comment.encode())) if comment else b""
-        total = PACKET.size + size + -size % 4 + len(behind) + 4
         self.next[direction] = self.next[direction] + len(data) & 0xFFFF_FFFF
-        head = PACKET.pack(ENHANCED, total, 0, ns >> 32 & 0xFFFF_FFFF, ns & 0xFFFF_FFFF, size, size)
-        return b"".join((head, padded(whole), behind, total.to_bytes(4, "little")))
+        return packet_block(0, ns, whole, len(whole), comment)
 
     def segment(self, direction: Direction, data: bytes, flags: int) -> bytes:
         """TCP's header and the data (RFC 9293, 3.1)."""

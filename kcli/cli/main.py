@@ -55,6 +55,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "produce": "produce:produce",
     "proxy": "proxy:proxy",
     "records": "records:records",
+    "redact": "redact:redact",
     "report": "report:report",
     "schema": {
         "diff": "schema:diff",
@@ -104,6 +105,7 @@ HELP = {
     "produce": "Write records to a topic; rates and latency percentiles at the end.",
     "proxy": "Stand between clients and a cluster, and see what they say.",
     "records": "Show the records in captures and log segments, one a line.",
+    "redact": "Write captures without names, addresses and data, with all else as it was.",
     "report": "Write a page about captures: errors, latency, top talkers, sessions, in one HTML file.",
     "schema diff": "Show what changed between two versions of a message, or two releases.",
     "schema import": "Import message tables from Kafka's jars.",

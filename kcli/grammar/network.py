@@ -150,7 +150,10 @@ TCP, FRAGMENT, AUTHENTICATION = 6, 44, 51
 
 
 class TcpSegment(NamedTuple):
-    """A TCP segment. ends: (address, port) of sender and receiver; length: payload on the wire, `data` what is here."""
+    """A TCP segment. ends: (address, port) of sender and receiver; length: payload on the wire, `data` what is here.
+
+    places: where the headers of IP and TCP and the payload begin in the packet.
+    """
 
     version: int
     ends: tuple[tuple[bytes, int], tuple[bytes, int]]
@@ -159,6 +162,7 @@ class TcpSegment(NamedTuple):
     flags: int
     data: bytes
     length: int
+    places: tuple[int, int, int]
 
 
 class NoSegmentError(Exception):
@@ -182,7 +186,9 @@ def dissect(link: int, data: bytes, length: int) -> TcpSegment | str:
     length = max(length, len(data))
     try:
         start = ip_start(link, data, length)
-        return ip_segment(data[start:], length - start)
+        segment = ip_segment(data[start:], length - start)
+        ip, tcp, payload = segment.places
+        return segment._replace(places=(start + ip, start + tcp, start + payload))
     except NoSegmentError as stop:
         return stop.why
 
@@ -235,7 +241,7 @@ def ip4_segment(data: bytes, length: int) -> TcpSegment:
         raise NoSegmentError("other")
     if header.more_fragments or header.fragment_offset:
         raise NoSegmentError("fragment")
-    return tcp_segment(4, header, data[:total][start:], total - start)
+    return tcp_segment(4, header, data[:total], start, total)
 
 
 def ip6_segment(data: bytes, length: int) -> TcpSegment:
@@ -256,16 +262,23 @@ def ip6_segment(data: bytes, length: int) -> TcpSegment:
         kind = each.next_header
     if total < at:
         raise NoSegmentError("other")
-    return tcp_segment(6, header, data[at:], total - at)
+    return tcp_segment(6, header, data, at, total)
 
 
-def tcp_segment(version: int, ip: Any, data: bytes, length: int) -> TcpSegment:
-    header = head(tcp, data)
-    start = header.data_offset * 4
-    if start < 20 or start > length:
+def tcp_segment(version: int, ip: Any, data: bytes, at: int, end: int) -> TcpSegment:
+    """The segment whose TCP header begins at `at`, in IP's data that ends at `end` on the wire."""
+    header = head(tcp, data, at)
+    start = at + header.data_offset * 4
+    if start < at + 20 or start > end:
         raise NoSegmentError("other")
     ends = (ip.source, header.source), (ip.destination, header.destination)
-    size = length - start
     return TcpSegment(
-        version, ends, header.sequence, header.acknowledgment, header.flags, data[start : start + size], size
+        version,
+        ends,
+        header.sequence,
+        header.acknowledgment,
+        header.flags,
+        data[start:end],
+        end - start,
+        (0, at, start),
     )

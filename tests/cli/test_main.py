@@ -43,6 +43,7 @@ PINNED = """
     produce
     proxy
     records
+    redact
     report
     schema diff
     schema import

@@ -37,6 +37,7 @@ FITS = {
     "pipeline": ("folder",),
     "produce": ("lines", "log"),
     "records": ("capture", "log", "folder"),
+    "redact": ("capture", "folder"),
     "report": ("capture", "folder"),
     "schema": ("odd",),
     "send": ("request", "lines", "hex"),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kcli.capture.tls.keylog import KeyLog
     from kcli.capture.tls.session import TlsSession
 
-__all__ = ["TlsLayer"]
+__all__ = ["ENOUGH", "TlsLayer"]
 
 TYPICAL = b"\x16\x03\x01\x00\x00"  # a header; its end completes one that is cut
 MOST_EARLY = 1 << 16  # bytes of a connection under way in which records are looked for

@@ -1,0 +1,134 @@
+"""`kcli redact`: a capture that may leave the house."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kcli.cli.capture_files import captures_in
+from kcli.cli.console import is_terminal
+from kcli.cli.decode_pcap import reading
+from kcli.cli.inputs import dialect_option, key_log_option, memory_option, port_option, quiet_option
+from kcli.cli.lines import print_note
+from kcli.cli.output import open_output
+from kcli.counting import counted
+from kcli.errors import InputError, UsageError
+from kcli.redact.fields import KINDS
+
+if TYPE_CHECKING:
+    from kcli.redact.redacting import Redaction
+
+__all__ = ["redact"]
+
+SHORTEST_KEY = 16  # bytes
+
+
+@click.command
+@click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...")
+@click.option(
+    "-o", "--output", required=True, metavar="OUT", help="The pcapng file to write; replaced only when all is written."
+)
+@click.option(
+    "--key",
+    metavar="FILE",
+    help="A secret of 16 bytes or more: the same key gives the same names. Without it each run has its own.",
+)
+@click.option("--keep", multiple=True, metavar="KIND,...", help=f"Leave these names as they are: {', '.join(KINDS)}.")
+@port_option
+@quiet_option("No progress, no closing summary.")
+@dialect_option
+@key_log_option
+@memory_option
+def redact(files: tuple[str, ...], **options: Any) -> None:
+    """Write captures without names, addresses, data and secrets: a capture that may leave the house.
+
+    FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. Names become others of the
+    same shape, keys and values of records become as many letters; sizes, counts, times, offsets, errors, versions and
+    compression stay. What can't be decoded, and connections that are not Kafka's, are left out.
+    """
+    from kcli.redact.redacting import Redaction
+
+    if options["output"] == "-" and is_terminal(sys.stdout):
+        raise UsageError("-o -: a capture is not for a terminal (a file, or a pipe expected)")
+    paths = captures_in(files)
+    key, keep = key_of(options["key"]), kinds_of(options["keep"])
+    inputs = [*files, *paths, *options["key_logs"], *([options["key"]] if options["key"] else [])]
+    with open_output(options["output"], inputs) as out:
+        source = Redaction(
+            paths,
+            key,
+            keep=keep,
+            folder=folder_of(options["output"]),
+            ports=options["ports"],
+            dialect=options["dialect"],
+            memory=options["memory"],
+            key_logs=options["key_logs"],
+        )
+        with contextlib.closing(source):
+            damage = read(source, paths, options["quiet"])
+            if damage is None or source.engine.packets:
+                source.write(out)
+        if not options["quiet"]:
+            for line in closing(source):
+                print_note(line)
+        if damage is not None:
+            raise damage
+
+
+def read(source: Redaction, paths: tuple[str, ...], quiet: bool) -> InputError | None:
+    """Read the captures as far as they can be read; what was wrong with them."""
+    try:
+        with reading(paths, quiet) as moved:
+            for _ in source.read(moved):
+                pass
+    except InputError as error:
+        return error
+    return None
+
+
+def closing(source: Redaction) -> list[str]:
+    """What was done, and what was left out."""
+    engine, frames, clear = source.engine, source.frames, len(source.engine.made_clear)
+    lines = [f"{source.written:,} packets written, with {counted(source.tally.exchanges, 'exchange')}"]
+    if clear:
+        lines[0] += f"; {counted(clear, 'TLS connection')} decrypted, in the clear now"
+    left_out = (
+        (engine.tls_left_out, "TLS connection without keys", "TLS connections without keys"),
+        (engine.others_left_out, "connection that is not Kafka's", "connections that are not Kafka's"),
+        (frames.blanked, "message that can't be decoded", "messages that can't be decoded"),
+        (frames.batches.emptied, "batch's records, which find no room", "batches' records, which find no room"),
+        (engine.others + engine.unknown_links, "packet that is not TCP", "packets that are not TCP"),
+        (engine.cuts + engine.fragments, "packet that is cut or a fragment", "packets that are cut or fragments"),
+    )
+    parts = [counted(number, one, many) for number, one, many in left_out if number]
+    return [*lines, f"left out: {', '.join(parts)}"] if parts else lines
+
+
+def key_of(file: str | None) -> bytes:
+    """The key in a file; a random one without. UsageError: it is too short to be one."""
+    if file is None:
+        return os.urandom(32)
+    key = Path(file).read_bytes()
+    if len(key) < SHORTEST_KEY:
+        raise UsageError(f"--key {file}: {len(key)} bytes ({SHORTEST_KEY} or more expected)")
+    return key
+
+
+def kinds_of(given: tuple[str, ...]) -> frozenset[str]:
+    """The kinds that --keep names. UsageError: there is no such kind."""
+    kinds = frozenset(kind for each in given for kind in each.split(","))
+    if unknown := sorted(kinds - {*KINDS}):
+        raise UsageError(f"--keep {unknown[0]}: no such kind ({', '.join(KINDS)} expected)")
+    return kinds
+
+
+def folder_of(output: str) -> str | None:
+    """Where the draft goes: beside an output that is a file; None: where the system has its temporary files."""
+    path = Path(output)
+    is_file = output != "-" and (path.is_file() or not path.exists())
+    return str(path.parent) if is_file else None

@@ -1,0 +1,178 @@
+"""Record batches with other contents: keys, values and headers replaced, every size and all else as it was.
+
+What a batch holds is written over in place; a compressed one is unfolded, and folded again into as many bytes by the
+same codec (`kcli.redact.folding`). Checksums are made anew, and a wrong one stays wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kcli.core.codec.varints import read_zigzag
+from kcli.errors import InputError
+from kcli.grammar.batches import (
+    CRC_AT,
+    CRC_START,
+    HEADER_SIZE,
+    LEAST_LENGTH,
+    LENGTH_END,
+    MAGIC_AT,
+    MESSAGE_HEADS,
+    SIZE_AT,
+)
+from kcli.records import codecs
+from kcli.records.batches import CODEC_MASK, CONTROL
+from kcli.records.kernels import crc32, crc32c
+from kcli.redact.folding import folded
+
+__all__ = ["BLANK", "FILL", "BatchRedactor"]
+
+BLANK = b"\xff"  # where something was that is left out
+FILL = b"x"  # what keys, values and headers are made of
+COUNT_AT = HEADER_SIZE - 4
+ATTRIBUTES_AT = MAGIC_AT + 1  # in magic 0 and 1
+MARKER = 6  # bytes of a transaction's marker
+DEEPEST = 2  # message sets in message sets
+
+
+class BatchRedactor:
+    """Replaces what records hold, and counts the batches of which nothing but the header could stay."""
+
+    def __init__(self, control: Callable[[int, bytes], bytes]) -> None:
+        """control(type, value): gives the value of a control record without names."""
+        self.control = control
+        self.emptied = 0
+
+    def records(self, data: bytes, depth: int = 1) -> bytes:
+        """A field or chunk of batches of any magic, redacted: as many bytes. What is no batch is blank."""
+        out = bytearray(BLANK * len(data))
+        at = 0
+        while len(data) - at > MAGIC_AT:
+            size, magic = int.from_bytes(data[at + SIZE_AT : at + LENGTH_END], "big", signed=True), data[at + MAGIC_AT]
+            if magic > 2 or size < LEAST_LENGTH[magic]:
+                break
+            end = at + LENGTH_END + size
+            head = HEADER_SIZE if magic == 2 else MESSAGE_HEADS[magic].sizeof()
+            if end > len(data):
+                out[at : at + head] = data[at : at + head]  # cut, as the last one of a Fetch may be
+                break
+            entry = bytearray(data[at:end])
+            if magic == 2:
+                self.batch(entry)
+            else:
+                self.message(entry, head, depth)
+            out[at:end] = entry
+            at = end
+        return bytes(out)
+
+    # Magic 2
+
+    def batch(self, entry: bytearray) -> None:
+        """Redact a whole batch of magic 2 in place."""
+        was_valid = crc32c(memoryview(entry)[CRC_START:]) == int.from_bytes(entry[CRC_AT:CRC_START], "big")
+        attributes = int.from_bytes(entry[CRC_START : CRC_START + 2], "big")
+        count = int.from_bytes(entry[COUNT_AT:HEADER_SIZE], "big", signed=True)
+        entry[HEADER_SIZE:] = self.payload(
+            bytes(entry[HEADER_SIZE:]),
+            attributes & CODEC_MASK,
+            2,
+            lambda data: self.fill(data, count, attributes & CONTROL),
+        )
+        crc = crc32c(memoryview(entry)[CRC_START:])
+        entry[CRC_AT:CRC_START] = (crc if was_valid else crc ^ 1).to_bytes(4, "big")
+
+    def payload(self, data: bytes, codec: int, magic: int, redact: Callable[[bytearray], None]) -> bytes:
+        """A stored payload, redacted in as many bytes; blank where it can't be read, or found no room."""
+        try:
+            content = bytearray(codecs.decompress(codec, data, magic))
+        except InputError:
+            return BLANK * len(data)
+        redact(content)
+        if not codec:
+            return bytes(content)
+        made = folded(codec, data, bytes(content), magic)
+        self.emptied += made is None
+        return BLANK * len(data) if made is None else made
+
+    def fill(self, data: bytearray, count: int, control: int) -> None:
+        """Replace what records hold, in place. What is no record, and all behind it, becomes blank."""
+        at = 0
+        try:
+            for _ in range(max(count, 0)):
+                size, start = read_zigzag(data, at)
+                end = start + size
+                if not 0 <= size <= len(data) - start or not size:
+                    break
+                self.fill_record(data, start + 1, end, control)
+                at = end
+        except ValueError:
+            pass
+        data[at:] = BLANK * (len(data) - at)
+
+    def fill_record(self, data: bytearray, at: int, end: int, control: int) -> None:
+        """Replace what one record holds; `at`: behind its attributes. ValueError: it is none."""
+        _, at = read_zigzag(data, at, end, 10)
+        _, at = read_zigzag(data, at, end)
+        key, at = span(data, at, end)
+        value, at = span(data, at, end)
+        if control:
+            self.fill_control(data, key, value)
+        else:
+            fill(data, key)
+            fill(data, value)
+        headers, at = read_zigzag(data, at, end)
+        for _ in range(headers):
+            for _ in range(2):
+                part, at = span(data, at, end)
+                fill(data, part)
+        if at != end:
+            raise ValueError("a record that ends elsewhere")
+
+    def fill_control(self, data: bytearray, key: slice, value: slice) -> None:
+        """Replace what a control record holds: the key is its version and type, and stays."""
+        kind = int.from_bytes(data[key.start + 2 : key.start + 4], "big", signed=True)
+        fill(data, slice(key.start + 4, max(key.stop, key.start + 4)))
+        if kind in (0, 1):
+            fill(data, slice(value.start + MARKER, max(value.stop, value.start + MARKER)))
+        else:
+            data[value] = self.control(kind, bytes(data[value]))
+
+    # Magic 0 and 1
+
+    def message(self, entry: bytearray, head: int, depth: int) -> None:
+        """Redact a whole message of magic 0 or 1 in place, with what it wraps."""
+        was_valid = crc32(memoryview(entry)[MAGIC_AT:]) == int.from_bytes(entry[LENGTH_END:MAGIC_AT], "big")
+        magic, codec = entry[MAGIC_AT], entry[ATTRIBUTES_AT] & CODEC_MASK
+        at = head
+        for part in ("key", "value"):
+            size = int.from_bytes(entry[at : at + 4], "big", signed=True)
+            at += 4
+            if size > len(entry) - at:
+                break
+            inner = slice(at, at + max(size, 0))
+            if part == "value" and codec and depth < DEEPEST:
+                entry[inner] = self.payload(bytes(entry[inner]), codec, magic, lambda data: self.fill_set(data, depth))
+            else:
+                fill(entry, inner)
+            at = inner.stop
+        entry[at:] = BLANK * (len(entry) - at)
+        crc = crc32(memoryview(entry)[MAGIC_AT:])
+        entry[LENGTH_END:MAGIC_AT] = (crc if was_valid else crc ^ 1).to_bytes(4, "big")
+
+    def fill_set(self, data: bytearray, depth: int) -> None:
+        """Redact a message set that a message wraps, in place."""
+        data[:] = self.records(bytes(data), depth + 1)
+
+
+def span(data: bytearray, at: int, end: int) -> tuple[slice, int]:
+    """The bytes behind a length at `at`, and where they end. ValueError: they go beyond `end`."""
+    size, at = read_zigzag(data, at, end)
+    stop = at + max(size, 0)
+    if stop > end:
+        raise ValueError("a field that goes beyond its record")
+    return slice(at, stop), stop
+
+
+def fill(data: bytearray, part: slice) -> None:
+    part = slice(part.start, max(part.start, min(part.stop, len(data))))
+    data[part] = FILL * (part.stop - part.start)

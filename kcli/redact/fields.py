@@ -1,0 +1,169 @@
+"""What each field of Kafka's messages is to who hides names: a rule over the tables, so that a new message is safe.
+
+Numbers stay. A string is a name and is replaced by one of its shape, unless its field is listed here as something else;
+words that are Kafka's own (states, assignors, features, names of configs) stay in the fields that have such words.
+Bytes are left out but where a grammar is known for them. docs/redact.md has this as a table for readers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Literal, NamedTuple
+
+from kcli.schemas.catalog import catalog
+from kcli.schemas.config_names import PASSWORDS, PLAIN
+from kcli.schemas.model import Field
+
+__all__ = ["KINDS", "Rule", "Way", "rules_of"]
+
+Way = Literal["name", "text", "host", "principal", "resource", "coordinator", "address", "uuid", "frame", "inside",
+              "login", "records", "nothing"]  # fmt: skip
+
+# What `--keep` can name.
+KINDS = ("topics", "groups", "clients", "transactions", "principals", "hosts", "addresses", "racks", "clusters")
+
+
+class Rule(NamedTuple):
+    """How a field is replaced.
+
+    way: "name", "host", "principal" (TYPE:NAME), "resource" (a name, or a broker's number), "coordinator" (a group, a
+    transactional id, or group:topic id:partition), "address", "uuid"; "text" and "nothing": only its size stays;
+    "frame": a message with its header; "inside": the message `inside` behind its version; "login": what a SASL client
+    sends; "records". kind: one of KINDS, None for what is never kept. words: values that stay.
+    """
+
+    way: Way
+    kind: str | None = None
+    words: frozenset[str] = frozenset()
+    inside: str = ""
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
+
+
+KIND_OF_NAME: Mapping[str, str] = {
+    name: kind
+    for kind, names in {
+        "topics": "topic topicName topicNames topics topicId subscribedTopicNames sourceTopics sinkTopic"
+        " repartitionSinkTopics",
+        "groups": "group groupId groupIds groups groupsNames",
+        "clients": "clientId clientSoftwareName clientSoftwareVersion memberId leader groupInstanceId instanceId"
+        " clientInstanceId processId",
+        "transactions": "transactionalId transactionalIds v3AndBelowTransactionalId",
+        "principals": "user owner requester renewers ownerPrincipalName principalName tokenRequesterPrincipalName",
+        "racks": "rack rackId racks",
+        "clusters": "clusterId",
+    }.items()
+    for name in names.split()
+}
+
+# What holds a topic in its field `name`, or a user.
+TOPICS = words(
+    "topics topicData responses v3AndBelowTopics resultsByTopicV3AndBelow topicResults repartitionSourceTopics"
+    " stateChangelogTopics TopicRecord"
+)
+USERS = words(
+    "users deletions upsertions UserScramCredentialRecord RemoveUserScramCredentialRecord DefaultPrincipalData"
+)
+
+STATES = words(
+    "Unknown Stable Empty Dead PreparingRebalance CompletingRebalance Assigning Reconciling NotReady Ongoing"
+    " PrepareCommit PrepareAbort CompleteCommit CompleteAbort PrepareEpochFence classic consumer share streams"
+    " Classic Consumer Share Streams"
+)
+ASSIGNORS = words("range roundrobin sticky cooperative-sticky uniform simple default compatible sessioned")
+FEATURES = words(
+    "metadata.version kraft.version group.version transaction.version share.version streams.version"
+    " eligible.leader.replicas.version"
+)
+LISTENERS = words("PLAINTEXT SSL SASL_PLAINTEXT SASL_SSL CONTROLLER EXTERNAL INTERNAL BROKER CLIENT")
+QUOTAS = words(
+    "producer_byte_rate consumer_byte_rate request_percentage controller_mutation_rate connection_creation_rate"
+)
+
+# The words that stay, by the field, or by what holds it where it is called `name` or `key`.
+WORDS: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(("groupState", "groupType", "transactionState"), STATES),
+    **dict.fromkeys(("statesFilter", "typesFilter", "stateFilters", "unknownStateFilters"), STATES),
+    **dict.fromkeys(("mechanism", "mechanisms"),
+                    words("PLAIN GSSAPI OAUTHBEARER SCRAM-SHA-256 SCRAM-SHA-512")),
+    "protocolType": frozenset({"consumer", "connect"}),
+    **dict.fromkeys(("protocol", "protocolName", "protocolData", "assignorName", "serverAssignor"), ASSIGNORS),
+    **dict.fromkeys(("protocols.name", "supportedProtocols.name", "assignors.name", "clientAssignors.name"), ASSIGNORS),
+    **dict.fromkeys(("feature", "features.name", "supportedFeatures.name", "finalizedFeatures.name"), FEATURES),
+    **dict.fromkeys(("FeatureLevelRecord.name", "RemoveFeatureLevelRecord.name"), FEATURES),
+    **dict.fromkeys(("listener", "listeners.name", "endPoints.name", "leaderEndpoints.name", "endpoints.name"),
+                    LISTENERS),
+    **dict.fromkeys(("ops.key", "values.key", "ClientQuotaRecord.key"), QUOTAS),
+    **dict.fromkeys(("configs.name", "synonyms.name", "configurationKeys", "topicConfigs.key",
+                     "lastAssignmentConfigs.key", "ConfigRecord.name"), PLAIN | PASSWORDS),
+    "entityType": frozenset({"user", "client-id", "ip"}),
+    **dict.fromkeys(("principalType", "ownerPrincipalType", "tokenRequesterPrincipalType",
+                     "DefaultPrincipalData.type"), frozenset({"User"})),
+}  # fmt: skip
+
+# Other ways than those of their types, by name.
+WAYS: Mapping[str, Rule] = {
+    **dict.fromkeys(("host", "clientHost", "hostFilter", "hostName", "v0Host"), Rule("host", "hosts")),
+    **dict.fromkeys(("principal", "principalFilter"), Rule("principal", "principals")),
+    **dict.fromkeys(("resourceName", "resourceNameFilter"), Rule("resource")),
+    **dict.fromkeys(("key", "coordinatorKeys"), Rule("coordinator")),
+    **dict.fromkeys(("acknowledgeErrorMessage", "batchIndexErrorMessage", "errorMessage", "reason", "documentation",
+                     "statusDetail", "value", "metadata", "committedMetadata"), Rule("text")),
+}  # fmt: skip
+BYTES: Mapping[str, Rule] = {
+    "clientHostAddress": Rule("address", "addresses"),
+    "requestData": Rule("frame"),
+    "responseData": Rule("frame"),
+    "authBytes": Rule("login"),
+    "requestPrincipal": Rule("inside", inside="DefaultPrincipalData"),
+    "subscription": Rule("inside", inside="ConsumerProtocolSubscription"),
+    "memberMetadata": Rule("inside", inside="ConsumerProtocolSubscription"),
+    "metadata": Rule("inside", inside="ConsumerProtocolSubscription"),
+    "assignment": Rule("inside", inside="ConsumerProtocolAssignment"),
+    "memberAssignment": Rule("inside", inside="ConsumerProtocolAssignment"),
+}
+COORDINATORS = ("FindCoordinatorRequest", "FindCoordinatorResponse")
+
+
+@cache
+def rules_of(message: str, dialect: str | None = None) -> Mapping[str, Rule]:
+    """The rules of a message's fields that are no numbers, by path without indices, in all its layouts."""
+    found = catalog(dialect).message(message)
+    rules: dict[str, Rule] = {}
+    for fields in (found.fields, *(variant.message.fields for variant in found.variants)):
+        collect(rules, fields, message, "")
+    return rules
+
+
+def collect(rules: dict[str, Rule], fields: tuple[Field, ...], holder: str, path: str) -> None:
+    """Add the rules of fields and of those below them. holder: the field that has them, or the message."""
+    for field in fields:
+        place = f"{path}{field.name}"
+        if field.fields:
+            collect(rules, field.fields, field.name, f"{place}.")
+            continue
+        kind = field.type.removeprefix("[]")
+        if kind == "string":
+            rules[place] = rule_of_string(field.name, holder)
+        elif kind == "bytes":
+            rules[place] = BYTES.get(field.name, Rule("nothing"))
+        elif kind == "uuid":
+            rules[place] = Rule("uuid", KIND_OF_NAME.get(field.name))
+        elif kind == "records":
+            rules[place] = Rule("records")
+
+
+def rule_of_string(name: str, holder: str) -> Rule:
+    """The rule of a string, by its name and what holds it."""
+    kept = WORDS.get(f"{holder}.{name}") or WORDS.get(name)
+    if kept is not None:
+        return Rule("name", words=kept)
+    if name == "key" and holder not in ("coordinators", *COORDINATORS):
+        return Rule("name")
+    if name == "name" and holder in TOPICS | USERS:
+        return Rule("name", "topics" if holder in TOPICS else "principals")
+    return WAYS.get(name) or Rule("name", KIND_OF_NAME.get(name))

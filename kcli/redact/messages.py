@@ -1,0 +1,242 @@
+"""Frames of Kafka with their names replaced and their data left out, byte for byte in place: every size stays.
+
+A frame begins blank, and only what the grammar has read is written into it: numbers and lengths as they are, the rest
+by the rule of its field (`kcli.redact.fields`). So what can't be decoded is never copied.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from kcli.capture.bodies import Bodies
+from kcli.errors import DecodeError, SchemaError
+from kcli.grammar import messages
+from kcli.grammar.codec import MessageCodec
+from kcli.grammar.frames import client_id_of
+from kcli.grammar.trace import Span
+from kcli.records.control import MESSAGES as CONTROL_MESSAGES
+from kcli.redact.batches import BLANK, FILL, BatchRedactor
+from kcli.redact.fields import Rule, Way, rules_of
+from kcli.redact.logins import redacted_login
+from kcli.redact.pseudonyms import Pseudonyms, is_address
+from kcli.schemas.apikeys import ENVELOPE
+
+__all__ = ["FrameRedactor"]
+
+INDEX = re.compile(r"\[\d+\]")
+SHARE_KEY = re.compile(rb"(.*):([A-Za-z0-9_-]{22}):(\d+)", re.DOTALL)  # group:topic id:partition (KIP-932)
+FIXED = 8  # bytes of a request's key, version and correlation id
+CLIENT_ID = 10  # where a client id's bytes begin
+NO_RULE = Rule("nothing")
+LEVELS = frozenset({4, 8})  # resources named by a broker's number
+KIND_OF_KEY = {0: "groups", 1: "transactions"}  # FindCoordinator's keyType
+
+
+class Place(NamedTuple):
+    """A field whose content is replaced. numbers: what stands beside it, by path; request: what an envelope answers."""
+
+    rule: Rule
+    path: str
+    numbers: Mapping[str, int]
+    request: bytes
+
+
+class FrameRedactor:
+    """Redacts frames without their length in front. keep: kinds of names that stay."""
+
+    def __init__(self, names: Pseudonyms, keep: frozenset[str], bodies: Bodies) -> None:
+        self.names, self.keep, self.bodies = names, keep, bodies
+        self.batches = BatchRedactor(self.control_value)
+        self.blanked = 0  # frames, or ends of them, that could not be decoded
+        self.ways: dict[Way, Callable[[bytes, Place], bytes]] = {
+            "name": self.name,
+            "host": self.host,
+            "principal": self.principal,
+            "resource": self.resource,
+            "coordinator": self.coordinator,
+            "address": self.address,
+            "login": lambda data, field: redacted_login(data, self.user),
+            "inside": lambda data, field: self.inside(data, field.rule.inside),
+            "frame": self.frame_inside,
+            "records": lambda data, field: self.batches.records(data),
+            "text": lambda data, field: FILL * len(data),
+            "nothing": lambda data, field: bytes(len(data)),
+        }
+
+    # Frames
+
+    def request(self, frame: bytes) -> bytes:
+        """A request; one that can't be decoded keeps what stands at fixed places, its client's name replaced."""
+        out = bytearray(BLANK * len(frame))
+        out[:FIXED] = frame[:FIXED]
+        key, version = key_of(frame)
+        if not self.bodies.knows(key, version):
+            self.fixed_client_id(frame, out)
+            self.blanked += 1
+            return bytes(out)
+        header, body = self.bodies.codecs(frame)
+        try:
+            self.message(header, frame, 0, out)
+            self.message(body, frame, header.skip(frame), out)
+        except DecodeError:
+            self.blanked += 1
+        return bytes(out)
+
+    def response(self, frame: bytes, api_key: int, version: int, request: bytes = b"") -> bytes:
+        """The response to a request of that key and version, whose frame says what an envelope has inside."""
+        out = bytearray(BLANK * len(frame))
+        out[:4] = frame[:4]
+        try:
+            body, start = self.bodies.response_codec(frame, api_key, version)
+            self.message(messages.response_header(api_key, version, self.bodies.dialect), frame, 0, out)
+            inside = self.bodies.read_request(request)["requestData"] if api_key == ENVELOPE and request else b""
+            self.message(body, frame, start, out, inside)
+        except (DecodeError, SchemaError):
+            self.blanked += 1
+        return bytes(out)
+
+    def fixed_client_id(self, frame: bytes, out: bytearray) -> None:
+        """Replace the client id of a request of an unknown version, where there is one."""
+        found = client_id_of(frame)
+        if found:
+            end = CLIENT_ID + len(found)
+            out[FIXED:end] = frame[FIXED:CLIENT_ID] + (found if "clients" in self.keep else self.names.name(found))
+
+    # Messages
+
+    def message(self, codec: MessageCodec, data: bytes, start: int, out: bytearray, request: bytes = b"") -> None:
+        """Write the message at `start` into `out`, redacted. DecodeError: what comes behind the error is blank."""
+        rules = rules_of(codec.name, self.bodies.dialect)
+        spans: list[Span] = []
+        try:
+            MessageCodec.spans(codec, data, start, spans, secrets=True)  # of an envelope not those inside
+        finally:
+            numbers = {span.path: span.value for span in spans if span.type == "int8"}
+            for span in spans:
+                self.write(span, rules, numbers, data, out, request)
+
+    def write(
+        self,
+        span: Span,
+        rules: Mapping[str, Rule],
+        numbers: Mapping[str, int],
+        data: bytes,
+        out: bytearray,
+        request: bytes,
+    ) -> None:
+        """Write one value into `out`."""
+        kind = span.type.rpartition(" ")[2]
+        if kind == "uuid":
+            rule = rules.get(INDEX.sub("", span.path), NO_RULE)
+            out[span.start : span.end] = self.uuid(data[span.start : span.end], rule)
+        elif kind in ("string", "bytes", "records"):
+            at = content_at(span, data)
+            out[span.start : at] = data[span.start : at]
+            if at < span.end:
+                rule = rules.get(INDEX.sub("", span.path), NO_RULE)
+                out[at : span.end] = self.content(data[at : span.end], Place(rule, span.path, numbers, request))
+        elif span.type != "unknown tagged field":
+            out[span.start : span.end] = data[span.start : span.end]
+
+    def content(self, data: bytes, field: Place) -> bytes:
+        """What stands for a string's or bytes' content."""
+        if field.rule.kind is not None and field.rule.kind in self.keep:
+            return data
+        return self.ways[field.rule.way](data, field)
+
+    def name(self, data: bytes, field: Place) -> bytes:
+        """A name, or a word of Kafka's own that stays there."""
+        return data if data.decode("latin-1") in field.rule.words else self.names.name(data)
+
+    def principal(self, data: bytes, _field: Place) -> bytes:
+        """TYPE:NAME; the type of Kafka's own authorizer stays."""
+        kind, colon, name = data.partition(b":")
+        return kind + colon + self.user(name) if kind == b"User" else self.names.name(data)
+
+    def address(self, data: bytes, _field: Place) -> bytes:
+        """The bytes of an IP address."""
+        return self.names.address(data) if len(data) in (4, 16) else BLANK * len(data)
+
+    def user(self, name: bytes) -> bytes:
+        """The name of a principal."""
+        return name if "principals" in self.keep else self.names.name(name)
+
+    def frame_inside(self, data: bytes, field: Place) -> bytes:
+        """A message with its header, in an envelope."""
+        if field.path == "requestData":
+            return self.request(data)
+        return self.response(data, *key_of(field.request)) if len(field.request) >= FIXED else BLANK * len(data)
+
+    def uuid(self, data: bytes, rule: Rule) -> bytes:
+        """The 16 bytes of an id."""
+        return data if rule.kind in self.keep else self.names.uuid(data)
+
+    def host(self, data: bytes, _field: Place) -> bytes:
+        """A host's name; addresses may be kept without the names."""
+        return data if "addresses" in self.keep and is_address(data) else self.names.host(data)
+
+    def resource(self, data: bytes, field: Place) -> bytes:
+        """The name of a resource (ConfigResource.Type, ResourceType): a broker's is its number."""
+        kind = nearest(field.path, "resourceType", field.numbers)
+        if (kind in LEVELS and data.isdigit()) or (kind == 2 and "topics" in self.keep):
+            return data
+        return self.names.name(data)
+
+    def coordinator(self, data: bytes, field: Place) -> bytes:
+        """The key of a coordinator: a group, a transactional id, or a partition of a share group."""
+        kind = nearest(field.path, "keyType", field.numbers)
+        wanted = {KIND_OF_KEY[kind]} if kind in KIND_OF_KEY else {"groups", "transactions"}
+        if found := SHARE_KEY.fullmatch(data):
+            return self.share_key(*found.groups())
+        return data if wanted <= self.keep else self.names.name(data)
+
+    def share_key(self, group: bytes, topic_id: bytes, partition: bytes) -> bytes:
+        """The key of a share group's partition, part by part."""
+        from kcli.core.codec.values import uuid_bytes, uuid_text
+
+        made = uuid_text(self.uuid(bytes(uuid_bytes(topic_id.decode())), Rule("uuid", "topics"))).encode()
+        return b":".join((group if "groups" in self.keep else self.names.name(group), made, partition))
+
+    def inside(self, data: bytes, name: str, start: int = 2) -> bytes:
+        """A message that says its version, and begins at `start`; zeros where it is none."""
+        out = bytearray(len(data))
+        try:
+            codec = messages.data(name, int.from_bytes(data[:2], "big", signed=True), self.bodies.dialect)
+            if codec.skip(data, start) == len(data):
+                out[:start] = data[:start]
+                self.message(codec, data, start, out)
+        except (DecodeError, SchemaError):
+            return bytes(len(data))
+        return bytes(out)
+
+    def control_value(self, kind: int, value: bytes) -> bytes:
+        """The value of a control record of KRaft's: a message that begins with its version (kcli.records.control)."""
+        name = CONTROL_MESSAGES.get(kind)
+        return bytes(len(value)) if name is None else self.inside(value, name, 0)
+
+
+def content_at(span: Span, data: bytes) -> int:
+    """Where the content of a string or bytes begins, behind its length."""
+    if "compact" not in span.type:
+        return span.start + (2 if span.type.endswith("string") else 4)
+    at = span.start
+    while data[at] & 0x80:
+        at += 1
+    return at + 1
+
+
+def nearest(path: str, name: str, numbers: Mapping[str, int]) -> int | None:
+    """The number of that name beside a field, or beside what holds it."""
+    while path:
+        path = path.rpartition(".")[0]
+        found = numbers.get(f"{path}.{name}" if path else name)
+        if found is not None:
+            return found
+    return None
+
+
+def key_of(request: bytes) -> tuple[int, int]:
+    """(API key, version) of a request's frame."""
+    return int.from_bytes(request[:2], "big", signed=True), int.from_bytes(request[2:4], "big", signed=True)

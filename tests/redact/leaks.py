@@ -1,0 +1,66 @@
+"""What must not be left in a redacted capture, and looking for it."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kcli.capture.exchanges import CaptureDecoder
+from kcli.errors import InputError
+from kcli.redact.fields import WORDS
+
+__all__ = ["forms_of", "leaks", "lines", "names_of"]
+
+WORDS_THAT_STAY = {word for words in WORDS.values() for word in words}
+LONG = 6  # characters that no name has by chance
+OF_KCLI = ("requestApiKeyName", "timestamp", "timestampType", "compression", "reason", "event", "type", "sender")
+
+
+def lines(path: Path, *key_logs: str) -> list[dict[str, Any]]:
+    source = CaptureDecoder([str(path)], records="full", text=True, secrets=True, key_logs=key_logs)
+    out: list[bytes] = []
+    with contextlib.suppress(InputError):
+        source.lines(lambda data: out.append(bytes(data)))
+    return [json.loads(line) for line in b"".join(out).splitlines()]
+
+
+def texts(value: Any) -> Iterator[str]:
+    """All texts but those of kcli's own."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            if name not in OF_KCLI:
+                yield from texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from texts(item)
+    elif isinstance(value, str):
+        yield value
+
+
+def names_of(before: list[dict[str, Any]]) -> set[str]:
+    """Names, values and addresses in lines of a capture."""
+    names = {
+        text
+        for text in {*texts(before)} - WORDS_THAT_STAY
+        if len(text) >= LONG and re.search("[A-Za-z]{3}", text) and not re.fullmatch("x+|A+[A-Qw=+/]*", text)
+    }
+    ends = " ".join(line["connection"] or "" for line in before)
+    return names | {*re.findall(r"[\da-f]*:[\d:a-f]+:[\da-f]*|\d+\.\d+\.\d+\.\d+", ends)}
+
+
+def forms_of(text: str) -> list[bytes]:
+    """A text's bytes, and what they are in base64, wherever in it they begin."""
+    name = text.encode()
+    folded = (base64.b64encode(bytes(at) + name)[(0, 2, 3)[at] :].rstrip(b"=")[:-1] for at in range(3))
+    return [name, *(form for form in folded if len(form) > LONG)]
+
+
+def leaks(before: list[dict[str, Any]], data: bytes, after: list[dict[str, Any]]) -> list[str]:
+    """Names of the lines before that are in the bytes or lines after."""
+    said = json.dumps(after, ensure_ascii=False)
+    return sorted(name for name in names_of(before) if name in said or any(form in data for form in forms_of(name)))
