@@ -13,7 +13,14 @@ import click
 from kcli.cli.capture_files import captures_in
 from kcli.cli.console import is_terminal
 from kcli.cli.decode_pcap import reading
-from kcli.cli.inputs import dialect_option, key_log_option, memory_option, port_option, quiet_option
+from kcli.cli.inputs import (
+    dialect_option,
+    files_argument,
+    key_log_option,
+    memory_option,
+    port_option,
+    quiet_option,
+)
 from kcli.cli.lines import print_note
 from kcli.cli.output import open_output
 from kcli.counting import counted
@@ -29,7 +36,7 @@ SHORTEST_KEY = 16  # bytes
 
 
 @click.command
-@click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...")
+@files_argument("FILE|DIR...")
 @click.option(
     "-o", "--output", required=True, metavar="OUT", help="The pcapng file to write; replaced only when all is written."
 )
