@@ -139,6 +139,7 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
     def flush(self) -> None:
         """All rows so far, as a record batch."""
         rows, found = self.passing()
+        self.kept += sum("api" in row for row in rows)
         places = self.numpy.array(found, self.numpy.int64)
         self.rows, self.places, self.row_bytes = [], [], 0
         batch = None
@@ -150,6 +151,7 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
             batch = batch_of(taken, self.bodies.name, self.schema, self.columns_wanted, files)
             if not self.chosen.takes_all:
                 kept = wanted_rows(self.chosen, taken, batch) & self.held(taken, files)
+                self.kept += int(kept.sum())
                 batch = batch.filter(integers(kept, "bool"))
                 places = self.numpy.concatenate(([0], self.numpy.cumsum(kept)))[places]
         self.marks.restart()

@@ -118,7 +118,7 @@ class ConditionalFeed(ColumnOwner):
                 continue
             self.tell_file(int(self.numbers[each]))
             if self.as_lines:
-                self.decoder.engine.write(rows.line(each))
+                self.decoder.put_line(rows.line(each), True)
             else:
                 self.hand_on(rows.exchange(each), bool(kept[each]))
 
@@ -151,7 +151,7 @@ class ConditionalFeed(ColumnOwner):
         if not each.line:
             self.hand_on(each.item, passes)
         elif passes and self.chosen.wants(each.item):
-            self.decoder.engine.write(each.line)
+            self.decoder.put_line(each.line, each.row is not None)
 
     def hand_on(self, item: Exchange | Event, passes: bool) -> None:
         """Give it to the decoder, if it wants to have it."""

@@ -65,6 +65,7 @@ class CaptureDecoder:
         self.bodies = Bodies(dialect, records, names, secrets)
         self.items: list[Item] = []
         self.text = text
+        self.kept = 0  # exchanges that came as values and passed the filter
         self.tally = Tally()
         self.key_logs = key_logs
         if key_logs:
@@ -164,11 +165,17 @@ class CaptureDecoder:
             return
         if isinstance(item, Exchange):
             line = b"".join(failure.line() for failure in item.failures) + line
-        self.put_line(line)
+        self.put_line(line, isinstance(item, Exchange))
 
-    def put_line(self, line: bytes) -> None:
-        """Put a line behind those that the engine has written."""
+    def put_line(self, line: bytes, exchange: bool) -> None:
+        """Put a line, of an exchange or an event, behind those that the engine has written."""
+        self.kept += exchange
         self.engine.write(line)
+
+    @property
+    def passed(self) -> int:
+        """How many exchanges passed the filter, as lines or values."""
+        return self.kept + int(getattr(self.engine, "kept", 0))
 
     def push(self, rows: Iterable[Row]) -> list[Item]:
         """Feed packets that somebody else read, in order of time; what came out of them."""
@@ -230,7 +237,9 @@ class CaptureDecoder:
         for items in self.pieces(moved):
             for item in items:
                 self.learn_names(item)
-            yield items if self.takes_all else [item for item in items if self.chosen.wants(item)]
+            found = items if self.takes_all else [item for item in items if self.chosen.wants(item)]
+            self.kept += sum(isinstance(item, Exchange) for item in found)
+            yield found
 
     def lines(
         self,

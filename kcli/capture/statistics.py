@@ -162,6 +162,11 @@ class StatisticsDecoder(CaptureDecoder):
             self.sink = self.counts = ExchangeCounts(self.bodies, self.by, self.scans, self.chosen)
         return super().choose_engine(ports)
 
+    @property
+    def passed(self) -> int:
+        """How many exchanges were counted."""
+        return self.kept + (0 if self.counts is None else int(self.counts.counted))
+
     def scans(self, api_key: int, version: int) -> Any:
         """As `kcli.capture.named_fields.scans`: what the sink looks for."""
         return scans(api_key, version, self.roles, self.bodies.dialect)
@@ -177,6 +182,7 @@ class StatisticsDecoder(CaptureDecoder):
         """Take an exchange or event that comes as a value."""
         self.learn_names(item)
         if isinstance(item, Exchange) and self.chosen.wants(item):
+            self.kept += 1
             self.count(item)
 
     # Exchanges as values

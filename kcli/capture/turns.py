@@ -44,10 +44,10 @@ class TurnDecoder(CaptureDecoder):
         if self.engine.is_on or (isinstance(item, Exchange) and self.may_teach(item)):
             super().emit(item)
 
-    def put_line(self, line: bytes) -> None:
-        """Put a line behind those that the engine has written; of other turns it was only to be learnt from."""
+    def put_line(self, line: bytes, exchange: bool) -> None:
+        """As `CaptureDecoder.put_line`; what comes in turns of others was only to be learnt from."""
         if self.engine.is_on:
-            super().put_line(line)
+            super().put_line(line, exchange)
 
     def may_teach(self, item: Exchange) -> bool:
         """Whether a topic's name may stand in an exchange."""

@@ -165,7 +165,8 @@ def sum_up(source: CaptureDecoder, options: dict[str, Any], table: Any, *, inter
 
     sys.stdout.flush()
     room = terminal_width() if is_terminal(sys.stderr) else None
-    for line in closing(source.tally, source.engine, table, source.file_names, interrupted=interrupted):
+    shown = None if source.chosen.takes_all else source.passed
+    for line in closing(source.tally, source.engine, table, source.file_names, shown=shown, interrupted=interrupted):
         for part in [line] if room is None or len(line) <= room else wrap(line, room):
             print_note(part)
 

@@ -20,17 +20,26 @@ LEGEND = 8  # connections that are named
 
 
 def closing(
-    tally: Tally, engine: Any, table: Table | None, files: tuple[str, ...], *, interrupted: bool = False
+    tally: Tally,
+    engine: Any,
+    table: Table | None,
+    files: tuple[str, ...],
+    *,
+    shown: int | None = None,
+    interrupted: bool = False,
 ) -> list[str]:
     """The last lines: how much there was, what was odd, whether every byte is accounted for, and what to try next.
 
-    interrupted: the engine has not come to the end, so that bytes may wait in it.
+    shown: how many exchanges a filter left; None: there is none. interrupted: the engine has not come to the end, so that
+    bytes may wait in it.
     """
     first = f"{counted(tally.exchanges, 'exchange')} on {counted(engine.connections, 'connection')}"
     if table is not None and table.exchanges < tally.exchanges:
         first = f"{table.exchanges:,} of {first.replace(' on ', f', on {len(table.shown):,} of ')}"
     if table is not None:
         first += f", {counted(len(table.clients), 'client')}; {table.failed:,} with errors" if tally.exchanges else ""
+    elif shown is not None:
+        first = f"{shown:,} of {first}"
     elif tally.exchanges:
         first += f" ({apis_text(tally)})"
     span = (engine.last_ns - engine.first_ns) if engine.first_ns is not None else 0

@@ -26,7 +26,7 @@ __all__ = ["SharedDecoder", "most_jobs"]
 
 TURN = 1 << 20  # bytes of messages whose lines a process writes in a turn
 PIECE = 1 << 20  # bytes written at once
-SIZE = struct.Struct("=q")
+SUMS = struct.Struct("=qq")  # bytes of a turn's text, exchanges that have passed the filter so far
 
 Write = Callable[[memoryview], Any]
 
@@ -82,13 +82,18 @@ class SharedDecoder(TurnDecoder):
         def hand_over(ended: int) -> None:
             if ended == number:
                 self.engine.drain_text(turns.write)
-                turns.end()
+                turns.end(super(SharedDecoder, self).passed)
 
         self.on_turn = hand_over
         self.engine.take_turns(number, self.jobs, TURN)
         with contextlib.suppress(InputError):
             super().lines(turns.write)
-        turns.end()
+        turns.end(super().passed)
+
+    @property
+    def passed(self) -> int:
+        """As `CaptureDecoder.passed`, of all processes."""
+        return super().passed + sum(helper.exchanges for helper in self.helpers)
 
 
 class TurnWriter:
@@ -116,22 +121,22 @@ class TurnWriter:
             done += os.write(file, text[done:])
         self.size += done
 
-    def end(self) -> None:
-        """The turn is over."""
-        os.write(self.sizes, SIZE.pack(self.size))
+    def end(self, exchanges: int) -> None:
+        """The turn is over. exchanges: that have passed the filter so far."""
+        os.write(self.sizes, SUMS.pack(self.size, exchanges))
         self.made += 1
         self.size = 0
 
 
 class Helper:
-    """Another process, and what it hands over."""
+    """Another process, and what it hands over. exchanges: that passed the filter there."""
 
     def __init__(self, source: SharedDecoder, number: int) -> None:
         self.files = [memory_file() for _ in range(2)]
         self.maps: list[mmap.mmap | None] = [None, None]
         self.sizes, sizes = os.pipe()
         reads, self.reads = os.pipe()
-        self.passed = 0
+        self.turns = self.exchanges = 0
         self.pid = os.fork()
         if not self.pid:
             os.close(self.sizes)
@@ -142,12 +147,12 @@ class Helper:
 
     def pass_on(self, write: Write) -> None:
         """Write the text of its next turn. InputError: it has ended."""
-        size = self.next_size()
+        size, self.exchanges = self.next_sums()
         if size:
-            with memoryview(self.text(self.passed % len(self.files), size)) as view:
+            with memoryview(self.text(self.turns % len(self.files), size)) as view:
                 for at in range(0, size, PIECE):
                     write(view[at : min(at + PIECE, size)])
-        self.passed += 1
+        self.turns += 1
         with contextlib.suppress(BrokenPipeError):  # it has nothing more to do
             os.write(self.reads, b"\0")
 
@@ -158,16 +163,16 @@ class Helper:
             known = self.maps[number] = mmap.mmap(self.files[number].fileno(), 0, access=mmap.ACCESS_READ)
         return known
 
-    def next_size(self) -> int:
-        """Bytes of its next turn's text, when that is over."""
+    def next_sums(self) -> tuple[int, int]:
+        """Its next turn's SUMS, when that is over."""
         found = b""
-        while len(found) < SIZE.size:
-            more = os.read(self.sizes, SIZE.size - len(found))
+        while len(found) < SUMS.size:
+            more = os.read(self.sizes, SUMS.size - len(found))
             if not more:
                 raise InputError("--jobs: a process ended too early (an input that changes while it is read?)")
             found += more
-        size: int = SIZE.unpack(found)[0]
-        return size
+        size, exchanges = SUMS.unpack(found)
+        return size, exchanges
 
     def stop(self) -> None:
         """End it, whatever it is doing."""

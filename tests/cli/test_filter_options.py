@@ -110,3 +110,38 @@ def test_names_of_all_kinds(capsys: Capture) -> None:
 def test_the_closing_sums_speak_of_what_is_shown(capsys: Capture) -> None:
     assert main(["decode", "pcap", TXN, "--slower-than", "100"]) == 0
     assert "2 of 78 exchanges, on 1 of 11 connections, 1 client; 0 with errors" in capsys.readouterr().err
+
+
+CLOSED = [
+    "decode pcap --format jsonl",
+    "decode pcap --format tree",
+    "decode pcap --format parquet",
+    "stats",
+    "stats --by topic",
+]
+
+
+@pytest.mark.parametrize("command", [*CLOSED, "decode pcap --format jsonl --jobs 2"])
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        (["--errors"], 8),
+        (["--client", "lab-java"], 57),
+        (["--topic", "pay-*"], 37),
+        (["--slower-than", "10"], 12),
+        (["--where", "latency_ms > 10"], 12),
+        (["--client", "nobody"], 0),
+    ],
+)
+def test_all_formats_count_what_they_show(
+    command: str, words: list[str], count: int, tmp_path: Path, capsys: Capture
+) -> None:
+    if "parquet" in command:
+        pytest.importorskip("pyarrow")
+    if words[0] == "--where":
+        pytest.importorskip("duckdb")
+    assert main([*command.split(), TXN, *words, "-o", str(tmp_path / "out")]) == int(not count)
+    said = capsys.readouterr().err
+    assert said.startswith(f"{count} of 78 exchanges on 11 connections; 30 B sent again;\n")
+    assert main([*command.split(), TXN, "-o", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().err.startswith("78 exchanges on 11 connections (AddPartitionsToTxn 12, ")

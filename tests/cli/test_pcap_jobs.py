@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.cli.pcap_jobs import TurnWriter, most_jobs
+from kcli.cli.pcap_jobs import SUMS, TurnWriter, most_jobs
 from kcli.core import COMPILED
 from tests.capture.wires import DATA, SAMPLES
 
@@ -102,15 +102,16 @@ def test_two_turns_at_most_are_held(tmp_path: Path) -> None:
         turns = TurnWriter([one.fileno(), two.fileno()], sizes[1], reads[0])
         for text in (b"first", b"second"):
             turns.write(memoryview(text))
-            turns.end()
+            turns.end(1)
         os.write(reads[1], b"\0")  # the first was read: its file is free
         turns.write(memoryview(b"3rd"))
-        turns.end()
-        turns.end()  # one without text needs no file
+        turns.end(2)
+        turns.end(5)  # one without text needs no file
         os.close(reads[1])
         with pytest.raises(BrokenPipeError):
             turns.write(memoryview(b"fifth"))
         assert [file.read_bytes() for file in (tmp_path / "a", tmp_path / "b")] == [b"3rdst", b"second"]
-    assert os.read(sizes[0], 99) == b"".join(size.to_bytes(8, sys.byteorder) for size in (5, 6, 3, 0))
+    said = os.read(sizes[0], 99)
+    assert [SUMS.unpack_from(said, at) for at in range(0, len(said), SUMS.size)] == [(5, 1), (6, 1), (3, 2), (0, 5)]
     for end in (*sizes, reads[0]):
         os.close(end)

@@ -11,6 +11,7 @@ cdef class Correlator(Streams):
     cdef object connection_ended  # the owner's, where it wants to know
     cdef PartialFrame spare
     cdef frozenset ports
+    cdef readonly uint64_t kept       # lines of exchanges that were wanted
     cdef readonly uint64_t exchanges, answered, message_bytes, ignored, connections
     cdef uint64_t by_key[KEYS]
 
@@ -259,6 +260,8 @@ cdef class Correlator(Streams):
             out.data + before, out.size - before, self.lines.answer_at - before
         )):
             out.size = before       # read all the same: it may have named topics
+        else:
+            self.kept += 1
         return True
 
     # What is held

@@ -22,6 +22,7 @@ class CaptureEngine(Streams):
     exchanges: int
     answered: int
     message_bytes: int
+    kept: int
     first_ns: int | None
     last_ns: int
     earliest: int

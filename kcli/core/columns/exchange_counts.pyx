@@ -38,6 +38,7 @@ cdef class ExchangeCounts(Sink):
     cdef bint[KEYS] apis
     cdef bytes client
     cdef uint64_t since, until
+    cdef readonly uint64_t counted    # exchanges that passed it
 
     def __init__(self, bodies, by, fields, chosen):
         self.lines = ExchangeWriter(bodies)
@@ -136,6 +137,7 @@ cdef class ExchangeCounts(Sink):
         counted.failed = self.groups.codes.size > 0
         if self.only_errors and not counted.failed:
             return 0
+        self.counted += 1
         counted.asked, counted.answered = n + 4, m + 4 if answered else 0
         counted.latency = latency if answered else -1
         self.values.take(link, link_size, key, version, ts, request, client, &self.groups.codes)
