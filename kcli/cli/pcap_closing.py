@@ -30,8 +30,8 @@ def closing(
 ) -> list[str]:
     """The last lines: how much there was, what was odd, whether every byte is accounted for, and what to try next.
 
-    shown: how many exchanges a filter left; None: there is none. interrupted: the engine has not come to the end, so that
-    bytes may wait in it.
+    shown: how many exchanges a filter left; None: there is none. interrupted: the engine has not come to the end, so
+    that bytes may wait in it.
     """
     first = f"{counted(tally.exchanges, 'exchange')} on {counted(engine.connections, 'connection')}"
     if table is not None and table.exchanges < tally.exchanges:
