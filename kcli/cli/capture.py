@@ -46,14 +46,18 @@ class Duration(click.ParamType[float]):
 )
 @click.option("--last", type=Duration(), metavar="TIME", help="Keep only the packets of so long, as 10m.")
 @click.option("--size", type=Size(), metavar="SIZE", help="Keep only the latest packets, so many bytes, as 1GB.")
+@click.option("--when", metavar="EXPR", help="Save the packets around exchanges for which this SQL condition is true.")
 @view_options
 @quiet_option("No closing summary; rows only with --format.")
-def capture(interface: str, output: str | None, last: float | None, size: int | None, **options: Any) -> None:
+def capture(
+    interface: str, output: str | None, last: float | None, size: int | None, when: str | None, **options: Any
+) -> None:
     """Capture Kafka's traffic on an interface, until Ctrl-C, and show it as `kcli decode pcap` does.
 
     tcpdump or dumpcap captures; it needs the right to (root, or the capability CAP_NET_RAW). All TCP packets are
     captured, or those of --port. With --last or --size OUT is a flight recorder: a directory of files, of which the
-    oldest are given up for new ones.
+    oldest are given up for new ones. With --when it saves what it holds around such an exchange, as long before as
+    after, in a directory of its own.
 
     \b
     kcli capture -i eth0 --port 9092 --errors
@@ -63,6 +67,8 @@ def capture(interface: str, output: str | None, last: float | None, size: int | 
     keeps = last is not None or size is not None
     if keeps and output in (None, "-"):
         raise UsageError("--last, --size: -o DIR is missing, the directory to keep packets in")
+    if when is not None and not keeps:
+        raise UsageError("--when: --last or --size is missing, which say how much is held")
     view = None
     if options["format_"] or not (quiet or output == "-"):
         if output == "-":
@@ -72,12 +78,28 @@ def capture(interface: str, output: str | None, last: float | None, size: int | 
     with contextlib.ExitStack() as stack:
         kept = FlightRecorder(Path(str(output)), last, size) if keeps else None
         out = stack.enter_context(open_output(output, ())) if output and not keeps else None
-        asyncio.run(run(packets, view, out, kept))
+        views = [] if view is None else [view]
+        if kept is not None and when is not None:
+            views.append(watch(when, options, kept))
+        asyncio.run(run(packets, views, out, kept))
     if packets.dropped and not quiet:
         print_note(f"kcli: the kernel dropped {packets.dropped:,} packets that came too fast (--port takes fewer)")
 
 
-async def run(packets: PacketCapture, view: LiveView | None, out: BinaryIO | None, kept: FlightRecorder | None) -> None:
+def watch(when: str, options: dict[str, Any], kept: FlightRecorder) -> LiveView:
+    """What has packets kept around exchanges for which a condition is true. UsageError: it is none."""
+    chosen = {name: options[name] for name in ("ports", "dialect", "memory")}
+    unset = dict.fromkeys(options, None) | {"apis": (), "errors": False}
+    words = view_words(unset | chosen | {"where": when, "format_": "jsonl"})
+
+    def found(line: bytes) -> None:
+        if line.startswith(b'{"timestamp"') and (folder := kept.keep()) is not None:
+            print_note(f"kcli: packets around an exchange of --when are saved in {folder}")
+
+    return LiveView([*words, "--quiet"], found)
+
+
+async def run(packets: PacketCapture, views: list[LiveView], out: BinaryIO | None, kept: FlightRecorder | None) -> None:
     """Capture until a signal says stop. OSError: packets can't be saved."""
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, packets.stop)
@@ -89,14 +111,14 @@ async def run(packets: PacketCapture, view: LiveView | None, out: BinaryIO | Non
             if not header:
                 header = packets.reader.header
                 data = header + data
-                if view is not None:
+                for view in views:
                     await stack.enter_async_context(view)
-            if view is not None:
+            for view in views:
                 view.write(data)
             if out is not None:
                 out.write(data)
                 out.flush()
             if kept is not None and piece.packets:
                 kept.write(header, piece)
-        if kept is not None:
-            kept.close()
+    if kept is not None:
+        kept.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 from collections import deque
 from pathlib import Path
@@ -13,6 +14,7 @@ __all__ = ["FlightRecorder"]
 
 PARTS = 10  # files that the latest packets are in, about
 LEAST_BYTES = 1 << 20  # of a file
+KEPT_SECONDS = 60  # behind a moment, where --last says nothing
 
 
 class Part(NamedTuple):
@@ -26,7 +28,8 @@ class Part(NamedTuple):
 class FlightRecorder:
     """seconds: what is kept at least; size: bytes that are kept at most. None: any.
 
-    Its files are named by the time of their first packet: `kcli-20261121T091402Z-1.pcap`.
+    Its files are named by the time of their first packet: `kcli-20261121T091402Z-1.pcap`. `keep` saves those that are
+    there, and those of as long again, in a directory of their own: `kcli-20261121T091402Z`.
     """
 
     def __init__(self, folder: Path, seconds: float | None, size: int | None) -> None:
@@ -35,6 +38,8 @@ class FlightRecorder:
         self._file: BinaryIO | None = None
         self._path = folder
         self._start = self._end = self._written = self._number = 0
+        self._moment: Path | None = None  # the directory of what is kept around a moment
+        self._keep_until = 0.0
         folder.mkdir(parents=True, exist_ok=True)
 
     def write(self, header: bytes, piece: Piece) -> None:
@@ -50,6 +55,24 @@ class FlightRecorder:
         self._end = piece.time
         self._give_up()
 
+    def keep(self) -> Path | None:
+        """Save the packets around the latest one. The directory; None: they are being saved already. OSError."""
+        paths = [part.path for part in self.parts] + ([self._path] if self._file is not None else [])
+        if self._moment is not None or not paths:
+            return None
+        self._moment = self.folder / f"kcli-{stamp(self._end)}"
+        self._moment.mkdir(exist_ok=True)
+        self._keep_until = self._end + (self.seconds or KEPT_SECONDS)
+        for path in paths:
+            self._save(path)
+        return self._moment
+
+    def _save(self, path: Path) -> None:
+        """Give a file a second name, under which it stays, and grows."""
+        if self._moment is not None:
+            with contextlib.suppress(FileExistsError, FileNotFoundError):
+                (self._moment / path.name).hardlink_to(path)
+
     def close(self) -> None:
         """End the file that is being written."""
         if self._file is not None:
@@ -63,11 +86,13 @@ class FlightRecorder:
 
     def _open(self, header: bytes, time: int) -> None:
         self._number += 1
-        start = datetime.datetime.fromtimestamp(time, datetime.UTC)
-        self._path = self.folder / f"kcli-{start:%Y%m%dT%H%M%SZ}-{self._number}.pcap"
+        self._path = self.folder / f"kcli-{stamp(time)}-{self._number}.pcap"
         self._file = self._path.open("xb")
         self._file.write(header)
         self._start, self._written = time, len(header)
+        if time > self._keep_until:
+            self._moment = None
+        self._save(self._path)
 
     def _give_up(self) -> None:
         """Delete what is too old, and the oldest of what is too much."""
@@ -80,3 +105,8 @@ class FlightRecorder:
             oldest.path.unlink(missing_ok=True)
             total -= oldest.size
             self.parts.popleft()
+
+
+def stamp(seconds: int) -> str:
+    """A time (UTC) as part of a name."""
+    return f"{datetime.datetime.fromtimestamp(seconds, datetime.UTC):%Y%m%dT%H%M%SZ}"

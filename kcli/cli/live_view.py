@@ -67,10 +67,11 @@ def view_words(options: dict[str, Any]) -> list[str]:
 
 
 class LiveView:
-    """A running `kcli decode pcap -`. words: its options."""
+    """A running `kcli decode pcap -`. words: its options; shown: gets its lines, None: standard output does."""
 
-    def __init__(self, words: Sequence[str]) -> None:
-        self.words = words
+    def __init__(self, words: Sequence[str], shown: Callable[[bytes], None] | None = None) -> None:
+        self.words, self.shown = words, shown
+        self._reading: asyncio.Task[None] | None = None
         self.left_out = 0  # bytes
 
     async def __aenter__(self) -> Self:
@@ -79,17 +80,30 @@ class LiveView:
         self.process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-m", "kcli.cli", "decode", "pcap", *self.words, "-",
             stdin=asyncio.subprocess.PIPE,
+            stdout=None if self.shown is None else asyncio.subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
             start_new_session=True,
         )  # fmt: skip
         assert self.process.stdin is not None
         widen(self.process.stdin.get_extra_info("pipe").fileno())
+        if self.shown is not None:
+            self._reading = asyncio.get_running_loop().create_task(self._read(self.shown))
         return self
+
+    async def _read(self, shown: Callable[[bytes], None]) -> None:
+        assert self.process.stdout is not None
+        rest = b""
+        while data := await self.process.stdout.read(1 << 16):
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                shown(line)
 
     async def __aexit__(self, *_: object) -> None:
         """Wait until it has shown everything."""
         assert self.process.stdin is not None
         self.process.stdin.close()
+        if self._reading is not None:
+            await self._reading
         await self.process.wait()
         if self.left_out:
             print_note(f"kcli: {self.left_out:,} bytes of packets are not shown: they came faster than they could be")

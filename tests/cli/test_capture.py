@@ -51,6 +51,23 @@ def test_the_latest_in_a_directory(plays: bytes, tmp_path: Path, capfd: pytest.C
     assert capfd.readouterr().out.count("PRODUCE") > 3
 
 
+def test_what_is_held_around_an_exchange_is_saved(
+    samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """And nothing where there is none."""
+    file = samples / "kcat-codecs.pcap"
+    tool(tmp_path, "tcpdump", f'cat "{file}"')
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    for when, saved in (("api = 'Produce'", True), ("latency_ms > 1e9", False)):
+        folder = tmp_path / when[:3]
+        assert main(["capture", "--last", "10m", "-o", str(folder), "-q", "--when", when]) == 0
+        moments = [path for path in folder.iterdir() if path.is_dir()]
+        said = capfd.readouterr().err
+        assert ("are saved in" in said) == saved == bool(moments)
+        for moment in moments:
+            assert b"".join(path.read_bytes() for path in moment.iterdir()) == file.read_bytes()
+
+
 def test_ctrl_c_ends_it(samples: Path, tmp_path: Path) -> None:
     file = samples / "kcat-codecs.pcap"
     tool(tmp_path, "tcpdump", f'trap "exit 0" INT; cat "{file}"; while :; do sleep 0.05; done')
@@ -74,6 +91,8 @@ def test_ctrl_c_ends_it(samples: Path, tmp_path: Path) -> None:
         (["--last", "10m"], 2, "-o DIR is missing"),
         (["--last", "soon", "-o", "x"], 2, "a duration expected"),
         (["--last", "0s", "-o", "x"], 2, "a duration expected"),
+        (["--when", "latency_ms > 1"], 2, "--last or --size is missing"),
+        (["--last", "1m", "-o", "x", "--when", "no_such > 1"], 2, "no_such"),
         (["-o", "-", "--format", "table"], 2, "can't both go to standard output"),
         (["-o", "/no/such/folder/x"], 3, "/no/such/folder/x"),
     ],

@@ -43,6 +43,21 @@ def test_no_more_than_so_much_is_kept(tmp_path: Path, monkeypatch: pytest.Monkey
     recorder.close()
 
 
+def test_what_is_around_a_moment_stays(tmp_path: Path) -> None:
+    recorder = FlightRecorder(tmp_path, 100, None)
+    for second in range(1000):
+        recorder.write(HEADER, Piece(b"%04d" % second, NOON + second))
+        if second in (300, 350):
+            assert (recorder.keep() is not None) == (second == 300)
+    recorder.close()
+    (moment,) = [path for path in tmp_path.iterdir() if path.is_dir()]
+    kept = sorted(int(text) for path in moment.iterdir() for text in fours(path.read_bytes()[24:]))
+    assert kept == list(range(kept[0], kept[-1] + 1))
+    assert kept[0] <= 200
+    assert 400 <= kept[-1] < 425
+    assert FlightRecorder(tmp_path / "new", 1, None).keep() is None
+
+
 def test_a_file_that_is_gone_already(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kcli.cli.flight_recorder.LEAST_BYTES", 1)
     recorder = FlightRecorder(tmp_path, 10, 1000)
