@@ -10,12 +10,14 @@ import ssl
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 
 from kcli.broker.faults import read_rules
+from kcli.cli.background_writer import BackgroundWriter
 from kcli.cli.broker import allow_files
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.filter_options import FilterCommand
@@ -130,7 +132,7 @@ class Serving:
     def __init__(self, view: LiveView | None, out: BinaryIO | None) -> None:
         self.view, self.out = view, out
         self.stopped = asyncio.Event()
-        self.failure: OSError | None = None
+        self.writer: BackgroundWriter | None = None
 
     async def run(self, made: Proxy) -> None:
         """Serve until a signal says stop; a second one does not wait for requests under way.
@@ -141,25 +143,22 @@ class Serving:
         async with contextlib.AsyncExitStack() as stack:
             if self.view is not None:
                 await stack.enter_async_context(self.view)
+            if self.out is not None:
+                loop = asyncio.get_running_loop()
+                failed = partial(loop.call_soon_threadsafe, self.stopped.set)
+                self.writer = stack.enter_context(BackgroundWriter(self.out, failed))
             await stack.enter_async_context(made)
             on_signals(self.stopped.set)
             tell(f"bootstrap.servers={made.bootstrap}")
             await self.stopped.wait()
             on_signals(made.abort)
-        if self.failure is not None:
-            raise self.failure
 
     def record(self, data: bytes) -> None:
         """Take blocks of a pcapng file."""
         if self.view is not None:
             self.view.write(data)
-        if self.out is not None and self.failure is None:
-            try:
-                self.out.write(data)
-                self.out.flush()
-            except OSError as error:
-                self.failure = error
-                self.stopped.set()
+        if self.writer is not None:
+            self.writer.write(data)
 
 
 def on_signals(call: Callable[[], None]) -> None:
