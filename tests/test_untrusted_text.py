@@ -35,6 +35,7 @@ CASES: dict[str, list[str]] = {
     "broker serve": [
         "--topic {name}", "--config {name}=1", "--fault {name}", "--from {garbage} --port 0", "--release {name}",
     ],
+    "capture": ["-i {name}", "--where {name}"],
     "completion": ["{name}"],
     "decode batch": ["{segment}", "{offsets} --topic __consumer_offsets", "{garbage}", "{segment} --topic {name}"],
     "decode pcap": [
@@ -65,10 +66,12 @@ CASES: dict[str, list[str]] = {
         "topic --num-records 1 " + LOGIN, "{name} {name} --bootstrap {name}",
         "topic {lines} --key-separator {name} " + LOGIN,
     ],
+    "proxy": ["--bootstrap {name}", "--bootstrap 127.0.0.1:1 --listen {name}"],
     "records": [
         "{capture}", "{segment}", "{capture} --values", "{garbage}", "{name}", "{capture} --topic {name}",
         "{segment} --values",
     ],
+    "redact": ["{capture} -o {out}/{name}", "{garbage} -o {out}/x", "{name} -o {out}/x"],
     "report": ["{capture} -o {out}/{name}", "{garbage} -o {out}/{name}", "{name} -o {out}", "{capture} -o -"],
     "schema diff": ["Metadata 0 1", "{name} 1 2", "--schema {dialect} Metadata 0 0", "--release {name} 4.0"],
     "schema import": ["{garbage} --to {out}/{name}", "{name} --to {out}"],

@@ -281,6 +281,7 @@ ORDERS = f"orders-0/{SEGMENT}"
 # Every command with -o FILE: its words, and the inputs that it must not write to.
 REFUSED = [
     ("audit in.pcap", ["in.pcap"]),
+    ("redact in.pcap", ["in.pcap"]),
     *[(f"decode pcap in.pcap --format {form}", ["in.pcap"]) for form in ("table", "jsonl", "tree", "parquet")],
     *[(f"stats in.pcap --format {form}", ["in.pcap"]) for form in ("table", "jsonl", "csv")],
     *[(f"records in.pcap {form}", ["in.pcap"]) for form in ("--format jsonl", "--format parquet", "--values")],
@@ -304,7 +305,9 @@ REFUSED = [
 ]
 # Tested where they are: commands whose -o is a folder, whose input is of the pipeline, or whose words are a query.
 ELSEWHERE = {
+    "capture": "tests/cli/test_capture.py",
     "pipeline report": "tests/cli/test_pipeline_report.py",
+    "proxy": "tests/cli/test_proxy.py",
     "report": "tests/cli/test_report.py",
     "sql": "tests/cli/test_sql.py",
     "schema import": "tests/cli/test_schema_import.py",
