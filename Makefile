@@ -11,7 +11,9 @@ BIN := $(VENV)/bin
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 WORKERS ?= $(shell echo $$(($(CORES) < 6 ? $(CORES) + 1 : 6)))
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# What has been compiled before, be it in another folder, is not compiled again where ccache is installed.
+# What has been compiled before is not compiled again: of Python, as tests start kcli hundreds of times, and pytest reads
+# each of their files in several processes; and, be it in another folder, of the core where ccache is installed.
+export PYTHONDONTWRITEBYTECODE :=
 ifeq ($(origin CC)$(shell command -v ccache > /dev/null && echo +),default+)
 export CC := ccache gcc
 export CCACHE_NOHASHDIR := 1

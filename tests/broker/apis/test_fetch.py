@@ -191,7 +191,7 @@ def test_waiting_costs_nothing() -> None:
             await asyncio.sleep(0.05)
             start = time.process_time()
             await waiting
-            assert time.process_time() - start < 0.1
+            assert time.process_time() - start < 0.3
 
     run(work())
 
