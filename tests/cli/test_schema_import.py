@@ -24,7 +24,7 @@ def test_import_merges_jars_into_a_directory(capsys: pytest.CaptureFixture[str],
     first, second = releases(tmp_path)
     tables = tmp_path / "tables"
     _, err = run(capsys, "import", first, "-o", tables, "--anew")
-    assert err == f"kcli: {tables}: 2 messages of 1 releases (new: 1.0)\n"
+    assert err == f"kcli: {tables}: 2 messages of 1 release (new: 1.0)\n"
     _, err = run(capsys, "import", second, "-o", tables)
     assert "PingRequest: versions 0 -> 0-1" in err
     assert run(capsys, "show", "Ping", 1, "--schema", tables)[0].startswith("PingRequest v1: request 3")
