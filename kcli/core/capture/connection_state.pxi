@@ -117,8 +117,6 @@ cdef bint proves(ExchangeWriter lines, Request* request, const uint8_t* frame, s
     if <object>found is None:
         return False
     codecs = <ApiCodecs>found
-    if codecs.request_header is None or codecs.request is None or codecs.response is None:
-        return False
     cdef Py_ssize_t start = codecs.request_header.skip_at(request.frame, request.size)
     if start < 0 or not fills(codecs.request, request.frame + start, request.size - start):
         return False

@@ -19,15 +19,15 @@ def carry(CaptureEngine engine not None):
 
 cdef tuple carried(CaptureEngine engine, Flow* flow):
     cdef ConnectionState* state = <ConnectionState*>flow.state
-    told = None
+    values = None
     if state != NULL:
         if state.steady:
             hand_over(engine, flow, state, 0, 0)
         connection = <object>state.connection if state.connection != NULL else None
-        told = (bool(state.ignored), bool(state.foreign), (state.passed[0], state.passed[1]), state.client, connection)
+        values = (bool(state.ignored), bool(state.foreign), (state.passed[0], state.passed[1]), state.client, connection)
     sides = (carried_side(&flow.side[0]), carried_side(&flow.side[1]))
     waits = (flow.since, flow.deadline, engine.segments - flow.mark, flow.packets) if flow.waiting else None
-    return (<const char*>&flow.ends)[: sizeof(Ends)], flow.client, flow.last, bool(flow.reset), waits, sides, told
+    return (<const char*>&flow.ends)[: sizeof(Ends)], flow.client, flow.last, bool(flow.reset), waits, sides, values
 
 
 cdef tuple carried_side(Side* side):
@@ -49,7 +49,7 @@ cdef int resume_one(CaptureEngine engine, tuple each) except -1:
     cdef Flow* flow
     cdef int d
     cdef uint64_t passed
-    ends, client, last, reset, waits, sides, told = each
+    ends, client, last, reset, waits, sides, values = each
     if len(ends) != sizeof(Ends):
         raise ValueError("no connection of this machine's core")
     memcpy(&s.ends, PyBytes_AS_STRING(ends), sizeof(Ends))
@@ -57,8 +57,8 @@ cdef int resume_one(CaptureEngine engine, tuple each) except -1:
     flow.client, flow.last, flow.reset = client, last, reset
     for d in range(2):
         resume_side(engine, &flow.side[d], sides[d])
-    if told is not None:
-        resume_state(engine, flow, told)
+    if values is not None:
+        resume_state(engine, flow, values)
     if waits is not None:
         since, deadline, passed, packets = waits
         engine.wait(flow, 0)
@@ -70,9 +70,9 @@ cdef int resume_one(CaptureEngine engine, tuple each) except -1:
     return 0
 
 
-cdef int resume_side(CaptureEngine engine, Side* side, tuple told) except -1:
+cdef int resume_side(CaptureEngine engine, Side* side, tuple values) except -1:
     cdef Held* held
-    flags, numbers, waiting = told
+    flags, numbers, waiting = values
     side.seen, side.known, side.syn, side.closed, side.answered = flags
     side.first, side.next, side.acked, side.offset, side.below = numbers
     for ts, seq, ack, length, bits, data in waiting:
@@ -87,12 +87,12 @@ cdef int resume_side(CaptureEngine engine, Side* side, tuple told) except -1:
     return 0
 
 
-cdef int resume_state(CaptureEngine engine, Flow* flow, tuple told) except -1:
+cdef int resume_state(CaptureEngine engine, Flow* flow, tuple values) except -1:
     cdef ConnectionState* state = <ConnectionState*>calloc(1, sizeof(ConnectionState))
     if state == NULL:
         raise MemoryError
     flow.state = state
-    ignored, foreign, passed, client, connection = told
+    ignored, foreign, passed, client, connection = values
     state.ignored, state.foreign, state.client = ignored, foreign, client
     state.passed[0], state.passed[1] = passed
     if connection is None:

@@ -27,6 +27,7 @@ cdef enum:
 cdef class ApiCodecs:
     cdef Node request_header, request, response_header, response, oldest
     cdef Selection acks   # of a Produce request
+    cdef bint complete    # the core can read all of these
     cdef bytes name       # `,"requestApiKeyName":"FETCH"},"request":`
 
     cdef int64_t acks_of(self, const uint8_t* frame, size_t n) except? -1
@@ -39,7 +40,7 @@ cdef class ExchangeWriter:
     cdef JsonContext context
     cdef object bodies, hook
     cdef Names names
-    cdef PyObject* by_api[KEYS][VERSIONS]      # an ApiCodecs; None: the tables have no such message
+    cdef PyObject* by_api[KEYS][VERSIONS]      # what `codecs` gives
     cdef readonly list kept
     cdef size_t answer_at                     # where in `out` the last line's response begins
 
@@ -60,3 +61,13 @@ cdef inline int client_id_size(const uint8_t* request, size_t n, int key, int ve
         if text[i] >= 0x80:
             return -2
     return size
+
+
+cdef inline PyObject* steady_codecs(ExchangeWriter lines, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
+                                    uint64_t answered, bint has_answer, int* client) except NULL:
+    """`lines.codecs` for an exchange; None also where its times or client id take the slower way. client: `client_id_size`."""
+    cdef PyObject* found = lines.codecs(key, version)
+    if <object>found is None or (has_answer and answered < ts):
+        return <PyObject*>None
+    client[0] = client_id_size(request, n, key, version)
+    return found if client[0] >= -1 else <PyObject*>None

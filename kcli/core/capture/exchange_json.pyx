@@ -11,18 +11,19 @@ from kcli.core.codec.request_header cimport *
 __all__ = ["ApiCodecs", "ExchangeWriter"]
 
 
-# What is needed to read one API's exchanges of one version. None: only the slower way can.
+# What is needed to read one API's exchanges of one version.
 cdef class ApiCodecs:
     def __init__(self, bodies, int key, int version):
         nodes = bodies.exchange_nodes(key, version)
         self.request_header, self.request, self.response_header, self.response = nodes
+        self.complete = None not in nodes
         self.oldest = bodies.exchange_nodes(key, 0)[3] if key == API_VERSIONS and version else None
         self.acks = bodies.acks(version) if key == PRODUCE else None
         self.name = f',"requestApiKeyName":"{bodies.name(key)}"}},"request":'.encode()
 
     cdef int64_t acks_of(self, const uint8_t* frame, size_t n) except? -1:
         """The acks of a Produce request: 0 asks for no response; -2 where they can't be read."""
-        cdef Py_ssize_t start = -1 if self.acks is None or self.request_header is None else self.request_header.skip_at(frame, n)
+        cdef Py_ssize_t start = -1 if self.acks is None else self.request_header.skip_at(frame, n)
         if start < 0 or self.acks.select_at(frame, frame + start, frame + n) < 0:
             return -2
         return (<int64_t*>self.acks.levels[0].rows.data)[0]
@@ -54,10 +55,13 @@ cdef class ExchangeWriter:
         out_free(&self.out)
 
     cdef PyObject* codecs(self, int key, int version) except NULL:
+        """An ApiCodecs; None where the tables have no such message, or the core can't read it."""
         if not (0 <= key < KEYS and 0 <= version < VERSIONS):
             return <PyObject*>None
         if self.by_api[key][version] == NULL:
-            codecs = ApiCodecs(self.bodies, key, version) if self.bodies.knows(key, version) else None
+            codecs = self.bodies.knows(key, version) and ApiCodecs(self.bodies, key, version)
+            if not codecs or not (<ApiCodecs>codecs).complete:
+                codecs = None
             self.kept.append(codecs)
             self.by_api[key][version] = <PyObject*>codecs
         return self.by_api[key][version]
@@ -67,7 +71,7 @@ cdef class ExchangeWriter:
         """One line; False, and nothing written, where only the slower way can (or says why not)."""
         cdef Out* out = &self.out
         cdef size_t before = out.size
-        if codecs.request_header is None or codecs.request is None or codecs.response is None or answered and answered < ts:
+        if answered and answered < ts:
             return False
         if out_reserve(out, link_size + 128):
             raise MemoryError

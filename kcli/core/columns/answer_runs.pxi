@@ -32,7 +32,7 @@ cdef class AnswerRuns:
         cdef Run* run
         for i in range(partitions.count):
             part = &partitions.parts[i]
-            made.error = part.columns[ERROR] if part.told else 0
+            made.error = part.columns[ERROR] if part.reported else 0
             if made.error:
                 if not is_of_leadership(made.error):
                     continue

@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort, realloc
 from libc.string cimport memcmp, memset
 
-from kcli.core.capture.exchange_json cimport API_VERSIONS, KEYS, VERSIONS, ApiCodecs, ExchangeWriter, client_id_size
+from kcli.core.capture.exchange_json cimport API_VERSIONS, KEYS, VERSIONS, ApiCodecs, ExchangeWriter, steady_codecs
 from kcli.core.capture.packets cimport be32
 from kcli.core.capture.streams cimport Streams
 from kcli.core.codec.interner cimport *
@@ -97,13 +97,8 @@ cdef class ExchangeRows(Sink):
         cdef size_t names, missed
         cdef int client
         cdef bint parted
-        if key < 0 or key >= KEYS or (response != NULL and answered < ts):
-            return False
-        codecs = self.lines.codecs(key, version)
-        if <object>codecs is None or (<ApiCodecs>codecs).request_header is None or (<ApiCodecs>codecs).request is None or (<ApiCodecs>codecs).response is None:
-            return False
-        client = client_id_size(request, n, key, version)
-        if client < -1:
+        codecs = steady_codecs(self.lines, key, version, ts, request, n, answered, response != NULL, &client)
+        if <object>codecs is None:
             return False
         names, missed = self.lines.names.table.used, self.lines.names.table.missed
         if not self.messages.put(<ApiCodecs>codecs, request, n, response, m):

@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memset
 
-from kcli.core.capture.exchange_json cimport KEYS, VERSIONS, ApiCodecs, ExchangeWriter, client_id_size
+from kcli.core.capture.exchange_json cimport KEYS, VERSIONS, ApiCodecs, ExchangeWriter, steady_codecs
 from kcli.core.codec.interner cimport *
 from kcli.core.codec.messages cimport Out, out_free, out_put
 from kcli.core.codec.sink cimport Sink
@@ -63,17 +63,12 @@ cdef class ExchangeCounts(Sink):
         cdef PyObject* scans
         cdef ApiCodecs codecs
         cdef int client
-        if key < 0 or key >= KEYS or version >= VERSIONS or (response != NULL and answered < ts):
-            return False
-        found = self.lines.codecs(key, version)
+        found = steady_codecs(self.lines, key, version, ts, request, n, answered, response != NULL, &client)
         if <object>found is None:
             return False
         codecs = <ApiCodecs>found
-        if codecs.request_header is None or codecs.request is None or codecs.response is None:
-            return False
-        client = client_id_size(request, n, key, version)
         scans = self.scans_of(key, version)
-        if client < -1 or <object>scans is None:
+        if <object>scans is None:
             return False
         self.request.size = self.response.size = 0
         if not self.read_request(codecs, request, n, <tuple>scans) or not self.read_response(codecs, response, m):

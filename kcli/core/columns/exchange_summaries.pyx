@@ -7,11 +7,11 @@ same bytes. The words here are those of kcli/cli/summaries; tests hold both equa
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.object cimport PyObject
 from libc.stdint cimport INT64_MIN, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 from kcli.core.codec.request_header cimport *
 from kcli.core.codec.messages cimport Name, NameTable, Out, Selection, name_find, out_free, out_put, put_uint
-from kcli.core.capture.exchange_json cimport KEYS, PRODUCE, VERSIONS, ApiCodecs, ExchangeWriter, client_id_size
+from kcli.core.capture.exchange_json cimport KEYS, PRODUCE, VERSIONS, ApiCodecs, ExchangeWriter, steady_codecs
 from kcli.core.codec.sink cimport Sink
 from kcli.core.records.batches cimport KB_CODEC, KB_OK, Batch, read_batch
 
@@ -56,15 +56,10 @@ cdef class ExchangeSummaries(Sink):
         cdef ApiCodecs codecs
         cdef Py_ssize_t asked, told = 0
         cdef int client
-        if key < 0 or key >= KEYS or version >= VERSIONS or (response != NULL and answered < ts):
-            return False
-        found = self.lines.codecs(key, version)
+        found = steady_codecs(self.lines, key, version, ts, request, n, answered, response != NULL, &client)
         if <object>found is None:
             return False
         codecs = <ApiCodecs>found
-        client = client_id_size(request, n, key, version)
-        if codecs.request_header is None or codecs.response_header is None or client < -1:
-            return False
         asked = codecs.request_header.skip_at(request, n)
         if response != NULL:
             told = codecs.response_header.skip_at(response, m)

@@ -9,6 +9,9 @@ cdef enum:
     PARTITIONS = 2
     FORGOTTEN = 3
 
+# The cluster's metadata log is named by its id (Uuid.METADATA_TOPIC_ID), whatever a capture says.
+cdef bytes METADATA_ID = bytes(15) + b"\1"
+METADATA_TOPIC = b"__cluster_metadata"
 CODECS_BY_NUMBER = (b"none", b"gzip", b"snappy", b"lz4", b"zstd")
 
 
@@ -55,7 +58,7 @@ cdef class PartitionWords:
         cdef Selection asks = layout[0], tells = layout[1]
         cdef ProducedRow* rows = <ProducedRow*>asks.levels[PARTITIONS].rows.data
         cdef OffsetRow* results = <OffsetRow*>tells.levels[PARTITIONS].rows.data
-        cdef size_t i, count = height(asks, PARTITIONS), told = height(tells, PARTITIONS) if answered else 0
+        cdef size_t i, count = height(asks, PARTITIONS), reported = height(tells, PARTITIONS) if answered else 0
         cdef int64_t acks = (<int64_t*>asks.levels[0].rows.data)[0], records = 0
         cdef int[CODECS] order
         cdef int codecs = 0
@@ -71,15 +74,15 @@ cdef class PartitionWords:
         if not answered:
             self.put(b" -> no response asked for" if acks == 0 else b" -> no response")
             return True
-        for i in range(told):
+        for i in range(reported):
             if results[i].error:
                 return False
-        if told:
+        if reported:
             self.put(b" -> at ")
-        for i in range(min(told, <size_t>LISTED)):
+        for i in range(min(reported, <size_t>LISTED)):
             self.put(b", " if i else b"")
             self.put_plain(results[i].offset)
-        self.put_more(told)
+        self.put_more(reported)
         return True
 
     cdef bint fetch(self, tuple layout, const uint8_t* request, const uint8_t* response) except -1:
@@ -89,7 +92,7 @@ cdef class PartitionWords:
         cdef int64_t* answer = <int64_t*>tells.levels[0].rows.data
         cdef int64_t session = 0 if own[0] == INT64_MIN else own[0], epoch = -1 if own[1] == INT64_MIN else own[1]
         cdef int64_t forgotten = 0, records = 0
-        cdef size_t i, count = height(asks, PARTITIONS), told = height(tells, PARTITIONS)
+        cdef size_t i, count = height(asks, PARTITIONS), reported = height(tells, PARTITIONS)
         cdef bint changed = epoch > 0 or count == 0, some = False
         cdef int[CODECS] order
         cdef int codecs = 0
@@ -112,8 +115,8 @@ cdef class PartitionWords:
             self.put(b"session ")
             self.put_plain(answer[1])
             self.put(b", ")
-        self.put_counted(told, b" partition")
-        for i in range(told):
+        self.put_counted(reported, b" partition")
+        for i in range(reported):
             if results[i].error or not count_records(response + results[i].records, results[i].size, &records, order, &codecs):
                 return False
             some = some or results[i].size > 0
@@ -173,6 +176,8 @@ cdef class PartitionWords:
         """A topic's name; False for one that is not known, or is not plain."""
         cdef int64_t i
         cdef Name* known
+        if by_id and memcmp(text, PyBytes_AS_STRING(METADATA_ID), 16) == 0:
+            return self.put(METADATA_TOPIC) == 0
         if by_id:
             known = name_find(self.names, text)
             if known == NULL or known.size < 2:

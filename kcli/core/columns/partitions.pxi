@@ -21,7 +21,7 @@ cdef extern from *:
 # One partition of an exchange.
 cdef struct Part:
     uint32_t name, id         # numbers of texts, 0: none
-    bint asked, told
+    bint asked, reported
     int64_t columns[COLUMNS]
     const uint8_t* records
     int64_t size
@@ -30,7 +30,7 @@ cdef struct Part:
 # A row of `fetch_partitions` or `produce_partitions`, and what the tables beside them need. Of a Produce: session and epoch
 # are acks and the timeout; high, stable and start are base offset, append time and log start offset.
 cdef struct PartRow:
-    int64_t row, session, epoch, name, id, partition, asked, told, offset, limit, error, high, stable, start
+    int64_t row, session, epoch, name, id, partition, asked, reported, offset, limit, error, high, stable, start
     int64_t size, batches, last, first_size, behind
 
 
@@ -146,13 +146,13 @@ cdef class Partitions:
                 self.parts, self.room = grown, 2 * self.room + FEW
             part = &self.parts[self.count]
             self.count += 1
-            part.name, part.id, part.asked, part.told, part.records, part.size = name, id, False, False, NULL, -1
+            part.name, part.id, part.asked, part.reported, part.records, part.size = name, id, False, False, NULL, -1
             for i in range(COLUMNS):
                 part.columns[i] = MISSING
-        elif part.told or not side:
+        elif part.reported or not side:
             return False
         self.cursor = part - self.parts + 1
-        part.asked, part.told = part.asked or not side, part.told or side
+        part.asked, part.reported = part.asked or not side, part.reported or side
         for i in range(layout.counts[side]):
             if row[i] != MISSING:
                 part.columns[layout.columns[side][i]] = row[i]
@@ -182,7 +182,7 @@ cdef class Partitions:
         """No side says of an error."""
         cdef size_t i
         for i in range(self.count):
-            if self.parts[i].told and self.parts[i].columns[ERROR]:
+            if self.parts[i].reported and self.parts[i].columns[ERROR]:
                 return False
         return not self.failed
 
@@ -199,31 +199,31 @@ cdef class Partitions:
             made.size = part.size if part.size > 0 else 0
             self.put_batches(part, &made, row, fetch, c)
             made.row, made.session, made.epoch = row, self.session, self.epoch
-            made.name, made.id, made.partition, made.asked, made.told = part.name, part.id, c[INDEX], part.asked, part.told
+            made.name, made.id, made.partition, made.asked, made.reported = part.name, part.id, c[INDEX], part.asked, part.reported
             made.offset, made.limit, made.high, made.stable, made.start = c[OFFSET], c[LIMIT], c[HIGH], c[STABLE], c[START]
-            made.error = c[ERROR] if part.told else 0
+            made.error = c[ERROR] if part.reported else 0
             if out_put(&self.rows, &made, sizeof(made)):
                 raise MemoryError
         return 0
 
-    cdef int put_batches(self, Part* part, PartRow* told, int64_t row, bint fetch, int64_t* c) except -1:
-        """A row for each batch; their number, the first one's size and the last offset are noted in `told`."""
+    cdef int put_batches(self, Part* part, PartRow* reported, int64_t row, bint fetch, int64_t* c) except -1:
+        """A row for each batch; their number, the first one's size and the last offset are noted in `reported`."""
         cdef Batch b
         cdef const uint8_t* p = part.records
-        cdef const uint8_t* end = p + told.size
+        cdef const uint8_t* end = p + reported.size
         cdef int64_t first = 0
-        told.batches, told.last, told.first_size, told.behind = 0, MISSING, 0, -1
-        if told.size == 0:
+        reported.batches, reported.last, reported.first_size, reported.behind = 0, MISSING, 0, -1
+        if reported.size == 0:
             return 0
         while read_batch(&b, p, end) == KB_OK:
-            if not told.batches:
-                told.first_size, first = b.size, b.base_offset
-            told.batches += 1
-            told.last = b.last_offset
+            if not reported.batches:
+                reported.first_size, first = b.size, b.base_offset
+            reported.batches += 1
+            reported.last = b.last_offset
             p += b.size
             self.put_batch(&b, part, row, fetch)
-        if fetch and part.asked and told.batches:
-            told.behind = far_behind(c[HIGH], first, told.last, told.size, c[LIMIT])
+        if fetch and part.asked and reported.batches:
+            reported.behind = far_behind(c[HIGH], first, reported.last, reported.size, c[LIMIT])
         return 0
 
     cdef int put_batch(self, Batch* b, Part* part, int64_t row, bint fetch) except -1:

@@ -1,10 +1,10 @@
-# High watermarks of partitions as the servers told them last.
+# High watermarks of partitions as the servers reported them last.
 
 cdef enum:
     SHARED = -2           # no session's id; nor is LOOSE, of fetches outside any
 
 
-# The last two high watermarks of one partition of one server, with the times when they were told; `when` 0: none.
+# The last two high watermarks of one partition of one server, with the times when they were reported; `when` 0: none.
 cdef struct Mark:
     int64_t when[2]
     int64_t high[2]
@@ -32,17 +32,17 @@ cdef class HighWatermarks:
         cdef int64_t mark = self.moved_past_c(self.kernel.server(server), self.kernel.number(key, ids), high, before)
         return None if mark < 0 else mark
 
-    def learn_all(self, str server, list told not None, bint ids, int64_t owner, int64_t when):
+    def learn_all(self, str server, list reported not None, bint ids, int64_t owner, int64_t when):
         """What an answer says of partitions that have no error."""
         cdef uint32_t number = self.kernel.server(server)
         cdef uint64_t partition
-        for key, news in told:
+        for key, news in reported:
             partition = self.kernel.number(key, ids)
             if self.is_shared(<uint32_t>(partition >> 32), owner) and not news[0]:
                 self.learn_c(number, partition, news[1], when)
 
     cdef bint is_shared(self, uint32_t topic, int64_t owner) except -1:
-        """Whether another session than `owner` has named the topic: only then does it matter who was told what."""
+        """Whether another session than `owner` has named the topic: only then does it matter who has learnt what."""
         cdef size_t room
         cdef int64_t* grown
         if topic >= self.owner_room:

@@ -68,7 +68,7 @@ cdef class Kernel(Openings):
         if response == NULL or answered < ts or not 0 <= version < VERSIONS or not self.knows(version):
             return False
         self.serial += 1
-        asks, tells = self.asked_sides[version], self.told_sides[version]
+        asks, tells = self.asked_sides[version], self.reported_sides[version]
         if not asks.read(request, n):
             return False
         memset(&found, 0, sizeof(Found))
@@ -79,7 +79,7 @@ cdef class Kernel(Openings):
         if session is None or found.request[FORGOTTEN] > 0 or not tells.read(response, m):
             return False
         # The response first: its partitions are far apart in memory, and those of the request pass the time.
-        if not self.read_told(tells, session, &found) or not self.read_asked(asks, session, &found):
+        if not self.read_reported(tells, session, &found) or not self.read_asked(asks, session, &found):
             return False
         if not find_seats(self, session, &found) or not may_pass(self, session, &found):
             return False
@@ -138,33 +138,33 @@ cdef class Kernel(Openings):
             topic += 1
         return True
 
-    cdef bint read_told(self, Side tells, Counts session, Found* found) except -1:
-        """The partitions of a response are then in `told`. False: not the steady way."""
+    cdef bint read_reported(self, Side tells, Counts session, Found* found) except -1:
+        """The partitions of a response are then in `reported`. False: not the steady way."""
         cdef TopicRow* topic = tells.topics()
-        cdef ToldRow* row = <ToldRow*>tells.partitions()
+        cdef ReportedRow* row = <ReportedRow*>tells.partitions()
         cdef uint64_t base
         cdef int64_t i, j
         cdef bint shared
-        cdef Told* told
+        cdef Reported* reported
         found.response = tells.message()
         if found.response[ERROR] or found.response[THROTTLE] or found.response[SESSION] != session.id_:
             return False
-        found.told_topics = tells.topic_count()
-        self.need_told(tells.partition_count())
-        for i in range(found.told_topics):
+        found.reported_topics = tells.topic_count()
+        self.need_reported(tells.partition_count())
+        for i in range(found.reported_topics):
             base = self.base_of(tells, topic)
             if base == 0:
                 return False
-            found.told_cost += topic_cost(&session.sizes[3], topic.size if tells.kind == NAME else 0, topic.partitions)
+            found.reported_cost += topic_cost(&session.sizes[3], topic.size if tells.kind == NAME else 0, topic.partitions)
             shared = self.marks.is_shared(<uint32_t>(base >> 32), session.id_)
             for j in range(topic.partitions):
                 if row.error or row.preferred >= 0 or is_special(row):
                     return False
-                told = &self.told[found.told]
-                set_told(told, base, row)
-                told.shared = shared
-                map_ahead(&session.by_number, told.number, 0)
-                found.told += 1
+                reported = &self.reported[found.reported]
+                set_reported(reported, base, row)
+                reported.shared = shared
+                map_ahead(&session.by_number, reported.number, 0)
+                found.reported += 1
                 row += 1
             topic += 1
         return True
@@ -185,13 +185,13 @@ cdef class Kernel(Openings):
         session.changed += found.asked
         for i in range(found.asked):
             self.take_in(session, &self.asked[i])
-        for i in range(found.told):
-            self.tell(session, &self.told[i], found.request[ISOLATION])
-            if self.told[i].shared:
-                seat = <PartitionState>self.told[i].seat
+        for i in range(found.reported):
+            self.tell(session, &self.reported[i], found.request[ISOLATION])
+            if self.reported[i].shared:
+                seat = <PartitionState>self.reported[i].seat
                 if seat.mark == 0:
-                    seat.mark = self.marks.place(session.server_, self.told[i].number)
-                self.marks.learn_at(seat.mark, self.told[i].high, answered)
+                    seat.mark = self.marks.place(session.server_, self.reported[i].number)
+                self.marks.learn_at(seat.mark, self.reported[i].high, answered)
         self.charge(session, n, m, found)
         session.next_epoch = 1 if session.next_epoch == MAX_EPOCH else session.next_epoch + 1
         session.answered_ns, session.used_ns, session.quiet_since = answered, ts, ts
@@ -206,14 +206,14 @@ cdef class Kernel(Openings):
         seat.late = seat.will_be_late
         return 0
 
-    cdef int tell(self, Counts session, Told* told, int64_t isolation) except -1:
-        cdef PartitionState seat = <PartitionState>told.seat
+    cdef int tell(self, Counts session, Reported* reported, int64_t isolation) except -1:
+        cdef PartitionState seat = <PartitionState>reported.seat
         cdef bint late
-        seat.high, seat.stable, seat.start = told.high, told.stable, told.start
+        seat.high, seat.stable, seat.start = reported.high, reported.stable, reported.start
         seat.redirected = False
         seat.answered = session.fetches
         seat.skipped = 0
-        if told.size:
+        if reported.size:
             seat.delivered = seat.ever = True
         if not session.privileged_:
             late = seat.behind_at(seat.position.offset, isolation)
@@ -226,7 +226,7 @@ cdef class Kernel(Openings):
         cdef int64_t all_ = count_bytes(session.topics, session.sizes[2])
         session.full_request_bytes += n + session.request_cost + all_ - found.asked_cost - count_bytes(found.asked_topics, session.sizes[2])
         all_ = count_bytes(session.topics, session.sizes[5])
-        session.full_response_bytes += m + session.response_cost + all_ - found.told_cost - count_bytes(found.told_topics, session.sizes[5])
+        session.full_response_bytes += m + session.response_cost + all_ - found.reported_cost - count_bytes(found.reported_topics, session.sizes[5])
         return 0
 
 

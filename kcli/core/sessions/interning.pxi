@@ -14,7 +14,7 @@ cdef enum:
     FORGOTTEN = 8         # topics that leave the session
     ERROR = 1             # of a response
     THROTTLE = 2
-    TOLD_TAGS = 3
+    REPORTED_TAGS = 3
     # ... and levels
     TOPICS = 1
     PARTITIONS = 2
@@ -33,7 +33,7 @@ cdef struct AskedRow:
     int64_t index, offset, log_start, max_bytes, leader_epoch, last_fetched_epoch
 
 
-cdef struct ToldRow:
+cdef struct ReportedRow:
     int64_t index, error, high, stable, start, preferred, records, size, tags, diverging, aborted, has_diverging
 
 
@@ -80,12 +80,12 @@ cdef class Tables(Sink):
 
     cdef Texts texts
     cdef object layout
-    cdef dict numbers, names_, servers, asked_sides, told_sides
+    cdef dict numbers, names_, servers, asked_sides, reported_sides
 
     def __init__(self, layout):
         self.layout = layout
         self.numbers, self.names_, self.servers = {}, {}, {}
-        self.asked_sides, self.told_sides = {}, {}
+        self.asked_sides, self.reported_sides = {}, {}
 
     def __dealloc__(self):
         texts_free(&self.texts)
@@ -135,12 +135,12 @@ cdef class Tables(Sink):
         """Whether the kernel can read a version: its sides are then in the tables."""
         if version not in self.asked_sides:
             made = self.layout(version)
-            self.asked_sides[version] = self.told_sides[version] = None
+            self.asked_sides[version] = self.reported_sides[version] = None
             if made is not None:
                 (header, body), answer, ids = made
                 self.asked_sides[version] = Side(header, body, sizeof(AskedRow), ids)
-                self.told_sides[version] = Side(*answer, sizeof(ToldRow), ids)
-        return self.told_sides[version] is not None
+                self.reported_sides[version] = Side(*answer, sizeof(ReportedRow), ids)
+        return self.reported_sides[version] is not None
 
     cdef inline uint64_t base_of(self, Side side, TopicRow* topic) noexcept:
         """A topic's number, in the upper half; 0: it has none."""
@@ -151,14 +151,14 @@ cdef class Tables(Sink):
     # Any exchange, as columns
 
     def columns(self, const uint8_t[::1] request not None, const uint8_t[::1] response, int version):
-        """(session id, epoch, max bytes, isolation, replica id, asked), (throttle, error, session id, told or None without a
+        """(session id, epoch, max bytes, isolation, replica id, asked), (throttle, error, session id, partitions or None without a
         response): what FetchExchange has. None where partitions leave the session, or a message can't be read."""
         cdef Side asks, tells
         cdef int64_t* asked
-        cdef int64_t* told
+        cdef int64_t* reported
         if not self.knows(version) or not request.shape[0]:
             return None
-        asks, tells = self.asked_sides[version], self.told_sides[version]
+        asks, tells = self.asked_sides[version], self.reported_sides[version]
         if not asks.read(&request[0], request.shape[0]):
             return None
         asked = asks.message()
@@ -173,16 +173,16 @@ cdef class Tables(Sink):
             return asked_, (0, 0, 0, None)
         if not tells.read(&response[0], response.shape[0]):
             return None
-        told = tells.message()
+        reported = tells.message()
         rows = self.rows(tells, False)
-        return None if rows is None else (asked_, (told[THROTTLE], told[ERROR], told[SESSION], rows))
+        return None if rows is None else (asked_, (reported[THROTTLE], reported[ERROR], reported[SESSION], rows))
 
     cdef list rows(self, Side side, bint asks):
         """The partitions of a message; None where a topic has no name."""
         cdef list made = []
         cdef TopicRow* topics = side.topics()
         cdef AskedRow* asked = <AskedRow*>side.partitions()
-        cdef ToldRow* told = <ToldRow*>side.partitions()
+        cdef ReportedRow* reported = <ReportedRow*>side.partitions()
         cdef int64_t i, j
         for i in range(side.topic_count()):
             name = self.topic_text(side, &topics[i])
@@ -194,9 +194,12 @@ cdef class Tables(Sink):
                     made.append(((name, asked.index), row))
                     asked += 1
                     continue
-                row = told.error, told.high, told.stable, told.start, max(0, told.size), told.preferred, told.diverging >= 0
-                made.append(((name, told.index), row))
-                told += 1
+                row = (
+                    reported.error, reported.high, reported.stable, reported.start, max(0, reported.size), reported.preferred,
+                    reported.diverging >= 0,
+                )
+                made.append(((name, reported.index), row))
+                reported += 1
         return made
 
     cdef object topic_text(self, Side side, TopicRow* topic):
@@ -215,9 +218,9 @@ cdef class Tables(Sink):
         return text[:22].decode("ascii")
 
 
-cdef inline bint is_special(ToldRow* told) noexcept:
+cdef inline bint is_special(ReportedRow* reported) noexcept:
     """Aborted transactions, and tags (of diverging logs and new leaders): not the steady way."""
-    return told.tags > 0 or told.aborted > 0
+    return reported.tags > 0 or reported.aborted > 0
 
 
 cdef str text_of(const Text* text):

@@ -6,7 +6,7 @@ cdef struct Asked:
     Position position
 
 
-cdef struct Told:
+cdef struct Reported:
     void* seat
     uint64_t number
     int64_t high, stable, start, size
@@ -17,29 +17,29 @@ cdef struct Told:
 cdef struct Found:
     const int64_t* request
     const int64_t* response
-    size_t asked, told
+    size_t asked, reported
     int64_t late          # of the session's partitions, once the request is taken in
-    int64_t told_late
+    int64_t reported_late
     int64_t records
-    int64_t asked_cost, told_cost
-    int64_t asked_topics, told_topics
+    int64_t asked_cost, reported_cost
+    int64_t asked_topics, reported_topics
 
 
 cdef class Openings(Tables):
-    """Full fetches that are granted a session, told of all their partitions in order, without an error."""
+    """Full fetches that are granted a session and answered with all their partitions in order, without an error."""
 
     cdef Map names                      # of a full fetch's partitions, to find those that are named twice
     cdef public object opener           # the tracker's, for the session that is made
     cdef Asked* asked
-    cdef Told* told
-    cdef size_t asked_room, told_room
+    cdef Reported* reported
+    cdef size_t asked_room, reported_room
     cdef public int64_t fetches, now
     cdef readonly HighWatermarks marks
 
     def __dealloc__(self):
         map_free(&self.names)
         free(self.asked)
-        free(self.told)
+        free(self.reported)
 
     cdef bint open(self, const char* link, size_t link_size, int version, uint64_t ts, Side asks, size_t n, uint64_t answered,
                    Side tells, const uint8_t* response, size_t m) except -1:
@@ -102,25 +102,25 @@ cdef class Openings(Tables):
     cdef bint read_granted(self, Side tells, Found* found) except -1:
         """A response that grants a session and tells of the request's partitions in their order, without an error."""
         cdef TopicRow* topic = tells.topics()
-        cdef ToldRow* row = <ToldRow*>tells.partitions()
+        cdef ReportedRow* row = <ReportedRow*>tells.partitions()
         cdef int64_t i, j
         cdef uint64_t base
-        cdef Told* told
+        cdef Reported* reported
         found.response = tells.message()
         if found.response[ERROR] or found.response[THROTTLE] or found.response[SESSION] <= 0:
             return False
         if tells.partition_count() != found.asked:
             return False
-        self.need_told(found.asked)
+        self.need_reported(found.asked)
         for i in range(tells.topic_count()):
             base = self.base_of(tells, topic)
             for j in range(topic.partitions):
-                told = &self.told[found.told]
-                set_told(told, base, row)
-                if row.error or row.preferred >= 0 or is_special(row) or self.asked[found.told].number != told.number:
+                reported = &self.reported[found.reported]
+                set_reported(reported, base, row)
+                if row.error or row.preferred >= 0 or is_special(row) or self.asked[found.reported].number != reported.number:
                     return False
-                found.records += told.size
-                found.told += 1
+                found.records += reported.size
+                found.reported += 1
                 row += 1
             topic += 1
         return True
@@ -128,17 +128,17 @@ cdef class Openings(Tables):
     cdef int seat_all(self, Counts session, Found* found) except -1:
         cdef size_t i
         cdef PartitionState seat
-        cdef Told* told
+        cdef Reported* reported
         session.by_key = None
         if map_reserve(&session.by_number, found.asked):
             raise MemoryError
         for i in range(found.asked):
-            told = &self.told[i]
+            reported = &self.reported[i]
             seat = PartitionState.__new__(PartitionState)
             seat.position = self.asked[i].position
             seat.placed = seat.informed = True
-            seat.high, seat.stable, seat.start, seat.answered = told.high, told.stable, told.start, <int32_t>session.fetches
-            seat.delivered = seat.ever = told.size > 0
+            seat.high, seat.stable, seat.start, seat.answered = reported.high, reported.stable, reported.start, <int32_t>session.fetches
+            seat.delivered = seat.ever = reported.size > 0
             session.look(seat, found.request[ISOLATION], session.privileged_)
             session.put(self.asked[i].number, seat)
         return 0
@@ -152,13 +152,13 @@ cdef class Openings(Tables):
             self.asked, self.asked_room = grown, 2 * room
         return 0
 
-    cdef int need_told(self, size_t room) except -1:
-        cdef Told* grown
-        if room > self.told_room:
-            grown = <Told*>realloc(self.told, 2 * room * sizeof(Told))
+    cdef int need_reported(self, size_t room) except -1:
+        cdef Reported* grown
+        if room > self.reported_room:
+            grown = <Reported*>realloc(self.reported, 2 * room * sizeof(Reported))
             if grown == NULL:
                 raise MemoryError
-            self.told, self.told_room = grown, 2 * room
+            self.reported, self.reported_room = grown, 2 * room
         return 0
 
 
@@ -169,6 +169,6 @@ cdef inline void set_asked(Asked* asked, uint64_t base, AskedRow* row) noexcept:
     )
 
 
-cdef inline void set_told(Told* told, uint64_t base, ToldRow* row) noexcept:
-    told.number = base | <uint32_t>row.index
-    told.high, told.stable, told.start, told.size = row.high, row.stable, row.start, row.size if row.size > 0 else 0
+cdef inline void set_reported(Reported* reported, uint64_t base, ReportedRow* row) noexcept:
+    reported.number = base | <uint32_t>row.index
+    reported.high, reported.stable, reported.start, reported.size = row.high, row.stable, row.start, row.size if row.size > 0 else 0

@@ -14,7 +14,7 @@ cdef class PartitionState:
     cdef public int64_t high, stable, start
     cdef Position position
     cdef public int32_t answered
-    cdef uint32_t asked_in, told_in     # the kernel's last exchange that named it
+    cdef uint32_t asked_in, reported_in     # the kernel's last exchange that named it
     cdef uint32_t mark                  # its place among the marks, from 1 on; 0: not known yet
     cdef public unsigned char informed, delivered, ever, redirected, late, skipped
     cdef unsigned char placed, will_be_late
@@ -46,12 +46,12 @@ cdef class PartitionState:
     def is_behind(self, int64_t isolation):
         return self.behind_at(self.position.offset, isolation)
 
-    def is_news(self, told):
-        error, high, _, start, size, preferred, diverging = told
+    def is_news(self, reported):
+        error, high, _, start, size, preferred, diverging = reported
         return bool(size or error or high != self.high or start != self.start or preferred >= 0 or diverging)
 
-    def tell(self, told, int64_t number):
-        error, high, stable, start, size, preferred, _ = told
+    def tell(self, reported, int64_t number):
+        error, high, stable, start, size, preferred, _ = reported
         self.informed = True
         self.high = -1 if error else high
         self.stable = -1 if error else stable

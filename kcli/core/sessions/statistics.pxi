@@ -54,14 +54,14 @@ cdef class Counts:
         """How many partitions there are."""
         return self.by_number.used if self.by_key is None else len(self.by_key)
 
-    def fill(self, list asked not None, list told not None, int64_t isolation, bint privileged):
+    def fill(self, list asked not None, list reported not None, int64_t isolation, bint privileged):
         """The partitions of a full fetch, and what its response says of them."""
         cdef PartitionState seat
         seats = self.seats
         for key, position in asked:
             if key not in seats:
                 self.enter(key, PartitionState(position, True))
-        for key, news in told:
+        for key, news in reported:
             found = seats.get(key)
             if found is not None:
                 seat = <PartitionState>found

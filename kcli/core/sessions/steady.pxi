@@ -8,9 +8,9 @@ cdef enum:
 cdef bint find_seats(Kernel kernel, Counts session, Found* found) noexcept:
     """Whether all partitions are the session's."""
     cdef size_t i
-    for i in range(found.told):
-        kernel.told[i].seat = seat_ahead(&session.by_number, kernel.told[i].number)
-        if kernel.told[i].seat == NULL:
+    for i in range(found.reported):
+        kernel.reported[i].seat = seat_ahead(&session.by_number, kernel.reported[i].number)
+        if kernel.reported[i].seat == NULL:
             return False
     for i in range(found.asked):
         kernel.asked[i].seat = seat_ahead(&session.by_number, kernel.asked[i].number)
@@ -24,8 +24,8 @@ cdef bint may_pass(Kernel kernel, Counts session, Found* found) except -1:
     for i in range(found.asked):
         if not may_ask(kernel, session, &kernel.asked[i], found):
             return False
-    for i in range(found.told):
-        if not may_tell(kernel, session, &kernel.told[i], found):
+    for i in range(found.reported):
+        if not may_tell(kernel, session, &kernel.reported[i], found):
             return False
     return is_steady(session, found)
 
@@ -48,27 +48,27 @@ cdef bint may_ask(Kernel kernel, Counts session, Asked* asked, Found* found) noe
     return True
 
 
-cdef bint may_tell(Kernel kernel, Counts session, Told* told, Found* found) except -1:
+cdef bint may_tell(Kernel kernel, Counts session, Reported* reported, Found* found) except -1:
     """News of a partition, and none that was kept back before."""
-    cdef PartitionState seat = <PartitionState>told.seat
-    if seat.told_in == kernel.serial or not seat.informed:
+    cdef PartitionState seat = <PartitionState>reported.seat
+    if seat.reported_in == kernel.serial or not seat.informed:
         return False
-    if not told.size and told.high == seat.high and told.start == seat.start:
+    if not reported.size and reported.high == seat.high and reported.start == seat.start:
         return False
-    if told.shared and told.high > seat.high and seat.high >= 0 and seat.answered != session.fetches and session.quiet_since:
+    if reported.shared and reported.high > seat.high and seat.high >= 0 and seat.answered != session.fetches and session.quiet_since:
         if seat.mark == 0:
-            seat.mark = kernel.marks.place(session.server_, told.number)
+            seat.mark = kernel.marks.place(session.server_, reported.number)
         if kernel.marks.moved_past_at(seat.mark, seat.high, session.quiet_since) >= 0:
             return False
-    seat.told_in = kernel.serial
-    found.told_late += seat.will_be_late if seat.asked_in == kernel.serial else seat.late
-    found.records += told.size
+    seat.reported_in = kernel.serial
+    found.reported_late += seat.will_be_late if seat.asked_in == kernel.serial else seat.late
+    found.records += reported.size
     return True
 
 
 cdef bint is_steady(Counts session, Found* found) noexcept:
     """Whether every partition that has records to come was answered, or there was no room."""
-    if found.late <= found.told_late:
+    if found.late <= found.reported_late:
         return True
     return found.records > 0 and found.records + BIG_BATCH > found.request[MAX_BYTES]
 
