@@ -43,6 +43,7 @@ class Track:
         self.samples: list[DraftPacket | None] = [None, None]  # a packet of each end
         self.made = (Extents(draft), Extents(draft))  # of packets made here, by bytes of the decrypted stream
         self.sent = [0, 0]  # bytes of the decrypted stream
+        self.closed = [False, False]  # ... that has a last packet
 
     def forget(self) -> None:
         """Let go of what is only needed while bytes come; late packets of it stay blank."""
@@ -70,6 +71,15 @@ class Track:
             self.sent[d] += part
             size -= part
         self.made[d].settled = max(0, self.sent[d] - (1 << 20))
+
+    def add_ends(self, ns: int, reset_by: int | None = None) -> None:
+        """What is decrypted ends where an end has closed it, or is broken off by one."""
+        for d, side in enumerate(self.flow.sides):
+            if side.closed and not self.closed[d] and reset_by is None:
+                self.add_made(d, ns, network.FIN | network.ACK, 0)
+            self.closed[d] = side.closed
+        if reset_by is not None:
+            self.add_made(reset_by, ns, network.RST, 0)
 
     def add_made(self, d: int, ns: int, flags: int, size: int) -> int:
         """Append a packet of end `d` made here; where its payload is in the draft."""
@@ -172,9 +182,7 @@ class RedactingEngine(ReferenceEngine):
             self.others_left_out += not track.decrypted
         elif track.decrypted:
             self.made_clear.add(track.number)
-            for d, side in enumerate(flow.sides):
-                if side.closed:
-                    track.add_made(d, ns, network.RST if flow.reset else network.FIN | network.ACK, 0)
+            track.add_ends(ns)
         track.forget()
 
 
@@ -204,7 +212,11 @@ class WatchedReassembly(Reassembly):
     def take(self, flow: Flow, s: FlowSegment) -> bool:
         """See Reassembly."""
         self.engine.belongs(flow, s)
-        return super().take(flow, s)
+        held = super().take(flow, s)
+        track = self.engine.watch(flow)
+        if track.decrypted:
+            track.add_ends(s.ns, s.sender if s.flags & network.RST else None)
+        return held
 
     def pass_on(self, flow: Flow, s: FlowSegment) -> None:
         """See Reassembly."""
