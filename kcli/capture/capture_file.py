@@ -27,6 +27,7 @@ class CaptureFile:
         self.room = bytearray(PIECE)
         self.start = self.end = 0
         self.offset = 0  # of `start`, in the decompressed file
+        self.reported = 0  # the place when `moved` was last asked
         self.failure: str | None = None
         self.breaks: tuple[type[Exception], ...] = ()  # what a decompressor raises
         self.stream = self.open()
@@ -78,6 +79,11 @@ class CaptureFile:
     def place(self) -> int:
         """How far the file itself, compressed or not, has been read; 0 for a pipe."""
         return 0 if self.piped else int(self.raw.tell())
+
+    def moved(self) -> int:
+        """Bytes of the file itself that were read since this was last asked."""
+        before, self.reported = self.reported, self.place
+        return self.reported - before
 
     def use(self, count: int) -> None:
         """Let go of so many bytes at the start of `data`."""

@@ -198,15 +198,13 @@ def run_source(
 ) -> Iterator[int | None]:
     """Read a file up to `limit`; the last thing yielded is the time of its next packet where that stopped it."""
     file, reader = source.opened(), source.reader
-    place = 0
     while True:
         used, why = engine.run(reader, file.data, limit)
         file.use(used)
-        moved(file.place - place)
-        place = file.place
-        if why == "limit":
+        if why == "limit":  # many files take turns packet by packet
             yield engine.next_ns
             return
+        moved(file.moved())
         if why == "damage":
             if not skip_damage(source, file, emit, failures):
                 break

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import zstandard
 
 from kcli.capture.capture_file import CaptureFile
-from kcli.capture.exchanges import Event, Exchange
+from kcli.capture.exchanges import CaptureDecoder, Event, Exchange
 from kcli.capture.reading import read_capture
 from kcli.errors import InputError
 from tests.capture.messages import metadata
@@ -145,3 +146,18 @@ def test_the_buffer_grows_for_a_packet_that_is_bigger(tmp_path: Path) -> None:
         pass
     assert len(file.data) == 3_000_000
     file.close()
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_files_that_take_turns_are_counted_once(tmp_path: Path, engine: str, pack: Callable[[bytes], bytes]) -> None:
+    wires = [Wire(client=("10.0.0.1", 40000 + number)).open() for number in range(3)]
+    for number in range(50):
+        for wire in wires:
+            wire.client(metadata(number)[0]).server(metadata(number)[1])
+    paths = [tmp_path / f"{number}.pcap" for number in range(len(wires))]
+    for path, wire in zip(paths, wires, strict=True):
+        path.write_bytes(pack(pcap(wire.packets)))
+    moved: list[int] = []
+    source = CaptureDecoder([str(path) for path in paths])
+    assert sum(len(items) for items in source.pieces(moved.append)) == 150
+    assert sum(moved) == sum(path.stat().st_size for path in paths)
