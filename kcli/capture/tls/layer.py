@@ -148,6 +148,8 @@ class TlsLayer:
         """See CapturedConnection.data."""
         if self.session is not None:
             self.session.data(d, ns, data)
+        elif self.connection.foreign is not None:
+            self.connection.data(d, ns, data)
         elif self.early is not None and self.found_early(d, ns, data):
             self.take_off(self.early)
         elif self.starts[d] is None:

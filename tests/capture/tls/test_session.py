@@ -19,7 +19,7 @@ from tests.capture import messages
 from tests.capture.tls.conftest import Decrypting
 from tests.capture.tls.traffic import SUITES_12, Talk, sealed, updated
 from tests.capture.truth import compare
-from tests.capture.wires import DATA, SAMPLES, Packet, Wire, block, pcap, pcapng
+from tests.capture.wires import DATA, SAMPLES, SYN, Packet, Wire, block, pcap, pcapng
 
 BIG = bytes(range(256)) * 200  # more than a record holds
 
@@ -241,6 +241,16 @@ def test_a_tls_client_on_a_plain_port(decrypt: Decrypting, tmp_path: Path) -> No
     assert [each.reason for each in events] == [
         "TLS, server name broker.test: no answer to its ClientHello, as on a port without TLS: the connection ends"
     ]
+
+
+def test_what_is_not_kafka_stays_so_whatever_its_server_says(decrypt: Decrypting) -> None:
+    wire = Wire()
+    wire.add(0, SYN, ack=0)
+    wire.client(b"\x16\x03\xff\0\x85\x01" + bytes(100)).server(b"\x16\x03\x03\0\x04\x0e\0\0\0")
+    _, events = decrypt(wire.packets)
+    assert [(each.kind, each.size) for each in events] == [("not-kafka", 115)]
+    assert events[0].reason is not None
+    assert events[0].reason.startswith("begins with b'\\x16\\x03\\xff")
 
 
 def test_frames_cut_anywhere_do_no_harm(decrypt: Decrypting, tmp_path: Path) -> None:
