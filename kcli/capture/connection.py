@@ -33,8 +33,9 @@ class CapturedConnection(ConnectionState):
     def restore(self, *state: Any) -> None:
         """See ConnectionState.restore."""
         super().restore(*state)
-        for request in self.pending:
-            judge(self, request)
+        for request in list(self.pending):  # a verdict lets go of all
+            if self.foreign is None:
+                judge(self, request)
         if self.client is not None and not self.spoke:
             self.spoke = bool(plausible_request(self.streams[self.client].buffer, 0, self.bodies))
 

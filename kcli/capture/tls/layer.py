@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.capture.events import Kind
 from kcli.capture.frames import looks_like_tls
+from kcli.capture.verdict import end_trial
 from kcli.grammar.tls import ALERT, ALERT_MESSAGE, HEADER, RECORD_HEADER, next_record_header, record_size
 
 if TYPE_CHECKING:
@@ -234,7 +235,11 @@ class TlsLayer:
         self.flush(0)
         self.flush(1)
         if self.refused is not None:
-            self.report_refusal(self.refused)
+            end_trial(self.connection)
+            if self.foreign is None:
+                self.report_refusal(self.refused)
+            else:
+                extra = extra[0], extra[1] + self.refused_bytes
         if self.session is None:
             self.connection.close(ns, why, extra)
         else:

@@ -232,6 +232,14 @@ def test_a_plain_client_on_a_tls_port(decrypt: Decrypting) -> None:
     assert events[0].reason == "answers in TLS, alert internal_error (80): a plain client on a TLS port"
 
 
+@pytest.mark.parametrize("count", [5, 20])  # the verdict comes at the end, and at once
+def test_tls_said_to_what_is_not_kafka_is_counted(decrypt: Decrypting, count: int) -> None:
+    asked = struct.pack(">ihhihxx", 14, 3, 1, 7, -1) + b"\xff\xff"  # Metadata, with bytes that are none of it
+    alert = b"\x15\x03\x03\0\x02\x02\x50"
+    _, events = decrypt(Wire().open().client(asked * count).server(alert).close().packets)
+    assert [(each.kind, each.size) for each in events] == [("not-kafka", count * len(asked) + len(alert))]
+
+
 def test_a_tls_client_on_a_plain_port(decrypt: Decrypting, tmp_path: Path) -> None:
     hello = Talk(tmp_path)
     with pytest.raises(ssl.SSLWantReadError):
