@@ -81,6 +81,8 @@ def capture(
         views = [] if view is None else [view]
         if kept is not None and when is not None:
             views.append(watch(when, options, kept))
+        if kept is not None:
+            kept.make_folder()
         asyncio.run(run(packets, views, out, kept))
     if packets.dropped and not quiet:
         print_note(f"kcli: the kernel dropped {packets.dropped:,} packets that came too fast (--port takes fewer)")

@@ -40,7 +40,10 @@ class FlightRecorder:
         self._start = self._end = self._written = self._number = 0
         self._moment: Path | None = None  # the directory of what is kept around a moment
         self._keep_until = 0.0
-        folder.mkdir(parents=True, exist_ok=True)
+
+    def make_folder(self) -> None:
+        """Make the directory, unless it is there. OSError."""
+        self.folder.mkdir(parents=True, exist_ok=True)
 
     def write(self, header: bytes, piece: Piece) -> None:
         """Keep packets. header: of a capture file. OSError."""

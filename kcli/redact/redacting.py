@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, BinaryIO
@@ -48,7 +49,10 @@ class Redaction(CaptureDecoder):
         self.names, self.keep = Pseudonyms(key), keep
         self.draft = Draft(folder)
         self.written = self.omitted = 0
-        super().__init__(paths, ports=ports, dialect=dialect, names=False, memory=memory, key_logs=key_logs)
+        with contextlib.ExitStack() as undo:  # an option may make no sense
+            undo.callback(self.draft.close)
+            super().__init__(paths, ports=ports, dialect=dialect, names=False, memory=memory, key_logs=key_logs)
+            undo.pop_all()
         self.frames = FrameRedactor(self.names, keep, self.bodies)
 
     def close(self) -> None:

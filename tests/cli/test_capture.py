@@ -98,9 +98,18 @@ def test_ctrl_c_ends_it(samples: Path, tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_no_sense(
-    arguments: list[str], code: int, complaint: str, plays: bytes, capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    code: int,
+    complaint: str,
+    plays: bytes,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
     assert main(["capture", *arguments]) == code
+    assert list(Path().iterdir()) == []
     said = capsys.readouterr().err
     assert complaint in said
     assert "Traceback" not in said

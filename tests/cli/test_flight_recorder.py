@@ -19,6 +19,7 @@ def names(folder: Path) -> list[str]:
 
 def test_at_least_so_long_is_kept(tmp_path: Path) -> None:
     recorder = FlightRecorder(tmp_path / "kept", 100, None)
+    recorder.make_folder()
     for second in range(500):
         recorder.write(HEADER, Piece(b"%04d" % second, NOON + second))
         found = sorted(int(text) for path in (tmp_path / "kept").iterdir() for text in fours(path.read_bytes()[24:]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 from collections import Counter
 from collections.abc import Callable
@@ -241,3 +242,10 @@ def test_little_memory(tmp_path: Path) -> None:
     made = tmp_path / "made.pcapng"
     made.write_bytes(data)
     assert leaks(lines(SAMPLES / "java44-txn.pcap"), data, lines(made)) == []
+
+
+def test_nothing_stays_open_where_an_option_makes_no_sense(tmp_path: Path) -> None:
+    """An unclosed file would be a warning, which is an error here."""
+    with pytest.raises(InputError):
+        Redaction([str(CAPTURES[0])], KEY, key_logs=[str(tmp_path / "none")])
+    gc.collect()

@@ -227,7 +227,8 @@ cdef class Correlator(Streams):
     cdef int exchanged(self, Flow* flow, ConnectionState* state, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
                        uint64_t answered, const uint8_t* response, size_t m) except -1:
         advance(self.turns, n + m)
-        if (self.sink is not None or self.text) and self.put(flow, state, key, version, ts, request, n, answered, response, m):
+        # Any key may come back with the requests of a connection that was handed over.
+        if 0 <= key < KEYS and (self.sink is not None or self.text) and self.put(flow, state, key, version, ts, request, n, answered, response, m):
             self.exchanges += 1
             self.answered += response != NULL
             self.message_bytes += n + PREFIX + (m + PREFIX if response != NULL else 0)
