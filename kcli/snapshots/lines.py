@@ -122,7 +122,8 @@ class RecordLines:
     def unread_line(self, offset: int, key: int | None, version: int | None, data: memoryview, reason: str) -> bytes:
         """The line of a record that can't be decoded, with its bytes and the reason."""
         self.problems.append(f"record {offset}: {reason}")
-        form = {"offset": offset, "type": None, "apiKey": key, "version": version, "data": self.base64(key, data)}
+        data_form = self.base64(key, data)
+        form = {"offset": offset, "type": None, "apiKey": int32(key), "version": int32(version), "data": data_form}
         return dumps({**form, "reason": reason}).encode() + b"\n"
 
     def base64(self, key: int | None, data: memoryview) -> dict[str, Any]:
@@ -145,3 +146,8 @@ def fault_line(fault: Fault) -> bytes:
 def unread_batch_line(batch: Batch, reason: str) -> bytes:
     event = {"event": "unreadable", "position": batch.position, "bytes": batch.size, "reason": reason}
     return dumps(event).encode() + b"\n"
+
+
+def int32(value: int | None) -> int | None:
+    """A varint's value as Kafka's ByteUtils.readUnsignedVarint takes it: of five bytes, the lower 32 bits, signed."""
+    return None if value is None else (value + (1 << 31)) % (1 << 32) - (1 << 31)

@@ -93,3 +93,9 @@ def test_pieces_are_whole_lines_of_bounded_size(monkeypatch: pytest.MonkeyPatch)
 def test_a_checksum_that_was_set_right_again() -> None:
     data = snapshot()
     assert with_crc(data, headers(data)[1]) == data
+
+
+def test_a_key_and_a_version_of_five_bytes_are_kafkas_ints() -> None:
+    """A column of int32 holds them, in SQL and in the pipeline."""
+    line = json.loads(RecordLines().unread_line(7, 9395240959, (1 << 35) - 1, memoryview(b""), "odd"))
+    assert (line["apiKey"], line["version"]) == (805306367, -1)
