@@ -16,13 +16,11 @@ from kcli.cli.console import is_terminal
 from kcli.cli.decode_pcap import reading
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
 from kcli.cli.inputs import (
-    dialect_option,
     files_argument,
     format_option,
-    key_log_option,
-    memory_option,
     port_option,
     quiet_option,
+    reading_options,
 )
 from kcli.cli.lines import Lines, paint
 from kcli.cli.output import open_output, output_option
@@ -46,9 +44,7 @@ Judged = list[tuple[Client, tuple[Usage, ...]]]
 @filter_options
 @output_option
 @quiet_option("No progress.")
-@dialect_option
-@key_log_option
-@memory_option
+@reading_options
 def audit_captures(files: tuple[str, ...], **options: Any) -> int:
     """Say which clients in captures a release of Kafka would refuse, and for which of their requests.
 

@@ -15,7 +15,7 @@ import click
 from kcli.broker import Broker
 from kcli.broker.apis import offered
 from kcli.broker.faults import read_rules
-from kcli.cli.inputs import dialect_option, key_log_option, memory_option, quiet_option
+from kcli.cli.inputs import quiet_option, reading_options
 from kcli.cli.lines import print_line, print_note
 from kcli.counting import counted
 from kcli.errors import UsageError
@@ -54,9 +54,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
     metavar="CAPTURE",
     help="Start with the topics and records that this capture shows.",
 )
-@dialect_option
-@key_log_option
-@memory_option
+@reading_options
 @quiet_option("Print only the address.")
 def serve(
     port: int,

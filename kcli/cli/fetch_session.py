@@ -14,13 +14,11 @@ from kcli.cli.captured import rows
 from kcli.cli.console import is_terminal, progress, warn
 from kcli.cli.filter_options import FilterCommand, filter_options
 from kcli.cli.inputs import (
-    dialect_option,
     files_argument,
     format_option,
-    key_log_option,
-    memory_option,
     port_option,
     quiet_option,
+    reading_options,
 )
 from kcli.cli.lines import print_line
 from kcli.cli.problems import conclude
@@ -54,9 +52,7 @@ QUIET = quiet_option("No progress, no summary.")
     help="Only this session; may be given more than once.",
 )
 @filter_options
-@dialect_option
-@key_log_option
-@memory_option
+@reading_options
 @QUIET
 def explain(
     files: tuple[str, ...],
@@ -110,9 +106,7 @@ def explain(
     "--notes/--no-notes", default=True, help="Report wasteful behaviour, too; it does not change the exit code."
 )
 @filter_options
-@dialect_option
-@key_log_option
-@memory_option
+@reading_options
 @QUIET
 def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> int:
     """Judge both sides of each fetch session of captures; exit 1 when a rule of KIP-227 is broken.

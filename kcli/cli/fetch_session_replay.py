@@ -16,12 +16,10 @@ from kcli.cli.captured import holds_rows, name_of, rows
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import console, has_bars, warn
 from kcli.cli.inputs import (
-    dialect_option,
     files_argument,
     format_option,
-    key_log_option,
-    memory_option,
     quiet_option,
+    reading_options,
 )
 from kcli.cli.lines import print_line
 from kcli.cli.problems import conclude
@@ -74,9 +72,7 @@ __all__ = ["replay_command"]
     help="How equal the responses must be (default: shape; none where --mode changes the requests).",
 )
 @format_option(("table", "jsonl"), "A table, or an object for each fetch.", default="table")
-@dialect_option
-@key_log_option
-@memory_option
+@reading_options
 @quiet_option("No progress, no notes.")
 def replay_command(
     files: tuple[str, ...],

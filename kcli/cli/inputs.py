@@ -29,6 +29,7 @@ __all__ = [
     "read_bytes",
     "read_message",
     "read_text",
+    "reading_options",
     "refuse_others",
     "secrets_option",
     "unhex",
@@ -158,6 +159,11 @@ def dialect_option(command: Command) -> Command:
         metavar="NAME|DIR",
         help="Messages over the stock ones: kip-227-draft, kip-1018, kip-630-draft, or a directory of message JSON.",
     )(command)
+
+
+def reading_options(command: Command) -> Command:
+    """What every reader of captures takes: --dialect, --key-log, --memory."""
+    return dialect_option(key_log_option(memory_option(command)))
 
 
 def read_bytes(file: str, hex_: bool = False, base64_: bool = False) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kcli.cli.console import console, is_terminal, warn
-from kcli.cli.inputs import dialect_option, key_log_option, memory_option, port_option, quiet_option, secrets_option
+from kcli.cli.inputs import port_option, quiet_option, reading_options, secrets_option
 from kcli.cli.lines import print_note
 from kcli.cli.output import refuse_inputs
 from kcli.core import COMPILED
@@ -70,9 +70,7 @@ __all__ = ["run", "tables"]
 @click.option("--wait", is_flag=True, help="If another run writes to DIR, wait until it has ended.")
 @quiet_option("No progress, no closing summary.")
 @secrets_option()
-@dialect_option
-@key_log_option
-@memory_option
+@reading_options
 def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     """Read captures into tables: exchanges, fetches, sessions, clients and more (see `kcli pipeline tables`).
 

@@ -14,13 +14,11 @@ from kcli.cli.console import is_terminal, terminal_room, warn
 from kcli.cli.decode_pcap import reading
 from kcli.cli.filter_options import FilterCommand, few_of, filter_of, filter_options, words_of
 from kcli.cli.inputs import (
-    dialect_option,
     files_argument,
     format_option,
-    key_log_option,
-    memory_option,
     port_option,
     quiet_option,
+    reading_options,
     secrets_option,
 )
 from kcli.cli.output import open_output, output_option
@@ -50,9 +48,7 @@ Row = dict[str, Any]
 @output_option
 @quiet_option("No progress, no warnings.")
 @secrets_option()
-@dialect_option
-@key_log_option
-@memory_option
+@reading_options
 def records(files: tuple[str, ...], **options: Any) -> int:
     """Show the records that captures and log segments hold, one a line: from Produce, Fetch and ShareFetch alike.
 

@@ -14,12 +14,10 @@ from kcli.cli.capture_files import captures_in
 from kcli.cli.console import is_terminal
 from kcli.cli.decode_pcap import reading
 from kcli.cli.inputs import (
-    dialect_option,
     files_argument,
-    key_log_option,
-    memory_option,
     port_option,
     quiet_option,
+    reading_options,
 )
 from kcli.cli.lines import print_note
 from kcli.cli.output import open_output
@@ -48,9 +46,7 @@ SHORTEST_KEY = 16  # bytes
 @click.option("--keep", multiple=True, metavar="KIND,...", help=f"Leave these names as they are: {', '.join(KINDS)}.")
 @port_option
 @quiet_option("No progress, no closing summary.")
-@dialect_option
-@key_log_option
-@memory_option
+@reading_options
 def redact(files: tuple[str, ...], **options: Any) -> None:
     """Write captures without names, addresses, data and secrets: a capture that may leave the house.
 

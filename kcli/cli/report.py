@@ -13,12 +13,10 @@ from kcli.cli.capture_files import captures_in
 from kcli.cli.decode_pcap import reading
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is, words_of
 from kcli.cli.inputs import (
-    dialect_option,
     files_argument,
-    key_log_option,
-    memory_option,
     port_option,
     quiet_option,
+    reading_options,
 )
 from kcli.cli.lines import print_note
 from kcli.cli.output import open_output
@@ -40,9 +38,7 @@ NAMED = 3  # files in the page's head
 @port_option
 @filter_options
 @quiet_option("No progress; do not print where the page is.")
-@dialect_option
-@key_log_option
-@memory_option
+@reading_options
 def report(files: tuple[str, ...], output: str, **options: Any) -> int:
     """Report what captures show as one HTML page: a verdict, errors and latency over time, top talkers and more.
 

@@ -14,12 +14,10 @@ from kcli.capture.reading import read_capture
 from kcli.cli.capture_files import captures_in
 from kcli.cli.console import warn
 from kcli.cli.inputs import (
-    dialect_option,
     files_argument,
-    key_log_option,
-    memory_option,
     port_option,
     quiet_option,
+    reading_options,
 )
 from kcli.cli.lines import print_line
 from kcli.cli.output import refuse_inputs
@@ -37,9 +35,7 @@ __all__ = ["extract"]
 )
 @port_option
 @quiet_option("Print nothing but errors.")
-@dialect_option
-@key_log_option
-@memory_option
+@reading_options
 def extract(captures: tuple[str, ...], output: str, ports: tuple[int, ...], quiet: bool, **reading: Any) -> int:
     """Put together the snapshots that FetchSnapshot responses carry in network captures.
 

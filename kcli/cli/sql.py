@@ -10,12 +10,10 @@ import click
 
 from kcli.cli.console import is_terminal, terminal_room
 from kcli.cli.inputs import (
-    dialect_option,
     format_option,
-    key_log_option,
-    memory_option,
     port_option,
     quiet_option,
+    reading_options,
     secrets_option,
 )
 from kcli.cli.lines import print_line
@@ -40,9 +38,7 @@ FORMATS = ("table", "json", "jsonl", "csv", "parquet")
 @output_option
 @quiet_option("Do not print the number of rows.")
 @secrets_option()
-@dialect_option
-@key_log_option
-@memory_option
+@reading_options
 def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
     """Answer a question in SQL (DuckDB's) about captures, log segments, snapshots and Parquet tables.
 

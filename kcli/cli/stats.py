@@ -13,13 +13,11 @@ from kcli.cli.console import terminal_room
 from kcli.cli.decode_pcap import reading, summed_up
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
 from kcli.cli.inputs import (
-    dialect_option,
     files_argument,
     format_option,
-    key_log_option,
-    memory_option,
     port_option,
     quiet_option,
+    reading_options,
 )
 from kcli.cli.lines import Lines, csv_line
 from kcli.cli.output import open_output, output_option
@@ -46,9 +44,7 @@ SHARES = (0.5, 0.95, 0.99)
 @filter_options
 @output_option
 @quiet_option("No progress, no closing summary.")
-@dialect_option
-@key_log_option
-@memory_option
+@reading_options
 def stats(files: tuple[str, ...], **options: Any) -> int:
     """Count the exchanges of captures by client, API, broker, topic and more: sizes, latencies and errors.
 
