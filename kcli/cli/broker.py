@@ -14,7 +14,7 @@ import click
 
 from kcli.broker import Broker
 from kcli.broker.apis import offered
-from kcli.broker.faults import read_rules
+from kcli.cli.fault_options import fault_options, take_faults
 from kcli.cli.inputs import quiet_option, reading_options
 from kcli.cli.lines import print_line, print_note
 from kcli.counting import counted
@@ -39,13 +39,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @click.option(
     "--nodes", type=click.IntRange(1), default=1, show_default=True, help="Number of brokers, on consecutive ports."
 )
-@click.option("--fault", "faults", multiple=True, metavar="RULE", help="Fault rule, as in api=Fetch,delay=500.")
-@click.option(
-    "--fault-file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="File of fault rules, one a line.",
-)
-@click.option("--seed", type=int, help="Seed for the random choices of fault rules.")
+@fault_options("Fault rule, as in api=Fetch,delay=500.")
 @click.option("--release", metavar="N.N", help="Serve only the API versions that this release of Kafka had.")
 @click.option(
     "--from",
@@ -63,15 +57,13 @@ def serve(
     settings: tuple[str, ...],
     topics: tuple[str, ...],
     nodes: int,
-    faults: tuple[str, ...],
-    fault_file: Path | None,
-    seed: int | None,
     release: str | None,
     captures: tuple[str, ...],
     dialect: str | None,
     key_logs: tuple[str, ...],
     memory: int,
     quiet: bool,
+    **faults: Any,
 ) -> None:
     """Serve topics to any Kafka client, until Ctrl-C.
 
@@ -92,8 +84,7 @@ def serve(
         "config": dict(map(setting, settings)),
         "host": host,
         "port": port,
-        "faults": [*faults, *(read_rules(fault_file) if fault_file else ())],
-        "seed": seed,
+        **take_faults(faults),
         "dialect": dialect,
         "release": known_release(release),
         "note": ignore if quiet else tell,

@@ -16,10 +16,10 @@ from typing import Any, BinaryIO
 
 import click
 
-from kcli.broker.faults import read_rules
 from kcli.cli.background_writer import BackgroundWriter
 from kcli.cli.broker import allow_files
 from kcli.cli.client_options import client_options, configure
+from kcli.cli.fault_options import fault_options, take_faults
 from kcli.cli.filter_options import FilterCommand
 from kcli.cli.inputs import quiet_option
 from kcli.cli.lines import print_note
@@ -47,13 +47,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @click.option("--tls", is_flag=True, help="Speak TLS with clients, by a CA made for this run; its path is printed.")
 @click.option("--tls-cert", metavar="FILE", help="Speak TLS with clients, with this certificate (PEM, with its chain).")
 @click.option("--tls-key", metavar="FILE", help="The key of --tls-cert, where that file does not hold it.")
-@click.option("--fault", "faults", multiple=True, metavar="RULE", help="Fault rule, as for kcli broker serve.")
-@click.option(
-    "--fault-file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="File of fault rules, one a line.",
-)
-@click.option("--seed", type=int, help="Seed for the random choices of fault rules.")
+@fault_options("Fault rule, as for kcli broker serve.")
 @click.option("-o", "--output", metavar="OUT", help="Save everything that passes in OUT, a pcapng file, as packets.")
 @view_options
 @quiet_option("Print only the address; rows only with --format.")
@@ -72,9 +66,7 @@ def proxy(bootstrap: str | None, settings: tuple[str, ...], listen: str, quiet: 
     config = configure(bootstrap, settings, quiet=quiet)
     host, port = listen_address(listen)
     output, certificate, key = (options.pop(name) for name in ("output", "tls_cert", "tls_key"))
-    makes_authority, seed = options.pop("tls"), options.pop("seed")
-    file = options.pop("fault_file")
-    faults = [*options.pop("faults"), *(read_rules(file) if file else ())]
+    makes_authority, faults = options.pop("tls"), take_faults(options)
     if key and not certificate:
         raise UsageError("--tls-key: --tls-cert is missing")
     view = None
@@ -92,8 +84,7 @@ def proxy(bootstrap: str | None, settings: tuple[str, ...], listen: str, quiet: 
             port=port,
             dialect=options["dialect"],
             tls=tls,
-            faults=faults,
-            seed=seed,
+            **faults,
             note=ignore if quiet else tell,
             record=serving.record if view or out else None,
         )
