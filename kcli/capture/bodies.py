@@ -82,14 +82,14 @@ class Bodies:
         if found is not None:
             return found
         header, body = frames.request_codecs(frame, 0, self.dialect)
-        if self.knows(*key_of(frame)):
+        if self.knows(*frames.api_of(frame)):
             self.known[frame[:4]] = header, body
             return header, body
         try:
             header.skip(frame)
         except DecodeError:
             header = messages.data("RequestHeader", 1, self.dialect)
-        return header, body if key_of(frame)[0] in self.apis else guarded(body)
+        return header, body if frames.api_of(frame)[0] in self.apis else guarded(body)
 
     def exchange_nodes(self, api_key: int, version: int) -> tuple[Node | None, Node | None, Node | None, Node | None]:
         """The core's nodes of request header, request, response header and response; None: the core has none.
@@ -128,8 +128,8 @@ class Bodies:
 
     def check(self, frame: bytes) -> None:
         """DecodeError: the tables don't have this request."""
-        if frame[:4] not in self.known and not self.knows(*key_of(frame)):
-            raise frames.unknown_version(*key_of(frame), self.dialect)
+        if frame[:4] not in self.known and not self.knows(*frames.api_of(frame)):
+            raise frames.unknown_version(*frames.api_of(frame), self.dialect)
 
     def read_response(self, frame: bytes, api_key: int, version: int) -> dict[str, Any]:
         """A response body's value, by key and version of its request. DecodeError."""
@@ -202,7 +202,7 @@ class Bodies:
             errors["client"] = error
         if response is not None:
             try:
-                answer = self.response_text(response, *key_of(request), request)
+                answer = self.response_text(response, *frames.api_of(request), request)
             except DecodeError as error:
                 errors["server"] = error
         return (head, asked, answer), errors
@@ -212,7 +212,7 @@ class Bodies:
         text, end = self.codecs(frame)[0].json(frame)
         closing = self.closings.get(frame[:2])
         if closing is None:
-            name = dumps(self.name(key_of(frame)[0]))
+            name = dumps(self.name(frames.api_of(frame)[0]))
             closing = self.closings[frame[:2]] = f',"requestApiKeyName":{name}}}'.encode()
         return text[:-1] + closing, end
 
@@ -233,7 +233,7 @@ class Bodies:
 
     def request_fits(self, frame: bytes) -> bool:
         """Whether a request of a known version is all of these bytes."""
-        if len(frame) < 4 or not self.knows(*key_of(frame)):
+        if len(frame) < 4 or not self.knows(*frames.api_of(frame)):
             return False
         header, body = self.codecs(frame)
         try:
@@ -275,10 +275,3 @@ def fills(codec: MessageCodec, frame: bytes, start: int) -> bool:
     if codec.variants:
         return codec.fit(frame, start)[2] == len(frame)
     return len(frame) - codec.skip(frame, start) <= SPARE
-
-
-def key_of(frame: bytes) -> tuple[int, int]:
-    """(api key, version) of a request frame; DecodeError when it is too short for them."""
-    if len(frame) < 4:
-        raise DecodeError("requestApiKey", 0, f"needs 4 bytes of api key and version at 0x0, {len(frame)} left")
-    return int.from_bytes(frame[:2], "big", signed=True), int.from_bytes(frame[2:4], "big", signed=True)

@@ -11,14 +11,13 @@ from kcli.capture.clock import instant, milliseconds, moment
 from kcli.capture.error_codes import error_codes
 from kcli.capture.events import Event, Link
 from kcli.errors import DecodeError
-from kcli.grammar.frames import client_id_of
+from kcli.grammar.frames import PREFIX, client_id_of
 from kcli.jsontext import dumps
 from kcli.schemas.apikeys import CONTROLLED_SHUTDOWN
 from kcli.schemas.catalog import catalog
 
 __all__ = ["Exchange"]
 
-PREFIX = 4  # bytes of a frame's length
 MaybeNone: TypeAlias = Any  # None is so rare that type checkers don't ask for a look at each use
 
 

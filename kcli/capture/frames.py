@@ -16,13 +16,13 @@ from kcli.capture.bodies import Bodies
 from kcli.capture.pending import PendingRequests
 from kcli.errors import DecodeError
 from kcli.grammar import messages, tls
+from kcli.grammar.frames import PREFIX
 from kcli.grammar.source import ByteSource
 from kcli.grammar.trace import DecodeTrace
 from kcli.schemas.apikeys import PRODUCE
 
 __all__ = [
     "LARGEST",
-    "PREFIX",
     "FrameStream",
     "acks_of",
     "find_request",
@@ -31,7 +31,6 @@ __all__ = [
     "plausible_request",
 ]
 
-PREFIX = 4
 HEADER = 10  # key, version, correlation id, length of the client id
 LARGEST = 1 << 30  # bytes of a frame: more than any broker accepts
 LARGEST_FOUND = 1 << 27  # ... of one that is only being looked for

@@ -6,9 +6,10 @@ Where the loss goes beyond that frame, or its length is unknown, the stream is s
 from __future__ import annotations
 
 from kcli.capture.connection_state import ConnectionState
-from kcli.capture.frames import PREFIX, FrameStream
+from kcli.capture.frames import FrameStream
 from kcli.capture.pending import Pending
 from kcli.capture.verdict import judge
+from kcli.grammar.frames import PREFIX
 
 __all__ = ["WHY_GIVEN_UP", "damage", "give_up_buffer", "leftover", "report_damaged"]
 

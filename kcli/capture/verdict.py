@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kcli.capture.connection_state import ConnectionState
-from kcli.capture.frames import PREFIX, FrameStream
+from kcli.capture.frames import FrameStream
 from kcli.capture.pending import Pending
+from kcli.grammar.frames import PREFIX
 
 __all__ = ["contradict", "decide", "end_trial", "judge", "prove", "refuse"]
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from kcli.core import COMPILED
 from kcli.errors import DecodeError
 from kcli.grammar.codec import MessageCodec
+from kcli.grammar.frames import api_of
 from kcli.grammar.secrets import Hidden, redacted
 from kcli.grammar.trace import Span
 from kcli.jsontext import dumps, loads
@@ -90,7 +91,7 @@ class EnvelopeCodec(MessageCodec):
         data = request.get("requestData")
         if not isinstance(data, bytes) or len(data) < 4:
             return self
-        return EnvelopeCodec(self.name, self.version, self.grammar, self.dialect, self.codec_of, key_of(data))
+        return EnvelopeCodec(self.name, self.version, self.grammar, self.dialect, self.codec_of, api_of(data))
 
     def json(self, data: Buffer, offset: int = 0, **options: Unpack[JsonOptions]) -> tuple[bytes, int]:
         """As MessageCodec; the field is {"requestHeader": ..., "request": ...} (of a response likewise) with the bytes
@@ -134,7 +135,7 @@ class EnvelopeCodec(MessageCodec):
 
     def open(self, frame: bytes) -> tuple[MessageCodec, MessageCodec, int]:
         """(header, body, where that begins) of the frame inside. DecodeError: it is none, or has bytes left over."""
-        known = self.inner or (key_of(frame) if self.field == "requestData" else None)
+        known = self.inner or (api_of(frame) if self.field == "requestData" else None)
         found = None if known is None else self.codecs_inside(*known)
         if found is None:
             raise DecodeError(self.field, 0, "nothing that may stand in an envelope")
@@ -166,10 +167,3 @@ class EnvelopeCodec(MessageCodec):
             span._replace(path=f"{self.field}.{span.path}", start=span.start + offset, end=span.end + offset)
             for span in (*header.spans(frame), *body.spans(frame, start, secrets=secrets))
         ]
-
-
-def key_of(frame: bytes) -> tuple[int, int]:
-    """(API key, version) that a request begins with. DecodeError: it is too short."""
-    if len(frame) < 4:
-        raise DecodeError("requestApiKey", 0, f"needs 4 bytes of API key and version, {len(frame)} are here")
-    return int.from_bytes(frame[:2], "big", signed=True), int.from_bytes(frame[2:4], "big", signed=True)

@@ -14,9 +14,11 @@ from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
 
 __all__ = [
+    "PREFIX",
     "Message",
     "Request",
     "Response",
+    "api_of",
     "client_id_of",
     "decode_request",
     "decode_response",
@@ -157,12 +159,17 @@ def request_codecs(data: Buffer, start: int = 0, dialect: str | None = None) -> 
 
     A message that the tables don't have gets the codec of an unknown one: all its bytes are kept.
     """
+    api_key, version = api_of(data, start)
+    return messages.request_header(api_key, version, dialect), request_codec(api_key, version, dialect)
+
+
+def api_of(data: Buffer, start: int = 0) -> tuple[int, int]:
+    """(API key, version) of the request frame at `start`. DecodeError: it is too short for them."""
     left = len(data) - start
     if left < 4:
         raise DecodeError("requestApiKey", start, f"needs 4 bytes of api key and version at {start:#x}, {left} left")
-    api_key = int.from_bytes(data[start : start + 2], "big", signed=True)
     version = int.from_bytes(data[start + 2 : start + 4], "big", signed=True)
-    return messages.request_header(api_key, version, dialect), request_codec(api_key, version, dialect)
+    return int.from_bytes(data[start : start + 2], "big", signed=True), version
 
 
 def unknown_version(api_key: int, version: int, dialect: str | None = None) -> DecodeError:

@@ -12,14 +12,12 @@ from kcli.client.address import Address
 from kcli.errors import NetworkError
 from kcli.proxy.faulting import FaultedRequests
 from kcli.proxy.recording import Recorder, Recording
-from kcli.proxy.request_stream import Awaited, RequestStream
+from kcli.proxy.request_stream import LARGEST_HELD, Awaited, RequestStream
 from kcli.proxy.response_stream import Planned, ResponseStream
 from kcli.proxy.rewriting import AddressRewriter
 from kcli.proxy.side import Side
 
 __all__ = ["Connection", "Route", "Services"]
-
-LIMIT = 100 << 20  # bytes of a response that is rewritten, as socket.request.max.bytes
 
 
 class Services(Protocol):
@@ -96,7 +94,7 @@ class Connection:
         self.name = str(Address(*info("peername")[:2]))
         self.requests = self.services.new_requests(self.awaited)
         self.responses = ResponseStream(
-            self.awaited, self.services.rewriter, str(info("sockname")[0]), LIMIT, self.complain
+            self.awaited, self.services.rewriter, str(info("sockname")[0]), LARGEST_HELD, self.complain
         )
         self.services.connections.add(self)
         self._dialing = asyncio.get_running_loop().create_task(self._dial())

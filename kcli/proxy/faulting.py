@@ -11,17 +11,15 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from kcli.broker.faults import NOWHERE, Faults
-from kcli.capture.frames import PREFIX
 from kcli.client.framing import describe_first_bytes
 from kcli.errors import KcliError, NetworkError, UsageError
 from kcli.grammar import frames
+from kcli.grammar.frames import PREFIX
 from kcli.proxy.error_answers import CodeOf, Place, error_body, places_in, without
-from kcli.proxy.request_stream import Awaited, RequestStream
+from kcli.proxy.request_stream import LARGEST_HELD, Awaited, RequestStream
 from kcli.schemas.catalog import catalog
 
 __all__ = ["FaultRules", "FaultedRequests", "TopicNames"]
-
-LIMIT = 100 << 20  # bytes of a request, as socket.request.max.bytes
 
 
 class FaultRules:
@@ -116,8 +114,8 @@ class FaultedRequests:
         self._need = PREFIX
         while len(data) - start >= PREFIX:
             size = int.from_bytes(data[start : start + PREFIX], "big", signed=True)
-            if not 0 <= size <= LIMIT:
-                raise NetworkError(describe_first_bytes(data[start : start + 16], LIMIT))
+            if not 0 <= size <= LARGEST_HELD:
+                raise NetworkError(describe_first_bytes(data[start : start + 16], LARGEST_HELD))
             end = start + PREFIX + size
             if end > len(data):
                 self._need = PREFIX + size

@@ -13,12 +13,13 @@ from kcli.broker.faults import Plan
 from kcli.capture.frames import LARGEST, acks_of
 from kcli.client.framing import describe_first_bytes
 from kcli.errors import NetworkError
+from kcli.grammar.frames import PREFIX
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.catalog import catalog
 
-__all__ = ["TOKEN", "Awaited", "RequestStream"]
+__all__ = ["LARGEST_HELD", "TOKEN", "Awaited", "RequestStream"]
 
-PREFIX = 4
+LARGEST_HELD = 100 << 20  # bytes of a message that is held until it is whole, as socket.request.max.bytes
 HEAD = struct.Struct(">hhi")
 # A header, and the transactional id in front of Produce's acks: two strings of int16 length.
 LONGEST_HEAD = 1 << 17

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from kcli.broker.faults import Plan
 from kcli.errors import DecodeError, EncodeError
-from kcli.grammar import frames
+from kcli.grammar.frames import PREFIX, decode_response
 from kcli.proxy.error_answers import merge
 from kcli.proxy.request_stream import Awaited
 from kcli.proxy.rewriting import AddressRewriter
 
 __all__ = ["Planned", "ResponseStream"]
 
-PREFIX = CORRELATION = 4
+CORRELATION = 4
 
 
 class Planned(NamedTuple):
@@ -114,7 +114,7 @@ class ResponseStream:
         assert awaited.more is not None
         key, version, dialect = awaited.api_key, awaited.version, self.rewriter.dialect
         try:
-            response = frames.decode_response(frame, key, version, PREFIX, dialect)
+            response = decode_response(frame, key, version, PREFIX, dialect)
             merge(response.body, awaited.more)
             made = response.encode()
         except (DecodeError, EncodeError) as error:

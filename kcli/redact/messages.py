@@ -14,7 +14,7 @@ from kcli.capture.bodies import Bodies
 from kcli.errors import DecodeError, SchemaError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.frames import client_id_of
+from kcli.grammar.frames import api_of, client_id_of
 from kcli.grammar.trace import Span
 from kcli.records.control import MESSAGES as CONTROL_MESSAGES
 from kcli.redact.batches import BLANK, FILL, BatchRedactor
@@ -70,9 +70,11 @@ class FrameRedactor:
     def request(self, frame: bytes) -> bytes:
         """A request; one that can't be decoded keeps what stands at fixed places, its client's name replaced."""
         out = bytearray(BLANK * len(frame))
+        if len(frame) < FIXED:
+            self.blanked += 1
+            return bytes(out)
         out[:FIXED] = frame[:FIXED]
-        key, version = key_of(frame)
-        if not self.bodies.knows(key, version):
+        if not self.bodies.knows(*api_of(frame)):
             self.fixed_client_id(frame, out)
             self.blanked += 1
             return bytes(out)
@@ -167,7 +169,7 @@ class FrameRedactor:
         """A message with its header, in an envelope."""
         if field.path == "requestData":
             return self.request(data)
-        return self.response(data, *key_of(field.request)) if len(field.request) >= FIXED else BLANK * len(data)
+        return self.response(data, *api_of(field.request)) if len(field.request) >= FIXED else BLANK * len(data)
 
     def uuid(self, data: bytes, rule: Rule) -> bytes:
         """The 16 bytes of an id."""
@@ -235,8 +237,3 @@ def nearest(path: str, name: str, numbers: Mapping[str, int]) -> int | None:
         if found is not None:
             return found
     return None
-
-
-def key_of(request: bytes) -> tuple[int, int]:
-    """(API key, version) of a request's frame."""
-    return int.from_bytes(request[:2], "big", signed=True), int.from_bytes(request[2:4], "big", signed=True)

@@ -122,9 +122,8 @@ class RecordLines:
     def unread_line(self, offset: int, key: int | None, version: int | None, data: memoryview, reason: str) -> bytes:
         """The line of a record that can't be decoded, with its bytes and the reason."""
         self.problems.append(f"record {offset}: {reason}")
-        data_form = self.base64(key, data)
-        form = {"offset": offset, "type": None, "apiKey": int32(key), "version": int32(version), "data": data_form}
-        return dumps({**form, "reason": reason}).encode() + b"\n"
+        form = {"offset": offset, "type": None, "apiKey": int32(key), "version": int32(version)}
+        return dumps({**form, "data": self.base64(key, data), "reason": reason}).encode() + b"\n"
 
     def base64(self, key: int | None, data: memoryview) -> dict[str, Any]:
         """What could not be read; hidden in a type that has secrets, and where not even the type is known."""
