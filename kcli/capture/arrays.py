@@ -6,7 +6,6 @@ They are made of buffers: `pyarrow.array` imports pandas, where it is installed,
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Any
 
 from kcli.schemas.errors import error_name
@@ -34,10 +33,7 @@ def texts(values: Iterable[str | bytes | None]) -> Any:
 
 
 def column_of(values: Sequence[Any], kind: Any) -> Any:
-    """A column of that Arrow type out of values: text, bytes, lists of text, numbers, timestamps.
-
-    A timestamp is a number of microseconds, or a datetime, as Arrow itself gives them.
-    """
+    """A column of that Arrow type out of values: text, bytes, lists of text, numbers, timestamps in microseconds."""
     import numpy
     import pyarrow
 
@@ -54,8 +50,6 @@ def column_of(values: Sequence[Any], kind: Any) -> Any:
         return pyarrow.Array.from_buffers(
             kind, len(values), [validity(missing), pyarrow.py_buffer(ends)], children=[below]
         )
-    if any(isinstance(value, datetime) for value in values):
-        return pyarrow.array(values, kind)
     numbers = numpy.array([0 if value is None else value for value in values])
     if pyarrow.types.is_timestamp(kind):
         return integers(numbers, "int64", missing).cast(kind)

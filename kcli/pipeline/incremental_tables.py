@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kcli.pipeline.writing import TableWriter, Written
+from kcli.pipeline.writing import TableWriter, Written, stored_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -134,11 +134,21 @@ def copying(folder: str, table: str) -> Work:
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         writer = TableWriter(folder, f"kept-{os.urandom(6).hex()}")
         for batch in batches:
-            for row in batch.to_pylist():
-                writer.put(table, tuple(row.values()))
+            writer.put_batch(table, -1, as_stored(batch, stored_schema(table)))
         yield packed(writer.close())
 
     return work
+
+
+def as_stored(batch: Any, schema: Any) -> Any:
+    """A batch of Spark's as a table's files have it: the same columns, some as dictionaries."""
+    import pyarrow
+
+    arrays = [
+        column.dictionary_encode() if pyarrow.types.is_dictionary(field.type) else column.cast(field.type)
+        for column, field in zip(batch.columns, schema, strict=True)
+    ]
+    return pyarrow.record_batch(arrays, schema=schema)
 
 
 def packed(written: list[Written]) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -47,11 +46,3 @@ def test_values_become_columns_of_any_type() -> None:
         assert (made.type, made.to_pylist()) == (kind, values)
     made = column_of([1_700_000_000_000_001, None], pyarrow.timestamp("us", "UTC"))
     assert made.to_pylist()[0].microsecond == 1 and made.null_count == 1
-
-
-def test_timestamps_are_microseconds_or_datetimes() -> None:
-    kind = pyarrow.timestamp("us", "UTC")
-    when = datetime(2026, 11, 21, 1, 22, tzinfo=UTC)
-    us = int(when.timestamp()) * 1_000_000
-    assert column_of([us, None], kind).equals(column_of([when, None], kind))
-    assert column_of([when, None], kind).to_pylist() == [when, None]
