@@ -157,7 +157,11 @@ class ReferenceEngine:
             self.cuts += found == "cut"
             self.fragments += found == "fragment"
             self.unknown_links += found == "link"
-            return
+        else:
+            self.segment(packet, found)
+
+    def segment(self, packet: Packet, found: network.TcpSegment) -> None:
+        """Take in a packet's TCP segment."""
         ends = [(found.version, *end) for end in found.ends]
         first, second = sorted(ends, key=lambda end: (end[1], end[2]))
         sender = 0 if ends[0] == first else 1

@@ -13,24 +13,25 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["Draft", "DraftPacket", "Extents"]
+__all__ = ["CAPTURED", "MADE", "OPENING", "Draft", "DraftPacket", "Extents"]
 
-# ns, link type, connection, length on the wire, bytes here, where IP, TCP and payload begin, whether it was made here
-HEAD = struct.Struct("<QHIIIIII?")
+# ns, link type, connection, length on the wire, bytes here, where IP, TCP and payload begin, kind
+HEAD = struct.Struct("<QHIIIIIIB")
+CAPTURED, OPENING, MADE = range(3)  # kinds of packets; OPENING: captured, of a connection's handshake
 TAIL = 1 << 20  # bytes at the end that are kept in memory
 KEPT = 64  # packets that were filled in, but may come again
 LOOKED_AT = 256  # packets that a repeated one may have its bytes from
 
 
 class DraftPacket(NamedTuple):
-    """A packet of a draft. flow: its connection's number. made: it was made here, and not captured."""
+    """A packet of a draft. flow: its connection's number. kind: CAPTURED, OPENING or MADE (here)."""
 
     ns: int
     link: int
     flow: int
     length: int
     places: tuple[int, int, int]
-    made: bool
+    kind: int
     data: bytearray
 
 
@@ -52,7 +53,7 @@ class Draft:
         if len(self.tail) > TAIL:
             self.flush()
         head = HEAD.pack(
-            packet.ns, packet.link, packet.flow, packet.length, len(packet.data), *packet.places, packet.made
+            packet.ns, packet.link, packet.flow, packet.length, len(packet.data), *packet.places, packet.kind
         )
         self.tail += head
         place = self.start + len(self.tail)
@@ -89,8 +90,8 @@ class Draft:
         self.file.flush()
         self.file.seek(0)
         while head := self.file.read(HEAD.size):
-            ns, link, flow, length, size, ip, tcp, payload, made = HEAD.unpack(head)
-            yield DraftPacket(ns, link, flow, length, (ip, tcp, payload), made, bytearray(self.file.read(size)))
+            ns, link, flow, length, size, ip, tcp, payload, kind = HEAD.unpack(head)
+            yield DraftPacket(ns, link, flow, length, (ip, tcp, payload), kind, bytearray(self.file.read(size)))
 
 
 class Extents:

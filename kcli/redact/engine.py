@@ -1,6 +1,7 @@
 """Captures through the interpreted engine into a draft: each packet with its connection, and the bytes that it has.
 
-A connection that was decrypted is written as packets made here, in the clear; of its own packets only the SYNs stay.
+A connection that was decrypted is written as packets made here, in the clear; of its own packets only TCP's
+handshake stays.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from kcli.capture.reassembly import Reassembly, ahead
 from kcli.capture.tcp import Streams
 from kcli.capture.tls.layer import ENOUGH, TlsLayer
 from kcli.grammar import network
-from kcli.redact.draft import Draft, DraftPacket, Extents
+from kcli.redact.draft import CAPTURED, MADE, OPENING, Draft, DraftPacket, Extents
 from kcli.redact.headers import blank_packet, clean_segment
 from kcli.redact.pseudonyms import Pseudonyms
 
 __all__ = ["RedactingEngine", "Track"]
 
 FEW = 64  # connections that are over and need not be forgotten at once
+PUSH = 8  # a flag of TCP's
+AGAIN = 2  # bytes of a segment that repeats some: one alone keeps a connection alive
 LARGEST = 60_000  # bytes of payload in a packet that is made here
 
 
@@ -44,6 +47,7 @@ class Track:
         self.made = (Extents(draft), Extents(draft))  # of packets made here, by bytes of the decrypted stream
         self.sent = [0, 0]  # bytes of the decrypted stream
         self.closed = [False, False]  # ... that has a last packet
+        self.repeated = [0, 0]  # segments that repeat bytes of it
 
     def forget(self) -> None:
         """Let go of what is only needed while bytes come; late packets of it stay blank."""
@@ -66,11 +70,19 @@ class Track:
             return
         while size:
             part = min(size, LARGEST)
-            place = self.add_made(d, ns, network.ACK | 8, part)
+            place = self.add_made(d, ns, network.ACK | PUSH, part)
             self.made[d].add(self.sent[d], part, place)
             self.sent[d] += part
             size -= part
         self.made[d].settled = max(0, self.sent[d] - (1 << 20))
+
+    def add_repeated(self, ns: int) -> None:
+        """As many segments repeat bytes of what is decrypted as do of what carries it."""
+        for d, side in enumerate(self.flow.sides):
+            while self.repeated[d] < side.retransmitted and self.sent[d] >= AGAIN:
+                place = self.add_made(d, ns, network.ACK | PUSH, AGAIN, AGAIN)
+                self.made[d].add(self.sent[d] - AGAIN, AGAIN, place)
+                self.repeated[d] += 1
 
     def add_ends(self, ns: int, reset_by: int | None = None) -> None:
         """What is decrypted ends where an end has closed it, or is broken off by one."""
@@ -81,14 +93,14 @@ class Track:
         if reset_by is not None:
             self.add_made(reset_by, ns, network.RST, 0)
 
-    def add_made(self, d: int, ns: int, flags: int, size: int) -> int:
-        """Append a packet of end `d` made here; where its payload is in the draft."""
+    def add_made(self, d: int, ns: int, flags: int, size: int, back: int = 0) -> int:
+        """Append a packet of end `d` made here; where its payload is. back: bytes of it that came before."""
         sample = self.samples[d] or self.samples[1 - d]
         assert sample is not None
         seq, ack = (self.flow.sides[end].first + self.sent[end] for end in (d, 1 - d))
-        data = clean_segment(sample.data, sample.places, seq, ack, flags, size)
+        data = clean_segment(sample.data, sample.places, seq - back, ack, flags, size)
         places = (*sample.places[:2], sample.places[1] + 20)
-        return self.draft.add(DraftPacket(ns, sample.link, self.number, len(data), places, True, data)) + places[2]
+        return self.draft.add(DraftPacket(ns, sample.link, self.number, len(data), places, MADE, data)) + places[2]
 
 
 class RedactingEngine(ReferenceEngine):
@@ -108,14 +120,11 @@ class RedactingEngine(ReferenceEngine):
         self.made_clear: set[int] = set()  # ... that were decrypted
         self.number = self.tls_left_out = self.others_left_out = 0
 
-    def packet(self, packet: Packet) -> None:
+    def segment(self, packet: Packet, found: network.TcpSegment) -> None:
         """See ReferenceEngine."""
-        found = network.dissect(packet.link, packet.data, packet.length)
-        self.packet_here = None
-        if not isinstance(found, str):
-            data = blank_packet(packet.link, packet.data, found, self.names, self.keep)
-            self.packet_here = DraftPacket(packet.ns, packet.link, 0, packet.length, found.places, False, data)
-        super().packet(packet)
+        data = blank_packet(packet.link, packet.data, found, self.names, self.keep)
+        self.packet_here = DraftPacket(packet.ns, packet.link, 0, packet.length, found.places, CAPTURED, data)
+        super().segment(packet, found)
 
     def watch(self, flow: Flow) -> Track:
         """What is known of a connection for the draft."""
@@ -131,7 +140,8 @@ class RedactingEngine(ReferenceEngine):
         """A packet belongs to a connection: it goes into the draft, before its bytes are read."""
         assert self.packet_here is not None
         track = self.watch(flow)
-        packet, self.packet_here = self.packet_here._replace(flow=track.number), None
+        kind = OPENING if opens(flow, s) else CAPTURED
+        packet, self.packet_here = self.packet_here._replace(flow=track.number, kind=kind), None
         track.samples[s.sender] = packet
         place = self.draft.add(packet) + packet.places[2]
         if s.data:
@@ -186,6 +196,15 @@ class RedactingEngine(ReferenceEngine):
         track.forget()
 
 
+def opens(flow: Flow, s: FlowSegment) -> bool:
+    """Whether a packet is one of TCP's handshake: a SYN, or what acknowledges the other end's and has no bytes."""
+    if s.flags & network.SYN:
+        return True
+    side, other = flow.sides[s.sender], flow.sides[1 - s.sender]
+    is_first = side.syn and other.syn and (s.seq, s.ack) == (side.first, other.first)
+    return is_first and not s.length and s.flags & ~PUSH == network.ACK
+
+
 class WatchedStreams(Streams):
     """As Streams; the handler is shown late packets of connections that are over, too."""
 
@@ -215,6 +234,7 @@ class WatchedReassembly(Reassembly):
         held = super().take(flow, s)
         track = self.engine.watch(flow)
         if track.decrypted:
+            track.add_repeated(s.ns)
             track.add_ends(s.ns, s.sender if s.flags & network.RST else None)
         return held
 

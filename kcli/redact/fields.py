@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 from kcli.schemas.catalog import catalog
 from kcli.schemas.config_names import PASSWORDS, PLAIN
 from kcli.schemas.model import Field
+from kcli.topic_names import CLUSTER_METADATA
 
 __all__ = ["KINDS", "Rule", "Way", "rules_of"]
 
@@ -59,6 +60,8 @@ KIND_OF_NAME: Mapping[str, str] = {
     }.items()
     for name in names.split()
 }
+
+METADATA = frozenset({CLUSTER_METADATA})
 
 # What holds a topic in its field `name`, or a user.
 TOPICS = words(
@@ -165,5 +168,10 @@ def rule_of_string(name: str, holder: str) -> Rule:
     if name == "key" and holder not in ("coordinators", *COORDINATORS):
         return Rule("name")
     if name == "name" and holder in TOPICS | USERS:
-        return Rule("name", "topics" if holder in TOPICS else "principals")
-    return WAYS.get(name) or Rule("name", KIND_OF_NAME.get(name))
+        return name_of("topics" if holder in TOPICS else "principals")
+    return WAYS.get(name) or name_of(KIND_OF_NAME.get(name))
+
+
+def name_of(kind: str | None) -> Rule:
+    """The rule of a name of that kind. Kafka's metadata log has an id of its own, which tells its name."""
+    return Rule("name", kind, METADATA if kind == "topics" else frozenset())

@@ -12,17 +12,14 @@ from kcli.capture.packets import ReferenceReader
 from kcli.capture.pcapng import PcapngWriter
 from kcli.capture.tls.layer import TlsLayer
 from kcli.filelike import Stream
-from kcli.grammar import network
 from kcli.redact.connection import RedactedConnection
-from kcli.redact.draft import Draft, DraftPacket
+from kcli.redact.draft import CAPTURED, MADE, Draft, DraftPacket
 from kcli.redact.engine import RedactingEngine, Track
 from kcli.redact.headers import set_checksums
 from kcli.redact.messages import FrameRedactor
 from kcli.redact.pseudonyms import Pseudonyms
 
 __all__ = ["Redaction"]
-
-FLAGS_AT = 13  # in TCP's header
 
 
 class Redaction(CaptureDecoder):
@@ -92,11 +89,10 @@ class Redaction(CaptureDecoder):
                 writer.packet(packet.ns, packet.link, packet.data, packet.length)
                 self.written += 1
             else:
-                self.omitted += not packet.made
+                self.omitted += packet.kind != MADE
 
     def is_wanted(self, packet: DraftPacket) -> bool:
-        """Whether a packet of the draft is written: of a connection that was decrypted those made here, and SYNs."""
+        """Whether a packet is written: of a connection that was decrypted those made here, and the handshake."""
         if packet.flow in self.engine.left_out:
             return False
-        is_syn = bool(packet.data[packet.places[1] + FLAGS_AT] & network.SYN)
-        return packet.made or is_syn or packet.flow not in self.engine.made_clear
+        return packet.kind != CAPTURED or packet.flow not in self.engine.made_clear

@@ -6,7 +6,7 @@ import base64
 import contextlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,19 @@ from kcli.capture.exchanges import CaptureDecoder
 from kcli.errors import InputError
 from kcli.redact.fields import WORDS
 
-__all__ = ["forms_of", "leaks", "lines", "names_of"]
+__all__ = ["OF_KCLI", "forms_of", "leaks", "lines", "names_of", "texts"]
 
 WORDS_THAT_STAY = {word for words in WORDS.values() for word in words}
 LONG = 6  # characters that no name has by chance
+KAFKA_S_OWN = re.compile(
+    b"|".join(re.escape(word.encode()) for word in sorted(WORDS_THAT_STAY, reverse=True) if len(word) >= LONG)
+)
 OF_KCLI = ("requestApiKeyName", "timestamp", "timestampType", "compression", "reason", "event", "type", "sender")
 
 
-def lines(path: Path, *key_logs: str) -> list[dict[str, Any]]:
-    source = CaptureDecoder([str(path)], records="full", text=True, secrets=True, key_logs=key_logs)
+def lines(paths: Path | Sequence[Path], *key_logs: str) -> list[dict[str, Any]]:
+    files = [str(path) for path in ([paths] if isinstance(paths, Path) else paths)]
+    source = CaptureDecoder(files, records="full", text=True, secrets=True, key_logs=key_logs)
     out: list[bytes] = []
     with contextlib.suppress(InputError):
         source.lines(lambda data: out.append(bytes(data)))
@@ -30,10 +34,10 @@ def lines(path: Path, *key_logs: str) -> list[dict[str, Any]]:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """All texts but those of kcli's own."""
+    """All texts but those of kcli's own, and control records, which are numbers."""
     if isinstance(value, dict):
         for name, item in value.items():
-            if name not in OF_KCLI:
+            if name not in OF_KCLI and not (name == "records" and value.get("isControl")):
                 yield from texts(item)
     elif isinstance(value, list):
         for item in value:
@@ -54,13 +58,14 @@ def names_of(before: list[dict[str, Any]]) -> set[str]:
 
 
 def forms_of(text: str) -> list[bytes]:
-    """A text's bytes, and what they are in base64, wherever in it they begin."""
+    """A text's bytes, and what they are in hexadecimal and in base64, wherever in it they begin."""
     name = text.encode()
     folded = (base64.b64encode(bytes(at) + name)[(0, 2, 3)[at] :].rstrip(b"=")[:-1] for at in range(3))
-    return [name, *(form for form in folded if len(form) > LONG)]
+    return [name, name.hex().encode(), name.hex().upper().encode(), *(form for form in folded if len(form) > LONG)]
 
 
 def leaks(before: list[dict[str, Any]], data: bytes, after: list[dict[str, Any]]) -> list[str]:
     """Names of the lines before that are in the bytes or lines after."""
-    said = json.dumps(after, ensure_ascii=False)
+    said = KAFKA_S_OWN.sub(b"", "\n".join(texts(after)).encode()).decode()
+    data = KAFKA_S_OWN.sub(b"", data)
     return sorted(name for name in names_of(before) if name in said or any(form in data for form in forms_of(name)))

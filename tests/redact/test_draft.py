@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from kcli.redact import draft as module
-from kcli.redact.draft import Draft, DraftPacket, Extents
+from kcli.redact.draft import CAPTURED, Draft, DraftPacket, Extents
 
 
 def packet(data: bytes, ns: int = 1) -> DraftPacket:
-    return DraftPacket(ns, 1, 3, len(data), (14, 34, 54), False, bytearray(data))
+    return DraftPacket(ns, 1, 3, len(data), (14, 34, 54), CAPTURED, bytearray(data))
 
 
 @pytest.mark.parametrize("tail", [0, 1 << 20])

@@ -61,6 +61,7 @@ def test_rules(message: str, path: str, way: str, kind: str | None) -> None:
 def test_words_of_kafka_stay_where_they_belong() -> None:
     assert "range" in rules_of("JoinGroupRequest")["protocols.name"].words
     assert "range" not in rules_of("MetadataResponse")["topics.name"].words
+    assert rules_of("MetadataResponse")["topics.name"].words == {"__cluster_metadata"}
     assert "retention.ms" in rules_of("DescribeConfigsResponse")["results.configs.name"].words
 
 
