@@ -133,7 +133,7 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
             self.sink = ExchangeRows(self, self.told, rows=ROWS, size=TEXT_BYTES, parted=False, headed=headed)
         chosen = super().choose_engine(ports)
         if self.sink is not None:
-            self.sink.engine = chosen[0]
+            self.sink.streams = chosen[0].streams
         return chosen
 
     def flush(self) -> None:

@@ -73,7 +73,7 @@ class CaptureDecoder:
         self.feed = self.new_feed()
         self.engine, self.new_reader = self.choose_engine(ports)
         if self.feed is not None and self.feed.sink is not None:
-            self.feed.sink.engine = self.engine
+            self.feed.sink.streams = self.engine.streams
 
     def new_feed(self) -> ConditionalFeed | None:
         """What asks the filter's condition, where it has one."""
@@ -124,11 +124,9 @@ class CaptureDecoder:
         make = partial(CapturedConnection, ends, client, started, self.bodies, self.receive)
         return TlsLayer(make, started, self.keys, self.tally.add_decrypted)
 
-    def exchanged(
-        self, ends: tuple[str, str], client: int, ns: int, request: bytes, answered: int | None, response: bytes | None
-    ) -> None:
-        """An exchange that the engine read by itself."""
-        self.receive(Exchange(Link(ends[1 - client], ends[client]), ns, request, answered, response, self.bodies))
+    def exchanged(self, link: bytes, *exchange: Any) -> None:
+        """Take an exchange that the engine read by itself; see `exchange_of`."""
+        self.receive(self.exchange_of(link, *exchange))
 
     def receive(self, item: Item) -> None:
         """Take what came out as a value."""

@@ -23,7 +23,7 @@ from kcli.errors import InputError
 
 __all__ = ["Carried", "dump", "pack", "restore", "unpack"]
 
-# (ends, client, last, reset, waits, sides, talk) of core.capture.engine.carry, the connection in it as a dict, and what
+# (ends, client, last, reset, waits, sides, talk) of CaptureEngine.dump, the connection in it as a dict, and what
 # ApiVersions said
 Carried = tuple[Any, ...]
 
@@ -50,9 +50,7 @@ TALK = ("software", "version", "negotiates", "offered")
 
 def dump(engine: Any, talks: dict[str, Talk]) -> list[Carried]:
     """The connections that are open in an engine. talks: what ApiVersions said, by connection."""
-    from kcli.core.capture.engine import carry
-
-    return [plain(each, talks) for each in carry(engine)]
+    return [plain(each, talks) for each in engine.dump()]
 
 
 def plain(each: tuple[Any, ...], talks: dict[str, Talk]) -> Carried:
@@ -79,8 +77,6 @@ def plain_connection(connection: CapturedConnection) -> dict[str, Any]:
 
 def restore(source: Any, carried: Sequence[Carried], clock: int, talks: dict[str, Talk]) -> None:
     """Give a source's engine the connections that were open in another one. clock: ns, of that one's end."""
-    from kcli.core.capture.engine import resume
-
     flows = []
     for *flow, state, said in carried:
         if state is not None and state[4] is not None:
@@ -89,7 +85,7 @@ def restore(source: Any, carried: Sequence[Carried], clock: int, talks: dict[str
             if said is not None:
                 talks[str(connection.link)] = Talk(**said)
         flows.append((*flow, state))
-    resume(source.engine, flows, clock)
+    source.engine.restore(flows, clock)
 
 
 def new_layer(source: Any, state: dict[str, Any]) -> TlsLayer:

@@ -29,6 +29,8 @@ cdef struct PartialFrame:
 
 
 cdef struct ConnectionState:
+    ConnectionState* older        # of all connections
+    ConnectionState* newer
     PyObject* connection          # a kcli.capture.tls.layer.TlsLayer; NULL: the steady way was enough so far
     bint steady
     bint sealed                   # ... with TLS: what its records protect is read so, not its bytes
@@ -141,10 +143,6 @@ cdef int name_link(Flow* flow, ConnectionState* state) except -1:
         raise MemoryError
     memcpy(state.link, text, state.link_size)
     return 0
-
-
-cdef tuple ends_text(Flow* flow):
-    return end_text(&flow.ends, 0), end_text(&flow.ends, 1)
 
 
 cdef str end_text(Ends* ends, int d):

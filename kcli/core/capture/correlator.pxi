@@ -1,50 +1,46 @@
 # Connections in their steady state: frames whole in a packet are read in place, others are joined once.
 
 
-cdef class Correlator(Streams):
-    cdef object owner
-    cdef readonly ExchangeWriter lines
-    cdef bint text
-    cdef LineFilter chosen            # None: every line is wanted
-    cdef Turns turns                  # None: no other process shares the work
-    cdef Sink sink                # the owner's, where it has one
-    cdef object connection_ended  # the owner's, where it wants to know
-    cdef PartialFrame spare
-    cdef frozenset ports
-    cdef readonly uint64_t kept       # lines of exchanges that were wanted
-    cdef readonly uint64_t exchanges, answered, message_bytes, ignored, connections
-    cdef uint64_t by_key[KEYS]
+@cython.final
+cdef class Correlator(StreamHandler):
+    """Bytes of connections in, exchanges out to `output`. What is odd about a connection is for the owner's `connect`."""
 
-    def __init__(self, owner, text, ports):
-        self.owner = owner
-        self.text = text
+    cdef ExchangeOutput output
+    cdef ExchangeWriter lines     # the output's, for its codecs
+    cdef object owner
+    cdef object connection_ended  # the owner's, where it wants to know
+    cdef frozenset ports
+    cdef ConnectionState* states  # all, the latest first
+    cdef PartialFrame spare
+    cdef uint64_t ignored, connections
+
+    def __cinit__(self, owner, ports, ExchangeOutput output not None):
+        self.owner, self.output, self.lines = owner, output, output.lines
         self.ports = frozenset(ports)
-        self.sink = getattr(owner, "sink", None)
         self.connection_ended = getattr(owner, "connection_ended", None)
-        self.lines = ExchangeWriter(owner.bodies)
 
     def __dealloc__(self):
+        while self.states != NULL:
+            self.discard(self.states)
         free(self.spare.data)
-
-    def counts(self):
-        """How often each API key was seen in exchanges that the owner was not told of."""
-        return {key: self.by_key[key] for key in range(KEYS) if self.by_key[key]}
-
-    def write(self, bytes line not None):
-        """Put a line, made elsewhere, behind those that are here."""
-        if out_put(&self.lines.out, PyBytes_AS_STRING(line), PyBytes_GET_SIZE(line)):
-            raise MemoryError
 
     # Connections
 
     cdef ConnectionState* state(self, Flow* flow) except NULL:
         cdef ConnectionState* state = <ConnectionState*>flow.state
         if state == NULL:
-            state = <ConnectionState*>calloc(1, sizeof(ConnectionState))
-            if state == NULL:
-                raise MemoryError
-            flow.state = state
+            state = self.add(flow)
             self.introduce(flow, state)
+        return state
+
+    cdef ConnectionState* add(self, Flow* flow) except NULL:
+        cdef ConnectionState* state = <ConnectionState*>calloc(1, sizeof(ConnectionState))
+        if state == NULL:
+            raise MemoryError
+        state.older = self.states
+        if state.older != NULL:
+            state.older.newer = state
+        flow.state = self.states = state
         return state
 
     cdef int introduce(self, Flow* flow, ConnectionState* state) except -1:
@@ -64,10 +60,10 @@ cdef class Correlator(Streams):
             connect(self, flow, state)
         return 0
 
-    cdef int deliver(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
+    cdef int receive(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
         cdef ConnectionState* state = self.state(flow)
         if state.steady and not state.sealed:
-            self.steady(flow, state, d, ts, data, n)
+            self.read_frames(flow, state, d, ts, data, n)
         elif state.steady:
             read_records(self, flow, state, d, ts, data, n)
         elif state.ignored:
@@ -91,32 +87,44 @@ cdef class Correlator(Streams):
         state.foreign = (<object>state.connection).foreign is not None
         return self.weigh(state)
 
-    cdef int ended(self, Flow* flow, uint64_t ts, bint reset) except -1:
+    cdef int ended(self, Flow* flow, uint64_t ts, Ending why) except -1:
         cdef ConnectionState* state = <ConnectionState*>flow.state
         if state == NULL or state.ignored:
             return 0
         if state.steady and (state.sealed or state.first != NULL or state.half[0].size or state.half[1].size):
             hand_over(self, flow, state, 0, 0)
         if not state.steady:
-            why = GIVEN_UP if self.relieving else "the connection was reset" if reset else "the connection ends" if flow.side[0].closed or flow.side[1].closed else "the capture ends"
-            (<object>state.connection).close(ts, why, (state.passed[0], state.passed[1]))
+            (<object>state.connection).close(ts, ENDINGS[why], (state.passed[0], state.passed[1]))
         if self.connection_ended is not None:
             report_end(self, flow, state)
         state.steady, state.ignored = False, True
         self.release(state)
         return 0
 
-    cdef int forget(self, Flow* flow) except -1:
+    cdef int give_up(self, Flow* flow) except -1:
         cdef ConnectionState* state = <ConnectionState*>flow.state
-        if state != NULL:
-            self.release(state)
-            free(state)
+        if state == NULL or state.ignored or state.foreign:
+            return 0
+        if state.steady and state.weight:
+            hand_over(self, flow, state, 0, 0)
+        if not state.steady:
+            (<object>state.connection).give_up()
+            state.foreign = (<object>state.connection).foreign is not None
+        return self.weigh(state)
+
+    cdef int forget(self, Flow* flow) except -1:
+        if flow.state != NULL:
+            self.discard(<ConnectionState*>flow.state)
             flow.state = NULL
         return 0
 
+    cdef bint is_steady(self, Flow* flow) noexcept:
+        cdef ConnectionState* state = <ConnectionState*>flow.state
+        return state != NULL and state.steady and state.greeted and not state.sealed
+
     # Frames
 
-    cdef int steady(self, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
+    cdef int read_frames(self, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
         cdef PartialFrame* half = &state.half[d]
         cdef size_t whole, take
         state.heard[d] = ts
@@ -226,43 +234,9 @@ cdef class Correlator(Streams):
 
     cdef int exchanged(self, Flow* flow, ConnectionState* state, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
                        uint64_t answered, const uint8_t* response, size_t m) except -1:
-        advance(self.turns, n + m)
-        # Any key may come back with the requests of a connection that was handed over.
-        if 0 <= key < KEYS and (self.sink is not None or self.text) and self.put(flow, state, key, version, ts, request, n, answered, response, m):
-            self.exchanges += 1
-            self.answered += response != NULL
-            self.message_bytes += n + PREFIX + (m + PREFIX if response != NULL else 0)
-            self.by_key[key] += 1
-            return 0
-        self.owner.exchanged(
-            ends_text(flow), state.client, ts, request[:n], None if response == NULL else answered, None if response == NULL else response[:m]
-        )
-        return 0
-
-    cdef bint put(self, Flow* flow, ConnectionState* state, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
-                  uint64_t answered, const uint8_t* response, size_t m) except -1:
-        """Give an exchange to the owner's sink, or write its line; False where only the slower way can."""
-        cdef PyObject* codecs = self.lines.codecs(key, version)
         if state.link == NULL:
             name_link(flow, state)
-        if self.sink is not None and self.sink.take(state.link, state.link_size, key, version, ts, request, n, answered, response, m):
-            return True
-        if not self.text or <object>codecs is None:
-            return False
-        if not is_on(self.turns) and not self.turns.teaches(key, version):
-            return True
-        cdef Out* out = &self.lines.out
-        cdef size_t before = out.size
-        if not self.lines.put(<ApiCodecs>codecs, state.link, state.link_size, ts, request, n, answered, response, m):
-            return False
-        if not is_on(self.turns) or (self.chosen is not None and not self.chosen.keeps(
-            key, version, state.link, state.link_size, ts, request, n, latency(ts, answered, response != NULL),
-            out.data + before, out.size - before, self.lines.answer_at - before
-        )):
-            out.size = before       # read all the same: it may have named topics
-        else:
-            self.kept += 1
-        return True
+        return self.output.receive(state.link, state.link_size, key, version, ts, request, n, answered, response, m)
 
     # What is held
 
@@ -275,6 +249,21 @@ cdef class Correlator(Streams):
             weight = (<object>state.connection).weight
         self.held += weight - state.weight
         state.weight = weight
+        return 0
+
+    cdef size_t weight(self, Flow* flow) noexcept:
+        return (<ConnectionState*>flow.state).weight if flow.state != NULL else 0
+
+    cdef int discard(self, ConnectionState* state) except -1:
+        """Release it, and the state itself."""
+        self.release(state)
+        if state.newer != NULL:
+            state.newer.older = state.older
+        else:
+            self.states = state.older
+        if state.older != NULL:
+            state.older.newer = state.newer
+        free(state)
         return 0
 
     cdef int release(self, ConnectionState* state) except -1:
@@ -297,3 +286,9 @@ cdef class Correlator(Streams):
             Py_DECREF(<object>state.connection)
             state.connection = NULL
         return 0
+
+    cdef tuple dump(self, Flow* flow):
+        return dump_state(self, flow)
+
+    cdef int restore(self, Flow* flow, tuple values) except -1:
+        return restore_state(self, flow, values)

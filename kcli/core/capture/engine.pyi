@@ -8,8 +8,14 @@ from kcli.core.capture.streams import Streams
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
-class CaptureEngine(Streams):
+class CaptureEngine:
     """Packets in; exchanges and events out."""
+
+    streams: Streams
+    segments: int
+    payload: int
+    duplicate: int
+    stray: int
 
     packets: int
     wire_bytes: int
@@ -46,6 +52,5 @@ class CaptureEngine(Streams):
     def counts(self) -> dict[int, int]: ...
     def write(self, line: bytes) -> None: ...
     def drain_text(self, write: Callable[[memoryview], Any]) -> None: ...
-
-def carry(engine: CaptureEngine) -> list[tuple[Any, ...]]: ...
-def resume(engine: CaptureEngine, carried: list[tuple[Any, ...]], clock: int) -> None: ...
+    def dump(self) -> list[tuple[Any, ...]]: ...
+    def restore(self, dumped: list[tuple[Any, ...]], clock: int) -> None: ...

@@ -4,6 +4,7 @@ kcli/capture/connection.py has the rules of a connection, and handles whatever i
 frames that follow each other, each answer for the first request that waits; as JSON text no Python object is made for them.
 """
 
+cimport cython
 from cpython.buffer cimport PyBUF_READ
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.memoryview cimport PyMemoryView_FromMemory
@@ -19,7 +20,8 @@ from kcli.core.capture.packets cimport (
     Segment, be16, be32, dissect, hash_ends, put_end,
 )
 from kcli.core.capture.streams cimport (
-    LOSS_CUT, LOSS_GAP, LOSS_GIVEN_UP, Flow, Held, Loss, Side, Streams, list_held, pull_timer, push_timer, put_held,
+    END_CLOSED, END_GIVEN_UP, END_OF_CAPTURE, END_RESET, LOSS_CUT, LOSS_GAP, LOSS_GIVEN_UP, Ending, Flow, Loss, StreamHandler, Streams,
+    dump_flows, restore_flows,
 )
 from kcli.core.codec.messages cimport Node, Out, out_put
 from kcli.core.codec.request_header cimport *
@@ -27,39 +29,36 @@ from kcli.core.codec.sink cimport Sink
 
 include "line_filter.pxi"
 include "turns.pxi"
+include "exchange_output.pxi"
 include "connection_state.pxi"
 include "correlator.pxi"
 include "handover.pxi"
 include "tls_records.pxi"
 
 
-cdef class CaptureEngine(Correlator):
+@cython.final
+cdef class CaptureEngine:
     """Packets in; exchanges and events out, as lines of JSON or to the owner's `exchanged` and its connections' `emit`.
 
-    The owner has `bodies`, `connect(ends, client, started)` that makes a Connection, and
-    `exchanged(ends, client, request_ns, request, response_ns, response)`.
+    A line of layers, each of which knows the next: CaptureEngine (packets) -> Streams -> Reassembly -> Correlator -> ExchangeOutput.
+    The owner has `bodies`, `connect(ends, client, started)` that makes what reads a connection, and `exchanged` (see ExchangeOutput).
     """
 
+    cdef readonly Streams streams
+    cdef Correlator correlator
+    cdef ExchangeOutput output
     cdef readonly uint64_t packets, wire_bytes, others, cuts, fragments, unknown_links
     cdef readonly object first_ns, next_ns
     cdef readonly uint64_t earliest, latest    # times of packets since they were set; 0: none
     cdef uint64_t chosen_hash
     cdef bint choosy, chosen_alone
     cdef int share, shares
-    cdef uint64_t memory
 
-    def __init__(self, owner, ports=(), text=False, chosen=None, memory=1 << 28):
+    def __cinit__(self, owner, ports=(), bint text=False, chosen=None, uint64_t memory=1 << 28):
         """chosen: a kcli.capture.filters.Filter for the lines that are made here. memory: bytes that connections may hold."""
-        Correlator.__init__(self, owner, text, ports)
-        self.memory = memory
-        if chosen is not None and not chosen.takes_all:
-            self.chosen = LineFilter(chosen)
-
-    def __dealloc__(self):
-        cdef Flow* flow = self.first
-        while flow != NULL:
-            self.forget(flow)
-            flow = flow.newer
+        self.output = ExchangeOutput(owner, text, chosen)
+        self.correlator = Correlator(owner, ports, self.output)
+        self.streams = Streams(self.correlator, memory)
 
     def choose(self, uint64_t ends, bint alone):
         """Read one connection's packets alone (`kcli.core.capture.packet_shuffle.hash_of`), or all but those: as if no others were there."""
@@ -72,28 +71,29 @@ cdef class CaptureEngine(Correlator):
     def take_turns(self, int own, int count, uint64_t size):
         """Write lines in turn with other processes, of which this is number `own`, for about so many bytes of messages each
         time; to be called before the first packet. The owner's `turned` hears when a turn is over."""
-        self.turns = Turns(self.owner, own, count, size)
+        self.output.turns = Turns(self.output.owner, own, count, size)
 
     @property
     def is_on(self):
         """Whether it is this process's turn to write lines."""
-        return is_on(self.turns)
+        return is_on(self.output.turns)
 
     @property
     def turn(self):
         """The number of the process whose turn it is."""
-        return 0 if self.turns is None else self.turns.now
+        return 0 if self.output.turns is None else self.output.turns.now
 
     def pass_by(self, uint64_t size):
         """Count an exchange that comes as a value, in bytes."""
-        advance(self.turns, size)
+        advance(self.output.turns, size)
+
+    def write(self, bytes line not None):
+        """Put a line, made elsewhere, behind those that are here."""
+        self.output.write(line)
 
     def drain_text(self, write):
         """Give the text so far to `write`, as a memoryview that is valid during the call only."""
-        cdef Out* out = &self.lines.out
-        if out.size:
-            write(PyMemoryView_FromMemory(out.data, out.size, PyBUF_READ))
-            out.size = 0
+        self.output.drain(write)
 
     def since(self, uint64_t earliest, uint64_t latest):
         """Reset the earliest and the latest packet time (ns; 0: none)."""
@@ -130,12 +130,18 @@ cdef class CaptureEngine(Correlator):
 
     def finish(self):
         """The capture's end: whatever waits is resolved, whatever is unanswered said."""
-        self.close_all()
+        self.streams.close_all()
 
-    @property
-    def last_ns(self):
-        """The latest time of a packet."""
-        return self.clock
+    def dump(self):
+        """Connections under way, as `restore` takes them. The engine can go on, slower.
+
+        For each, in order: (ends, client, last, reset, waits, sides, state); see streams_state.pxi and `Correlator.dump`.
+        """
+        return dump_flows(self.streams)
+
+    def restore(self, list dumped not None, uint64_t clock):
+        """Go on with connections that another engine left. clock: nanoseconds, of that engine."""
+        restore_flows(self.streams, dumped, clock)
 
     cdef int packet(self, Packet* packet) except -1:
         cdef Segment s
@@ -150,93 +156,85 @@ cdef class CaptureEngine(Correlator):
         if self.first_ns is None:
             self.first_ns = packet.ts
         if kind == KC_TCP:
-            self.segment(&s)
-            if self.held > self.memory:
-                self.relieve()
-            return 0
+            return self.streams.receive(&s)
         self.others += kind == KC_NOT_TCP
         self.cuts += kind == KC_CUT
         self.fragments += kind == KC_FRAGMENT
         self.unknown_links += kind == KC_LINK_UNKNOWN
         return 0
 
-    cdef int relieve(self) except -1:
-        """Give up what the connections hold that hold most; where that is not enough, those that were silent longest."""
-        cdef uint64_t enough = self.memory - self.memory // 4
-        cdef Flow* flow = self.first
-        cdef size_t at
-        live = []
-        while flow != NULL:
-            if not flow.done:
-                live.append((-<int64_t>self.weight(flow), len(live), <size_t>flow, flow.last))
-            flow = flow.newer
-        for weight, _, at, _ in sorted(live):
-            if self.held <= enough or not weight:
-                break
-            self.give_up(<Flow*>at)
-        if self.held <= enough:
-            return 0
-        self.relieving = True
-        try:
-            for _, _, at, _ in sorted(live, key=silence):
-                if self.held <= enough:
-                    break
-                flow = <Flow*>at
-                self.end(flow, flow.last)
-        finally:
-            self.relieving = False
-        return self.forget_done()
-
-    cdef size_t weight(self, Flow* flow) noexcept:
-        cdef ConnectionState* state = <ConnectionState*>flow.state
-        return flow.side[0].held_bytes + flow.side[1].held_bytes + (state.weight if state != NULL else 0)
-
-    cdef int give_up(self, Flow* flow) except -1:
-        cdef ConnectionState* state
-        Correlator.give_up(self, flow)
-        state = <ConnectionState*>flow.state
-        if state == NULL or state.ignored or state.foreign:
-            return 0
-        if state.steady and state.weight:
-            hand_over(self, flow, state, 0, 0)
-        if not state.steady:
-            (<object>state.connection).give_up()
-            state.foreign = (<object>state.connection).foreign is not None
-        return self.weigh(state)
-
     cdef bint is_chosen(self, uint64_t hash) noexcept:
         if self.choosy and (hash == self.chosen_hash) != self.chosen_alone:
             return False
         return not self.shares or <int>((hash >> 40) % <uint64_t>self.shares) == self.share
 
+    # What the layers have counted
+
+    @property
+    def last_ns(self):
+        """The latest time of a packet."""
+        return self.streams.clock
+
+    @property
+    def segments(self):
+        """TCP segments."""
+        return self.streams.segments
+
+    @property
+    def payload(self):
+        """Bytes of payload in them."""
+        return self.streams.payload
+
+    @property
+    def duplicate(self):
+        """Bytes of payload that came again."""
+        return self.streams.reassembly.duplicate
+
+    @property
+    def stray(self):
+        """Bytes of payload that belong to no open connection."""
+        return self.streams.reassembly.stray
+
+    @property
+    def held(self):
+        """Bytes of memory that connections hold."""
+        return self.streams.held()
+
     @property
     def in_step(self):
         """Whether one connection is under way and nothing of it is missing: frames, answers and packets follow each other."""
-        cdef Flow* flow = self.first
-        cdef Flow* found = NULL
-        while flow != NULL:
-            if not flow.done:
-                if found != NULL:
-                    return False
-                found = flow
-            flow = flow.newer
-        return found != NULL and self.follows(found)
+        return self.streams.in_step()
 
-    cdef bint follows(self, Flow* flow):
-        cdef ConnectionState* state = <ConnectionState*>flow.state
-        cdef Side* side
-        cdef int d
-        if state == NULL or not state.steady or state.sealed or not state.greeted or flow.waiting or flow.reset or self.blocked(flow):
-            return False
-        for d in range(2):
-            side = &flow.side[d]
-            if not (side.seen and side.known and side.answered) or side.closed or side.below:
-                return False
-        return True
+    @property
+    def connections(self):
+        """How many there were, on ports that were asked for."""
+        return self.correlator.connections
 
-def silence(each):
-    """What live connections are sorted by, those first that were silent longest."""
-    return each[3], each[1]
+    @property
+    def ignored(self):
+        """Bytes of payload of other ports."""
+        return self.correlator.ignored
 
+    @property
+    def exchanges(self):
+        """Those that the owner did not get."""
+        return self.output.exchanges
 
-include "engine_state.pxi"
+    @property
+    def answered(self):
+        """Those of them with a response."""
+        return self.output.answered
+
+    @property
+    def message_bytes(self):
+        """Bytes of their frames."""
+        return self.output.message_bytes
+
+    @property
+    def kept(self):
+        """Lines of exchanges that were wanted."""
+        return self.output.kept
+
+    def counts(self):
+        """How often each API key was seen in exchanges that the owner did not get."""
+        return self.output.counts()

@@ -1,4 +1,4 @@
-# The table of connections, by their two ends, and those that are closed.
+# The table of connections, by their two ends, and those that are closed. See kcli/capture/flows.py.
 
 
 cdef class Flows:
@@ -51,11 +51,8 @@ cdef class Flows:
             self.first = flow
         self.latest = flow
         self.flow_count += 1
-        self.added()
+        self.held += FLOW_SIZE
         return flow
-
-    cdef void added(self) noexcept:
-        """A connection more."""
 
     cdef int widen(self) except -1:
         cdef size_t count = self.slot_count * 4, slot
@@ -112,6 +109,7 @@ cdef class Flows:
             self.done_first = flow
         self.done_latest = flow
         self.done_count += 1
+        self.held -= FLOW_SIZE
 
     cdef void unremember(self, Flow* flow) noexcept:
         """The first one."""

@@ -6,6 +6,12 @@ LOSSES = {
     LOSS_CUT: ("truncated", "cut off by the snapshot length"),
     LOSS_GIVEN_UP: ("gap", GIVEN_UP),
 }
+ENDINGS = {
+    END_OF_CAPTURE: "the capture ends",
+    END_CLOSED: "the connection ends",
+    END_RESET: "the connection was reset",
+    END_GIVEN_UP: GIVEN_UP,
+}
 JUMP = ("gap", "sequence numbers jump: how much is missing can't be told")
 
 
@@ -21,7 +27,7 @@ cdef int give(Correlator correlator, Flow* flow, ConnectionState* state, int d, 
 cdef int connect(Correlator correlator, Flow* flow, ConnectionState* state) except -1:
     if state.connection == NULL:
         client = None if state.client < 0 else state.client
-        made = correlator.owner.connect(ends_text(flow), client, (flow.side[0].syn, flow.side[1].syn))
+        made = correlator.owner.connect((end_text(&flow.ends, 0), end_text(&flow.ends, 1)), client, (flow.side[0].syn, flow.side[1].syn))
         Py_INCREF(made)
         state.connection = <PyObject*>made
     return 0
@@ -112,3 +118,31 @@ cdef int report_end(Correlator correlator, Flow* flow, ConnectionState* state) e
     link = state.link[: state.link_size].decode() if state.steady else str((<object>state.connection).link)
     correlator.connection_ended(link, flow.round_trip, flow.side[0].retransmitted + flow.side[1].retransmitted)
     return 0
+
+
+cdef tuple dump_state(Correlator correlator, Flow* flow):
+    """(ignored, foreign, passed, client, connection), connection a kcli.capture.tls.layer.TlsLayer or None. The correlator can go on,
+    slower."""
+    cdef ConnectionState* state = <ConnectionState*>flow.state
+    if state == NULL:
+        return None
+    if state.steady:
+        hand_over(correlator, flow, state, 0, 0)
+    connection = <object>state.connection if state.connection != NULL else None
+    return bool(state.ignored), bool(state.foreign), (state.passed[0], state.passed[1]), state.client, connection
+
+
+cdef int restore_state(Correlator correlator, Flow* flow, tuple values) except -1:
+    cdef ConnectionState* state = correlator.add(flow)
+    ignored, foreign, passed, client, connection = values
+    state.ignored, state.foreign, state.client = ignored, foreign, client
+    state.passed[0], state.passed[1] = passed
+    if connection is None:
+        return 0
+    Py_INCREF(connection)
+    state.connection = <PyObject*>connection
+    if connection.began:
+        state.began = connection.began
+    if not state.foreign and connection.steady:
+        take_back(correlator, state, connection)
+    return correlator.weigh(state)

@@ -265,7 +265,7 @@ cdef int note_block(PacketReader reader, const uint8_t* p, size_t n, list blocks
 
 
 def hash_of(bytes ends not None):
-    """The hash of a connection, by the bytes that `kcli.core.capture.engine.carry` gives for its ends."""
+    """The hash of a connection, by the bytes that `CaptureEngine.dump` gives for its ends."""
     cdef Ends made
     if len(ends) != sizeof(Ends):
         raise ValueError("no connection of this machine's core")

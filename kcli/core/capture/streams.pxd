@@ -1,4 +1,6 @@
 # TCP streams: both directions of each connection as bytes in order, with gaps marked.
+# Three layers, each of which knows the next: Streams -> Reassembly -> a StreamHandler.
+cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from kcli.core.capture.packets cimport Ends, Segment
@@ -61,7 +63,7 @@ cdef struct Flow:
     uint64_t syn           # when the client's last SYN came, until its handshake is over
     int64_t round_trip     # from there to the acknowledgement of the answer, ns; -1: not known
     bint waiting, reset, done
-    void* state             # what the layer above keeps
+    void* state             # what the handler keeps
 
 
 cdef enum Loss:
@@ -71,12 +73,55 @@ cdef enum Loss:
     LOSS_JUMP              # sequence numbers from elsewhere: how much is missing can't be told
 
 
-cdef void put_held(Side* side, Held* held) noexcept
-cdef int list_held(Held* at, list into) except -1
-cdef int push_timer(Timers* heap, Flow* flow) except -1
-cdef void pull_timer(Flow* flow) noexcept
+# Why a connection is over.
+cdef enum Ending:
+    END_OF_CAPTURE
+    END_CLOSED
+    END_RESET
+    END_GIVEN_UP           # too much is held
 
 
+cdef class StreamHandler:
+    # What reads the bytes of connections: the last layer here. d: the direction, by its sender; ts: ns.
+    cdef uint64_t held     # bytes of memory that it holds
+
+    cdef int receive(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1
+    cdef int lost(self, Flow* flow, int d, uint64_t ts, uint64_t n, Loss why) except -1
+    cdef int ended(self, Flow* flow, uint64_t ts, Ending why) except -1
+    cdef int give_up(self, Flow* flow) except -1
+    cdef int forget(self, Flow* flow) except -1
+    cdef size_t weight(self, Flow* flow) noexcept
+    cdef bint is_steady(self, Flow* flow) noexcept
+    cdef tuple dump(self, Flow* flow)
+    cdef int restore(self, Flow* flow, tuple values) except -1
+
+
+@cython.final
+cdef class Reassembly:
+    cdef StreamHandler next
+    cdef uint64_t duplicate, stray  # bytes of payload that came again; that belong to no open connection
+    cdef uint64_t held              # bytes of memory that waiting segments take
+    cdef uint32_t chance
+
+    cdef bint receive(self, Flow* flow, Segment* s) except -1
+    cdef bint ready(self, Flow* flow, int d, uint32_t seq, uint32_t ack, uint8_t flags) noexcept
+    cdef int pass_on(self, Flow* flow, int d, Segment* s) except -1
+    cdef bint hold(self, Side* side, Segment* s) except -1
+    cdef uint32_t next_rank(self) noexcept
+    cdef int drain(self, Flow* flow) except -1
+    cdef int begin(self, Flow* flow) except -1
+    cdef int resolve(self, Flow* flow, bint force, Loss why) except -1
+    cdef bint pass_hole(self, Flow* flow, int d, bint force, Loss why) except -1
+    cdef int end(self, Flow* flow, uint64_t ts, Loss why) except -1
+    cdef int give_up(self, Flow* flow) except -1
+    cdef int forget(self, Flow* flow) except -1
+    cdef size_t weight(self, Flow* flow) noexcept
+    cdef bint is_steady(self, Flow* flow) noexcept
+    cdef tuple dump(self, Flow* flow)
+    cdef int restore(self, Flow* flow, tuple sides, tuple values) except -1
+
+
+@cython.final
 cdef class Flows:
     cdef Flow** slots
     cdef size_t slot_count, flow_count
@@ -86,63 +131,47 @@ cdef class Flows:
     cdef Flow* done_first      # closed ones, by `done_newer`
     cdef Flow* done_latest
     cdef size_t done_count
+    cdef uint64_t held         # bytes of memory counted for those that are open
 
     cdef Flow* find(self, Segment* s) except NULL
     cdef Flow* add(self, Segment* s, uint64_t hash) except NULL
     cdef int widen(self) except -1
     cdef int unlink(self, Flow* flow) except -1
     cdef int discard(self, Flow* flow) except -1
-    cdef void added(self) noexcept
     cdef void remember(self, Flow* flow) noexcept
     cdef void unremember(self, Flow* flow) noexcept
 
 
-cdef class Reassembly(Flows):
-    cdef readonly uint64_t duplicate
-    cdef readonly uint64_t held     # bytes of memory that connections hold, counted as kcli/capture/tcp.py says
-    cdef uint32_t chance
-    cdef bint relieving
-
-    # What the layer above does with it.
-    cdef int deliver(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1
-    cdef int lost(self, Flow* flow, int d, uint64_t ts, uint64_t n, Loss why) except -1
-
-    cdef bint ready(self, Flow* flow, int d, uint32_t seq, uint32_t ack, uint8_t flags) noexcept
-    cdef int pass_on(self, Flow* flow, int d, Segment* s) except -1
-    cdef bint hold(self, Side* side, Segment* s) except -1
-    cdef uint32_t next_rank(self) noexcept
-    cdef int drain(self, Flow* flow) except -1
-    cdef bint blocked(self, Flow* flow) noexcept
-    cdef int begin(self, Flow* flow) except -1
-    cdef int resolve(self, Flow* flow, bint force) except -1
-    cdef bint pass_first(self, Flow* flow) except -1
-    cdef bint pass_hole(self, Flow* flow, int d, bint force) except -1
-
-
-cdef class Streams(Reassembly):
+@cython.final
+cdef class Streams:
+    cdef Flows flows
+    cdef Reassembly reassembly
     cdef Timers timers, overdue  # those whose time has not come, and those that wait for more packets of the capture
     cdef uint64_t clock, alarm, sweep, leap
-    cdef readonly uint64_t segments, payload, stray
+    cdef uint64_t segments, payload
+    cdef uint64_t memory         # bytes that connections may hold
 
-    # What the layer above does with it.
-    cdef int ended(self, Flow* flow, uint64_t ts, bint reset) except -1
-    cdef int forget(self, Flow* flow) except -1
-
-    cdef int segment(self, Segment* s) except -1
+    cdef int receive(self, Segment* s) except -1
     cdef int close_all(self) except -1
+    cdef uint64_t held(self) noexcept
+    cdef bint in_step(self) noexcept
 
-    cdef int tell_time(self, uint64_t ts) except -1
+    cdef int advance_clock(self, uint64_t ts) except -1
     cdef Flow* open(self, Flow* flow, Segment* s) except NULL
-    cdef int accept(self, Flow* flow, Segment* s) except -1
-    cdef int wait_with(self, Flow* flow, int d, Segment* s) except -1
-    cdef int finished(self, Flow* flow, int d, Segment* s) except -1
+    cdef int await_rest(self, Flow* flow, Side* side) except -1
+    cdef int follow_end(self, Flow* flow, uint64_t ts) except -1
     cdef int wait(self, Flow* flow, uint64_t delay) except -1
     cdef void unwait(self, Flow* flow) noexcept
-    cdef int patience(self, Flow* flow) except -1
+    cdef int count_patience(self, Flow* flow) except -1
     cdef int expire(self) except -1
     cdef int lose_patience(self, Flow* flow, uint64_t waited) except -1
+    cdef int relieve(self) except -1
     cdef int give_up(self, Flow* flow) except -1
     cdef int close(self, Flow* flow, uint64_t ts) except -1
-    cdef int end(self, Flow* flow, uint64_t ts) except -1
+    cdef int end(self, Flow* flow, uint64_t ts, Loss why) except -1
     cdef int sweep_idle(self) except -1
     cdef int forget_done(self) except -1
+
+
+cdef list dump_flows(Streams streams)
+cdef int restore_flows(Streams streams, list dumped, uint64_t clock) except -1

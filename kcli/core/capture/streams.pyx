@@ -3,10 +3,14 @@
 The rules are those of kcli/capture/tcp.py, its interpreted twin, where the prose about them stands; tests hold both equal.
 """
 
+from cpython.bytes cimport PyBytes_AS_STRING
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 
 import os
+from operator import itemgetter
 
 from kcli.core.capture.packets cimport KC_ACK, KC_FIN, KC_RST, KC_SYN, Ends, Segment, hash_ends
 
@@ -24,14 +28,22 @@ cdef enum:
 cdef uint64_t SECOND = 1000000000
 cdef uint64_t NEVER = <uint64_t>-1
 
+include "stream_handler.pxi"
 include "held_segments.pxi"
 include "timers.pxi"
 include "flows.pxi"
-include "stream_order.pxi"
+include "reassembly.pxi"
+include "streams_state.pxi"
 
 
-cdef class Streams(Reassembly):
-    def __cinit__(self):
+cdef class Streams:
+    """Tracks TCP connections, and has their bytes put in order for a handler.
+
+    segments: how many were received; payload: their bytes. memory: bytes that connections may hold.
+    """
+
+    def __cinit__(self, StreamHandler handler not None, uint64_t memory):
+        self.flows, self.reassembly, self.memory = Flows(), Reassembly(handler), memory
         self.alarm = NEVER
         self.overdue.by_mark = True
 
@@ -39,61 +51,37 @@ cdef class Streams(Reassembly):
         free(self.timers.flows)
         free(self.overdue.flows)
 
-    # The layer above
-
-    cdef int ended(self, Flow* flow, uint64_t ts, bint reset) except -1:
-        return 0
-
-    cdef int forget(self, Flow* flow) except -1:
-        return 0
-
-    cdef void added(self) noexcept:
-        self.held += FLOW_SIZE
-
-    cdef int give_up(self, Flow* flow) except -1:
-        """Pass on what waits, with all that is missing lost: too much is held."""
-        self.relieving = True
-        try:
-            self.resolve(flow, True)
-        finally:
-            self.relieving = False
-        if flow.waiting and not flow.reset and not self.blocked(flow):
-            self.unwait(flow)
-        return 0
-
     # Segments
 
-    cdef int segment(self, Segment* s) except -1:
+    cdef int receive(self, Segment* s) except -1:
+        """The next segment of the capture."""
         cdef Flow* flow
         cdef Side* side
         cdef Side* other
-        cdef int d = s.sender
         self.segments += 1
         self.payload += s.captured
-        self.tell_time(s.ts)
-        flow = self.find(s)
+        self.advance_clock(s.ts)
+        flow = self.flows.find(s)
         if s.flags & KC_SYN or flow.done:
             flow = self.open(flow, s)
             if flow.done:
-                self.stray += s.captured
+                self.reassembly.stray += s.captured
                 return 0
         flow.last = s.ts
-        side = &flow.side[d]
-        other = &flow.side[1 - d]
+        side = &flow.side[s.sender]
+        other = &flow.side[1 - s.sender]
         side.seen = True
-        if s.flags & KC_ACK:
-            acknowledge(other, s)
-            if flow.syn:
-                end_handshake(flow, s)
-        if s.length or s.flags & (KC_FIN | KC_RST):
-            self.accept(flow, s)
+        if self.reassembly.receive(flow, s):
+            self.await_rest(flow, side)
+        elif side.closed:
+            self.follow_end(flow, s.ts)
         if flow.waiting:
-            self.patience(flow)
+            self.count_patience(flow)
         elif other.known and other.answered and ahead(other.acked, other.next) > 0 and not flow.done:
             self.wait(flow, SECOND)
-        return 0
+        return self.relieve() if self.held() > self.memory else 0
 
-    cdef int tell_time(self, uint64_t ts) except -1:
+    cdef int advance_clock(self, uint64_t ts) except -1:
         """The clock is the capture's own. One packet's leap is not believed before a second one confirms it."""
         if ts <= self.clock:
             return 0
@@ -107,45 +95,18 @@ cdef class Streams(Reassembly):
             self.sweep_idle()
         return 0
 
-    cdef int accept(self, Flow* flow, Segment* s) except -1:
-        cdef int d = s.sender
-        cdef Side* side = &flow.side[d]
-        cdef int32_t distance
-        if side.known:
-            distance = ahead(s.seq, side.next)
-            if distance < -FARTHEST and s.length:
-                self.lost(flow, d, s.ts, 0, LOSS_JUMP)
-                side.next = s.seq
-            if s.flags & KC_RST and not 0 <= distance < NEAR:
-                side.closed = flow.reset = True       # resets often come without a sequence number that fits
-                self.stray += s.captured
-                return self.finished(flow, d, s)
-            if self.ready(flow, d, s.seq, s.ack, s.flags):
-                self.pass_on(flow, d, s)
-                if flow.waiting:
-                    self.drain(flow)
-                return self.finished(flow, d, s)
-        elif not s.length:
-            return self.finished(flow, d, s) if s.flags & KC_RST else 0
-        return self.wait_with(flow, d, s)
-
-    cdef int wait_with(self, Flow* flow, int d, Segment* s) except -1:
-        """Hold a segment for what comes before it."""
-        cdef Side* side = &flow.side[d]
-        if not self.hold(side, s):
-            return 0
+    cdef int await_rest(self, Flow* flow, Side* side) except -1:
+        """A segment is held: the connection waits for what comes before it."""
         if not flow.waiting:
             self.wait(flow, SECOND if side.known else SECOND // 4)
         if side.held_bytes > HELD_LIMIT:
-            self.resolve(flow, True)
+            self.reassembly.resolve(flow, True, LOSS_GAP)
         return 0
 
-    cdef int finished(self, Flow* flow, int d, Segment* s) except -1:
+    cdef int follow_end(self, Flow* flow, uint64_t ts) except -1:
         """A connection ends when both ends have closed; after a reset the other end's last words are awaited."""
-        if s.flags & KC_RST and not flow.side[d].known:
-            flow.side[d].closed = flow.reset = True
-        if flow.side[0].closed and flow.side[1].closed and not self.blocked(flow):
-            return self.close(flow, s.ts)
+        if flow.side[0].closed and flow.side[1].closed and not blocked(flow):
+            return self.close(flow, ts)
         if flow.reset and not flow.waiting:
             self.wait(flow, SECOND)
         return 0
@@ -166,14 +127,14 @@ cdef class Streams(Reassembly):
         pull_timer(flow)
         flow.waiting = False
 
-    cdef int patience(self, Flow* flow) except -1:
+    cdef int count_patience(self, Flow* flow) except -1:
         """A packet of a waiting connection came: is it still blocked, and has it waited long enough?"""
         flow.packets += 1
         if flow.packets == START_PACKETS:
-            self.begin(flow)
+            self.reassembly.begin(flow)
         if flow.packets % LOSS_PACKETS == 0:
-            self.resolve(flow, False)
-        if not self.blocked(flow):
+            self.reassembly.resolve(flow, False, LOSS_GAP)
+        if not blocked(flow):
             if flow.side[0].closed and flow.side[1].closed:
                 return self.close(flow, flow.last)
             if not flow.reset:
@@ -195,11 +156,11 @@ cdef class Streams(Reassembly):
 
     cdef int lose_patience(self, Flow* flow, uint64_t waited) except -1:
         cdef bint alone = not (flow.side[0].seen and flow.side[1].seen)
-        self.begin(flow)
+        self.reassembly.begin(flow)
         if waited >= SECOND:
-            self.resolve(flow, waited >= 30 * SECOND or (waited >= 2 * SECOND and alone))
+            self.reassembly.resolve(flow, waited >= 30 * SECOND or (waited >= 2 * SECOND and alone), LOSS_GAP)
         flow.deadline = self.clock + SECOND
-        if not flow.reset and self.blocked(flow):
+        if not flow.reset and blocked(flow):
             return push_timer(&self.timers, flow)
         if flow.reset or (flow.side[0].closed and flow.side[1].closed):
             return self.close(flow, flow.last)
@@ -228,9 +189,9 @@ cdef class Streams(Reassembly):
         if another:
             if not flow.done:
                 self.close(flow, flow.last)
-            self.unlink(flow)
-            flow = self.add(s, flow.hash)
-            self.recent = flow
+            self.flows.unlink(flow)
+            flow = self.flows.add(s, flow.hash)
+            self.flows.recent = flow
             side = &flow.side[d]
         if not syn or flow.done:
             return flow
@@ -246,55 +207,94 @@ cdef class Streams(Reassembly):
             other.first = other.next = s.ack
         s.seq = start
         if flow.waiting:
-            self.drain(flow)
+            self.reassembly.drain(flow)
         return flow
 
     cdef int close(self, Flow* flow, uint64_t ts) except -1:
-        self.end(flow, ts)
+        self.end(flow, ts, LOSS_GAP)
         return self.forget_done()
 
-    cdef int end(self, Flow* flow, uint64_t ts) except -1:
-        """Close a connection, which is still remembered for a while."""
-        cdef int d
+    cdef int end(self, Flow* flow, uint64_t ts, Loss why) except -1:
+        """Close a connection, which is still remembered for a while. why: what it still waits for is missing."""
         self.unwait(flow)
         flow.done = True
-        self.resolve(flow, True)
-        self.ended(flow, ts, flow.reset)
-        for d in range(2):
-            self.held -= flow.side[d].held_bytes
-            free_held(&flow.side[d])
-        self.held -= FLOW_SIZE
+        self.reassembly.end(flow, ts, why)
         flow.since = self.clock
-        self.remember(flow)
+        self.flows.remember(flow)
         return 0
 
     cdef int forget_done(self) except -1:
-        cdef Flow* flow = self.done_first
-        while flow != NULL and (self.done_count > DONE_LIMIT or flow.since + 30 * SECOND < self.clock):
-            self.unremember(flow)
+        cdef Flow* flow = self.flows.done_first
+        while flow != NULL and (self.flows.done_count > DONE_LIMIT or flow.since + 30 * SECOND < self.clock):
+            self.flows.unremember(flow)
             self.unwait(flow)
-            self.forget(flow)
-            self.discard(flow)
-            flow = self.done_first
+            self.reassembly.forget(flow)
+            self.flows.discard(flow)
+            flow = self.flows.done_first
         return 0
 
     cdef int sweep_idle(self) except -1:
         """Close connections that said nothing for a quarter of an hour: brokers drop them after ten minutes."""
-        cdef Flow* flow = self.first
+        cdef Flow* flow = self.flows.first
         self.sweep = self.clock + 60 * SECOND
         while flow != NULL:
             if not flow.done and flow.last + 900 * SECOND < self.clock:
-                self.end(flow, flow.last)
+                self.end(flow, flow.last, LOSS_GAP)
             flow = flow.newer
         return self.forget_done()
 
     cdef int close_all(self) except -1:
-        cdef Flow* flow = self.first
+        """The capture ends."""
+        cdef Flow* flow = self.flows.first
         while flow != NULL:
             if not flow.done:
-                self.unwait(flow)
-                flow.done = True
-                self.resolve(flow, True)
-                self.ended(flow, flow.last if flow.reset else self.clock, flow.reset)
+                self.end(flow, flow.last if flow.reset else self.clock, LOSS_GAP)
             flow = flow.newer
         return 0
+
+    cdef bint in_step(self) noexcept:
+        """Whether one connection is under way and nothing of it is missing: frames, answers and packets follow each other."""
+        cdef Flow* flow = self.flows.first
+        cdef Flow* found = NULL
+        while flow != NULL:
+            if not flow.done:
+                if found != NULL:
+                    return False
+                found = flow
+            flow = flow.newer
+        return found != NULL and not found.waiting and not found.reset and self.reassembly.is_steady(found)
+
+    # Memory
+
+    cdef uint64_t held(self) noexcept:
+        """Bytes of memory that connections hold."""
+        return self.flows.held + self.reassembly.held + self.reassembly.next.held
+
+    cdef int relieve(self) except -1:
+        """Give up what the connections hold that hold most; where that is not enough, those that were silent longest."""
+        cdef uint64_t enough = self.memory - self.memory // 4
+        cdef Flow* flow = self.flows.first
+        cdef size_t at
+        live = []
+        while flow != NULL:
+            if not flow.done:
+                live.append((-<int64_t>self.reassembly.weight(flow), len(live), <size_t>flow, flow.last))
+            flow = flow.newer
+        for weight, _, at, _ in sorted(live):
+            if self.held() <= enough or not weight:
+                break
+            self.give_up(<Flow*>at)
+        for _, _, at, _ in sorted(live, key=itemgetter(3, 1)):
+            if self.held() <= enough:
+                break
+            flow = <Flow*>at
+            self.end(flow, flow.last, LOSS_GIVEN_UP)
+        return self.forget_done()
+
+    cdef int give_up(self, Flow* flow) except -1:
+        """Have all that waits passed on or let go: too much is held."""
+        self.reassembly.give_up(flow)
+        if flow.waiting and not flow.reset and not blocked(flow):
+            self.unwait(flow)
+        return 0
+

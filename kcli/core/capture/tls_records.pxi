@@ -57,7 +57,7 @@ cdef int open_records(Correlator correlator, Flow* flow, ConnectionState* state,
     n = len(text)
     if n:
         state.unsealed[d] += n
-        correlator.steady(flow, state, d, ts, <const uint8_t*>PyBytes_AS_STRING(text), n)
+        correlator.read_frames(flow, state, d, ts, <const uint8_t*>PyBytes_AS_STRING(text), n)
     if rest:
         if state.steady:
             hand_over(correlator, flow, state, d, 0)

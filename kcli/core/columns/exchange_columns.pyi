@@ -22,7 +22,7 @@ class Owner(Protocol):
     def flush(self) -> None: ...
 
 class ExchangeRows(Sink):
-    engine: Any
+    streams: Any
     count: int
     def __init__(
         self,

@@ -60,7 +60,7 @@ cdef class ExchangeRows(Sink):
     cdef Texts clients
     cdef DictionaryBuilder used_clients
     cdef object owner
-    cdef public Streams engine             # whose clock tells when an exchange came out
+    cdef public Streams streams            # whose clock tells when an exchange came out
     cdef bint[KEYS] told, framed
     cdef bint parted
     cdef PyObject* layouts[2][VERSIONS]    # of Produce and Fetch
@@ -178,7 +178,7 @@ cdef class ExchangeRows(Sink):
         return 0
 
     cdef uint64_t clock(self) noexcept:
-        return 0 if self.engine is None else self.engine.clock
+        return 0 if self.streams is None else self.streams.clock
 
     # Numbers of texts
 

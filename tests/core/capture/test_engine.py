@@ -139,7 +139,6 @@ def test_damaged_headers_reach_no_memory_outside(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("alone", [True, False])
 def test_one_connection_alone_or_all_but_it(alone: bool, tmp_path: Path) -> None:
-    from kcli.core.capture.engine import carry
     from kcli.core.capture.packet_shuffle import hash_of
 
     wires = [chat(3), Wire(client=("10.0.0.7", 41000)).open().client(metadata(9)[0])]
@@ -152,17 +151,16 @@ def test_one_connection_alone_or_all_but_it(alone: bool, tmp_path: Path) -> None
     exchanges = [line for line in out.getvalue().splitlines() if b'"event"' not in line]
     assert len(exchanges) == (3 if alone else 1)
     assert source.engine.packets == len(wires[0 if alone else 1].packets)
-    assert carry(source.engine) == []
+    assert source.engine.dump() == []
 
 
 def ends_of(wire: Wire, tmp_path: Path) -> bytes:
     """As the core tells a connection from others."""
-    from kcli.core.capture.engine import carry
     from kcli.core.capture.packets import PacketReader
 
     source = CaptureDecoder([], text=True)
     source.engine.run(PacketReader(), pcap(wire.packets), (1 << 64) - 1)
-    ((ends, *_),) = carry(source.engine)
+    ((ends, *_),) = source.engine.dump()
     return bytes(ends)
 
 

@@ -1,19 +1,43 @@
 # Bytes in order: what waits for others, what is passed on, what is passed over. See kcli/capture/reassembly.py.
 
 
-cdef class Reassembly(Flows):
-    def __cinit__(self):
+cdef class Reassembly:
+    def __cinit__(self, StreamHandler handler not None):
+        self.next = handler
         self.chance = int.from_bytes(os.urandom(4), "little") | 1
 
-    # The layer above
-
-    cdef int deliver(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
-        return 0
-
-    cdef int lost(self, Flow* flow, int d, uint64_t ts, uint64_t n, Loss why) except -1:
-        return 0
-
     # In order
+
+    cdef bint receive(self, Flow* flow, Segment* s) except -1:
+        """Note what a segment acknowledges, and pass its bytes on, or hold them for later: then True."""
+        cdef Side* side = &flow.side[s.sender]
+        cdef int32_t distance
+        if s.flags & KC_ACK:
+            acknowledge(&flow.side[1 - s.sender], s)
+            if flow.syn:
+                end_handshake(flow, s)
+        if not s.length and not s.flags & (KC_FIN | KC_RST):
+            return False
+        if not side.known:
+            if s.length:
+                return self.hold(side, s)
+            if s.flags & KC_RST:
+                side.closed = flow.reset = True
+            return False
+        distance = ahead(s.seq, side.next)
+        if distance < -FARTHEST and s.length:
+            self.next.lost(flow, s.sender, s.ts, 0, LOSS_JUMP)
+            side.next = s.seq
+        if s.flags & KC_RST and not 0 <= distance < NEAR:
+            side.closed = flow.reset = True       # resets often come without a sequence number that fits
+            self.stray += s.captured
+            return False
+        if not self.ready(flow, s.sender, s.seq, s.ack, s.flags):
+            return self.hold(side, s)
+        self.pass_on(flow, s.sender, s)
+        if flow.waiting:
+            self.drain(flow)
+        return False
 
     cdef bint ready(self, Flow* flow, int d, uint32_t seq, uint32_t ack, uint8_t flags) noexcept:
         """Whether all that comes before this segment, in both directions, has been passed on."""
@@ -23,7 +47,7 @@ cdef class Reassembly(Flows):
         return not (flags & KC_ACK and other.known and ahead(ack, other.next) > 0 and ahead(other.acked, ack) >= 0)
 
     cdef int pass_on(self, Flow* flow, int d, Segment* s) except -1:
-        """The bytes of a segment that are new, to the layer above."""
+        """The bytes of a segment that are new, to the handler."""
         cdef Side* side = &flow.side[d]
         cdef uint32_t old = side.next - s.seq
         cdef uint32_t fresh, here
@@ -40,9 +64,9 @@ cdef class Reassembly(Flows):
         side.next += fresh
         side.offset += here
         if here:
-            self.deliver(flow, d, s.ts, s.data + old, here)
+            self.next.receive(flow, d, s.ts, s.data + old, here)
         if fresh > here:
-            self.lost(flow, d, s.ts, fresh - here, LOSS_CUT)
+            self.next.lost(flow, d, s.ts, fresh - here, LOSS_CUT)
             side.offset += fresh - here
         if s.flags & KC_FIN and not side.closed and s.seq + s.length == side.next:
             side.next += 1
@@ -102,15 +126,6 @@ cdef class Reassembly(Flows):
                     again = True
         return 0
 
-    cdef bint blocked(self, Flow* flow) noexcept:
-        cdef int d
-        cdef Side* side
-        for d in range(2):
-            side = &flow.side[d]
-            if side.held != NULL or (side.known and side.answered and ahead(side.acked, side.next) > 0):
-                return True
-        return False
-
     cdef int begin(self, Flow* flow) except -1:
         """Directions that were under way start at the first byte seen."""
         cdef int d
@@ -122,26 +137,15 @@ cdef class Reassembly(Flows):
                 side.first = side.next = side.held.seq
         return self.drain(flow)
 
-    cdef int resolve(self, Flow* flow, bint force) except -1:
+    cdef int resolve(self, Flow* flow, bint force, Loss why) except -1:
         """Pass over what was acknowledged and never seen; with `force`, over all that is missing."""
         if force:
             self.begin(flow)
-        while self.pass_hole(flow, 0, force) or self.pass_hole(flow, 1, force) or (force and self.pass_first(flow)):
+        while self.pass_hole(flow, 0, force, why) or self.pass_hole(flow, 1, force, why) or (force and pass_first(flow)):
             self.drain(flow)
         return 0
 
-    cdef bint pass_first(self, Flow* flow) except -1:
-        """Pass on a segment that waits for the other direction, which waits for it: one of them has a damaged header."""
-        cdef int d
-        cdef Held* held
-        for d in range(2):
-            held = flow.side[d].held
-            if held != NULL and flow.side[d].known:
-                held.flags &= ~KC_ACK
-                return True
-        return False
-
-    cdef bint pass_hole(self, Flow* flow, int d, bint force) except -1:
+    cdef bint pass_hole(self, Flow* flow, int d, bint force, Loss why) except -1:
         cdef Side* side = &flow.side[d]
         cdef bint acked = side.known and side.answered and ahead(side.acked, side.next) > 0
         cdef uint32_t end
@@ -163,10 +167,85 @@ cdef class Reassembly(Flows):
                 return True
         else:
             return False
-        self.lost(flow, d, flow.last, end - side.next, LOSS_GIVEN_UP if self.relieving else LOSS_GAP)
+        self.next.lost(flow, d, flow.last, end - side.next, why)
         side.offset += end - side.next
         side.next = end
         return True
+
+    # A connection as a whole
+
+    cdef int end(self, Flow* flow, uint64_t ts, Loss why) except -1:
+        """It is over: pass on what waits, with all that is missing lost."""
+        cdef int d
+        self.resolve(flow, True, why)
+        self.next.ended(flow, ts, ending(flow, why))
+        for d in range(2):
+            self.held -= flow.side[d].held_bytes
+            free_held(&flow.side[d])
+        return 0
+
+    cdef int give_up(self, Flow* flow) except -1:
+        """As much as `end` does where too much is held, of a connection that goes on."""
+        self.resolve(flow, True, LOSS_GIVEN_UP)
+        return self.next.give_up(flow)
+
+    cdef int forget(self, Flow* flow) except -1:
+        return self.next.forget(flow)
+
+    cdef size_t weight(self, Flow* flow) noexcept:
+        """Bytes of memory that it holds, here and in the handler."""
+        return flow.side[0].held_bytes + flow.side[1].held_bytes + self.next.weight(flow)
+
+    cdef bint is_steady(self, Flow* flow) noexcept:
+        """Whether nothing of it is missing, and the handler waits for nothing."""
+        cdef Side* side
+        cdef int d
+        for d in range(2):
+            side = &flow.side[d]
+            if not (side.seen and side.known and side.answered) or side.closed or side.below:
+                return False
+        return not blocked(flow) and self.next.is_steady(flow)
+
+    cdef tuple dump(self, Flow* flow):
+        """(both sides, what the handler has) as plain values."""
+        return (dump_side(&flow.side[0]), dump_side(&flow.side[1])), self.next.dump(flow)
+
+    cdef int restore(self, Flow* flow, tuple sides, tuple values) except -1:
+        cdef int d
+        for d in range(2):
+            self.held += restore_side(self, &flow.side[d], sides[d])
+        return 0 if values is None else self.next.restore(flow, values)
+
+
+cdef Ending ending(Flow* flow, Loss why) noexcept:
+    if why == LOSS_GIVEN_UP:
+        return END_GIVEN_UP
+    if flow.reset:
+        return END_RESET
+    return END_CLOSED if flow.side[0].closed or flow.side[1].closed else END_OF_CAPTURE
+
+
+cdef bint blocked(Flow* flow) noexcept:
+    """Whether bytes of a connection are held back, or were acknowledged and never seen."""
+    cdef int d
+    cdef Side* side
+    for d in range(2):
+        side = &flow.side[d]
+        if side.held != NULL or (side.known and side.answered and ahead(side.acked, side.next) > 0):
+            return True
+    return False
+
+
+cdef bint pass_first(Flow* flow) noexcept:
+    """Pass on a segment that waits for the other direction, which waits for it: one of them has a damaged header."""
+    cdef int d
+    cdef Held* held
+    for d in range(2):
+        held = flow.side[d].held
+        if held != NULL and flow.side[d].known:
+            held.flags &= ~KC_ACK
+            return True
+    return False
 
 
 cdef inline void acknowledge(Side* side, Segment* s) noexcept:

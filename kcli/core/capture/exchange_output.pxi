@@ -1,0 +1,83 @@
+# Where exchanges go: into the owner's sink, into lines of JSON, or to the owner as values.
+
+
+@cython.final
+cdef class ExchangeOutput:
+    """Takes exchanges of steady connections. text: as lines. chosen: a kcli.capture.filters.Filter for these, None: all.
+
+    The owner has `bodies`, `exchanged(link, key, version, ts, request, answered, response)`, and may have a Sink, `sink`.
+    kept: lines that the filter wanted; exchanges, answered, message_bytes: of those that the owner does not get.
+    """
+
+    cdef object owner
+    cdef ExchangeWriter lines
+    cdef bint text
+    cdef LineFilter chosen
+    cdef Turns turns              # None: no other process shares the work
+    cdef Sink sink
+    cdef uint64_t kept, exchanges, answered, message_bytes
+    cdef uint64_t by_key[KEYS]
+
+    def __cinit__(self, owner, bint text, chosen):
+        self.owner, self.text = owner, text
+        self.lines = ExchangeWriter(owner.bodies)
+        self.sink = getattr(owner, "sink", None)
+        if chosen is not None and not chosen.takes_all:
+            self.chosen = LineFilter(chosen)
+
+    cdef int receive(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
+                     uint64_t answered, const uint8_t* response, size_t m) except -1:
+        """As `Sink.take`."""
+        advance(self.turns, n + m)
+        # Any key may come back with the requests of a connection that was handed over.
+        if 0 <= key < KEYS and (self.sink is not None or self.text) and self.put(link, link_size, key, version, ts, request, n, answered, response, m):
+            self.exchanges += 1
+            self.answered += response != NULL
+            self.message_bytes += n + PREFIX + (m + PREFIX if response != NULL else 0)
+            self.by_key[key] += 1
+            return 0
+        self.owner.exchanged(
+            link[:link_size], key, version, ts, request[:n], None if response == NULL else answered, None if response == NULL else response[:m]
+        )
+        return 0
+
+    cdef bint put(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
+                  uint64_t answered, const uint8_t* response, size_t m) except -1:
+        """Give an exchange to the owner's sink, or write its line; False where only the slower way can."""
+        cdef PyObject* codecs
+        cdef Out* out = &self.lines.out
+        cdef size_t before = out.size
+        if self.sink is not None and self.sink.take(link, link_size, key, version, ts, request, n, answered, response, m):
+            return True
+        codecs = self.lines.codecs(key, version)
+        if not self.text or <object>codecs is None:
+            return False
+        if not is_on(self.turns) and not self.turns.teaches(key, version):
+            return True
+        if not self.lines.put(<ApiCodecs>codecs, link, link_size, ts, request, n, answered, response, m):
+            return False
+        if not is_on(self.turns) or (self.chosen is not None and not self.chosen.keeps(
+            key, version, link, link_size, ts, request, n, latency(ts, answered, response != NULL),
+            out.data + before, out.size - before, self.lines.answer_at - before
+        )):
+            out.size = before       # read all the same: it may have named topics
+        else:
+            self.kept += 1
+        return True
+
+    cdef int write(self, bytes line) except -1:
+        """Put a line, made elsewhere, behind those that are here."""
+        if out_put(&self.lines.out, PyBytes_AS_STRING(line), PyBytes_GET_SIZE(line)):
+            raise MemoryError
+        return 0
+
+    cdef int drain(self, write) except -1:
+        """Give the text so far to `write`."""
+        cdef Out* out = &self.lines.out
+        if out.size:
+            write(PyMemoryView_FromMemory(out.data, out.size, PyBUF_READ))
+            out.size = 0
+        return 0
+
+    cdef dict counts(self):
+        return {key: self.by_key[key] for key in range(KEYS) if self.by_key[key]}
