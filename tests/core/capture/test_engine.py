@@ -6,11 +6,13 @@ import io
 import json
 import random
 import struct
+import weakref
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kcli.capture.bodies import Bodies
 from kcli.capture.exchanges import CaptureDecoder, Exchange
 from kcli.core import COMPILED
 from kcli.grammar import frames, messages
@@ -232,3 +234,32 @@ def test_an_answer_is_not_read_by_the_envelope_before_its_own(tmp_path: Path) ->
     lines, _ = run(tmp_path, wire.close())
     first, last = (json.loads(line)["response"]["responseData"] for line in lines[1:])
     assert "response" in first and last == {"redacted": len(inside)}
+
+
+def test_an_engine_that_is_dropped_lets_go_of_the_connections_that_it_has_handed_over() -> None:
+    class Reader:
+        steady, foreign, weight = False, None, 0
+
+        def data(self, *bytes_of: Any) -> None:
+            """They go nowhere."""
+
+    class Owner:
+        bodies = Bodies(None, "none", True, False)
+
+        def __init__(self) -> None:
+            self.made: list[weakref.ref[Reader]] = []
+
+        def connect(self, *_ends: Any) -> Reader:
+            reader = Reader()
+            self.made.append(weakref.ref(reader))
+            return reader
+
+    from kcli.core.capture.engine import CaptureEngine
+    from kcli.core.capture.packets import PacketReader
+
+    owner = Owner()
+    engine = CaptureEngine(owner)
+    engine.run(PacketReader(), pcap(chat(9).packets[2:]), (1 << 64) - 1)
+    assert engine.held > 0 and [reader() is None for reader in owner.made] == [False]
+    del engine
+    assert [reader() is None for reader in owner.made] == [True]
