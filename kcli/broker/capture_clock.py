@@ -15,47 +15,33 @@ made that answer, and looks up, limits and encodes like at any other time. Its s
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_left, bisect_right
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from kcli.broker.broker import Broker
 from kcli.broker.capture_history import CaptureHistory
-from kcli.broker.codes import error_code
+from kcli.broker.captured_partition import NOTHING_YET, Fetched, PartitionState, state_behind
 from kcli.broker.partition import Partition, Shown
 from kcli.broker.purgatory import CapturedMoment
-from kcli.broker.seen_topics import SeenPartition
 from kcli.broker.session_slots import Place
 from kcli.client.replay.plan import Captured
 from kcli.sessions.cache import FetchSessionCache
-from kcli.sessions.epochs import FULL_EPOCH
-from kcli.sessions.trace import Key, Reported
-from kcli.sessions.values import Position
+from kcli.sessions.epochs import EPOCH_MISMATCH, FULL_EPOCH, ID_NOT_FOUND
+from kcli.sessions.trace import TOPIC_IDS_SINCE, Key
+from kcli.sessions.values import FetchRequest, Position
 from kcli.topic_names import lawful_name
 
 __all__ = ["CapturedState"]
 
-FENCED, UNKNOWN_EPOCH = error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_LEADER_EPOCH")
-NOT_LEADER = error_code("NOT_LEADER_OR_FOLLOWER")
-# Other than any watermark: whatever comes next is news.
-NOTHING_YET = Shown(-1, -1, -1, -1)
-
-
-class PartitionState(NamedTuple):
-    """A partition as one node saw it. replicas: the nodes that hold one."""
-
-    epoch: int
-    leader: int
-    replicas: tuple[int, ...]
-    shown: Shown
+# max.partition.fetch.bytes as clients have it by default.
+DEFAULT_BYTES = 1 << 20
 
 
 class FetcherState:
-    """One fetcher: the leader epochs that it named, and the state of each partition that was reported to it."""
+    """One fetcher: what it asked of each partition, and the state of each that was reported to it."""
 
     def __init__(self) -> None:
-        self.epochs: dict[Key, int] = {}
+        self.asked: dict[Key, Fetched] = {}
         self.known: dict[Partition, PartitionState] = {}
 
 
@@ -112,11 +98,12 @@ class CapturedState:
         begun = self._first_offsets(steps)
         for key in keys:
             seen = self.history.find(key)
-            epoch = fetcher.epochs[key] = seen.first_epoch
+            epoch = seen.first_epoch
+            fetcher.asked[key] = Fetched(epoch, begun.get(key, -1))
             leader = seen.leaders.get(epoch, -1) if node is None else node
             partition = self._partition(key)
             if partition is not None:
-                state = PartitionState(epoch, leader, self._replicas(seen), NOTHING_YET)
+                state = PartitionState(epoch, leader, seen.replicas or self._nodes, NOTHING_YET)
                 fetcher.known[partition] = state
                 self._set(partition, state)
             made[key] = Position(begun.get(key, seen.end), leader_epoch=epoch)
@@ -126,13 +113,43 @@ class CapturedState:
             cache.foresee(shard.number, first.session_id)
         return made
 
+    def key(self, captured: Key) -> Key:
+        """A captured partition as the brokers name it: a topic with a name that Kafka refuses has another one here."""
+        topic, index = captured
+        return captured if topic in self.broker.topics.by_id else (lawful_name(topic), index)
+
+    def adopt(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> None:
+        """Set up a session that began before the capture, as it was when its first fetch came.
+
+        The order of its partitions is that in which they turn up.
+        """
+        first = steps[0]
+        where = self.carry(label, steps, keys)
+        if not first.session_id or first.session_epoch <= FULL_EPOCH or first.error == ID_NOT_FOUND:
+            return
+        number = self.node(first)
+        node = self.broker.node(number) if number is not None else None
+        if node is None:
+            return
+        most = next((asked[2] for each in steps for _, asked in each.asked), DEFAULT_BYTES)
+        turned_up = [
+            key
+            for each in steps
+            for key in (*(key for key, _ in each.reported), *(key for key, _ in each.asked), *each.forgotten)
+        ]
+        order = {key: None for key in turned_up if key in where}
+        positions = {self.key(key): where[key]._replace(max_bytes=most) for key in order}
+        epoch = first.session_epoch + (first.error == EPOCH_MISMATCH)
+        request = FetchRequest(first.session_id, epoch, {}, (), first.version >= TOPIC_IDS_SINCE, first.replica_id)
+        node.sessions.adopt(request, positions, self.ns // 1_000_000)
+
     def expect(self, label: str, captured: Captured, begun: Callable[[], None]) -> None:
         """Announce the next fetch; `begun` is called when it has arrived."""
         self._tick(captured.ns)
         fetcher = self._fetcher(label)
         if captured.session_epoch <= FULL_EPOCH:
-            fetcher.epochs.clear()
-        fetcher.epochs.update((key, asked[3]) for key, asked in captured.asked)
+            fetcher.asked.clear()
+        fetcher.asked.update((key, Fetched(asked[3], asked[0])) for key, asked in captured.asked)
         self._begun, self._label = begun, label
 
     def release(self, label: str, captured: Captured) -> None:
@@ -141,42 +158,28 @@ class CapturedState:
         self._tick(captured.response_ns or captured.ns)
         fetcher = self._fetcher(label)
         place = place_of(captured)
-        ends = self.history.spans.get(place, {})
+        spans, node = self.history.spans.get(place, {}), self.node(captured)
         answered: list[Partition] = []
         for key, reported in captured.reported:
             partition = self._partition(key)
-            if partition is not None:
-                end = ends[key].end if key in ends else -1
-                before = fetcher.known.get(partition)
-                fetcher.known[partition] = self._state(
-                    captured, fetcher.epochs.get(key, -1), before, key, reported, end
-                )
-                answered.append(partition)
+            if partition is None:
+                continue
+            asked, span = fetcher.asked.get(key, Fetched()), spans.get(key)
+            if span is not None and asked.offset >= 0:
+                # The records begin behind what was asked for: there are none between.
+                partition.unseen.remove(asked.offset, span.first)
+            end = span.end if span is not None else -1
+            before, seen = fetcher.known.get(partition), self.history.find(key)
+            fetcher.known[partition] = state_behind(reported, asked, end, before, seen, node, self._nodes)
+            answered.append(partition)
         cache = self._cache(captured)
         if cache is not None and place in self._turns:
             cache.foresee(self._turns[place], captured.granted)
         gate = self._gates.pop(label, None)
         if gate is not None and not gate.done():
-            gate.set_result(CapturedMoment(answered, partial(self._restore, fetcher)))
+            gate.set_result(CapturedMoment(answered, partial(self._restore, fetcher), captured.throttle_ms))
 
     # --- states
-
-    def _state(
-        self, captured: Captured, asked: int, before: PartitionState | None, key: Key, reported: Reported, end: int
-    ) -> PartitionState:
-        """The state of a partition in the node that reported this. asked: the leader epoch that was named, or -1."""
-        error, high, stable, start = reported[:4]
-        seen, node = self.history.find(key), self.node(captured)
-        epoch = asked if asked >= 0 else before.epoch if before is not None else seen.epoch
-        if error:
-            epoch, hosted = epoch_behind(error, epoch, seen, node)
-            leader = seen.leaders.get(epoch, -1)
-            shown = before.shown if before is not None else NOTHING_YET
-            leader = -1 if leader == node else leader
-            return PartitionState(epoch, leader, self._replicas(seen) if hosted else (leader,), shown)
-        leader = node if node is not None else seen.leaders.get(epoch, seen.leader)
-        shown = Shown(high, stable if stable >= 0 else high, max(start, 0), max(high, end))
-        return PartitionState(epoch, leader, self._replicas(seen), shown)
 
     def _first_offsets(self, steps: Sequence[Captured]) -> dict[Key, int]:
         """Where a fetcher stood in each partition before the capture began: where the records begin that it got, before
@@ -204,10 +207,7 @@ class CapturedState:
             end = partition.end_offset
             held = partition.visible or Shown(end, end, partition.start_offset, end)
             self._final[partition] = PartitionState(partition.epoch, partition.leader, partition.replicas, held)
-        partition.epoch, partition.leader, partition.replicas, partition.visible = state
-
-    def _replicas(self, seen: SeenPartition) -> tuple[int, ...]:
-        return seen.replicas or self._nodes
+        partition.epoch, partition.leader, partition.replicas, partition.visible, partition.refused = state
 
     def _partition(self, key: Key) -> Partition | None:
         topic = self.broker.topics.get(key[0]) or self.broker.topics.get(lawful_name(key[0]))
@@ -225,18 +225,3 @@ class CapturedState:
 
 def place_of(captured: Captured) -> Place:
     return Place(captured.connection, captured.correlation_id, captured.ns)
-
-
-def epoch_behind(error: int, asked: int, seen: SeenPartition, node: int | None) -> tuple[int, bool]:
-    """The leader epoch that a node knew when it gave this error to who named that epoch; and whether it held a replica.
-
-    Epochs that the capture has no leader of lie next to the one that was named.
-    """
-    if error == FENCED:
-        at = bisect_right(seen.epochs, asked)
-        return seen.epochs[at] if at < len(seen.epochs) else asked + 1, True
-    if error == UNKNOWN_EPOCH:
-        at = bisect_left(seen.epochs, asked)
-        return seen.epochs[at - 1] if at else asked - 1, True
-    # A node that is to lead and does not, has not begun to; no replica looks at the epoch.
-    return asked, not (error == NOT_LEADER and seen.leaders.get(asked) == node)

@@ -9,11 +9,13 @@ Batches wait in a temporary file (`seen_topics`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from kcli.broker.addresses import Addresses
 from kcli.broker.conversion import NEWEST_MAGIC, newest_magic
-from kcli.broker.seen_topics import LAST_END, BatchSpool, SeenPartition, SeenTopic, Span, merge, span_of
+from kcli.broker.record_spans import LAST_END, Span, cut_batch, span_of
+from kcli.broker.seen_topics import BatchSpool, SeenPartition, SeenTopic, merge
 from kcli.broker.session_slots import Place, SessionSlots
 from kcli.broker.storage.incoming import RefusedError, numbered, read_incoming, stamped, stored
 from kcli.capture.exchange import Exchange
@@ -171,8 +173,19 @@ class CaptureHistory:
         if start >= 0:
             partition.start = max(partition.start, start)
             partition.earliest = start if partition.earliest is None else min(partition.earliest, start)
-        batches = ((each, bytes(each.data)) for each in stored(row.get("records") or b""))
-        self.spool.keep(partition, batches, certain_magic(version))
+        records = row.get("records") or b""
+        if not records:
+            return
+        batches = stored(records)
+        self.spool.keep(partition, ((each, bytes(each.data)) for each in batches), certain_magic(version))
+        for one, other in pairwise(batches):
+            if one.head.magic == other.head.magic == 2 and one.head.last_offset + 1 < other.head.base_offset:
+                partition.holes.append((one.head.last_offset + 1, other.head.base_offset))
+        cut = cut_batch(records, batches[-1].head.last_offset + 1 if batches else -1)
+        if cut is not None and 0 <= cut.base < LAST_END:
+            known = partition.cut.get(cut.base)
+            if known is None or (known.size, known.last) < (cut.size, cut.last):
+                partition.cut[cut.base] = cut
 
     def take_fetch_place(self, item: Exchange) -> None:
         """What counts for one fetch rather than for the cluster: its session, and how far its records go."""

@@ -84,14 +84,15 @@ def undisturbed(partitions: int) -> Iterator[None]:
 class Work:
     """by_id: topics go by id. whole_first: KIP-74 holds, and max_bytes is the limit of the whole response.
 
-    min_bytes: how much is enough. encode: makes the answer's body of what was read.
+    min_bytes: how much is enough. encode: makes the answer's body of what was read, and of how long the client
+    is throttled (ms).
     """
 
     def __init__(
         self,
         request: Request,
         conversation: Conversation,
-        encode: Callable[[dict[Key, PartitionRead]], EncodedBody],
+        encode: Callable[[dict[Key, PartitionRead], int], EncodedBody],
         *,
         by_id: bool = False,
         whole_first: bool = True,
@@ -114,7 +115,7 @@ class Work:
         if gate is not None:
             return self.answer_at(gate)
         self.look()
-        return self.wait() if self.remote or not self.is_done() else self.encode(self.reads)
+        return self.wait() if self.remote or not self.is_done() else self.encode(self.reads, 0)
 
     async def answer_at(self, gate: Awaitable[CapturedMoment]) -> Answer:
         """Answer when the gate opens, with what the captured fetcher saw then."""
@@ -126,7 +127,7 @@ class Work:
             if found is not None:
                 moment.restore(found)
         self.look()
-        return self.encode(self.reads)
+        return self.encode(self.reads, moment.throttle_ms)
 
     def look(self) -> None:
         """Read the partitions that may have changed."""
@@ -175,4 +176,4 @@ class Work:
         if self.remote:
             # What remote storage takes to answer; this fetch alone waits for it.
             await asyncio.sleep(self.request.configs.int("remote.read.latency.ms") / 1000)
-        return self.encode(self.reads)
+        return self.encode(self.reads, 0)

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from kcli.broker.codes import error_code
 from kcli.broker.configs import TopicConfigs
+from kcli.broker.offset_ranges import OffsetRanges
 from kcli.broker.storage.log import Log
 from kcli.topic_names import INTERNAL, folder_prefix
 
@@ -53,9 +54,11 @@ class Partition:
     """One partition: who leads it, and its log (None as long as nothing was ever written).
 
     visible: what is shown of the log where something is held back; None: all of it. fault: why its log can't be read
+    refused: the error that every fetch of it gets, 0 for none; unseen: offsets whose records the log lacks, though the
+    one that it stands for had them
     """
 
-    __slots__ = ("_log", "epoch", "fault", "index", "leader", "replicas", "topic", "visible")
+    __slots__ = ("_log", "epoch", "fault", "index", "leader", "refused", "replicas", "topic", "unseen", "visible")
 
     def __init__(self, topic: Topic, index: int, leader: int, replicas: tuple[int, ...]) -> None:
         self.topic, self.index, self.leader, self.replicas = topic, index, leader, replicas
@@ -63,6 +66,8 @@ class Partition:
         self._log: Log | None = None
         self.visible: Shown | None = None
         self.fault = ""
+        self.refused = 0
+        self.unseen = OffsetRanges()
 
     @property
     def keys(self) -> tuple[Key, Key]:
@@ -146,6 +151,8 @@ class Partition:
 
         A node that holds a replica looks at the epoch first, as Kafka's do.
         """
+        if self.refused:
+            return self.refused
         if node_id != self.leader and node_id not in self.replicas:
             return NOT_LEADER
         if 0 <= epoch != self.epoch:

@@ -30,6 +30,7 @@ __all__ = ["Limits", "PartitionRead", "PartitionReader"]
 
 OUT_OF_RANGE = error_code("OFFSET_OUT_OF_RANGE")
 UNKNOWN_TOPIC, UNKNOWN_ID = error_code("UNKNOWN_TOPIC_OR_PARTITION"), error_code("UNKNOWN_TOPIC_ID")
+UNKNOWN = frozenset([UNKNOWN_TOPIC, UNKNOWN_ID, error_code("TOPIC_AUTHORIZATION_FAILED")])
 STORAGE_ERROR = error_code("KAFKA_STORAGE_ERROR")
 NO_ID = "A" * 22
 
@@ -48,6 +49,7 @@ class PartitionRead(NamedTuple):
 
 # What a partition without a log says: shared, since there may be many.
 NOTHING = PartitionRead(Result(0, 0, 0))
+EMPTY = Shown(0, 0, 0, 0)
 
 
 class Limits(NamedTuple):
@@ -70,7 +72,10 @@ def refused(code: int, partition: Partition | None = None) -> PartitionRead:
 
 
 class PartitionReader:
-    """Reads for one node. by_id: keys are topic ids."""
+    """Reads for one node. by_id: keys are topic ids.
+
+    remote: something came from remote storage; unseen: something was missing that the log had
+    """
 
     def __init__(
         self, topics: Topics, node_id: int, by_id: bool, limits: Limits, checkpoints: MetadataSnapshots | None = None
@@ -80,11 +85,17 @@ class PartitionReader:
         self.left = limits.max_bytes
         self.whole_first = limits.whole_first
         self.bytes = 0
-        self.remote = False
+        self.remote = self.unseen = False
 
     def read_all(self, wanted: Iterable[tuple[Key, Position]]) -> dict[Key, PartitionRead]:
-        """Read partitions in this order."""
-        return {key: self.read(key, position) for key, position in wanted}
+        """Read partitions in this order. Those that the node does not know, or may not show, come last: Kafka looks
+        for them before it reads any other.
+        """
+        reads = {key: self.read(key, position) for key, position in wanted}
+        unknown = [key for key, read in reads.items() if read.result.error in UNKNOWN]
+        for key in unknown:
+            reads[key] = reads.pop(key)
+        return reads
 
     def read(self, key: Key, position: Position) -> PartitionRead:
         """Read one partition by its topic's name (or id) and index; every failure is an error code in the result."""
@@ -102,15 +113,12 @@ class PartitionReader:
         """Read a partition that this node leads. OSError: its log can't be read."""
         log = partition.log
         if log is None:
-            if position.fetch_offset != 0:
+            visible = partition.visible or EMPTY
+            if not visible.start <= position.fetch_offset <= max(visible.end, 0):
                 return refused(OUT_OF_RANGE, partition)
-            return (
-                NOTHING
-                if partition.visible is None
-                else PartitionRead(Result(*partition.visible[:3]), partition=partition)
-            )
+            return NOTHING if visible is EMPTY else PartitionRead(Result(*visible[:3]), partition=partition)
         shown, offset = partition.shown(log), position.fetch_offset
-        high, stable, start, _ = shown
+        high, stable, start, end = shown
         needed = self.needed_snapshot(partition, position, start)
         if needed is not None:
             return PartitionRead(Result(high, stable, start, diverging=True), partition=partition, snapshot=needed)
@@ -119,10 +127,14 @@ class PartitionReader:
             if diverging is not None:
                 result = Result(high, stable, start, diverging=True)
                 return PartitionRead(result, diverging=diverging, partition=partition)
-        if not start <= offset <= log.end_offset:
+        if not start <= offset <= (end if end >= 0 else log.end_offset):
             return refused(OUT_OF_RANGE, partition)
         limit = self.limits.end(shown)
-        records = self.read_records(log, position, limit) if offset < limit else None
+        readable = limit
+        if partition.unseen and (unseen := partition.unseen.next_from(offset)) is not None and unseen < limit:
+            readable = unseen
+            self.unseen = True
+        records = self.read_records(log, position, readable) if offset < readable else None
         size = records.size if records else 0
         result = Result(high, stable, start, size, more=not size and offset < limit)
         aborted = tuple(log.aborted(offset, limit)) if self.limits.committed and records else ()

@@ -17,10 +17,12 @@ __all__ = ["CapturedMoment", "DelayedFetch", "Purgatory", "draft_key"]
 
 class CapturedMoment(NamedTuple):
     """What a fetch that waits for its captured answer goes on with: the partitions that the answer is about, and a
-    function that brings a partition into the state that the fetcher saw then."""
+    function that brings a partition into the state that the fetcher saw then. throttle_ms: other than 0, a quota was
+    used up."""
 
     partitions: Sequence[Partition]
     restore: Callable[[Partition], None]
+    throttle_ms: int = 0
 
 
 def draft_key(fetcher: int | str) -> Hashable:

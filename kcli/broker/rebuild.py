@@ -15,6 +15,7 @@ from kcli.broker.capture_clock import CapturedState
 from kcli.broker.capture_history import CaptureHistory
 from kcli.broker.partition import Partition
 from kcli.broker.purgatory import CapturedMoment
+from kcli.broker.record_spans import CutBatch
 from kcli.broker.seen_topics import SeenPartition, SeenTopic
 from kcli.broker.storage.incoming import stored
 from kcli.broker.storage.log import Log
@@ -22,6 +23,7 @@ from kcli.broker.topics import new_topic_id
 from kcli.capture.exchanges import MEMORY
 from kcli.capture.reading import read_capture
 from kcli.errors import InputError
+from kcli.grammar.batches import HEADER_SIZE
 from kcli.records import kernels
 from kcli.sessions.comparison import shown
 from kcli.topic_names import lawful_name, name_fault, renaming
@@ -33,6 +35,8 @@ WIDEST = 1 << 30
 HUGE = 4 * WIDEST
 # Partitions that a capture does not show, below those that it does, in all topics together.
 MOST_UNSEEN = 20_000
+# Bytes of batches whose beginning alone was seen.
+MOST_MADE_UP = 64 << 20
 SLOTS = "max.incremental.fetch.session.cache.slots"
 
 
@@ -71,6 +75,7 @@ class RebuiltBroker(Broker):
         self.captured = CapturedState(self, history)
         self.staged = staged
         self._unseen = MOST_UNSEEN
+        self._made_up = MOST_MADE_UP
 
     async def start(self) -> None:
         await super().start()
@@ -116,7 +121,9 @@ class RebuiltBroker(Broker):
         return count
 
     def _fill(self, partition: Partition, seen: SeenPartition) -> None:
-        """Write the batches in order, and what is missing between and behind them as gaps."""
+        """Write the batches in order. What is missing between and behind them is a gap: filled, or unseen where the
+        broker is to answer as the captured one did.
+        """
         if not seen.end:
             return
         log = partition.made_log()
@@ -125,12 +132,39 @@ class RebuiltBroker(Broker):
         for each in seen.in_order():
             batches = stored(self.history.spool.read(each))
             epoch = max(epoch, *(one.head.partition_leader_epoch for one in batches if each.magic == 2), 0)
-            fill_gap(log, each.first if each.magic == 2 else min(each.first, log.end_offset), epoch)
+            self._pass(partition, seen, log, each.first if each.magic == 2 else min(each.first, log.end_offset), epoch)
             log.append_stored(batches)
-        fill_gap(log, seen.end, epoch)
+        self._pass(partition, seen, log, seen.end, epoch)
+        if self.staged:
+            fill_gap(log, seen.end, epoch)
+            for first, end in seen.holes:
+                partition.unseen.remove(first, end)
         start = (seen.earliest or 0) if self.staged else seen.start
         if start > log.start_offset:
             log.start_offset = min(start, log.end_offset)
+
+    def _pass(self, partition: Partition, seen: SeenPartition, log: Log, end: int, epoch: int) -> None:
+        """Pass over the offsets from the log's end up to this one, whose batches nobody saw whole."""
+        if not self.staged:
+            fill_gap(log, end, epoch)
+            return
+        begin = log.end_offset
+        cut = seen.cut.get(begin)
+        if cut is not None and begin < end:
+            self._fill_cut(log, cut, end, epoch)
+        partition.unseen.append(log.end_offset if cut is not None else begin, end)
+
+    def _fill_cut(self, log: Log, cut: CutBatch, end: int, epoch: int) -> None:
+        """Write a batch of the size and the offsets of one of which only the beginning was seen."""
+        size = max(cut.size, HEADER_SIZE)
+        last = cut.last if cut.base <= cut.last < end else end - 1
+        if size > self._made_up or last - cut.base > WIDEST:
+            return
+        self._made_up -= size
+        made = kernels.record_values.write_header(
+            cut.base, max(cut.epoch, epoch), 2, 0, last - cut.base, -1, -1, -1, -1, -1, 0, bytes(size - HEADER_SIZE)
+        )
+        log.append_stored(stored(made))
 
 
 def fill_gap(log: Log, end: int, epoch: int) -> None:

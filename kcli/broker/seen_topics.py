@@ -8,14 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kcli.broker.storage.incoming import LONGEST_SET, Incoming, stored
+from kcli.broker.record_spans import LAST_END, CutBatch
+from kcli.broker.storage.incoming import LONGEST_SET, Incoming
 from kcli.errors import InputError
 from kcli.records import kernels
 
-__all__ = ["LAST_END", "BatchSpool", "SeenPartition", "SeenTopic", "Span", "SpooledBatch", "merge", "span_of"]
-
-# The furthest that a log can end.
-LAST_END = (1 << 63) - 1
+__all__ = ["BatchSpool", "SeenPartition", "SeenTopic", "SpooledBatch", "merge"]
 
 
 class SpooledBatch(NamedTuple):
@@ -29,19 +27,13 @@ class SpooledBatch(NamedTuple):
     certain: bool
 
 
-class Span(NamedTuple):
-    """Offsets of the records that one answer has of a partition: the first, and the one after the last."""
-
-    first: int
-    end: int
-
-
 @dataclass
 class SeenPartition:
     """start, end: the offsets the log is known to have in the end; earliest: its first start.
 
     leaders: by leader epoch; epochs: these, rising; replicas: nodes that hold it, as far as is known; batches: by magic
-    and last offset
+    and last offset; cut: batches of which only the beginning was seen, by first offset; holes: offsets without records,
+    (first, end) between two batches of one answer
     """
 
     start: int = 0
@@ -50,6 +42,8 @@ class SeenPartition:
     leaders: dict[int, int] = field(default_factory=dict)
     replicas: tuple[int, ...] = ()
     batches: dict[tuple[int, int], SpooledBatch] = field(default_factory=dict)
+    cut: dict[int, CutBatch] = field(default_factory=dict)
+    holes: list[tuple[int, int]] = field(default_factory=list)
     epochs: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -149,15 +143,6 @@ def offsets_of(each: Incoming, data: bytes) -> tuple[int, int]:
     return (last - rows[-1][4] + rows[0][4] if rows else last), last
 
 
-def span_of(records: bytes) -> Span | None:
-    """The offsets of a records field, None where it is empty."""
-    batches = list(stored(records)) if records else []
-    if not batches:
-        return None
-    first, last = batches[0].head, batches[-1].head
-    return Span(first.base_offset, (last.last_offset if last.magic == 2 else last.base_offset) + 1)
-
-
 def merge(into: SeenTopic, other: SeenTopic) -> None:
     """Add what was seen of a topic under another name."""
     for index, each in other.partitions.items():
@@ -169,3 +154,5 @@ def merge(into: SeenTopic, other: SeenTopic) -> None:
             known.lead(epoch, each.leaders[epoch])
         known.replicas = known.replicas or each.replicas
         known.batches = known.batches | each.batches
+        known.cut = each.cut | known.cut
+        known.holes += each.holes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange
@@ -56,11 +57,9 @@ def request_body(request: FetchRequest, version: int, limits: Limits) -> dict[st
 
 
 def by_topic(entries: Iterable[tuple[Partition, Any]]) -> Iterable[tuple[str, list[Any]]]:
-    """Group entries by topic, in their order."""
-    topics: dict[str, list[Any]] = {}
-    for (topic, _), entry in entries:
-        topics.setdefault(topic, []).append(entry)
-    return topics.items()
+    """Group neighbours of one topic: a broker reads partitions in the order in which a request names them."""
+    for topic, group in groupby(entries, key=lambda entry: entry[0][0]):
+        yield topic, [entry for _, entry in group]
 
 
 def topic_field(topic: str, version: int) -> dict[str, str]:

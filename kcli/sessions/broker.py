@@ -115,6 +115,20 @@ class BrokerSessions:
         shard.add(session, now)
         return session.id
 
+    def adopt(self, request: FetchRequest, positions: Mapping[Partition, Position], now: int) -> None:
+        """Take in a session as it was before this request of it. Nothing counts as reported yet."""
+        shard = self.cache.shard_of(request.session_id)
+        if shard is None or request.session_id in shard.sessions:
+            return
+        privileged = request.replica_id >= 0
+        session = CachedSession(
+            request.session_id, now, privileged=privileged, topic_ids=request.topic_ids, interest=self._interest
+        )
+        session.epoch = request.epoch
+        for partition, position in positions.items():
+            session.put(partition, position)
+        shard.add(session, now)
+
     def mark(self, partition: Partition) -> Iterable[CachedSession]:
         """Note that a partition changed: the next fetch of each session with it looks it up."""
         sessions = tuple(self._interest.get(partition, ()))

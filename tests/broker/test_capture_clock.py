@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from kcli.broker import capture_clock
-from kcli.broker.capture_clock import CapturedState, epoch_behind
-from kcli.broker.seen_topics import SeenPartition
+from kcli.broker.capture_clock import CapturedState
 from kcli.cli.main import main
 from kcli.schemas.apikeys import FETCH
 from tests.capture.messages import request, response
@@ -18,7 +17,6 @@ from tests.capture.wires import CLIENT, Wire, pcap
 from tests.noting import noted
 
 DATA = Path(__file__).parent / "data"
-NOT_LEADER, FENCED, UNKNOWN_EPOCH = 6, 74, 75
 
 
 def replayed(capsys: pytest.CaptureFixture[str], file: Path, *words: str) -> list[dict[str, dict[str, object]]]:
@@ -50,17 +48,6 @@ def test_the_same_sessions_are_evicted_and_refused(capsys: pytest.CaptureFixture
     runs = 2 if "--repeat" in words else 1
     assert faults.count({"FETCH_SESSION_ID_NOT_FOUND": 1}) == 8 * runs
     assert len(faults) == 14 * runs
-
-
-def test_the_epoch_behind_an_error() -> None:
-    seen = SeenPartition(leaders={0: 1, 2: 3, 5: 1})
-    assert epoch_behind(FENCED, 2, seen, 3) == (5, True)
-    assert epoch_behind(FENCED, 7, seen, 3) == (8, True)
-    assert epoch_behind(UNKNOWN_EPOCH, 5, seen, 1) == (2, True)
-    assert epoch_behind(UNKNOWN_EPOCH, 0, seen, 1) == (-1, True)
-    assert epoch_behind(NOT_LEADER, 2, seen, 1) == (2, True)
-    # It is to lead, but holds no replica yet.
-    assert epoch_behind(NOT_LEADER, 2, seen, 3) == (2, False)
 
 
 def test_a_fetch_that_nobody_announced_does_not_wait() -> None:

@@ -54,8 +54,8 @@ def fetch_with(request: Request, rows: Rows, nothing: dict[str, Any]) -> Answer 
         if fetch.error:
             return {"errorCode": fetch.error} | nothing
 
-        def encode(reads: dict[Key, PartitionRead]) -> EncodedBody:
-            return answer(request, fetch, reads, rows)
+        def encode(reads: dict[Key, PartitionRead], throttle_ms: int) -> EncodedBody:
+            return answer(request, fetch, reads, rows, throttle_ms)
 
         whole_first = request.version >= WHOLE_FIRST_SINCE
         wait = request.body["maxWaitMs"]
@@ -113,7 +113,9 @@ def position_of(row: Mapping[str, Any]) -> tuple[int, Position]:
     )
 
 
-def answer(request: Request, fetch: Fetch, reads: dict[Key, PartitionRead], rows: Rows) -> EncodedBody:
+def answer(
+    request: Request, fetch: Fetch, reads: dict[Key, PartitionRead], rows: Rows, throttle_ms: int
+) -> EncodedBody:
     """The response with what the session machine lets through."""
     if newest_magic(request.version) < NEWEST_MAGIC:
         asked = fetch.request.partitions
@@ -123,8 +125,10 @@ def answer(request: Request, fetch: Fetch, reads: dict[Key, PartitionRead], rows
             for key, read in reads.items()
         }
     slots = RecordsSlots()
-    response = fetch.answer({key: read.result for key, read in reads.items()}, request.now())
-    body = {"errorCode": response.error, "sessionId": response.session_id}
+    response = fetch.answer({key: read.result for key, read in reads.items()}, request.now(), throttle_ms=throttle_ms)
+    body: dict[str, Any] = {"errorCode": response.error, "sessionId": response.session_id}
+    if throttle_ms:
+        body["throttleTimeMs"] = throttle_ms
     body |= rows(request, response, reads, slots)
     return request.api.encode_with(body, slots.filled)
 

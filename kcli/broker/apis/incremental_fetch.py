@@ -52,7 +52,7 @@ def handle(request: Request) -> Answer | Awaitable[Answer]:
 def fetch(request: Request, wanted: DraftRequest, respond: Respond, max_wait_ms: int) -> Answer | Awaitable[Answer]:
     drafts = request.node.drafts
 
-    def encode(reads: dict[Key, PartitionRead]) -> EncodedBody:
+    def encode(reads: dict[Key, PartitionRead], _throttle_ms: int) -> EncodedBody:
         slots = RecordsSlots()
         response = drafts.answer(wanted, {key: read.result for key, read in reads.items()})
         return request.api.encode_with(respond(response, reads, slots), slots.filled)

@@ -33,6 +33,14 @@ class CapturedBrokers(Protocol):
         """Prepare a session that is older than the capture. Returns its position in each partition."""
         ...
 
+    def key(self, captured: Key) -> Key:
+        """A captured partition as these brokers name it."""
+        ...
+
+    def adopt(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> None:
+        """Set up a session that is older than the capture in its broker."""
+        ...
+
     def expect(self, label: str, captured: Captured, begun: Callable[[], None]) -> None:
         """Expect this fetch next; `begun` is called when it has arrived."""
         ...

@@ -215,11 +215,24 @@ class Fetching:
 
     async def fetch(self, number: int, step: ReplayStep) -> tuple[Captured, str]:
         """Send one request to one broker. Returns the exchange in captured partitions, and what was wrong with it."""
-        node = self.nodes.by_number[number]
-        assert node.link is not None
-        link, captured = node.link, step.captured
-        version = self.nodes.version(node, captured.version)
+        version = self.nodes.version(self.nodes.by_number[number], step.captured.version)
         request, session = self.request(number, step, version)
+        live, response, problem = await self.exchange(number, step.captured, request, version)
+        if response is None:
+            if session is not None:
+                session.lose(request)
+        else:
+            problem = self.take_in(request, session, live)
+            self.take_records(response, live)
+        self.keys.translate(live)
+        return live, problem
+
+    async def exchange(
+        self, number: int, captured: Captured, request: FetchRequest, version: int
+    ) -> tuple[Captured, dict[str, Any] | None, str]:
+        """Send a request with the captured limits. Returns the exchange, its response, and why there is none."""
+        link = self.nodes.by_number[number].link
+        assert link is not None
         body = request_body(request, version, self.limits(captured))
         made = call_of(FETCH, version)
         correlation = link.connection.next_correlation()
@@ -230,17 +243,10 @@ class Fetching:
             answer = await link.connection.exchange(frame, correlation, made.what)
             response = made.decode(answer)
         except NetworkError as error:
-            if session is not None:
-                session.lose(request)
-            self.keys.translate(live.read(body, None))
-            return live, str(error)
+            return live.read(body, None), None, str(error)
         live.response_ns = time.time_ns()
         live.request_bytes, live.response_bytes = len(frame) + 4, len(answer) + 4
-        live.read(body, response)
-        problem = self.take_in(request, session, live)
-        self.take_records(response, live)
-        self.keys.translate(live)
-        return live, problem
+        return live.read(body, response), response, ""
 
     def limits(self, captured: Captured) -> Limits:
         """The limits of a captured fetch, its longest wait divided by the speed."""

@@ -92,6 +92,11 @@ class ReplayPlan:
         """How many fetches all fetchers make."""
         return sum(len(fetcher.steps) for fetcher in self.fetchers)
 
+    @property
+    def has_drafts(self) -> bool:
+        """Whether there are fetches of KIP-227's third draft."""
+        return any(step.captured.draft for each in self.fetchers for step in each.steps)
+
     def partitions(self) -> dict[str, int]:
         """By topic (id or name as captured), how many partitions it must have."""
         counts: dict[str, int] = {}

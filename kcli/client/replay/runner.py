@@ -16,7 +16,8 @@ from kcli.client.replay.live_fetch import LiveFetch
 from kcli.client.replay.names import TopicNames
 from kcli.client.replay.plan import Fetcher, ReplayPlan
 from kcli.client.replay.positions import Positions
-from kcli.client.replay.target import find_target
+from kcli.client.replay.target import Target, find_target
+from kcli.client.replay.verbatim import VerbatimFetching
 from kcli.errors import UsageError
 
 __all__ = ["Options", "Replayed", "parse_speed", "replay"]
@@ -34,6 +35,11 @@ class Options:
     repeat: int = 1
     topics: dict[str, str] = field(default_factory=dict)
     create: bool = True
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether all that is asked for is as captured."""
+        return self.mode == "incremental" and self.offsets == "captured" and not self.topics
 
 
 @dataclass
@@ -77,10 +83,14 @@ async def replay(
     say = once(notify)
     outcome = Replayed([])
     async with Client(config) as client:
-        target = await find_target(client, plan, names, options.topics, create=options.create, notify=say)
+        verbatim = brokers is not None and options.is_captured and not plan.has_drafts
+        if verbatim:
+            target = Target(client, {}, {})
+        else:
+            target = await find_target(client, plan, names, options.topics, create=options.create, notify=say)
         for _ in range(options.repeat):
             positions = Positions(options.offsets, target.bounds)
-            kind = DraftFetching if options.mode == "draft" else Fetching
+            kind = VerbatimFetching if verbatim else DraftFetching if options.mode == "draft" else Fetching
             full = options.mode == "full"
             rhythm = Rhythm(options.scale)
             conducting: list[Coroutine[Any, Any, None]] = []

@@ -113,7 +113,7 @@ def test_positions_can_follow_the_live_records() -> None:
     broker.logs[T0] = 100, 110
     run(broker, SESSION, Options("earliest", scale=None))
     # The second partition moves on as well: it is read from its own beginning here.
-    assert asked_offsets(broker) == [[100, 0], [103, 3], [106, 6, 0], [3, 9], []]
+    assert asked_offsets(broker) == [[100, 0], [103, 3], [106, 0, 6], [3, 9], []]
     broker = FetchableBroker({"t": 2, "u": 1})
     run(broker, SESSION, Options("latest", scale=None))
     assert asked_offsets(broker) == [[10, 10], [], [10], [], []]
