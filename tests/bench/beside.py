@@ -3,12 +3,13 @@
 The other one comes out of a wheel or a git revision. It is installed into build/bench/NAME, without what it depends on:
 both run on the same Python and the same libraries, and only kcli differs. The benches are this checkout's; one that
 imports a module which the other kcli does not have ends with its error, and goes on here alone. Its folder OWN has
-a revision's own benches: one that does not take turns runs whole before the new one measures.
+a revision's own benches, which take turns where this checkout's do.
 """
 
 from __future__ import annotations
 
 import compileall
+import difflib
 import hashlib
 import os
 import re
@@ -20,22 +21,17 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from tests.bench.ratios import NUMBER, Ratio, ratios, shape, value
 from tests.bench.turns import TURNS
 
-__all__ = ["compared", "install", "run_both", "surroundings"]
+__all__ = ["compared", "install", "run_both", "surroundings", "with_turns"]
 
 ROOT = Path(__file__).parents[2]
 HOME = ROOT / "build" / "bench"
 # What benches read of a checkout, beside the package.
 CHECKOUT = ("tests", "tools", "samples")
 OWN = "own"
-WAIT = """
-import os, runpy, sys
-os.read(int(sys.argv[1]), 1)
-del sys.argv[:2]
-runpy.run_path(sys.argv[0], None, "__main__")
-"""
-NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?")
+TURN = re.compile(r" *(turn\(\)|from tests\.bench\.turns import .*)\n")
 
 
 def install(old: str) -> Path:
@@ -60,10 +56,26 @@ def install(old: str) -> Path:
 
 def keep_own(source: Path, made: Path) -> None:
     """What the revision's own benches read, beside a link to its package."""
-    (made / OWN).mkdir()
+    own = made / OWN
+    own.mkdir()
     for each in CHECKOUT:
-        (source / each).rename(made / OWN / each)
-    (made / OWN / "kcli").symlink_to(Path("..") / "kcli")
+        (source / each).rename(own / each)
+    (own / "kcli").symlink_to(Path("..") / "kcli")
+    benches = Path("tests", "bench")
+    shutil.copy(ROOT / benches / "turns.py", own / benches)
+    for bench in (own / benches).glob("bench_*.py"):
+        ours = ROOT / benches / bench.name
+        if ours.is_file():
+            bench.write_text(with_turns(bench.read_text(), ours.read_text()))
+
+
+def with_turns(own: str, ours: str) -> str:
+    """A bench as it was, with the lines that take turns in the bench as it is."""
+    lines, known, merged = own.splitlines(True), ours.splitlines(True), []
+    for _, i, j, k, m in difflib.SequenceMatcher(None, lines, known, autojunk=False).get_opcodes():
+        merged += lines[i:j]
+        merged += [line for line in known[k:m] if TURN.fullmatch(line) and line not in lines[i:j]]
+    return "".join(merged)
 
 
 def revision(name: str) -> str:
@@ -93,18 +105,15 @@ def surroundings(root: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(root), "PYTHONUNBUFFERED": "1"}
 
 
-def run_both(script: Path, words: Sequence[str], old: Path) -> dict[str, int]:
-    """Run the bench at this path below the checkout on both; exit codes by "new" and "old"."""
+def run_both(script: Path, words: Sequence[str], old: Path) -> tuple[dict[str, int], list[Ratio]]:
+    """Run the bench at this path below the checkout on both; exit codes by "new" and "old", and the ratios."""
     to_new, to_old = os.pipe(), os.pipe()
     sides = {"new": (ROOT, to_new[0], to_old[1], 1), "old": (old, to_old[0], to_new[1], 0)}
     outputs, processes = {}, {}
     for name, (root, source, target, first) in sides.items():
         outputs[name] = tempfile.TemporaryFile("w+")  # noqa: SIM115  read when both have ended
-        command = [str(root / script), *words]
-        if not first and "turn()" not in (root / script).read_text():
-            command = ["-c", WAIT, str(source), *command]
         processes[name] = subprocess.Popen(
-            [sys.executable, *command],
+            [sys.executable, str(root / script), *words],
             env=surroundings(root) | {TURNS: f"{source},{target},{first}"},
             cwd=root,
             stdout=outputs[name],
@@ -120,7 +129,7 @@ def run_both(script: Path, words: Sequence[str], old: Path) -> dict[str, int]:
         output.close()
     for line in compared(lines["new"], lines["old"]):
         print(line, flush=True)
-    return codes
+    return codes, list(ratios(script.stem.removeprefix("bench_"), lines["new"], lines["old"]))
 
 
 def compared(new: Sequence[str], old: Sequence[str]) -> Iterator[str]:
@@ -134,12 +143,8 @@ def compared(new: Sequence[str], old: Sequence[str]) -> Iterator[str]:
             continue
         if not known[shape(line)]:
             yield "   (no such line from the old one)"
-        elif ratios := beneath(line, known[shape(line)].pop(0)):
-            yield f"{ratios}   new/old"
-
-
-def shape(line: str) -> str:
-    return " ".join(NUMBER.sub("#", line).split())
+        elif told := beneath(line, known[shape(line)].pop(0)):
+            yield f"{told}   new/old"
 
 
 def beneath(new: str, old: str) -> str:
@@ -151,7 +156,3 @@ def beneath(new: str, old: str) -> str:
             ratio = f"{value(mine[0]) / before:.2f}" if before else "-"
             told += f"{ratio:>{max(mine.end() - len(told), len(ratio) + bool(told))}}"
     return told
-
-
-def value(number: str) -> float:
-    return float(number.replace(",", ""))

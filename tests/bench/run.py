@@ -1,10 +1,11 @@
 """Run the benches: every `bench_*.py` beside this file, one after the other, each a program of its own.
 
-    python tests/bench/run.py [--old WHEEL|REVISION [--own]] [NAME...] [-- WORD...]
+    python tests/bench/run.py [--cpu] [--old WHEEL|REVISION [--own]] [NAME...] [-- WORD...]
 
 NAME: only those whose names hold one of these. --old: run each on another kcli too, by turns, and print new/old below
-the figures (tests/bench/beside.py); --own: with the revision's own benches, where these import what it does not have.
-WORDs are handed to each bench.
+the figures (tests/bench/beside.py), at the end all ratios, the lowest first; --own: with the revision's own benches,
+where these import what it does not have. --cpu: processor time instead of wall time, of a bench and of the commands
+that it waits for, not of servers beside it. WORDs are handed to each bench.
 
 A bench prints what it measured, its peer in the same run and the ratio. A failing one does not stop the others.
 """
@@ -12,6 +13,7 @@ A bench prints what it measured, its peer in the same run and the ratio. A faili
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import time
@@ -20,6 +22,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.bench import beside
+from tests.bench.ratios import Ratio, summary
+from tests.bench.turns import CLOCK, PROCESSOR
 
 __all__ = ["main", "scripts"]
 
@@ -36,6 +40,7 @@ def main(arguments: list[str]) -> int:
     at = arguments.index("--") if "--" in arguments else len(arguments)
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("names", nargs="*")
+    options.add_argument("--cpu", action="store_true")
     options.add_argument("--old")
     options.add_argument("--own", action="store_true")
     given, words = options.parse_args(arguments[:at]), arguments[at + 1 :]
@@ -46,24 +51,34 @@ def main(arguments: list[str]) -> int:
         )
         return 2
     old = beside.install(given.old) / (beside.OWN if given.own else "") if given.old else None
-    failed = []
+    if given.cpu:
+        os.environ[CLOCK] = PROCESSOR
+    failed: list[str] = []
+    ratios: list[Ratio] = []
     for path in chosen:
         print(f"== {path.stem}", flush=True)
         start = time.monotonic()
-        failed += run(path, words, old)
+        ended, found = run(path, words, old)
+        failed += ended
+        ratios += found
         print(f"   ({time.monotonic() - start:.0f} s)\n", flush=True)
+    for line in summary(ratios):
+        print(line)
     if failed:
         print(f"failed: {', '.join(failed)}")
     return 1 if failed else 0
 
 
-def run(path: Path, words: list[str], old: Path | None) -> list[str]:
-    """Names of what failed."""
-    if old is None:
-        done = subprocess.run([sys.executable, str(path), *words], env=beside.surroundings(beside.ROOT), check=False)
-        return [path.stem] if done.returncode else []
-    codes = beside.run_both(path.relative_to(beside.ROOT), words, old)
-    return [f"{path.stem} on the {name} kcli" for name, code in codes.items() if code]
+def run(path: Path, words: list[str], old: Path | None) -> tuple[list[str], list[Ratio]]:
+    """Names of what failed, and the ratios of new to old."""
+    if old is not None:
+        script = path.relative_to(beside.ROOT)
+        if (old / script).exists():
+            codes, ratios = beside.run_both(script, words, old)
+            return [f"{path.stem} on the {name} kcli" for name, code in codes.items() if code], ratios
+        print("(the old kcli has no such bench)", flush=True)
+    done = subprocess.run([sys.executable, str(path), *words], env=beside.surroundings(beside.ROOT), check=False)
+    return [path.stem] if done.returncode else [], []
 
 
 if __name__ == "__main__":

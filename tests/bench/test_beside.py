@@ -57,27 +57,40 @@ def checkouts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_both_run_with_their_own_package(checkouts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert beside.run_both(Path("bench.py"), ["fast"], checkouts / "old") == {"new": 0, "old": 0}
-    assert capsys.readouterr().out == "speed 30 fast\n    1.50   new/old\n"
+    codes, ratios = beside.run_both(Path("bench.py"), ["MB/s"], checkouts / "old")
+    assert codes == {"new": 0, "old": 0}
+    assert ratios == [(1.5, "bench speed", False)]
+    assert capsys.readouterr().out == "speed 30 MB/s\n    1.50   new/old\n"
 
 
 def test_one_that_fails_does_not_stop_the_other(checkouts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (checkouts / "old" / "kcli" / "__init__.py").write_text("")
-    assert beside.run_both(Path("bench.py"), [], checkouts / "old") == {"new": 0, "old": 1}
+    assert beside.run_both(Path("bench.py"), [], checkouts / "old") == ({"new": 0, "old": 1}, [])
     assert capsys.readouterr().out == "speed 30\n   (no such line from the old one)\n"
 
 
-def test_an_old_bench_without_turns_runs_before_the_new_one_measures(
-    checkouts: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    said = checkouts / "said"
-    for name, turn in (("checkout", "turn()"), ("old", "pass")):
-        text = f"import sys; from tests.bench.turns import turn\n{turn}\nopen(sys.argv[1], 'a').write('{name} ')"
-        (checkouts / name / "bench.py").write_text(text)
-        (checkouts / name / "tests").symlink_to(Path(__file__).parents[1])
-    assert beside.run_both(Path("bench.py"), [str(said)], checkouts / "old") == {"new": 0, "old": 0}
-    assert said.read_text() == "old checkout "
-    assert capsys.readouterr().out == ""
+def test_an_old_bench_takes_turns_where_the_new_one_does() -> None:
+    own = "import time\n\nold = 1\nstart = time.time()\nprint(old)\n"
+    ours = (
+        "import time\nfrom tests.bench.turns import turn\n\nnew = 2\nturn()\nstart = time.time()\nprint(new, start)\n"
+    )
+    merged = "import time\nfrom tests.bench.turns import turn\n\nold = 1\nturn()\nstart = time.time()\nprint(old)\n"
+    assert beside.with_turns(own, ours) == merged
+    assert beside.with_turns(merged, ours) == merged
+
+
+def test_a_revisions_own_benches_find_turns(tmp_path: Path) -> None:
+    source, made = tmp_path / "source", tmp_path / "made"
+    for each in beside.CHECKOUT:
+        (source / each / "bench").mkdir(parents=True)
+    made.mkdir()
+    bench = source / "tests" / "bench" / "bench_pcap.py"
+    ours = (beside.ROOT / "tests" / "bench" / bench.name).read_text()
+    bench.write_text(ours.replace("    turn()\n", "").replace("from tests.bench.turns import turn\n", ""))
+    beside.keep_own(source, made)
+    kept = made / beside.OWN / "tests" / "bench"
+    assert (kept / "bench_pcap.py").read_text() == ours
+    assert (kept / "turns.py").is_file()
 
 
 def test_neither_a_wheel_nor_a_revision() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import run
+from tests.bench import beside, run
+from tests.bench.turns import CLOCK
 
 
 @pytest.fixture
@@ -35,3 +36,28 @@ def test_names_choose(benches: Path, capfd: pytest.CaptureFixture[str]) -> None:
 def test_an_unknown_name_lists_what_there_is(benches: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(["ugly"]) == 2
     assert capsys.readouterr().out == "no bench is called ugly; there are: bench_bad, bench_good\n"
+
+
+def test_beside_an_old_kcli_all_ratios_come_last(
+    benches: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    checkout, old = benches.parents[1], benches.parents[1] / "old"
+    (old / "tests" / "bench").mkdir(parents=True)
+    for root, speed in ((checkout, 3), (old, 4)):
+        (root / "tests" / "bench" / "bench_good.py").write_text(f"print('fast {speed} MB/s')  # turn()")
+    (benches / "bench_bad.py").write_text("print('new')")
+    monkeypatch.setattr(beside, "ROOT", checkout)
+    monkeypatch.setattr(beside, "install", lambda _: old)
+    assert run.main(["--old", "x"]) == 0
+    said = capfd.readouterr().out
+    assert "(the old kcli has no such bench)\nnew\n" in said
+    assert said.endswith("\n 0.75  good fast\n1 rows, lowest 0.75\n")
+
+
+def test_the_processors_clock(
+    benches: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(CLOCK, "")
+    (benches / "bench_good.py").write_text(f"import os; print('clock', os.environ[{CLOCK!r}])")
+    assert run.main(["--cpu", "good"]) == 0
+    assert "clock processor\n" in capfd.readouterr().out

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.turns import TURNS, processor_time, turn
+from tests.bench.turns import CLOCK, PROCESSOR, TURNS, processor_time, turn
 
 ROOT = Path(__file__).parents[2]
 SIDE = """
@@ -62,3 +62,19 @@ def test_a_commands_processor_time() -> None:
     assert processor_time([sys.executable, "-c", "sum(range(100_000))"]) > 0
     with pytest.raises(subprocess.CalledProcessError):
         processor_time([sys.executable, "-c", "raise SystemExit(2)"])
+
+
+def test_a_bench_on_the_processors_clock_waits_for_nothing() -> None:
+    code = """
+import os, subprocess, sys, time
+from tests.bench.turns import turn
+assert "KCLI_BENCH_CLOCK" not in os.environ
+start = time.perf_counter()
+time.sleep(2)
+asleep = time.perf_counter() - start
+subprocess.run([sys.executable, "-c", "import time\\nwhile time.process_time() < 0.5: pass"], check=True)
+print(asleep < 1, time.perf_counter() - start >= 0.5)
+"""
+    environment = os.environ | {CLOCK: PROCESSOR, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True"]
