@@ -10,7 +10,7 @@ from typing import Any
 
 from kcli.schemas.errors import error_name
 
-__all__ = ["batch_of_rows", "column_of", "error_names", "integers", "strings", "texts"]
+__all__ = ["batch_of_columns", "batch_of_rows", "column_of", "error_names", "integers", "strings", "texts"]
 
 
 def strings(made: tuple[Any, Any], missing: Any = None) -> Any:
@@ -58,9 +58,13 @@ def column_of(values: Sequence[Any], kind: Any) -> Any:
 
 def batch_of_rows(rows: Sequence[Sequence[Any]], schema: Any) -> Any:
     """A record batch of rows, each with its values in the order of the columns."""
+    return batch_of_columns([*zip(*rows, strict=True)] or [()] * len(schema), schema)
+
+
+def batch_of_columns(columns: Sequence[Sequence[Any]], schema: Any) -> Any:
+    """A record batch of the columns' values."""
     import pyarrow
 
-    columns = [*zip(*rows, strict=True)] or [()] * len(schema)
     arrays = [column_of(values, field.type) for values, field in zip(columns, schema, strict=True)]
     return pyarrow.record_batch(arrays, schema=schema)
 

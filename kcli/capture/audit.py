@@ -186,6 +186,11 @@ class Judge:
         self.accepted = catalog.release_versions(release)
         self._known: dict[object, tuple[Usage, ...]] = {}
 
+    def accepts(self, key: int, version: int) -> bool:
+        """Whether the release takes a request of that version from any client."""
+        taken = self.accepted.get(key)
+        return key == API_VERSIONS or (taken is not None and version in taken)
+
     def usages(self, client: Client) -> tuple[Usage, ...]:
         """Each API the client used, by key, against what the release accepts."""
         alike = frozenset(client.used.items()), frozenset(client.free), client.negotiates, client.software is None

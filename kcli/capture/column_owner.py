@@ -30,3 +30,7 @@ class ColumnOwner:
     def layout(self, api_key: int, version: int) -> Any:
         """Where the core finds the rows of a version's partitions; None: they are not wanted."""
         return None
+
+    def fields(self, api_key: int, version: int) -> Any:
+        """The numbers of a version that become columns; None: none of them are wanted."""
+        return None

@@ -132,7 +132,7 @@ def drive(
     moved: Callable[[int], None] = lambda count: None,
     entered: Callable[[int], None] = lambda number: None,
 ) -> Iterator[None]:
-    """Run captures through the engine as one, in order of time; yields after each piece.
+    """Run captures through the engine as one, in order of time; yields after each piece of a file, not each turn.
 
     moved: called with the number of bytes read. entered: called with a file's number, from 0 on (a file that is named
     again counts once), before its packets go through.
@@ -155,9 +155,10 @@ def drive(
         for number, source, limit in by_time(queue):
             entered(number)
             for after in run_source(source, engine, limit, emit, failures, moved):
-                if after is not None:
+                if after is None:
+                    yield
+                else:
                     heapq.heappush(queue, (after, number, source))
-                yield
     finally:
         for source in sources:
             source.close()

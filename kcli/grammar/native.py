@@ -91,8 +91,14 @@ def program(branch: Branch, node: codec.Node) -> list[dict[str, Any]]:
 
 def head(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A program up to the last part that fills a slot."""
-    fills = [index for index, part in enumerate(parts) if part.get("picks") or part.get("slot", -1) >= 0]
-    return parts[: fills[-1] + 1] if fills else []
+    last = max((index for index, part in enumerate(parts) if fills(part)), default=-1)
+    return parts[: last + 1]
+
+
+def fills(part: dict[str, Any]) -> bool:
+    """Whether a part of a program fills a slot; that of tags may have one for each, or a level of unknown ones."""
+    slots = [part.get("slot", -1), part.get("level", -1), *(present for _, present, _ in part.get("tags", ()))]
+    return bool(part.get("picks")) or max(slots) >= 0
 
 
 def emit(word: Word, node: codec.Node, branch: Branch | None, parts: list[dict[str, Any]]) -> None:

@@ -15,6 +15,7 @@ from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import CaptureDecoder, Item
 from kcli.core.codec.values import uuid_bytes, uuid_text
 from kcli.pipeline.exchange_columns import ExchangeColumns
+from kcli.pipeline.exchange_facts import FIELDS, TEXTS, fact_batch, fields_of
 from kcli.pipeline.fact_columns import FactColumns
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.fetch_frames import FRAMED, frame_batch
@@ -89,7 +90,7 @@ class RowSource(CaptureDecoder):
     ) -> None:
         """put_batch(table, day, batch, nameless): takes rows that the core makes as columns; None: all are put one by
         one. paths: for `read`; whoever runs packets needs none."""
-        self.put_batch = put_batch
+        self.put_batch, self.wanted_tables = put_batch, wanted
         self.counted = 0  # bytes of exchanges that the engine gave to the sink
         super().__init__(paths, **{"names": False} | options)
         self.rows = Rows(put, wanted)
@@ -104,7 +105,16 @@ class RowSource(CaptureDecoder):
         if self.put_batch is not None:
             from kcli.core.columns.exchange_columns import ExchangeRows
 
-            self.sink = ExchangeRows(self, told=MAKERS.keys() - {FETCH, PRODUCE}, framed=FRAMED)
+            wanted = self.wanted_tables
+            whole = "exchanges" in wanted
+            self.sink = ExchangeRows(
+                self,
+                told=MAKERS.keys() - {FETCH, PRODUCE},
+                framed=FRAMED if "fetch_frames" in wanted else (),
+                headed=whole,
+                texts=None if whole else TEXTS,
+                fields=len(FIELDS) if "exchange_facts" in wanted else 0,
+            )
         return super().choose_engine(ports)
 
     # Called by the core for exchanges that it makes columns of
@@ -112,6 +122,10 @@ class RowSource(CaptureDecoder):
     def layout(self, api_key: int, version: int) -> Any:
         """Where the core finds the columns of a Fetch or Produce version; None: it can't read that version."""
         return layout(self.bodies, api_key, version)
+
+    def fields(self, api_key: int, version: int) -> Any:
+        """The numbers of this version that the core makes columns of."""
+        return fields_of(self.bodies, api_key, version)
 
     def voice(self, link: bytes) -> int:
         """Of a connection that is new to the core."""
@@ -148,6 +162,8 @@ class RowSource(CaptureDecoder):
             exchanges = columns.batches() if "exchanges" in wanted else ()
             for each in (*exchanges, *partitions.batches(wanted)):
                 self.put_batch(*each)
+            if "exchange_facts" in wanted:
+                self.put_batch("exchange_facts", -1, fact_batch(columns), False)
             frames = frame_batch(columns) if "fetch_frames" in wanted else None
             if frames is not None:
                 self.put_batch("fetch_frames", -1, frames, False)

@@ -54,24 +54,39 @@ class ExchangeColumns:
             integers(self.numbers[:, 3], "int16"),
         ]
 
-    def arrays(self) -> list[Any]:
-        """In the order of the table's columns."""
+    @property
+    def apis(self) -> list[Any]:
+        """API keys and names."""
+        keys = self.numbers[:, 2]
+        return [integers(keys, "int16"), texts_by_number([self.name_of(key) for key in range(KEYS)], keys)]
 
-        _, completed, keys, _, _, asked, sizes, latency, *_ = (self.numbers[:, at] for at in range(NUMBERS))
-        missing = sizes < 0
-        unanswered = missing if missing.any() else None
+    @property
+    def unanswered(self) -> Any:
+        """Mask of the rows without a response; None where there are none."""
+        missing = self.numbers[:, 6] < 0
+        return missing if missing.any() else None
+
+    @property
+    def measures(self) -> list[Any]:
+        """Sizes, latency, errors, and when an exchange was complete."""
+        _, completed, _, _, _, asked, sizes, latency, *_ = (self.numbers[:, at] for at in range(NUMBERS))
         return [
-            *self.who,
-            integers(keys, "int16"),
-            texts_by_number([self.name_of(key) for key in range(KEYS)], keys),
-            strings(self.taken["header"]),
-            strings(self.taken["request"]),
-            strings(self.taken["response"], unanswered),
             integers(asked, "int64"),
-            integers(sizes, "int64", unanswered),
-            integers(latency / 1000, "double", unanswered),
+            integers(sizes, "int64", self.unanswered),
+            integers(latency / 1000, "double", self.unanswered),
             error_names(*self.taken["errors"]),
             integers(completed, "int64"),
+        ]
+
+    def arrays(self) -> list[Any]:
+        """In the order of the table's columns."""
+        return [
+            *self.who,
+            *self.apis,
+            strings(self.taken["header"]),
+            strings(self.taken["request"]),
+            strings(self.taken["response"], self.unanswered),
+            *self.measures,
         ]
 
 

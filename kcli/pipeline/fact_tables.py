@@ -1,15 +1,17 @@
 """The facts: rows of single connections, kept under _kcli, from which some tables are made over all runs.
 
-They are no tables for readers; their columns may change with any release of kcli.
+They are no tables for readers; their columns may change with any release of kcli. Others are made of captures for
+`kcli report` alone, which keeps none.
 """
 
 from __future__ import annotations
 
 from kcli.tables.definition import WHO, Table, define
 
-__all__ = ["FACTS"]
+__all__ = ["FACTS", "REPORT_FACTS"]
 
 FACTS: dict[str, Table] = {}
+REPORT_FACTS: dict[str, Table] = {}
 
 define(
     FACTS,
@@ -97,13 +99,40 @@ cuts           binary   int64 pairs: where in the response records were, and how
     dated=False,
 )
 define(
-    FACTS,
+    REPORT_FACTS,
     "tcp_connections",
-    "What TCP says of a connection that has ended, in captures that are read in one process.",
+    "What TCP says of a connection that has ended.",
     """
 connection     string   "server-client"
 round_trip_ms  float64  of its handshake, null where that was not seen
 retransmissions int64   segments with bytes that had come before
+""",
+    dated=False,
+)
+define(
+    REPORT_FACTS,
+    "exchange_facts",
+    "What the report asks of exchanges.",
+    """
+connection     string   "server-client"
+server         string   the broker's end
+address        string   the client's
+client_id      string   from the request's header
+api_version    int16    of request and response
+api_key        int16    number of the API
+api            string   its name, null where no message has that number
+request_bytes  int64    with the length before it
+response_bytes int64    with the length before it, null without a response
+latency_ms     float64  from the request's last packet to the response's
+errors         strings  names of the errors in the response, each once
+completed_ns   int64    ns since 1970: when the exchange was complete
+replica_id     int64    of a Fetch, -1: no replica asks
+session_id     int64    of a Fetch
+session_epoch  int64    of a Fetch
+granted_id     int64    the session that a Fetch was given
+throttle_ms    int64    of the response
+request        string   as JSON, of JoinGroup and ConsumerGroupHeartbeat
+response       string   as JSON, of the same
 """,
     dated=False,
 )

@@ -9,14 +9,27 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from kcli.capture.audit import Judge
 from kcli.pipeline.aggregates import SNAPSHOT_KEYS, WHO_ASKED, client_rows, snapshots
-from kcli.pipeline.fact_tables import FACTS
+from kcli.pipeline.fact_tables import FACTS, REPORT_FACTS
 from kcli.pipeline.incremental_tables import Row
-from kcli.pipeline.leader_changes import CHANGE_KEYS, changes
+from kcli.pipeline.leader_changes import CHANGE_KEYS
 from kcli.pipeline.session_table import ORDER, sessions
 from kcli.pipeline.tables import TABLES
+from kcli.schemas.catalog import catalog
+from kcli.schemas.errors import error_name
 
-__all__ = ["KNOWN", "Ask", "judged_clients", "leader_changes", "quorum", "sessions_of", "view_of"]
+__all__ = [
+    "CHANGES",
+    "KNOWN",
+    "Ask",
+    "doubtful_clients",
+    "judged_clients",
+    "leader_changes",
+    "quorum",
+    "sessions_of",
+    "view_of",
+]
 
 Ask = Callable[[str], Iterable[Row]]  # the rows of a query over the facts by name, and over `known`
 
@@ -33,20 +46,45 @@ SELECT regexp_extract(connection, '^(.+?:[0-9]+)-', 1) AS server, connection,
        epoch_us(timestamp) * 1000 AS completed_ns, event
 FROM undecodable WHERE event != 'unanswered-at-end' AND connection IS NOT NULL
 """
-# Answers of those who had an error, by the topic's name where a message has taught it.
-TROUBLED = f"""
+KEYS = ", ".join(CHANGE_KEYS)
+# Rows of `leader_changes` but for the error's name: a change begins with the first error and ends with the next answer
+# without one, as `kcli.pipeline.leader_changes.changes` says. change: good answers before this one.
+CHANGES = f"""
 WITH named AS (SELECT outcomes.* REPLACE (coalesce(known.topic, outcomes.topic) AS topic)
-               FROM outcomes LEFT JOIN known ON outcomes.topic = known.topic_id)
-SELECT * FROM named
-WHERE ({", ".join(CHANGE_KEYS)}) IN (SELECT ({", ".join(CHANGE_KEYS)}) FROM named WHERE error != 0)
+               FROM outcomes LEFT JOIN known ON outcomes.topic = known.topic_id),
+     troubled AS (SELECT * FROM named WHERE ({KEYS}) IN (SELECT ({KEYS}) FROM named WHERE error != 0)),
+     numbered AS (SELECT *, count(*) FILTER (error = 0) OVER (
+                      PARTITION BY {KEYS} ORDER BY first_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+                  ) AS change FROM troubled),
+     made AS (SELECT min(first_ns) FILTER (error != 0) AS lost_ns, {KEYS},
+                     arg_min(error, first_ns) FILTER (error != 0) AS error,
+                     arg_min(server, first_ns) FILTER (error != 0) AS from_server,
+                     (sum(answers) FILTER (error != 0))::BIGINT AS error_answers,
+                     arg_min({{'leader': hint_leader, 'server': hint_server}}, first_ns)
+                         FILTER (error != 0 AND hint_leader >= 0) AS hint,
+                     any_value(server) FILTER (error = 0) AS to_server,
+                     any_value(first_ns) FILTER (error = 0) AS found_ns,
+                     any_value(first_request_ns) FILTER (error = 0) AS asked_ns
+              FROM numbered GROUP BY {KEYS}, change)
+SELECT make_timestamp(lost_ns // 1000)::TIMESTAMPTZ AS timestamp, {KEYS}, error, from_server, error_answers,
+       hint IS NOT NULL AS hint_sent, hint.leader AS hint_leader, hint.server AS hint_server, to_server,
+       make_timestamp(found_ns // 1000)::TIMESTAMPTZ AS recovered, (found_ns - lost_ns) / 1e6 AS lost_ms,
+       CASE WHEN found_ns IS NULL THEN NULL WHEN hint IS NOT NULL THEN 0.0
+            ELSE greatest(0.0, (asked_ns - lost_ns) / 1e6) END AS hint_saves_ms
+FROM made WHERE lost_ns IS NOT NULL
 """
 WHO = ", ".join(WHO_ASKED)
 USES = f"""
 SELECT {WHO}, api_key, api_version, sum(requests)::BIGINT AS requests, bool_or(free) AS free,
        bool_or(negotiates) AS negotiates
-FROM client_uses GROUP BY {WHO}, api_key, api_version ORDER BY ALL
+FROM client_uses {{where}} GROUP BY {WHO}, api_key, api_version ORDER BY ALL
 """
-CONNECTIONS = f"SELECT {WHO}, count(DISTINCT connection) AS connections FROM client_uses GROUP BY {WHO}"
+CONNECTIONS = f"SELECT {WHO}, count(DISTINCT connection) AS connections FROM client_uses {{where}} GROUP BY {WHO}"
+USED = "SELECT DISTINCT api_key, api_version FROM client_uses"
+# Whoever used one of these, and who might be the same client.
+WHO_USED = """
+WHERE (client_id, address) IN (SELECT (client_id, address) FROM client_uses WHERE (api_key, api_version) IN ({pairs}))
+"""
 
 
 def view_of(table: str, folder: str | Path) -> str:
@@ -55,7 +93,7 @@ def view_of(table: str, folder: str | Path) -> str:
     if files:
         listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
         return f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false)"
-    columns = (FACTS.get(table) or TABLES[table]).columns
+    columns = (TABLES | FACTS | REPORT_FACTS)[table].columns
     return "SELECT " + ", ".join(f"NULL::{SQL_TYPES[each.kind]} AS {each.name}" for each in columns) + " LIMIT 0"
 
 
@@ -76,7 +114,8 @@ def sessions_of(ask: Ask, dialect: str | None) -> Iterator[tuple[Any, ...]]:
 
 def leader_changes(ask: Ask) -> Iterator[tuple[Any, ...]]:
     """Rows of `leader_changes`."""
-    return folded(ask, TROUBLED, CHANGE_KEYS, ["first_ns"], changes)
+    for row in ask(CHANGES):
+        yield tuple((row | {"error": error_name(row["error"])}).values())
 
 
 def quorum(ask: Ask) -> Iterator[tuple[Any, ...]]:
@@ -84,7 +123,17 @@ def quorum(ask: Ask) -> Iterator[tuple[Any, ...]]:
     return folded(ask, "FROM snapshot_parts", SNAPSHOT_KEYS, ["answered_ns"], snapshots)
 
 
-def judged_clients(ask: Ask) -> Iterator[tuple[Any, ...]]:
-    """Rows of `clients`."""
-    connections = {tuple(row[name] for name in WHO_ASKED): row["connections"] for row in ask(CONNECTIONS)}
-    return client_rows(ask(USES), connections)
+def judged_clients(ask: Ask, where: str = "") -> Iterator[tuple[Any, ...]]:
+    """Rows of `clients`. where: SQL, of which."""
+    found = ask(CONNECTIONS.format(where=where))
+    connections = {tuple(row[name] for name in WHO_ASKED): row["connections"] for row in found}
+    return client_rows(ask(USES.format(where=where)), connections)
+
+
+def doubtful_clients(ask: Ask) -> Iterator[tuple[Any, ...]]:
+    """The same, of those alone who used a version that the newest release does not take."""
+    known = catalog()
+    accepts = Judge(known, known.releases[-1]).accepts
+    pairs = [(row["api_key"], row["api_version"]) for row in ask(USED)]
+    others = ", ".join(f"({key}, {version})" for key, version in pairs if not accepts(key, version))
+    return judged_clients(ask, WHO_USED.format(pairs=others)) if others else iter(())

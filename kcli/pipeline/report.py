@@ -85,6 +85,10 @@ class SparkTables:
         for frame in self.prepared:
             frame.unpersist()
 
+    def define(self, name: str, sql: str) -> None:
+        """Have the query as a view of that name."""
+        self.spark.sql(sql).createOrReplaceTempView(name)
+
     def prepare(self, name: str, sql: str) -> None:
         """Have the query's rows as a view of that name, kept for the queries to come."""
         frame = self.spark.sql(sql).persist()

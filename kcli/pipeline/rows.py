@@ -10,6 +10,7 @@ from kcli.capture.events import Event
 from kcli.capture.exchange import Exchange
 from kcli.grammar.topics import NAME_FIELDS
 from kcli.pipeline import facts, partitions
+from kcli.pipeline.exchange_facts import fact_row
 from kcli.pipeline.facts import ClientUses, Outcomes
 from kcli.pipeline.fetch_frames import FRAMED, frame_row
 from kcli.schemas.apikeys import FETCH, FETCH_SNAPSHOT, PRODUCE, SHARE_FETCH
@@ -50,8 +51,11 @@ class Rows:
         self.exchanges += 1
         completed = max(clock, item.response_ns or 0)
         who = who_of(item)
-        if "exchanges" in self.wanted:
-            self.put("exchanges", who + exchange_columns(item, header, request, response, completed))
+        if not self.wanted.isdisjoint(("exchanges", "exchange_facts")):
+            row = who + exchange_columns(item, header, request, response, completed)
+            self.put("exchanges", row)
+            if "exchange_facts" in self.wanted:
+                self.put("exchange_facts", fact_row(item, row))
         self.learn(item, item.response_ns or item.request_ns)
         self.uses.add(item, who[4])
         self.put_parts(item, who, completed)

@@ -13,7 +13,7 @@ from kcli.pipeline.schemas import arrow_schema
 from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import TABLES
 
-__all__ = ["NAMED", "TableWriter", "Written", "day_of", "parquet_writer", "stored_schema"]
+__all__ = ["NAMED", "ROWS", "TableWriter", "Written", "day_of", "parquet_writer", "stored_schema"]
 
 ROWS = 20_000  # rows in a row group, at most
 SHORT_ROWS = 100_000  # rows that wait as columns, where texts repeat

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Protocol
 
-from kcli.report.prepared import PREPARED, SPAN
+from kcli.report.prepared import EXCHANGE_FACTS, PREPARED, SPAN
 from kcli.report.questions import QUESTIONS, ReportQuestion
 
 __all__ = ["Answers", "Asked", "Engine", "ask_all", "step_of"]
@@ -24,6 +24,9 @@ STEPS = (
 
 class Engine(Protocol):
     """What runs SQL over the tables."""
+
+    def define(self, name: str, sql: str) -> None:
+        """Have the query as a view of that name, unless there is something of that name."""
 
     def prepare(self, name: str, sql: str) -> None:
         """Have the query's rows as a table of that name."""
@@ -62,6 +65,7 @@ class Answers:
 
 def ask_all(engine: Engine, more: Sequence[ReportQuestion] = ()) -> Answers:
     """The answer to each question, in order, and to those that come behind them."""
+    engine.define("exchange_facts", EXCHANGE_FACTS)
     _, [[first, last]] = engine.run(SPAN)
     step = step_of(0 if first is None else last - first)
     for name, sql in PREPARED.items():

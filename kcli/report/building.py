@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
+from kcli.capture.arrays import batch_of_columns
 from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import NAMING, Item
 from kcli.capture.filters import ALL, Filter
 from kcli.core import COMPILED
 from kcli.pipeline.decoding import RowSource
-from kcli.pipeline.writing import TableWriter
+from kcli.pipeline.writing import ROWS, TableWriter, stored_schema
 from kcli.schemas.apikeys import API_VERSIONS
 
 __all__ = ["USED", "TableBuilder"]
 
 # The tables and facts that the report reads.
 USED = frozenset({
-    "exchanges", "record_batches", "down_conversions", "undecodable", "client_uses", "outcomes", "topic_names",
+    "exchange_facts", "record_batches", "down_conversions", "undecodable", "client_uses", "outcomes", "topic_names",
     "tcp_connections",
 })  # fmt: skip
 
@@ -34,6 +35,7 @@ class TableBuilder(RowSource):
     def __init__(self, paths: Sequence[str], folder: str, chosen: Filter = ALL, **options: Any) -> None:
         self.writer = TableWriter(folder, "report")
         self.built = False
+        self.ended: tuple[list[Any], ...] = ([], [], [])  # columns of `tcp_connections`
         columns = self.put_columns if COMPILED and chosen.takes_all else None
         named = chosen.topic is not None or chosen.where is not None
         super().__init__(self.put, USED, columns, paths, chosen=chosen, names=named, **options)
@@ -45,7 +47,19 @@ class TableBuilder(RowSource):
 
     def connection_ended(self, connection: str, round_trip: int, retransmissions: int) -> None:
         """Write what TCP says of a connection. round_trip: ns, -1: not known."""
-        self.put("tcp_connections", (connection, round_trip / 1e6 if round_trip >= 0 else None, retransmissions))
+        for column, value in zip(
+            self.ended, (connection, round_trip / 1e6 if round_trip >= 0 else None, retransmissions), strict=True
+        ):
+            column.append(value)
+        if len(self.ended[0]) >= ROWS:
+            self.write_ended()
+
+    def write_ended(self) -> None:
+        """Write what TCP said of connections since this was last done."""
+        if self.ended[0]:
+            batch = batch_of_columns(self.ended, stored_schema("tcp_connections"))
+            self.writer.put_batch("tcp_connections", -1, batch)
+            self.ended = [], [], []
 
     def put_columns(self, table: str, day: int, batch: Any, nameless: bool) -> None:
         """The same for rows that are columns already."""
@@ -75,4 +89,5 @@ class TableBuilder(RowSource):
         finally:
             self.flush(last=True)
             self.rows.finish()
+            self.write_ended()
             self.writer.close()

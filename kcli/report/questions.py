@@ -156,7 +156,9 @@ SELECT client_id, server, count(*) AS fetches,
        sum(CASE WHEN array_contains(errors, 'FETCH_SESSION_ID_NOT_FOUND')
                   OR array_contains(errors, 'INVALID_FETCH_SESSION_EPOCH') THEN 1 ELSE 0 END) AS lost,
        count(DISTINCT CASE WHEN session_id > 0 THEN session_id END) AS sessions, sum(request_bytes) AS request_bytes
-FROM fetches GROUP BY client_id, server ORDER BY lost DESC, fetches DESC, client_id, server LIMIT {SHORT}
+FROM (SELECT coalesce(client_id, '') AS client_id, server, errors, request_bytes, session_id, session_epoch, granted_id
+      FROM exchange_facts WHERE replica_id IS NOT NULL)
+GROUP BY client_id, server ORDER BY lost DESC, fetches DESC, client_id, server LIMIT {SHORT}
 """,
         "No fetch was seen.",
     ),
@@ -175,7 +177,7 @@ FROM (SELECT get_json_object(request, '$.groupId') AS group_id, get_json_object(
              CASE WHEN api_key = 11 THEN latency_ms END AS join_ms,
              TRY_CAST(coalesce(get_json_object(response, '$.generationId'),
                                get_json_object(response, '$.memberEpoch')) AS INT) AS generation
-      FROM exchanges WHERE api_key IN (11, 68) AND request IS NOT NULL)
+      FROM exchange_facts WHERE request IS NOT NULL)
 GROUP BY group_id ORDER BY rebalances DESC, group_id LIMIT {SHORT}
 """,
         "No group was joined.",
@@ -186,11 +188,8 @@ GROUP BY group_id ORDER BY rebalances DESC, group_id LIMIT {SHORT}
         "Responses with a throttle time (quotas).",
         f"""
 SELECT client_id, server, api, count(*) AS answers, sum(wait_ms) AS wait_ms, max(wait_ms) AS longest_wait_ms
-FROM (SELECT coalesce(client_id, '') AS client_id, server, api,
-             TRY_CAST(get_json_object(response, '$.throttleTimeMs') AS BIGINT) AS wait_ms
-      FROM exchanges
-      WHERE response LIKE '%"throttleTimeMs":%' AND response NOT LIKE '%"throttleTimeMs":0%')
-WHERE wait_ms > 0
+FROM (SELECT coalesce(client_id, '') AS client_id, server, api, throttle_ms AS wait_ms
+      FROM exchange_facts WHERE throttle_ms > 0)
 GROUP BY client_id, server, api ORDER BY wait_ms DESC, client_id, server, api LIMIT {SHORT}
 """,
         "Nobody was throttled.",

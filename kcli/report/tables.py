@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from kcli.capture.arrays import batch_of_rows
-from kcli.pipeline.local_tables import KNOWN, judged_clients, leader_changes, view_of
+from kcli.pipeline.local_tables import CHANGES, KNOWN, doubtful_clients, view_of
 from kcli.pipeline.schemas import arrow_schema
 from kcli.pipeline.tables import TABLES
 
@@ -66,11 +66,12 @@ class Tables:
 
     def derive(self) -> None:
         """Make the tables that look across connections, and name topics by what all messages taught."""
-        for name in ("client_uses", "outcomes", "topic_names", "tcp_connections"):
+        for name in ("exchange_facts", "client_uses", "outcomes", "topic_names", "tcp_connections"):
             self.open(name)
         self.execute(f"CREATE VIEW known AS {KNOWN}")
-        self.replace("clients", judged_clients(self.dicts))
-        self.replace("leader_changes", leader_changes(self.dicts))
+        self.replace("clients", doubtful_clients(self.dicts))
+        self.execute("DROP VIEW leader_changes")
+        self.prepare("leader_changes", CHANGES)
         self.execute(f"CREATE TABLE named AS {NAMED}")
         self.execute("DROP VIEW record_batches")
         self.execute("ALTER TABLE named RENAME TO record_batches")
@@ -86,6 +87,10 @@ class Tables:
         self.connection.unregister("rows")
 
     # As kcli.report.asking.Engine
+
+    def define(self, name: str, sql: str) -> None:
+        """Have the query as a view of that name, unless there is one."""
+        self.execute(f"CREATE VIEW IF NOT EXISTS {name} AS {sql}")
 
     def prepare(self, name: str, sql: str) -> None:
         """Have the query's rows as a table of that name."""

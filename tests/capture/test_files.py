@@ -159,5 +159,5 @@ def test_files_that_take_turns_are_counted_once(tmp_path: Path, engine: str, pac
         path.write_bytes(pack(pcap(wire.packets)))
     moved: list[int] = []
     source = CaptureDecoder([str(path) for path in paths])
-    assert sum(len(items) for items in source.pieces(moved.append)) == 150
+    assert [len(items) for items in source.pieces(moved.append)] == [150 - 2, 1, 1]  # one piece of a file each
     assert sum(moved) == sum(path.stat().st_size for path in paths)

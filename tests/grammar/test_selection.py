@@ -257,6 +257,16 @@ def test_a_head_reads_no_further_than_the_last_field_asked_for() -> None:
     assert head.read(data[:7]) == found
 
 
+@pytest.mark.skipif(not COMPILED, reason="the core is not built")
+def test_a_head_reads_tagged_fields_that_were_asked_for() -> None:
+    codec = messages.request("Fetch", 17)
+    selection = codec.select(["replicaState.replicaId?", "sessionId"])
+    data = codec.write({"replicaState": {"replicaId": 3, "replicaEpoch": 1}, "sessionId": 4, "topics": []})
+    assert selection.head is not None and selection.compiled is not None
+    assert selection.head.read(data) == selection.compiled.read(data)
+    assert selection.read(data).values("replicaState.replicaId?") == [3]
+
+
 def test_readers_in_the_core_take_columns_of_the_kind_they_know() -> None:
     selection = messages.request("Fetch", 12).select(["topics[].topic", "topics[].partitions[].partition", "none?"])
     assert selection.slices_only(["topics[].topic"])

@@ -22,6 +22,10 @@ def test_buckets_are_few_and_round(span: int) -> None:
 class Engine:
     def __init__(self) -> None:
         self.prepared: dict[str, str] = {}
+        self.views: dict[str, str] = {}
+
+    def define(self, name: str, sql: str) -> None:
+        self.views[name] = sql
 
     def prepare(self, name: str, sql: str) -> None:
         self.prepared[name] = sql
@@ -36,6 +40,7 @@ def test_all_are_asked_once() -> None:
     engine = Engine()
     answers = ask_all(engine)
     assert answers.step == 30 * 10**9
+    assert list(engine.views) == ["exchange_facts"]
     assert str(answers.step) in engine.prepared["calls"]
     asked = answers.by_name["apis"]
     assert asked.rows == [(3, "a"), (None, "b")] and type(asked.rows[0][0]) is int

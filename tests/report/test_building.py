@@ -13,7 +13,7 @@ from kcli.report.building import USED, TableBuilder
 from kcli.report.tables import Tables
 
 pytest.importorskip("duckdb")
-COUNT = "SELECT count(*), count(DISTINCT connection) FROM exchanges"
+COUNT = "SELECT count(*), count(DISTINCT connection) FROM exchange_facts"
 
 
 def test_only_tables_that_are_used(samples: Path, tmp_path: Path) -> None:
@@ -30,7 +30,10 @@ def test_rows_of_what_is_chosen(samples: Path, tmp_path: Path) -> None:
             pass
         expected = sum(chosen.wants(each) for part in CaptureDecoder([path]).pieces() for each in part)
         with Tables(tmp_path / str(number)) as tables:
-            assert tables.run("SELECT count(*) FROM exchanges")[1] == [(expected,)] and builder.built == bool(expected)
+            tables.open("exchange_facts")
+            assert tables.run("SELECT count(*) FROM exchange_facts")[1] == [(expected,)] and builder.built == bool(
+                expected
+            )
             tables.open("client_uses")
             [[uses, named]] = tables.run("SELECT count(*), count(software) FROM client_uses")[1]
             assert (uses and named) if expected else not uses
@@ -43,6 +46,7 @@ def test_several_captures_are_one(samples: Path, tmp_path: Path) -> None:
         pass
     assert sum(read) == sum(Path(path).stat().st_size for path in paths)
     with Tables(tmp_path) as tables:
+        tables.open("exchange_facts")
         [[exchanges, connections]] = tables.run(COUNT)[1]
     assert exchanges > 57 and connections > 2
 
@@ -55,4 +59,5 @@ def test_damage_is_told_at_the_end(samples: Path, tmp_path: Path) -> None:
         for _ in builder.read():
             pass
     with Tables(tmp_path / "tables") as tables:
+        tables.open("exchange_facts")
         assert tables.run(COUNT)[1][0][0] > 10

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from kcli.pipeline.decoding import RowSource
+from kcli.pipeline.writing import TableWriter
 from kcli.report.asking import ask_all
 from kcli.report.building import TableBuilder
+from kcli.report.prepared import EXCHANGE_FACTS
 from kcli.report.tables import Tables
 from tests.capture.messages import request, response
 from tests.capture.wires import Wire, pcap
@@ -44,3 +47,25 @@ def test_roles_and_buckets(tmp_path: Path) -> None:
         "follower": "broker", "consumer": "client", "3": "broker",
     }  # fmt: skip
     assert all(time % answers.step == 0 and 0 <= completed - time < answers.step for time, completed in times)
+
+
+@pytest.mark.parametrize("name", ["java44-consume-classic.pcap", "old-librdkafka-on-3.9.pcap"])
+def test_facts_of_captures_are_those_of_the_pipelines_table(name: str, samples: Path, tmp_path: Path) -> None:
+    """But for a replica's id, where the table's text is only asked whether it is one, and a throttle time of 0."""
+    writer, wanted = TableWriter(str(tmp_path), "both"), frozenset({"exchanges", "exchange_facts"})
+    put = lambda table, row: writer.put(table, row) if table in wanted else None  # noqa: E731
+    source = RowSource(put, wanted, writer.put_batch, [str(samples / name)])
+    for _ in source.read():
+        pass
+    source.flush(last=True)
+    writer.close()
+    same = "* REPLACE (replica_id >= 0 AS replica_id, nullif(throttle_ms, 0) AS throttle_ms)"
+    with Tables(tmp_path) as tables:
+        tables.open("exchange_facts")
+        ours, theirs = (
+            tables.run(f"SELECT {same} FROM ({each}) ORDER BY ALL") for each in ("FROM exchange_facts", EXCHANGE_FACTS)
+        )
+    assert len(ours[1]) > 20
+    assert [dict(zip(ours[0], row, strict=True)) for row in ours[1]] == [
+        dict(zip(theirs[0], row, strict=True)) for row in theirs[1]
+    ]

@@ -74,4 +74,5 @@ def test_file_names_may_hold_anything(samples: Path, tmp_path: Path) -> None:
     for _ in TableBuilder([str(samples / "java44-txn.pcap")], str(folder)).read():
         pass
     with Tables(folder) as tables:
-        assert tables.run("SELECT count(*) > 50 FROM exchanges")[1] == [(True,)]
+        tables.open("exchange_facts")
+        assert tables.run("SELECT count(*) > 50 FROM exchange_facts")[1] == [(True,)]

@@ -24,6 +24,7 @@ include "partitions.pxi"
 include "answer_runs.pxi"
 include "frame_columns.pxi"
 include "message_columns.pxi"
+include "field_columns.pxi"
 include "uses.pxi"
 include "voices.pxi"
 
@@ -44,12 +45,14 @@ cdef class ExchangeRows(Sink):
     - `learn` and `more`, each (link, *exchange): told of those that taught a topic's name, and those of an API in `told`;
     - `flush()`, which calls `take_columns`: called when there is enough to write.
     told: API keys. parted: whether rows of partitions and batches are made, too, and it counts who says what. framed: API keys
-    whose frames are kept, a Fetch's whole unless parted. headed: whether headers are wanted as text.
+    whose frames are kept, a Fetch's whole unless parted. headed: whether headers are wanted as text. texts: API keys whose
+    bodies are kept as text; None: all. fields: columns of numbers that the owner's `fields(key, version)` asks for, see Fields.
     An exchange: (key, version, ts, request, answered, response).
     """
 
     cdef ExchangeWriter lines
     cdef MessageColumns messages
+    cdef FieldColumns fields               # None: none are asked for
     cdef Partitions partitions
     cdef AnswerRuns runs
     cdef FrameColumns frames
@@ -61,17 +64,19 @@ cdef class ExchangeRows(Sink):
     cdef DictionaryBuilder used_clients
     cdef object owner
     cdef public Streams streams            # whose clock tells when an exchange came out
-    cdef bint[KEYS] told, framed
+    cdef bint[KEYS] told, framed, textless
     cdef bint parted
     cdef PyObject* layouts[2][VERSIONS]    # of Produce and Fetch
     cdef list kept, topic_texts
     cdef readonly Py_ssize_t count
     cdef Py_ssize_t rows_limit, bytes_limit
 
-    def __init__(self, owner, told=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True, framed=(), bint headed=True):
+    def __init__(self, owner, told=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True, framed=(), bint headed=True,
+                 texts=None, int fields=0):
         self.owner, self.parted = owner, parted
         self.lines = ExchangeWriter(owner.bodies)
         self.messages = MessageColumns(self.lines, headed)
+        self.fields = FieldColumns(owner, fields) if fields else None
         self.partitions = Partitions()
         self.runs = AnswerRuns()
         self.uses, self.voices = Uses(), Voices(owner)
@@ -82,6 +87,8 @@ cdef class ExchangeRows(Sink):
             self.told[key] = True
         for key in framed:
             self.framed[key] = True
+        for key in range(KEYS):
+            self.textless[key] = texts is not None and key not in texts
         self.rows_limit, self.bytes_limit = rows, size
         self.kept, self.topic_texts = [], []
 
@@ -106,6 +113,10 @@ cdef class ExchangeRows(Sink):
         parted = self.parted and key <= FETCH and self.read_partitions(key, version, request, n, response, m)
         if response != NULL and not (parted and key == FETCH and self.partitions.is_fine()):
             self.messages.note_errors()
+        if self.fields is not None:
+            self.put_fields(<ApiCodecs>codecs, key, version, request, n, response, m)
+        if self.textless[key]:
+            self.messages.drop_texts()
         self.put(link, link_size, key, version, ts, request, n, client, answered, response, m, parted)
         if self.framed[key] and (parted or key != FETCH or not self.parted):
             self.frames.put(self.count - 1, request, n, answered, response, m, self.partitions if parted and key == FETCH else None)
@@ -148,6 +159,14 @@ cdef class ExchangeRows(Sink):
                 self.runs.put(self.partitions, number, who, key, ts, answered)
         self.count += 1
         return 0
+
+    cdef int put_fields(self, ApiCodecs codecs, int key, int version, const uint8_t* request, size_t n, const uint8_t* response,
+                        size_t m) except -1:
+        """The numbers that are asked for; none of an answer in another version than was asked."""
+        cdef size_t asked = self.messages.request_body, told = self.messages.response_body
+        if response != NULL and codecs.answer(response + told, m - told) is codecs.response:
+            return self.fields.put(key, version, request + asked, n - asked, response + told, m - told)
+        return self.fields.put(key, version, request + asked, n - asked, NULL, 0)
 
     cdef bint read_partitions(self, int key, int version, const uint8_t* request, size_t n, const uint8_t* response,
                               size_t m) except -1:
@@ -224,7 +243,8 @@ cdef class ExchangeRows(Sink):
         errors: the same with int64 codes; links, ends (clients' ends), servers, clients: such texts, that the rows' numbers
         for link and client are places in, client -1: null; server_of: int32, a link's place in servers; topics: (kind,
         bytes) by number from 1 on; nameless: int32, rows with a topic id that had no name; partitions, batches: int64 rows of PartRow and
-        BatchRow, whose `row` is one of `numbers`; frames: see FrameColumns; ended: see `end`, None: goes on.
+        BatchRow, whose `row` is one of `numbers`; frames: see FrameColumns; fields: int64 rows, the least int64: not there; ended: see
+        `end`, None: goes on.
         """
         cdef Partitions parts = self.partitions
         cdef size_t most = max(
@@ -236,6 +256,7 @@ cdef class ExchangeRows(Sink):
             "partitions": text(&parts.rows), "batches": text(&parts.batches), "topics": topics,
         }
         made["frames"] = self.frames.take()
+        made["fields"] = b"" if self.fields is None else text(&self.fields.rows)
         made |= self.connections.take()
         made["ended"] = self.end() if last or most > REMEMBERED else None
         made |= self.messages.take()

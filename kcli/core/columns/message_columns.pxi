@@ -13,7 +13,7 @@ cdef class MessageColumns:
     cdef bint headed
     cdef Column[3] columns
     cdef Out errors, error_ends
-    cdef size_t response_at                     # where the last response's text begins
+    cdef size_t request_at, response_at         # where the texts of the last exchange begin
     cdef size_t request_body, response_body     # bytes of the last exchange's headers
 
     def __init__(self, ExchangeWriter lines not None, bint headed):
@@ -32,7 +32,7 @@ cdef class MessageColumns:
         cdef int i
         for i in range(3):
             before[i] = self.columns[i].text.size
-        self.response_at = before[RESPONSE]
+        self.request_at, self.response_at = before[REQUEST], before[RESPONSE]
         if self.put_request(codecs, request, n) and self.put_response(codecs, response, m):
             return True
         for i in range(3):
@@ -79,6 +79,10 @@ cdef class MessageColumns:
             if not is_in(&self.errors, first, code) and out_put(&self.errors, &code, sizeof(code)):
                 raise MemoryError
         return 0
+
+    cdef void drop_texts(self) noexcept:
+        """The last exchange has none."""
+        self.columns[REQUEST].text.size, self.columns[RESPONSE].text.size = self.request_at, self.response_at
 
     cdef int end_row(self) except -1:
         cdef int i

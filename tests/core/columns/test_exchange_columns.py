@@ -39,6 +39,9 @@ class Owner(CaptureDecoder):
     def layout(self, _key: int, _version: int) -> None:
         return None
 
+    def fields(self, _key: int, _version: int) -> None:
+        return None
+
     def voice(self, _link: bytes) -> int:
         return 0
 

@@ -1,0 +1,90 @@
+"""The facts of `exchange_facts`: what the report asks of each exchange, with a few numbers out of its messages.
+
+`ExchangeRows` in the core selects the numbers; `fact_row` takes them from values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from kcli.capture.arrays import integers, strings, texts
+from kcli.capture.exchange import Exchange
+from kcli.errors import UsageError
+from kcli.grammar import messages
+from kcli.grammar.selection_plan import MISSING
+from kcli.pipeline.exchange_columns import ExchangeColumns
+from kcli.pipeline.writing import stored_schema
+from kcli.schemas.apikeys import CONSUMER_GROUP_HEARTBEAT, FETCH, JOIN_GROUP
+
+if TYPE_CHECKING:
+    from kcli.capture.bodies import Bodies
+    from kcli.core.columns.exchange_columns import Fields
+    from kcli.grammar.codec import MessageCodec
+
+__all__ = ["FIELDS", "TEXTS", "fact_batch", "fact_row", "fields_of"]
+
+FIELDS = ("replica_id", "session_id", "session_epoch", "granted_id", "throttle_ms")
+TEXTS = (JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT)  # API keys whose bodies are kept as text
+CLIENT = -1  # the replica id of who is none
+# The paths of a message, and the place of each among FIELDS. Of two with one place the one that is there counts.
+ASKED = {"replicaId?": 0, "replicaState.replicaId?": 0, "sessionId?": 1, "sessionEpoch?": 2}
+GRANTED = {"sessionId?": 3, "throttleTimeMs?": 4}
+ANSWERED = {"throttleTimeMs?": 4}
+
+
+def fields_of(bodies: Bodies, api_key: int, version: int) -> Fields:
+    """What the core selects of one version."""
+    from kcli.core.columns.exchange_columns import Fields
+
+    fetch = api_key == FETCH
+    request = side(messages.request(api_key, version, bodies.dialect), ASKED) if fetch else None
+    return Fields(request, side(messages.response(api_key, version, bodies.dialect), GRANTED if fetch else ANSWERED))
+
+
+def side(message: MessageCodec, paths: dict[str, int]) -> tuple[Any, list[int]] | None:
+    try:
+        selection = message.select([*paths])
+    except UsageError:
+        return None  # of a dialect, with another kind of field by that name
+    plain = len(selection.levels) == 1 and selection.slices_only(())
+    return (selection.head, [*paths.values()]) if plain and selection.head is not None else None
+
+
+def fact_batch(columns: ExchangeColumns) -> Any:
+    """The rows of these exchanges, as a record batch."""
+    import pyarrow
+
+    keys = columns.numbers[:, 2]
+    fields = numpy.frombuffer(columns.taken["fields"], numpy.int64).reshape(-1, len(FIELDS)).copy()
+    fields[:, 0][(keys == FETCH) & (fields[:, 0] == MISSING)] = CLIENT
+    others = ~numpy.isin(keys, TEXTS)
+    unread = others if columns.unanswered is None else others | columns.unanswered
+    _, connection, server, end, client_id, _, version = columns.who
+    ends = texts(without_port(each) for each in end.dictionary.to_pylist())
+    address = pyarrow.DictionaryArray.from_arrays(end.indices, ends)
+    made = [
+        connection, server, address, client_id, version, *columns.apis, *columns.measures,
+        *(integers(values, "int64", values == MISSING) for values in fields.T),
+        strings(columns.taken["request"], others), strings(columns.taken["response"], unread),
+    ]  # fmt: skip
+    return pyarrow.record_batch(made, schema=stored_schema("exchange_facts"))
+
+
+def fact_row(item: Exchange, exchange: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The row of one exchange. exchange: its row of `exchanges`."""
+    _, connection, server, client, client_id, _, version, key, api, _, request, response, *measures = exchange
+    asked, answered = item.request or {}, item.response or {}
+    fetch = key == FETCH and item.request is not None
+    replica = asked.get("replicaId", (asked.get("replicaState") or {}).get("replicaId", CLIENT)) if fetch else None
+    session = [asked.get(name) if fetch else None for name in ("sessionId", "sessionEpoch")]
+    granted = answered.get("sessionId") if fetch else None
+    bodies = (request, response) if key in TEXTS else (None, None)
+    numbers = (replica, *session, granted, answered.get("throttleTimeMs"))
+    return (connection, server, without_port(client), client_id, version, key, api, *measures, *numbers, *bodies)
+
+
+def without_port(end: str) -> str:
+    """The address of an end of a connection."""
+    return end.rpartition(":")[0]
