@@ -118,7 +118,8 @@ class Side(asyncio.BufferedProtocol):
 
     def close(self) -> None:
         """Close when what was written is sent."""
-        if self.transport is not None:
+        # Once: asyncio's TLS transports lose their protocol at a second close, and could not be aborted any more.
+        if self.transport is not None and not self.transport.is_closing():
             self.transport.close()
 
     def abort(self) -> None:

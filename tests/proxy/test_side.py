@@ -99,3 +99,15 @@ def test_a_fault_rule_hears_of_the_client() -> None:
         assert FaultSink(second).half_closed.is_set()
 
     asyncio.run(work())
+
+
+def test_it_is_closed_once() -> None:
+    """asyncio's TLS transports can't be aborted after a second close."""
+    first, _, _, (asked, _) = pair()
+    first.close()
+    assert first.transport is not None
+    first.transport.is_closing = lambda: True  # type: ignore[method-assign]
+    first.close()
+    first.abort()
+    assert asked[-2:] == ["close", "abort"]
+    assert asked.count("close") == 1
