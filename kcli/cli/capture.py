@@ -15,10 +15,10 @@ from kcli.cli.filter_options import FilterCommand
 from kcli.cli.flight_recorder import FlightRecorder
 from kcli.cli.inputs import Size, port_option, quiet_option
 from kcli.cli.lines import print_note
+from kcli.cli.live_output import open_live_output
 from kcli.cli.live_view import LiveView, view_options, view_words
-from kcli.cli.output import open_output
 from kcli.cli.packet_capture import PacketCapture, capture_words
-from kcli.errors import UsageError
+from kcli.errors import InputError, UsageError
 
 __all__ = ["capture"]
 
@@ -77,15 +77,21 @@ def capture(
     packets = PacketCapture(capture_words(interface, options["ports"]))
     with contextlib.ExitStack() as stack:
         kept = FlightRecorder(Path(str(output)), last, size) if keeps else None
-        out = stack.enter_context(open_output(output, ())) if output and not keeps else None
-        views = [] if view is None else [view]
-        if kept is not None and when is not None:
-            views.append(watch(when, options, kept))
+        out = stack.enter_context(open_live_output(output)) if output and not keeps else None
+        watcher = watch(when, options, kept) if kept is not None and when is not None else None
         if kept is not None:
             kept.make_folder()
-        asyncio.run(run(packets, views, out, kept))
-    if packets.dropped and not quiet:
-        print_note(f"kcli: the kernel dropped {packets.dropped:,} packets that came too fast (--port takes fewer)")
+            stack.callback(kept.close)
+        try:
+            asyncio.run(run(packets, view, watcher, out, kept))
+        finally:
+            tell_dropped(packets.dropped, quiet)
+
+
+def tell_dropped(count: int, quiet: bool) -> None:
+    """Write a line about packets that the kernel dropped."""
+    if count and not quiet:
+        print_note(f"kcli: the kernel dropped {count:,} packets that came too fast (--port takes fewer)")
 
 
 def watch(when: str, options: dict[str, Any], kept: FlightRecorder) -> LiveView:
@@ -101,10 +107,20 @@ def watch(when: str, options: dict[str, Any], kept: FlightRecorder) -> LiveView:
     return LiveView([*words, "--quiet"], found)
 
 
-async def run(packets: PacketCapture, views: list[LiveView], out: BinaryIO | None, kept: FlightRecorder | None) -> None:
-    """Capture until a signal says stop. OSError: packets can't be saved."""
-    for each in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(each, packets.stop)
+async def run(
+    packets: PacketCapture,
+    view: LiveView | None,
+    watcher: LiveView | None,
+    out: BinaryIO | None,
+    kept: FlightRecorder | None,
+) -> None:
+    """Capture until a signal says stop, or nobody takes packets any more.
+
+    OSError: packets can't be saved. InputError: the watcher has ended before.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, packets.stop)
+    views = [each for each in (view, watcher) if each is not None]
     async with contextlib.AsyncExitStack() as stack:
         pieces = await stack.enter_async_context(contextlib.aclosing(packets.pieces()))
         header = b""
@@ -113,14 +129,16 @@ async def run(packets: PacketCapture, views: list[LiveView], out: BinaryIO | Non
             if not header:
                 header = packets.reader.header
                 data = header + data
-                for view in views:
-                    await stack.enter_async_context(view)
-            for view in views:
-                view.write(data)
+                for each in views:
+                    await stack.enter_async_context(each)
+            for each in views:
+                each.write(data)
             if out is not None:
                 out.write(data)
                 out.flush()
             if kept is not None and piece.packets:
                 kept.write(header, piece)
-    if kept is not None:
-        kept.close()
+            if watcher is not None and watcher.is_over:
+                raise InputError("--when: what looks for such exchanges has ended, and so does the capture")
+            if view is not None and view.is_over and out is None and kept is None:
+                packets.stop()

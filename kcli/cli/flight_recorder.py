@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import io
+import os
 from collections import deque
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from kcli.cli.packet_capture import Piece
+from kcli.cli.streams import NamedFile
 
 __all__ = ["FlightRecorder"]
 
@@ -35,7 +38,7 @@ class FlightRecorder:
     def __init__(self, folder: Path, seconds: float | None, size: int | None) -> None:
         self.folder, self.seconds, self.size = folder, seconds, size
         self.parts: deque[Part] = deque()
-        self._file: BinaryIO | None = None
+        self._file: io.BufferedWriter[NamedFile] | None = None
         self._path = folder
         self._start = self._end = self._written = self._number = 0
         self._moment: Path | None = None  # the directory of what is kept around a moment
@@ -79,9 +82,9 @@ class FlightRecorder:
     def close(self) -> None:
         """End the file that is being written."""
         if self._file is not None:
-            self._file.close()
-            self._file = None
+            file, self._file = self._file, None
             self.parts.append(Part(self._path, self._written, self._end))
+            file.close()
 
     def _is_full(self, piece: Piece) -> bool:
         late = self.seconds is not None and piece.time - self._start >= max(1, self.seconds / PARTS)
@@ -90,7 +93,8 @@ class FlightRecorder:
     def _open(self, header: bytes, time: int) -> None:
         self._number += 1
         self._path = self.folder / f"kcli-{stamp(time)}-{self._number}.pcap"
-        self._file = self._path.open("xb")
+        handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        self._file = io.BufferedWriter(NamedFile(handle, str(self._path)))
         self._file.write(header)
         self._start, self._written = time, len(header)
         if time > self._keep_until:

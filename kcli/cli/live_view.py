@@ -72,7 +72,13 @@ class LiveView:
     def __init__(self, words: Sequence[str], shown: Callable[[bytes], None] | None = None) -> None:
         self.words, self.shown = words, shown
         self._reading: asyncio.Task[None] | None = None
+        self._failure: OSError | None = None
         self.left_out = 0  # bytes
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended by itself: it failed, or nobody takes what it shows."""
+        return self.process.returncode is not None or self._failure is not None
 
     async def __aenter__(self) -> Self:
         # Of this very kcli, whatever lies in the current directory; Ctrl-C is for whoever feeds it.
@@ -95,11 +101,14 @@ class LiveView:
         rest = b""
         while data := await self.process.stdout.read(1 << 16):
             *lines, rest = (rest + data).split(b"\n")
-            for line in lines:
-                shown(line)
+            try:
+                for line in lines if self._failure is None else ():
+                    shown(line)
+            except OSError as error:
+                self._failure = error
 
     async def __aexit__(self, *_: object) -> None:
-        """Wait until it has shown everything."""
+        """Wait until it has shown everything. OSError: what `shown` raised."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         if self._reading is not None:
@@ -107,6 +116,8 @@ class LiveView:
         await self.process.wait()
         if self.left_out:
             print_note(f"kcli: {self.left_out:,} bytes of packets are not shown: they came faster than they could be")
+        if self._failure is not None:
+            raise self._failure
 
     def write(self, data: bytes) -> None:
         """Show what these blocks of a pcapng file hold. Nothing, where nobody looks any more."""

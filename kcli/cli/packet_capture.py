@@ -19,6 +19,8 @@ HEADER, RECORD = 24, struct.Struct("=IIII")  # of a pcap file, and of each packe
 BUFFER_MIB = 64  # that the kernel holds for packets which were not taken yet
 READ = 1 << 20
 DROPPED = re.compile(rb"(\d+) packets? dropped by kernel|dropped on interface [^:]*: \d+/(\d+)")
+# What both say at the start and at the end, whatever happened between.
+USUAL = re.compile(r"Capturing on |File: |Packets |\d+ packets? |.*: (data link type|listening on) ")
 
 
 class Piece(NamedTuple):
@@ -81,31 +83,46 @@ class PacketCapture:
         self._stopped = False
 
     async def pieces(self) -> AsyncGenerator[Piece, None]:
-        """Packets, until `stop`. NetworkError: the capture ends by itself."""
+        """Packets, until `stop`. NetworkError: it failed, at the start or later."""
         pipe = asyncio.subprocess.PIPE
         self.process = await asyncio.create_subprocess_exec(
             *self.words, stdout=pipe, stderr=pipe, stdin=asyncio.subprocess.DEVNULL, start_new_session=True
         )
-        assert self.process.stdout is not None and self.process.stderr is not None
+        output, errors = self.process.stdout, self.process.stderr
+        assert output is not None and errors is not None
         if self._stopped:
-            self.stop()
-        said = asyncio.ensure_future(self.process.stderr.read())
+            self._interrupt()
+        said = asyncio.ensure_future(errors.read())
         try:
-            while data := await self.process.stdout.read(READ):
+            while data := await output.read(READ):
                 if (piece := self.reader.feed(data)) is not None:
                     yield piece
         finally:
-            self.stop()
+            if not output.at_eof():  # whoever takes packets has failed
+                self.stop()
+                while await output.read(READ):
+                    pass
             text = await said
             code = await self.process.wait()
-        self.dropped = sum(int(one or other) for one, other in DROPPED.findall(text))
-        if code and not self.reader.header:
-            lines = text.decode(errors="replace").strip().splitlines()
-            raise NetworkError(f"{self.words[0]}: {' '.join(lines[-2:]) or f'exit code {code}'}")
+            self.dropped = sum(int(one or other) for one, other in DROPPED.findall(text))
+        if code and not self._stopped:
+            raise NetworkError(f"{self.words[0]}: {why_ended(text.decode(errors='replace'), code)}")
 
     def stop(self) -> None:
         """Capture no more."""
-        self._stopped = True
+        if not self._stopped:
+            self._stopped = True
+            self._interrupt()
+
+    def _interrupt(self) -> None:
         if hasattr(self, "process") and self.process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self.process.send_signal(signal.SIGINT)
+
+
+def why_ended(said: str, code: int) -> str:
+    """What a capture that failed has said, or how its process ended (a signal's number is below zero)."""
+    lines = [line for line in said.strip().splitlines() if not USUAL.match(line)]
+    if lines:
+        return " ".join(lines[-2:])
+    return f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"

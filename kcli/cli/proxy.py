@@ -23,8 +23,8 @@ from kcli.cli.fault_options import fault_options, take_faults
 from kcli.cli.filter_options import FilterCommand
 from kcli.cli.inputs import quiet_option
 from kcli.cli.lines import print_note
+from kcli.cli.live_output import open_live_output
 from kcli.cli.live_view import LiveView, view_options, view_words
-from kcli.cli.output import open_output
 from kcli.client.address import Address
 from kcli.errors import UsageError
 from kcli.extras import require
@@ -76,7 +76,7 @@ def proxy(bootstrap: str | None, settings: tuple[str, ...], listen: str, quiet: 
         view = LiveView(view_words(options) + ["--quiet"] * quiet)
     with contextlib.ExitStack() as stack:
         tls = stack.enter_context(listener_tls(certificate, key, host)) if makes_authority or certificate else None
-        out = stack.enter_context(open_output(output, ())) if output else None
+        out = stack.enter_context(open_live_output(output)) if output else None
         serving = Serving(view, out)
         made = Proxy(
             config,

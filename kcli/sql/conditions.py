@@ -46,6 +46,7 @@ class SqlCondition:
                 self.query = f"SELECT {self.checked()} AS holds FROM exchanges"
                 self.check_kind()
                 self.engine.choose_columns(self.query)
+            self.try_out()
         except BaseException:
             self.close()
             raise
@@ -124,6 +125,12 @@ class SqlCondition:
         kind = self.run(f"DESCRIBE {self.query}")[0][1]
         if kind != "BOOLEAN":
             raise self.wrong(f"this is of type {kind} (a condition expected, as in latency_ms > 100)")
+
+    def try_out(self) -> None:
+        """UsageError: it fails whatever the row, as for a text that is compared with a list."""
+        import pyarrow
+
+        self.holds(pyarrow.RecordBatch.from_pylist([{}], schema=schema_of(EXCHANGE_COLUMNS)))
 
     def mend(self, node: Any) -> None:
         """Write API names as the column has them, below a node. UsageError: a query is inside."""

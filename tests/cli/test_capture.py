@@ -68,6 +68,64 @@ def test_what_is_held_around_an_exchange_is_saved(
             assert b"".join(path.read_bytes() for path in moment.iterdir()) == file.read_bytes()
 
 
+PLAYS_ON = 'trap "exit 0" INT; cat "{0}"; while :; do sleep 0.05; tail -c +25 "{0}"; done'
+
+
+def test_a_capture_that_is_killed_has_what_came_before(
+    samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = samples / "kcat-codecs.pcap"
+    tool(tmp_path, "tcpdump", f'cat "{file}"; kill -KILL $$')
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    for name, options in (("out", ["-q"]), ("recorder", ["-q", "--last", "1m"])):
+        path = tmp_path / name
+        assert main(["capture", "-o", str(path), *options]) == 4
+        assert capfd.readouterr().err == f"kcli: {tmp_path}/tcpdump: ended by SIGKILL\n"
+        kept = path.read_bytes() if path.is_file() else b"".join(each.read_bytes() for each in path.iterdir())
+        assert kept == file.read_bytes()
+
+
+def test_it_does_not_go_on_without_what_looks_for_moments(
+    samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tool(tmp_path, "tcpdump", PLAYS_ON.format(samples / "kcat-codecs.pcap"))
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert main(["capture", "-o", str(tmp_path / "x"), "--last", "1m", "-q", "--when", "api::int > 3"]) == 3
+    cause, end = capfd.readouterr().err.splitlines()
+    assert "Conversion Error" in cause
+    assert "--when" in end
+
+
+def test_a_directory_that_takes_no_more(
+    samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tool(tmp_path, "tcpdump", PLAYS_ON.format(samples / "kcat-codecs.pcap"))
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    folder = tmp_path / "x"
+    script = (
+        "import resource, sys; from kcli.cli.main import main; "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)); sys.exit(main(sys.argv[1:]))"
+    )
+    words = ["capture", "-o", str(folder), "--last", "1m", "-q", "--when", "latency_ms > 1e9"]
+    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
+    (path,) = folder.iterdir()
+    assert (done.returncode, done.stderr) == (3, f"kcli: {path}: File too large\n")
+    assert path.stat().st_size == 20_000
+
+
+def test_it_ends_when_nobody_looks_any_more(samples: Path, tmp_path: Path) -> None:
+    tool(tmp_path, "tcpdump", PLAYS_ON.format(samples / "kcat-codecs.pcap"))
+    environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    command = [sys.executable, "-m", "kcli.cli", "capture", "--format", "jsonl", "-q"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(30) == 0
+        assert process.stderr.read() == b""
+
+
 def test_ctrl_c_ends_it(samples: Path, tmp_path: Path) -> None:
     file = samples / "kcat-codecs.pcap"
     tool(tmp_path, "tcpdump", f'trap "exit 0" INT; cat "{file}"; while :; do sleep 0.05; done')

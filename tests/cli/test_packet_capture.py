@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -88,3 +89,46 @@ def test_one_that_may_not_capture(tmp_path: Path) -> None:
     script = 'echo "tcpdump: eth0: You don\'t have permission to perform this capture on that device" >&2; exit 1'
     with pytest.raises(NetworkError, match="You don't have permission"):
         asyncio.run(taken(PacketCapture([str(tool(tmp_path, "x", script))])))
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("kill -KILL $$", "ended by SIGKILL"),
+        ("exit 7", "ended with exit code 7"),
+        (
+            "cat >&2 <<E\ntcpdump: listening on x\ntcpdump: link is gone\n1 packet dropped by kernel\nE\nexit 1",
+            "x: tcpdump: link is gone$",
+        ),
+    ],
+)
+def test_one_that_fails_later(script: str, why: str, samples: Path, tmp_path: Path) -> None:
+    file = samples / "kcat-codecs.pcap"
+    packets = PacketCapture([str(tool(tmp_path, "x", f'cat "{file}"; {script}'))])
+    got = 0
+
+    async def take() -> None:
+        nonlocal got
+        async for piece in packets.pieces():
+            got += len(piece.packets)
+
+    with pytest.raises(NetworkError, match=why):
+        asyncio.run(take())
+    assert got == file.stat().st_size - len(packets.reader.header)
+    assert packets.dropped == ("dropped" in script)
+
+
+def test_whoever_takes_packets_fails(samples: Path, tmp_path: Path) -> None:
+    """The capture ends with it, whatever it still has to say, and leaves nothing behind."""
+    file = samples / "kcat-codecs.pcap"
+    script = f'trap "exit 0" INT; while :; do cat "{file}"; done'
+    packets = PacketCapture([str(tool(tmp_path, "x", script))])
+
+    async def take() -> None:
+        async with contextlib.aclosing(packets.pieces()) as pieces:
+            async for _ in pieces:
+                raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        asyncio.run(take())
+    assert packets.process.returncode == 0

@@ -5,6 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +18,9 @@ from typing import Any
 import pytest
 
 from kcli.cli.main import main
+from tests.broker.processes import served
 from tests.real.lab import Cluster
-from tests.real.wire import captured
+from tests.real.wire import LINK, captured
 from tests.request_log import key, unlike
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -105,3 +111,46 @@ def logged_since(cluster: Cluster, before: int, wanted: set[Any]) -> list[dict[s
         if wanted <= {key(row) for row in rows} or time.monotonic() > until:
             return rows
         time.sleep(0.1)
+
+
+@pytest.mark.parametrize("name", ["tcpdump", "dumpcap"])
+def test_a_recorder_has_what_was_before_an_error(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if (found := shutil.which(name)) is None:
+        pytest.skip(f"{name} is not installed")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / name).symlink_to(found)
+    folder = tmp_path / "recorder"
+    fault = "api=Produce,topic=bad,error=CORRUPT_MESSAGE,count=1"
+    with served("--topic", "good", "--topic", "bad", "--fault", fault) as broker:
+        port = broker.bootstrap.rpartition(":")[2]
+        options = ["-i", LINK, "--port", port, "-q", "-o", str(folder), "--last", "1m", "--when", "error <> ''"]
+        command = [sys.executable, "-m", "kcli.cli", "capture", *options]
+        environment = {**os.environ, "PATH": str(tmp_path / "bin")}
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+            assert process.stderr is not None
+            produce_until(lambda: any(folder.glob("*")) or process.poll() is not None, broker.bootstrap, "good")
+            if process.returncode is not None:
+                pytest.skip(f"{name} may not capture here: {process.stderr.read()}")
+            produce_until(lambda: any(folder.glob("*/*")), broker.bootstrap, "bad")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 0
+            said = process.stderr.read()
+    assert said.count("\n") == 1 and "packets around an exchange of --when are saved in" in said
+    assert main(["decode", "pcap", said.split()[-1], "--api", "Produce", "--format", "jsonl", "-q"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    codes = [row["response"]["responses"][0]["partitionResponses"][0]["errorCode"] for row in rows if "response" in row]
+    assert codes.index(2) > 0
+
+
+def produce_until(done: Callable[[], bool], bootstrap: str, topic: str) -> None:
+    """Some records a second, for a minute at most, and some more."""
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": bootstrap})
+    until, more = time.monotonic() + 60, 5
+    while more:
+        assert time.monotonic() < until
+        more -= done()
+        producer.produce(topic, b"x")
+        producer.flush()
+        time.sleep(0.05)

@@ -14,7 +14,7 @@ import pytest
 
 from tests.real.lab import Cluster
 
-__all__ = ["captured", "capturing"]
+__all__ = ["LINK", "captured", "capturing"]
 
 LINK = "lo"
 

@@ -95,6 +95,7 @@ def test_only_the_columns_it_looks_at_are_wanted() -> None:
         ("x" * 70_000, "70,000 characters"),
         ("(" * 5000 + "true" + ")" * 5000, ""),
         ("api = '\x1b[31m' and", ""),
+        ("errors <> ''", "can't be cast"),
     ],
 )
 def test_what_is_no_condition_is_refused(text: str, why: str) -> None:
