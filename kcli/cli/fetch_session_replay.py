@@ -176,16 +176,16 @@ def run_embedded(
 
 
 @contextlib.contextmanager
-def counting(total: int, quiet: bool) -> Iterator[Callable[[], None]]:
-    """A bar of fetches on a terminal's stderr; the function given is called after each."""
+def counting(total: int, quiet: bool, what: str = "fetches") -> Iterator[Callable[[], None]]:
+    """A bar of fetches, or `what`, on a terminal's stderr; the function given is called after each."""
     if quiet or not has_bars():
         yield lambda: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("fetches"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task("fetches", total=total)
+        task = bar.add_task(what, total=total)
         yield lambda: bar.advance(task)
 
 

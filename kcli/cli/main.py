@@ -56,6 +56,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "proxy": "proxy:proxy",
     "records": "records:records",
     "redact": "redact:redact",
+    "replay": "replay:replay_command",
     "report": "report:report",
     "schema": {
         "diff": "schema:diff",
@@ -106,6 +107,7 @@ HELP = {
     "proxy": "Stand between clients and a cluster, and see what they say.",
     "records": "Show the records in captures and log segments, one a line.",
     "redact": "Write captures without names, addresses and data, with all else as it was.",
+    "replay": "Run all captured traffic again, and lay the answers beside the captured ones.",
     "report": "Write a page about captures: errors, latency, top talkers, sessions, in one HTML file.",
     "schema diff": "Show what changed between two versions of a message, or two releases.",
     "schema import": "Import message tables from Kafka's jars.",

@@ -44,6 +44,7 @@ PINNED = """
     proxy
     records
     redact
+    replay
     report
     schema diff
     schema import

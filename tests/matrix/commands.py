@@ -71,6 +71,7 @@ USUAL = {
     "fetch-session replay": "--speed max",
     "produce": "--bootstrap BROKER",
     "redact": "--output OUT",
+    "replay": "--speed max",
     "report": "--output OUT",
     "send": "--bootstrap BROKER",
     "snapshot extract": "--output .",
@@ -80,11 +81,12 @@ PRODUCER = ("max.block.ms=300", "delivery.timeout.ms=300")
 QUICK = ("default.api.timeout.ms=300", "request.timeout.ms=300", "socket.connection.setup.timeout.ms=300")
 # Options that are left alone: what they start takes too long here.
 LEFT_OUT = {"master", "sql", "py_files", "conf", "throughput"}
-TALL = {"repeat", "num_records", "record_size"}  # a high value only asks for much work
+TALL = {"repeat", "clients", "num_records", "record_size"}  # a high value only asks for much work
 MANY = 80  # combinations of choices for each input
 COSTLY = {
     "fetch-session replay": 2,
     "produce": 1,
+    "replay": 1,
     "report": 2,
     "send": 2,
     "sql": 4,

@@ -38,6 +38,7 @@ FITS = {
     "produce": ("lines", "log"),
     "records": ("capture", "log", "folder"),
     "redact": ("capture", "folder"),
+    "replay": ("capture", "folder"),
     "report": ("capture", "folder"),
     "schema": ("odd",),
     "send": ("request", "lines", "hex"),

@@ -1,0 +1,47 @@
+"""When a replay sends: in the captured rhythm, and not too far ahead of what is still to be answered."""
+
+from __future__ import annotations
+
+import asyncio
+
+from kcli.capture.exchange import Exchange
+
+__all__ = ["Clock", "Room"]
+
+MOST_STEPS = 2_000  # that are read ahead
+MOST_BYTES = 1 << 26  # of requests and answers among them
+
+
+class Clock:
+    """The captured rhythm, from now on."""
+
+    def __init__(self, scale: float | None) -> None:
+        self.scale = scale
+        self.start = asyncio.get_running_loop().time()
+
+    async def until(self, seconds: float) -> None:
+        """Wait for that moment of the capture, seconds after its first request."""
+        if self.scale is not None:
+            await asyncio.sleep(self.start + seconds / self.scale - asyncio.get_running_loop().time())
+
+
+class Room:
+    """How far reading may be ahead of sending."""
+
+    def __init__(self) -> None:
+        self.steps = self.bytes = 0
+        self._free = asyncio.Event()
+
+    async def enter(self, exchange: Exchange) -> None:
+        """Wait for room for one more."""
+        while self.steps >= MOST_STEPS or (self.bytes > MOST_BYTES and self.steps):
+            self._free.clear()
+            await self._free.wait()
+        self.steps += 1
+        self.bytes += exchange.request_bytes + (exchange.response_bytes or 0)
+
+    def leave(self, exchange: Exchange) -> None:
+        """One is done."""
+        self.steps -= 1
+        self.bytes -= exchange.request_bytes + (exchange.response_bytes or 0)
+        self._free.set()

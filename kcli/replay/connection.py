@@ -1,0 +1,239 @@
+"""One captured connection as a live one: its requests one after the other, each when it is its turn."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from kcli.capture.bodies import Bodies
+from kcli.capture.events import Link
+from kcli.capture.exchange import Exchange
+from kcli.client.calls import call
+from kcli.client.handshake import Session, connect
+from kcli.client.properties import ClientConfig
+from kcli.errors import DecodeError, EncodeError, NetworkError, SchemaError
+from kcli.grammar import frames
+from kcli.replay.clock import Clock
+from kcli.replay.cluster import Destinations
+from kcli.replay.identities import Identities
+from kcli.replay.mapping import Mapper
+from kcli.replay.outcome import PASSING, Outcome
+from kcli.replay.producers import Producers
+from kcli.replay.records import producers_in, renumbered, to_magic_2
+from kcli.replay.steps import Step
+from kcli.replay.versions import common, converted, nearest
+from kcli.schemas.apikeys import INIT_PRODUCER_ID, JOIN_GROUP, PRODUCE
+
+__all__ = ["LiveConnection", "Shared"]
+
+MOST_WAIT = 10.0  # seconds for answers that the capture shows to have come before
+SETTLE = 0.01  # seconds behind a request that a broker holds back
+RETRIES, PAUSE = 50, 0.1
+MAGIC_2_SINCE = 3  # Produce takes batches of magic 2 alone
+
+
+class Shared(Protocol):
+    """What all connections of one client share."""
+
+    config: ClientConfig
+    dialect: str | None
+    suffix: str
+    mapper: Mapper
+    producers: Producers
+    outcome: Outcome
+    destinations: Destinations
+    clock: Clock
+    bodies: Bodies
+    ended: Callable[[Step], None]
+
+
+class LiveConnection:
+    """Takes steps by `put`, sends them in order, and ends behind the last (`None`)."""
+
+    def __init__(self, name: str, shared: Shared) -> None:
+        self.name, self.shared = name, shared
+        self.queue: asyncio.Queue[Step | None] = asyncio.Queue()
+        self.session: Session | None = None
+        self.answers: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Until the last step is answered."""
+        try:
+            while (step := await self.queue.get()) is not None:
+                await self.turn(step)
+                try:
+                    await self.send(step)
+                except (NetworkError, SchemaError, EncodeError, DecodeError) as error:
+                    self.shared.outcome.skip(step.exchange, str(error))
+                    self.end(step)
+            if self.answers:
+                await asyncio.wait(self.answers)
+        finally:
+            for task in self.answers:
+                task.cancel()
+            if self.session is not None:
+                await self.session.connection.close()
+
+    def end(self, step: Step) -> None:
+        """Nothing more comes of a step."""
+        step.end()
+        self.shared.ended(step)
+
+    async def turn(self, step: Step) -> None:
+        """Wait until a step is due, and what it depends on has come."""
+        await self.shared.clock.until(step.seconds)
+        waited = [each for each in (*step.own, *step.after) if not each.done()]
+        if waited:
+            _, missing = await asyncio.wait(waited, timeout=MOST_WAIT)
+            self.shared.outcome.late += bool(missing)
+        for each in step.behind:
+            await asyncio.wait([each.sent], timeout=MOST_WAIT)
+            await asyncio.sleep(each.sent_at + SETTLE - asyncio.get_running_loop().time())
+
+    async def ready(self, step: Step) -> Session:
+        """The open connection, a new one where there is none. NetworkError."""
+        if self.session is None or self.session.connection.error is not None:
+            address = self.shared.destinations.address(self.name, step.exchange.link.server, self.shared.suffix)
+            name = (step.exchange.client_id or "") + self.shared.suffix
+            config = self.shared.config.replace(client_id=name)
+            self.session = await connect(address, config, self.shared.dialect)
+        return self.session
+
+    async def send(self, step: Step) -> None:
+        """Send a step's request. What comes back is taken when it comes."""
+        exchange, session = step.exchange, await self.ready(step)
+        version = nearest(session.versions, exchange.api_key, exchange.api_version)
+        if version is None:
+            raise SchemaError(f"the broker does not have {exchange.api}")
+        await self.adopt(exchange, session)
+        frame = self.frame(exchange, version, session)
+        await session.connection.drain()
+        loop = asyncio.get_running_loop()
+        begun = time.time_ns()
+        if exchange.api_key == PRODUCE and exchange.request.get("acks") == 0:
+            session.connection.send_only(frame)
+            self.shared.outcome.add(exchange, self.live(exchange, session, begun, frame, None, None), self.identities)
+            step.leave(loop.time())
+            self.end(step)
+            return
+        answer = self.ask(exchange, version, frame, session)
+        step.leave(loop.time())
+        task = asyncio.create_task(self.take(step, version, session, begun, frame, answer))
+        self.answers.add(task)
+        task.add_done_callback(self.answers.discard)
+
+    @property
+    def identities(self) -> Identities:
+        """The pairs of ids that the client has learnt."""
+        return self.shared.mapper.identities
+
+    def ask(self, exchange: Exchange, version: int, frame: bytes, session: Session) -> asyncio.Future[bytes]:
+        """Send a request's frame; the future gets its answer's."""
+        correlation = int.from_bytes(frame[4:8], "big", signed=True)
+        seconds = self.shared.config.seconds("request.timeout.ms")
+        if exchange.api_key == JOIN_GROUP:  # a broker holds it until the others have come
+            seconds += max(exchange.request.get("rebalanceTimeoutMs", 0), exchange.request["sessionTimeoutMs"]) / 1000
+        return session.connection.exchange(frame, correlation, f"{exchange.api} v{version}", seconds=seconds)
+
+    def frame(self, exchange: Exchange, version: int, session: Session) -> bytes:
+        """The live request's frame. SchemaError, EncodeError: the captured one has no form in that version."""
+        key, topics = exchange.api_key, self.shared.mapper.topics
+        body: Mapping[str, Any] = self.shared.mapper.request(key, exchange.request, exchange.link.server)
+        if key == PRODUCE:
+            body = self.with_records(exchange, body, version)
+        body = converted(key, body, exchange.api_version, version, topics, session.dialect)
+        header = {name: item for name, item in exchange.header.items() if name != "requestApiKeyName"}
+        if version != exchange.api_version:
+            header = {name: item for name, item in header.items() if not name.startswith("_")}
+        header |= {"requestApiVersion": version, "correlationId": session.connection.next_correlation()}
+        if header.get("clientId") is not None:
+            header["clientId"] += self.shared.suffix
+        return frames.encode_request(header, dict(body), session.dialect)
+
+    def again(self, frame: bytes, exchange: Exchange, version: int, session: Session) -> bytes:
+        """The frame of a request that is sent once more: a Produce with the same sequences."""
+        if exchange.api_key != PRODUCE:
+            return self.frame(exchange, version, session)
+        return frame[:4] + session.connection.next_correlation().to_bytes(4, "big") + frame[8:]
+
+    def with_records(self, exchange: Exchange, body: Mapping[str, Any], version: int) -> dict[str, Any]:
+        """A Produce with its batches numbered as live producers number theirs."""
+        topics = []
+        for captured, topic in zip(exchange.request["topicData"], body["topicData"], strict=True):
+            name = self.shared.mapper.topics.captured_name(captured.get("topicId") or captured["name"])
+            parts = [dict(part) | {"records": self.records(part, name, version)} for part in topic["partitionData"]]
+            topics.append(topic | {"partitionData": parts})
+        return dict(body) | {"topicData": topics}
+
+    def records(self, part: Mapping[str, Any], topic: str, version: int) -> bytes | None:
+        """The batches of a partition, for that version of Produce."""
+        data = part["records"]
+        if not data:
+            return None if data is None else bytes(data)
+        numbers = self.shared.producers.renumbered
+        data = renumbered(bytes(data), lambda old, count: numbers(old, count, topic, part["index"]))
+        return to_magic_2(data) if version >= MAGIC_2_SINCE else data
+
+    async def adopt(self, exchange: Exchange, session: Session) -> None:
+        """Have the broker give an id to each producer of a request that began before the capture. NetworkError."""
+        if exchange.api_key == INIT_PRODUCER_ID:
+            return
+        request = exchange.request
+        found = {request[name] for name in ("producerId", "v3AndBelowProducerId") if request.get(name, -1) >= 0}
+        for topic in request.get("topicData") or () if exchange.api_key == PRODUCE else ():
+            for part in topic["partitionData"]:
+                found |= producers_in(part["records"] or b"")
+        transaction = request.get("transactionalId") or request.get("v3AndBelowTransactionalId")
+        for producer in sorted(each for each in found if not self.shared.producers.is_known(each)):
+            body = {
+                "transactionalId": transaction + self.shared.suffix if transaction else None,
+                "transactionTimeoutMs": 60_000,
+            }
+            version = session.versions.best(INIT_PRODUCER_ID, high=2)
+            answer = await call(session.connection, INIT_PRODUCER_ID, version, body, dialect=session.dialect)
+            if not answer["errorCode"]:
+                self.shared.producers.adopt(producer, answer["producerId"], answer["producerEpoch"])
+
+    async def take(
+        self, step: Step, version: int, session: Session, begun: int, frame: bytes, answer: asyncio.Future[bytes]
+    ) -> None:
+        """Take the answer to a request; ask again where the captured cluster was ready and this one is not yet."""
+        exchange, outcome = step.exchange, self.shared.outcome
+        try:
+            for again in range(RETRIES + 1):
+                data = await answer
+                live = self.live(exchange, session, begun, frame, time.time_ns(), bytes(data))
+                if again == RETRIES or not PASSING.intersection(live.errors).difference(exchange.errors):
+                    break
+                if exchange.response_frame is None:
+                    break
+                outcome.retried += 1
+                await asyncio.sleep(PAUSE)
+                frame, begun = self.again(frame, exchange, version, session), time.time_ns()
+                answer = self.ask(exchange, version, frame, session)
+            self.learn(exchange, live)
+            outcome.add(exchange, live, self.identities)
+        except NetworkError as error:
+            live = self.live(exchange, session, begun, frame, None, None)
+            if exchange.response_frame is None:
+                outcome.add(exchange, live, self.identities)
+            else:
+                outcome.fail(exchange, live, str(error))
+        finally:
+            self.end(step)
+
+    def learn(self, exchange: Exchange, live: Exchange) -> None:
+        """Take in the live ids of an answer."""
+        captured, answer, key = exchange.response, live.response, exchange.api_key
+        if captured is not None and answer is not None:
+            one, other = common(key, captured), common(key, answer)
+            self.shared.mapper.learn(key, exchange.request, one, other, exchange.link.server)
+
+    def live(
+        self, exchange: Exchange, session: Session, begun: int, frame: bytes, ended: int | None, answer: bytes | None
+    ) -> Exchange:
+        """What was sent, and what came. begun, ended: ns since 1970."""
+        link = Link(str(session.connection.address), exchange.link.client)
+        return Exchange(link, begun, frame, ended, answer, self.shared.bodies)

@@ -1,0 +1,96 @@
+"""What each field of Kafka's messages is to a replay: a rule over the tables, so that a new message is covered.
+
+Ids that a broker gives out (topic, producer and member ids, epochs, generations, sessions, offsets) are others on
+another cluster; names of topics, groups and transactions are others where the user wants it. All else stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+
+from kcli.redact.fields import Rule, rules_of
+from kcli.schemas.catalog import catalog
+from kcli.schemas.model import Field
+
+__all__ = ["FieldPlan", "plan_of"]
+
+# Kind of a field, by type and name.
+BY_NAME: Mapping[tuple[str, str], str] = {
+    **{("string", name): "member" for name in ("memberId", "leader")},
+    **{("uuid", name): "topic id" for name in ("topicId", "topicIds")},
+    **{("int64", name): "producer" for name in ("producerId", "v3AndBelowProducerId")},
+    **{("int16", name): "producer epoch" for name in ("producerEpoch", "v3AndBelowProducerEpoch")},
+    **{("int32", name): "generation" for name in ("generationId", "generationIdOrMemberEpoch", "memberEpoch")},
+    ("int32", "sessionId"): "session",
+    **{
+        ("int64", name): "offset"
+        for name in ("fetchOffset", "committedOffset", "offset", "baseOffset", "firstOffset", "lastOffset")
+    },
+    **{("int32", name): "node" for name in ("brokerId", "nodeId", "leaderId", "brokerIds", "replicas")},
+    ("int32", "replicaId"): "replica",
+    ("string", "clusterId"): "cluster",
+}
+# The kinds of strings, by what `kcli redact` takes them for.
+OF_NAMES = {"topics": "topic", "groups": "group", "transactions": "transaction"}
+OF_WAYS = {"coordinator": "coordinator", "resource": "resource", "records": "records", "inside": "inside"}
+# What a struct says of all that is in it: the part of a scope, by kind or by name.
+SCOPES = {"topic": "topic", "topic id": "topic", "group": "group", "member": "member", "producer": "producer"}
+PARTITIONS = ("partitionIndex", "partition", "partitionId", "index")
+
+
+class FieldPlan(NamedTuple):
+    """The fields of a struct that concern a replay, by name: their kind, or the plan of the structs they hold.
+
+    scopes: (part of the scope, field) for those that say where the others belong. inside: message by field of bytes.
+    """
+
+    fields: Mapping[str, str | FieldPlan]
+    scopes: tuple[tuple[str, str], ...]
+    inside: Mapping[str, str]
+
+
+@cache
+def plan_of(message: str, dialect: str | None = None) -> FieldPlan:
+    """The plan of a message of that name, for all its versions."""
+    return plan(catalog(dialect).message(message).fields, "", rules_of(message, dialect))
+
+
+def plan(members: tuple[Field, ...], path: str, rules: Mapping[str, Rule]) -> FieldPlan:
+    fields: dict[str, str | FieldPlan] = {}
+    scopes: list[tuple[str, str]] = []
+    inside: dict[str, str] = {}
+    for field in members:
+        place = f"{path}{field.name}"
+        if field.fields:
+            below = plan(field.fields, f"{place}.", rules)
+            if below.fields or below.scopes:
+                fields[field.name] = below
+            continue
+        if field.name in PARTITIONS and field.type == "int32":
+            scopes.append(("partition", field.name))
+        rule = rules.get(place)
+        kind = kind_of(field, rule)
+        if kind is None:
+            continue
+        fields[field.name] = kind
+        if kind in SCOPES and not field.is_array:
+            scopes.append((SCOPES[kind], field.name))
+        if kind == "inside" and rule is not None:
+            inside[field.name] = rule.inside
+    return FieldPlan(fields, tuple(scopes), inside)
+
+
+def kind_of(field: Field, rule: Rule | None) -> str | None:
+    """What a field that is no struct is; None: nothing to a replay."""
+    found = BY_NAME.get((field.element, field.name))
+    if found is not None:
+        return found
+    if field.element == "int32" and field.name.lower().endswith(("leaderepoch", "lastfetchedepoch")):
+        return "leader epoch"
+    if rule is None or field.element == "uuid":
+        return None
+    if field.element == "string" and rule.kind in OF_NAMES:
+        return OF_NAMES[rule.kind]
+    return OF_WAYS.get(rule.way)

@@ -1,0 +1,215 @@
+"""What a replay came to, by API: captured and live exchanges side by side, in memory that does not grow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, NamedTuple
+
+from kcli.capture.exchange import Exchange
+from kcli.redact.fields import words
+from kcli.replay.comparison import Level, differences, records_in
+from kcli.replay.fields import plan_of
+from kcli.replay.identities import Identities
+from kcli.replay.records import counted
+from kcli.replay.versions import common
+from kcli.schemas.catalog import catalog
+
+__all__ = ["PASSING", "ApiOutcome", "Difference", "Outcome", "Side"]
+
+# What passes by itself, and clients ask again for: a cluster that gets ready, a transaction that still ends.
+PASSING = words(
+    "UNKNOWN_TOPIC_OR_PARTITION UNKNOWN_TOPIC_ID LEADER_NOT_AVAILABLE NOT_LEADER_OR_FOLLOWER NOT_ENOUGH_REPLICAS"
+    " NOT_COORDINATOR COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE CONCURRENT_TRANSACTIONS"
+    " OUT_OF_ORDER_SEQUENCE_NUMBER RESOURCE_NOT_FOUND"
+)
+SAMPLES = 10_000  # latencies that are kept of each API, drawn evenly
+
+
+class Latencies:
+    """Percentiles of many latencies, of a sample of them where there are more than are kept."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.kept: list[float] = []
+        self.random = Random(0)
+
+    def add(self, milliseconds: float) -> None:
+        self.count += 1
+        if len(self.kept) < SAMPLES:
+            self.kept.append(milliseconds)
+        elif (at := self.random.randrange(self.count)) < SAMPLES:
+            self.kept[at] = milliseconds
+
+    def percentile(self, part: float) -> float | None:
+        """None: there are none."""
+        if not self.kept:
+            return None
+        rising = sorted(self.kept)
+        return round(rising[min(int(part * len(rising)), len(rising) - 1)], 3)
+
+
+@dataclass
+class Side:
+    """Exchanges of one API, captured or live. records: of Produce those sent, of Fetch those that came."""
+
+    exchanges: int = 0
+    unanswered: int = 0
+    request_bytes: int = 0
+    response_bytes: int = 0
+    records: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+    latencies: Latencies = field(default_factory=Latencies)
+
+    def add(self, exchange: Exchange, dialect: str | None, *, judged: bool = True) -> None:
+        """Take in an exchange. judged: its errors count."""
+        self.exchanges += 1
+        self.request_bytes += exchange.request_bytes
+        self.response_bytes += exchange.response_bytes or 0
+        if exchange.response_frame is None:
+            self.unanswered += 1
+        if judged:
+            self.errors.update(exchange.errors)
+        if exchange.latency_ms is not None:
+            self.latencies.add(exchange.latency_ms)
+        api = catalog(dialect).known(exchange.api_key)
+        for body, message in ((exchange.request, api.request), (exchange.response, api.response)):
+            if body is not None:
+                self.records += sum(counted(each) for each in records_in(body, plan_of(message, dialect)))
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "exchanges": self.exchanges,
+            "unanswered": self.unanswered,
+            "errors": dict(sorted(self.errors.items())),
+            "request_bytes": self.request_bytes,
+            "response_bytes": self.response_bytes,
+            "records": self.records,
+            "p50_ms": self.latencies.percentile(0.5),
+            "p99_ms": self.latencies.percentile(0.99),
+        }
+
+
+class Difference(NamedTuple):
+    """A pair of exchanges that differ. live: None where nothing was sent, or no answer came."""
+
+    api: str
+    text: str
+    captured: Exchange
+    live: Exchange | None
+
+
+@dataclass
+class ApiOutcome:
+    """skipped: requests that were not sent, by reason; problems: sent ones without an answer, by reason."""
+
+    api: str
+    captured: Side = field(default_factory=Side)
+    live: Side = field(default_factory=Side)
+    skipped: Counter[str] = field(default_factory=Counter)
+    problems: Counter[str] = field(default_factory=Counter)
+    differences: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def passed(self) -> Counter[str]:
+        """Errors that pass by themselves, and that the live cluster had less of."""
+        more = self.captured.errors - self.live.errors
+        return Counter({name: count for name, count in more.items() if name in PASSING})
+
+    def verdicts(self, level: Level) -> Iterator[str]:
+        """What differs, at that level, in the sums of the API."""
+        if level == "none":
+            return
+        if self.captured.errors - self.passed != self.live.errors:
+            yield f"errors: {worded(self.captured.errors)}, live {worded(self.live.errors)}"
+        if self.live.unanswered > self.captured.unanswered:
+            yield f"without an answer: {self.captured.unanswered}, live {self.live.unanswered}"
+        for text, count in self.skipped.items():
+            yield f"{count} not sent: {text}"
+        if level != "errors" and self.captured.records != self.live.records:
+            yield f"records: {self.captured.records:,}, live {self.live.records:,}"
+
+    def as_dict(self, level: Level) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "api": self.api,
+            "captured": self.captured.as_dict(),
+            "live": self.live.as_dict(),
+            "skipped": dict(self.skipped),
+            "problems": dict(self.problems),
+            "differences": [*self.verdicts(level), *(f"{text} ({n})" for text, n in self.differences.items())],
+        }
+
+
+def worded(errors: Counter[str]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(errors.items())) or "none"
+
+
+class Outcome:
+    """Of a whole replay. shown: how many pairs of exchanges are kept of each kind of difference."""
+
+    def __init__(self, level: Level, shown: int = 0, dialect: str | None = None) -> None:
+        self.level, self.shown, self.dialect = level, shown, dialect
+        self.apis: dict[str, ApiOutcome] = {}
+        self.kept: list[Difference] = []
+        self.kinds: Counter[tuple[str, str]] = Counter()
+        self.retried = self.late = 0
+
+    def api(self, exchange: Exchange) -> ApiOutcome:
+        """The outcome of an exchange's API."""
+        return self.apis.setdefault(exchange.api, ApiOutcome(exchange.api))
+
+    def add(self, captured: Exchange, live: Exchange, identities: Identities) -> None:
+        """Take in a captured exchange and the live one."""
+        api = self.api(captured)
+        api.captured.add(captured, self.dialect)
+        api.live.add(live, self.dialect, judged=captured.response_frame is not None)
+        one, other = captured.response, live.response
+        if one is None or other is None:
+            if captured.response_frame is not None and other is None:
+                self.differ(captured, live, "no answer", counts=False)
+            return
+        texts = list(
+            differences(
+                captured.api_key,
+                common(captured.api_key, one),
+                common(captured.api_key, other),
+                identities,
+                self.level,
+                self.dialect,
+            )
+        )
+        for text in texts:
+            self.differ(captured, live, text)
+        if not texts and captured.errors != live.errors:
+            self.differ(captured, live, f"errors {captured.errors}, live {live.errors}", counts=False)
+
+    def skip(self, captured: Exchange, reason: str) -> None:
+        """Take in a captured exchange whose request can't be sent."""
+        api = self.api(captured)
+        api.captured.add(captured, self.dialect)
+        api.skipped[reason] += 1
+        self.differ(captured, None, reason, counts=False)
+
+    def fail(self, captured: Exchange, live: Exchange, reason: str) -> None:
+        """Take in one whose live request got no answer."""
+        api = self.api(captured)
+        api.captured.add(captured, self.dialect)
+        api.live.add(live, self.dialect)
+        api.problems[reason] += 1
+        self.differ(captured, live, reason, counts=False)
+
+    def differ(self, captured: Exchange, live: Exchange | None, text: str, *, counts: bool = True) -> None:
+        """Note a difference of one pair. counts: it is one by itself; else only where the sums differ."""
+        if counts:
+            self.api(captured).differences[text] += 1
+        self.kinds[captured.api, text] += 1
+        if self.kinds[captured.api, text] == 1 and len(self.kept) < self.shown:
+            self.kept.append(Difference(captured.api, text, captured, live))
+
+    def has_differences(self) -> bool:
+        """Whether anything differs at the level that is asked for."""
+        return any(each.differences or any(each.verdicts(self.level)) for each in self.apis.values())

@@ -1,0 +1,84 @@
+"""Record batches of a captured Produce for another broker: the producer's id, epoch and sequence written anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kcli.errors import DecodeError
+from kcli.grammar.batches import BATCH_HEADER, CRC_AT, CRC_START
+from kcli.grammar.fixed import fixed_layout
+from kcli.records.batches import Batch, scan
+from kcli.records.builder import build_batch
+from kcli.records.codecs import CODECS
+from kcli.records.kernels import crc32c
+
+__all__ = ["Numbered", "Renumber", "counted", "producers_in", "renumbered", "to_magic_2"]
+
+LAYOUT = fixed_layout(BATCH_HEADER)
+IDEMPOTENT = ("producerId", "producerEpoch", "baseSequence")
+
+
+class Numbered(NamedTuple):
+    """How an idempotent producer numbers a batch (KIP-98)."""
+
+    producer: int
+    epoch: int
+    sequence: int
+
+
+# (what a captured batch has, its records) -> what the live one gets.
+Renumber = Callable[[Numbered, int], Numbered]
+
+
+def batches_of(data: bytes | memoryview) -> list[Batch]:
+    """The batches of a records field; what is damaged is passed over."""
+    return list(scan(data, check=False, damages=[]))
+
+
+def counted(data: bytes | memoryview) -> int:
+    """How many records a records field has; those inside a compressed message of magic 0 or 1, too."""
+    return sum(count_of(each) for each in batches_of(data))
+
+
+def count_of(batch: Batch) -> int:
+    if batch.magic >= 2 or not batch.codec:
+        return batch.count
+    try:
+        return sum(1 for _ in batch.records())
+    except DecodeError:
+        return batch.count
+
+
+def producers_in(data: bytes | memoryview) -> set[int]:
+    """The ids of idempotent producers in a records field."""
+    return {each.producer_id for each in batches_of(data) if each.magic >= 2 and each.producer_id >= 0}
+
+
+def renumbered(data: bytes, renumber: Renumber) -> bytes:
+    """The same batches with other numbers. A checksum that was right is right again, a wrong one stays as it is."""
+    out: bytearray | None = None
+    for batch in batches_of(data):
+        if batch.magic < 2 or batch.producer_id < 0:
+            continue
+        old = Numbered(batch.producer_id, batch.producer_epoch, batch.base_sequence)
+        new = renumber(old, batch.last_offset - batch.base_offset + 1)
+        if new == old:
+            continue
+        out = bytearray(data) if out is None else out
+        view = memoryview(out)[batch.position : batch.position + batch.size]
+        is_sound = crc32c(view[CRC_START:]) == int.from_bytes(view[CRC_AT:CRC_START], "big")
+        for name, value in zip(IDEMPOTENT, new, strict=True):
+            LAYOUT.single[name].pack_into(view, LAYOUT.offsets[name], value)
+        if is_sound:
+            view[CRC_AT:CRC_START] = crc32c(view[CRC_START:]).to_bytes(4, "big")
+    return data if out is None else bytes(out)
+
+
+def to_magic_2(data: bytes) -> bytes:
+    """One batch of magic 2 with the records of old messages, in their codec; batches of magic 2 stay. DecodeError."""
+    batches = batches_of(data)
+    if not batches or batches[0].magic >= 2:
+        return data
+    rows = [(row.timestamp, row.key, row.value, row.headers) for each in batches for row in each.records()]
+    return build_batch(rows, codec=CODECS[batches[0].codec])

@@ -1,0 +1,166 @@
+"""Runs captures again: reads them twice, as streams, and has every client send what it sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from kcli.capture.bodies import Bodies
+from kcli.capture.exchange import Exchange
+from kcli.client.cluster import Client
+from kcli.client.properties import ClientConfig
+from kcli.replay.choice import Choice
+from kcli.replay.clock import Clock, Room
+from kcli.replay.cluster import Destinations, prepare
+from kcli.replay.connection import LiveConnection
+from kcli.replay.identities import Identities
+from kcli.replay.mapping import Mapper
+from kcli.replay.outcome import Outcome
+from kcli.replay.producers import Producers
+from kcli.replay.source import in_order
+from kcli.replay.steps import Order, Step
+from kcli.replay.survey import Survey
+from kcli.replay.topics import LiveTopics
+
+__all__ = ["Options", "replay"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """scale: captured time over live time, None: as fast as it goes. clients: how often each captured client runs at
+    once. topics: captured to live name; create: make topics that are not there; memory: bytes that are held.
+    """
+
+    scale: float | None = 1.0
+    repeat: int = 1
+    clients: int = 1
+    topics: Mapping[str, str] = field(default_factory=dict)
+    create: bool = True
+    memory: int = 1 << 26
+
+
+class ReplayedClients:
+    """All clients of the captures once: what they have learnt, and their connections."""
+
+    def __init__(
+        self,
+        suffix: str,
+        config: ClientConfig,
+        topics: LiveTopics,
+        destinations: Destinations,
+        outcome: Outcome,
+        choice: Choice,
+        clock: Clock,
+        dialect: str | None,
+        ended: Callable[[Step], None],
+    ) -> None:
+        self.suffix, self.config, self.dialect = suffix, config, dialect
+        self.destinations, self.outcome, self.clock, self.ended = destinations, outcome, clock, ended
+        identities = Identities(topics, suffix)
+        identities.nodes = destinations.nodes()
+        identities.cluster = destinations.client.metadata.cluster_id
+        self.mapper = Mapper(identities, dialect)
+        self.producers = Producers(identities)
+        self.bodies = Bodies(dialect)
+        self.order = Order(choice, destinations.survey.first_ns)
+        self.left = dict(destinations.survey.connections)
+        self.connections: dict[str, LiveConnection] = {}
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    def put(self, exchange: Exchange) -> None:
+        """Have a connection make an exchange again, when it is its turn."""
+        name = exchange.connection
+        connection = self.connections.get(name)
+        if connection is None:
+            connection = self.connections[name] = LiveConnection(name, self)
+            task = asyncio.create_task(connection.run())
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
+        connection.queue.put_nowait(self.order.step(exchange))
+        self.left[name] -= 1
+        if not self.left[name]:
+            connection.queue.put_nowait(None)
+            self.order.forget(name)
+            del self.connections[name]
+
+    async def finish(self) -> None:
+        """Wait for all connections."""
+        for each in self.connections.values():
+            each.queue.put_nowait(None)
+        if self.tasks:
+            await asyncio.gather(*self.tasks)
+
+    async def cancel(self) -> None:
+        """End at once."""
+        tasks = list(self.tasks)
+        for each in tasks:
+            each.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def replay(
+    read: Callable[[], Iterable[object]],
+    survey: Survey,
+    choice: Choice,
+    config: ClientConfig,
+    options: Options,
+    outcome: Outcome,
+    *,
+    dialect: str | None = None,
+    notify: Callable[[str], None] = lambda _: None,
+    done: Callable[[], None] = lambda: None,
+) -> None:
+    """Run the exchanges that `read` gives anew each time, once for each repetition; `outcome` takes what comes.
+
+    done: called after each step of each client. NetworkError, UsageError: the run can't begin.
+    """
+    suffixes = [""] if options.clients == 1 else [f"-{number}" for number in range(1, options.clients + 1)]
+    async with Client(config, dialect, notify) as client:
+        topics, destinations = await prepare(
+            client,
+            survey,
+            options.topics,
+            suffixes=suffixes,
+            create=options.create,
+            notify=notify,
+        )
+        for _ in range(options.repeat):
+            await run(read(), topics, destinations, choice, config, options, outcome, suffixes, dialect, done)
+
+
+async def run(
+    items: Iterable[object],
+    topics: LiveTopics,
+    destinations: Destinations,
+    choice: Choice,
+    config: ClientConfig,
+    options: Options,
+    outcome: Outcome,
+    suffixes: list[str],
+    dialect: str | None,
+    done: Callable[[], None],
+) -> None:
+    room, clock = Room(), Clock(options.scale)
+
+    def ended(step: Step) -> None:
+        room.leave(step.exchange)
+        done()
+
+    copies = [
+        ReplayedClients(suffix, config, topics, destinations, outcome, choice, clock, dialect, ended)
+        for suffix in suffixes
+    ]
+    try:
+        for exchange in in_order(items, options.memory):
+            if choice.reason(exchange) is not None:
+                continue
+            for each in copies:
+                await room.enter(exchange)
+                each.put(exchange)
+            await asyncio.sleep(0)
+        for each in copies:
+            await each.finish()
+    finally:
+        for each in copies:
+            await each.cancel()

@@ -1,0 +1,38 @@
+"""The exchanges of captures in the order in which their requests were sent, read as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from heapq import heappop, heappush
+
+from kcli.capture.exchange import Exchange
+
+__all__ = ["WINDOW_SECONDS", "in_order"]
+
+WINDOW_SECONDS = 60.0  # an exchange that took longer comes late, behind younger ones of other connections
+
+
+def in_order(items: Iterable[object], memory: int, window: float = WINDOW_SECONDS) -> Iterator[Exchange]:
+    """The exchanges among `items`, which come in the order of their answers, by the time of their requests.
+
+    memory: bytes of frames that are held at most, to have them in order; beyond that the oldest goes first.
+    Requests of one connection stay in their order.
+    """
+    waiting: list[tuple[int, int, Exchange]] = []
+    held, latest = 0, 0
+    for number, item in enumerate(items):
+        if not isinstance(item, Exchange):
+            continue
+        heappush(waiting, (item.request_ns, number, item))
+        held += size_of(item)
+        latest = max(latest, item.response_ns or 0)
+        while waiting and (held > memory or waiting[0][0] < latest - window * 1e9):
+            found = heappop(waiting)[2]
+            held -= size_of(found)
+            yield found
+    while waiting:
+        yield heappop(waiting)[2]
+
+
+def size_of(exchange: Exchange) -> int:
+    return exchange.request_bytes + (exchange.response_bytes or 0)

@@ -1,0 +1,201 @@
+"""What captures need of a cluster before they can run again: a first reading of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from kcli.capture.exchange import Exchange
+from kcli.capture.named_fields import Named, names_in
+from kcli.client.replay.names import TopicNames
+from kcli.replay.choice import Choice
+from kcli.replay.fields import FieldPlan, plan_of
+from kcli.schemas.apikeys import CREATE_TOPICS, FETCH, FIND_COORDINATOR, METADATA
+from kcli.schemas.catalog import catalog
+
+__all__ = ["Route", "SeenTopic", "Survey", "survey"]
+
+Body = Mapping[str, Any]
+UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE = 3, 5
+GROUP, TRANSACTION = 0, 1  # FindCoordinator's keyType
+
+
+class Route(NamedTuple):
+    """What a connection is for, by its first request that says so: a coordinator's key, or a partition.
+
+    kind: as FindCoordinator's keyType, -1 for a partition. name: the key, or the captured topic by name or id.
+    """
+
+    kind: int
+    name: str
+    partition: int = -1
+
+
+@dataclass
+class SeenTopic:
+    """partitions: how many it has at least. is_late: it was not there at first, and requests that are made
+    again have it made; is_made: by CreateTopics. first: the lowest offset that is asked for, by partition."""
+
+    partitions: int = 0
+    is_late: bool = False
+    is_made: bool = False
+    first: dict[int, int] = field(default_factory=dict)
+    produced: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass
+class Survey:
+    """Of the exchanges that a replay makes again. topics: by captured name or id, those that requests name and that the
+    capture shows to exist. connections: requests on each. left_out: how many exchanges, by reason.
+
+    coordinated: (keyType, key) of groups and transactions. nodes: ids of captured brokers; servers: their addresses.
+    """
+
+    names: TopicNames = field(default_factory=TopicNames)
+    topics: dict[str, SeenTopic] = field(default_factory=dict)
+    asked: set[str] = field(default_factory=set)
+    connections: Counter[str] = field(default_factory=Counter)
+    routes: dict[str, Route] = field(default_factory=dict)
+    coordinated: set[tuple[int, str]] = field(default_factory=set)
+    nodes: set[int] = field(default_factory=set)
+    servers: set[str] = field(default_factory=set)
+    left_out: Counter[str] = field(default_factory=Counter)
+    requests: int = 0
+    first_ns: int = 0
+
+    def needed(self) -> dict[str, SeenTopic]:
+        """The topics that the requests need, by captured name; of an id that has no name that id."""
+        found: dict[str, SeenTopic] = {}
+        for each in self.asked:
+            name = self.names.names.get(each, each)
+            seen = [self.topics[key] for key in {each, name} if key in self.topics and self.topics[key].partitions]
+            for one in seen:
+                known = found.setdefault(name, SeenTopic())
+                known.partitions = max(known.partitions, one.partitions)
+                known.is_late, known.is_made = known.is_late or one.is_late, known.is_made or one.is_made
+                known.first |= one.first
+                known.produced |= one.produced
+        return found
+
+
+def survey(exchanges: Iterable[Exchange], choice: Choice, dialect: str | None = None) -> Survey:
+    """Read exchanges, in the order in which they were answered."""
+    made = Survey()
+    for each in exchanges:
+        reason = choice.reason(each)
+        take(made, each, dialect, wanted=reason is None)
+        if reason:
+            made.left_out[reason] += 1
+    return made
+
+
+def take(made: Survey, exchange: Exchange, dialect: str | None, *, wanted: bool) -> None:
+    """Take in an exchange. wanted: it is made again; others only tell of topics and brokers."""
+    request, response = exchange.request, exchange.response
+    if request is None:
+        return
+    made.names.learn(exchange.api_key, request, response)
+    for body in (request, response or {}):
+        learn_annotated(made.names, body)
+    api = catalog(dialect).known(exchange.api_key)
+    if response is not None:
+        see(made, exchange, response, dialect, wanted=wanted)
+    if not wanted:
+        return
+    made.requests += 1
+    made.first_ns = min(made.first_ns or exchange.request_ns, exchange.request_ns)
+    made.connections[exchange.connection] += 1
+    made.servers.add(exchange.link.server)
+    named = Named({}, {}, {})
+    names_in(api.request, dialect, request, named)
+    made.asked.update(text_of(topic) for topic in named.topics)
+    keys = coordinator_keys(exchange.api_key, request, named)
+    made.coordinated.update(keys)
+    if exchange.connection not in made.routes and exchange.api_key != FIND_COORDINATOR:
+        place = next((place for place in named.partitions if place[1] is not None), None)
+        if keys:
+            made.routes[exchange.connection] = Route(*keys[0])
+        elif place is not None:
+            made.routes[exchange.connection] = Route(-1, text_of(place[0]), place[1] or 0)
+    if exchange.api_key == FETCH:
+        see_offsets(made, request)
+
+
+def text_of(topic: str | tuple[str]) -> str:
+    return topic if isinstance(topic, str) else topic[0]
+
+
+def learn_annotated(names: TopicNames, body: Body) -> None:
+    """Names that stand beside ids (`_topicName`), of any message."""
+    for item in body.values():
+        if isinstance(item, list) and item and isinstance(item[0], dict) and "topicId" in item[0]:
+            for each in item:
+                if each.get("_topicName"):
+                    names.names.setdefault(each["topicId"], each["_topicName"])
+
+
+def coordinator_keys(api_key: int, request: Body, named: Named) -> list[tuple[int, str]]:
+    """(keyType, key) of the groups and transactions of a request."""
+    if api_key == FIND_COORDINATOR:
+        keys = request.get("coordinatorKeys") or [request.get("key")]
+        return [(request.get("keyType", 0), key) for key in keys if key and request.get("keyType", 0) in (0, 1)]
+    transaction = request.get("transactionalId") or request.get("v3AndBelowTransactionalId")
+    if transaction and "topicData" not in request and "topics" not in request:
+        return [(TRANSACTION, transaction)]
+    if "topicData" in request:
+        return []
+    return [(GROUP, group) for group in named.groups if group]
+
+
+def see(made: Survey, exchange: Exchange, response: Body, dialect: str | None, *, wanted: bool) -> None:
+    """What an answer shows of topics and brokers. wanted: its request is made again, and may make a topic again."""
+    if exchange.api_key == METADATA:
+        made.nodes.update(each["nodeId"] for each in response["brokers"])
+        for topic in response["topics"]:
+            see_metadata(made, topic, wanted=wanted)
+    elif exchange.api_key == CREATE_TOPICS:
+        for topic in response["topics"]:
+            if not topic["errorCode"]:
+                made.topics.setdefault(topic["name"], SeenTopic(is_late=wanted, is_made=wanted))
+    plan = plan_of(catalog(dialect).known(exchange.api_key).response, dialect)
+    for name, index, part in partitions_in(response, plan, ""):
+        seen = made.topics.setdefault(name, SeenTopic())
+        seen.partitions = max(seen.partitions, index + 1)
+        if part.get("baseOffset", -1) >= 0:
+            seen.produced.setdefault(index, part["baseOffset"])
+
+
+def see_metadata(made: Survey, topic: Body, *, wanted: bool) -> None:
+    name = topic.get("name") or topic.get("topicId")
+    if not name:
+        return
+    if topic["errorCode"] in (UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE):
+        made.topics.setdefault(name, SeenTopic(is_late=wanted))
+    elif not topic["errorCode"]:
+        seen = made.topics.setdefault(name, SeenTopic())
+        seen.partitions = max(seen.partitions, len(topic["partitions"]))
+
+
+def partitions_in(value: Body, plan: FieldPlan, topic: str) -> Iterator[tuple[str, int, Body]]:
+    """(topic, index, entry) of each partition that an answer reports without an error."""
+    scopes = {part: value[name] for part, name in plan.scopes if value.get(name) not in (None, "")}
+    topic = scopes.get("topic", topic)
+    index = scopes.get("partition")
+    if topic and index is not None and index >= 0 and value.get("errorCode") == 0:
+        yield topic, index, value
+    for name, below in plan.fields.items():
+        if isinstance(below, FieldPlan):
+            item = value.get(name)
+            for each in item if isinstance(item, list) else (item,) if item else ():
+                yield from partitions_in(each, below, topic)
+
+
+def see_offsets(made: Survey, request: Body) -> None:
+    """The lowest offset that fetches ask for, by partition."""
+    for topic in request.get("topics") or ():
+        seen = made.topics.setdefault(topic.get("topicId") or topic.get("topic"), SeenTopic())
+        for part in topic["partitions"]:
+            index, offset = part["partition"], part["fetchOffset"]
+            seen.first[index] = min(seen.first.get(index, offset), offset)

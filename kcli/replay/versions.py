@@ -1,0 +1,131 @@
+"""Requests and answers in another version of their API: by names of fields, and by the few forms that changed.
+
+What a version has no field for is left out; what it needs besides has its default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kcli.client.versions import ApiVersions
+from kcli.errors import SchemaError
+from kcli.grammar import messages
+from kcli.grammar.arrays import Array, Optional
+from kcli.grammar.structs import Struct
+from kcli.grammar.word import Word
+from kcli.replay.topics import LiveTopics
+from kcli.schemas.apikeys import FETCH, FIND_COORDINATOR, LEAVE_GROUP, LIST_OFFSETS, OFFSET_FETCH, PRODUCE
+from kcli.schemas.catalog import catalog
+from kcli.sessions.trace import NO_UUID
+
+__all__ = ["common", "converted", "nearest"]
+
+Body = Mapping[str, Any]
+
+# From which version on a request names several groups, keys or members.
+BATCHED = {FIND_COORDINATOR: 4, OFFSET_FETCH: 8, LEAVE_GROUP: 3}
+# Brokers from 4.0 on name versions of Produce that they don't have, for librdkafka's sake (KIP-896).
+FETCH_SINCE_4_0, PRODUCE_SINCE_4_0 = 4, 3
+MEMBER_FIELDS = ("memberId", "groupInstanceId")
+
+
+def nearest(versions: ApiVersions, api_key: int, version: int) -> int | None:
+    """The version to send: the captured one, or the nearest that broker and tables have. None: they have none."""
+    theirs, known = versions.ranges.get(api_key), catalog(versions.dialect).api(api_key)
+    if theirs is None or known is None:
+        return None
+    low, high = max(theirs.lo, known.versions.lo), min(theirs.hi, known.versions.hi)
+    fetch = versions.ranges.get(FETCH)
+    if api_key == PRODUCE and fetch is not None and fetch.lo >= FETCH_SINCE_4_0:
+        low = max(low, PRODUCE_SINCE_4_0)
+    return None if low > high else min(max(version, low), high)
+
+
+def converted(api_key: int, body: Body, captured: int, version: int, topics: LiveTopics, dialect: str | None) -> Body:
+    """A request's body, with live names and ids, of the captured version in another one. SchemaError: it has no form
+    there."""
+    if version == captured:
+        return body
+    made = dict(body)
+    since = BATCHED.get(api_key)
+    if since is not None and (captured < since) != (version < since):
+        made = batched(api_key, made) if captured < since else single(api_key, made)
+    codec = messages.request(api_key, version, dialect)
+    fitted: dict[str, Any] = fit(made, codec.grammar, topics)
+    return fitted
+
+
+def batched(api_key: int, body: dict[str, Any]) -> dict[str, Any]:
+    """The form for several of the form for one."""
+    if api_key == FIND_COORDINATOR:
+        return body | {"coordinatorKeys": [body.get("key", "")]}
+    if api_key == OFFSET_FETCH:
+        return body | {"groups": [{"groupId": body["groupId"], "topics": body.get("topics")}]}
+    return body | {"members": [{name: body[name] for name in MEMBER_FIELDS if name in body}]}
+
+
+def single(api_key: int, body: dict[str, Any]) -> dict[str, Any]:
+    """The form for one of the form for several. SchemaError: there is more than one."""
+    name = {FIND_COORDINATOR: "coordinatorKeys", OFFSET_FETCH: "groups", LEAVE_GROUP: "members"}[api_key]
+    listed = body.get(name) or []
+    if len(listed) != 1:
+        raise SchemaError(f"a request for {len(listed)} at once: the broker's versions take one")
+    return body | ({"key": listed[0]} if api_key == FIND_COORDINATOR else listed[0])
+
+
+def fit(value: Any, word: Word, topics: LiveTopics) -> Any:
+    """A value with the fields of a version's grammar: names or ids of topics put in where only the other was said."""
+    if isinstance(word, Optional):
+        return None if value is None else fit(value, word.subcon, topics)
+    if isinstance(word, Array):
+        return None if value is None else [fit(each, word.subcon, topics) for each in value]
+    if not isinstance(word, Struct) or not isinstance(value, dict):
+        return value
+    value = named(value, word, topics)
+    made = {}
+    for name, below in word.words.items():
+        if name in value and (value[name] is not None or getattr(below, "nullable", isinstance(below, Optional))):
+            made[name] = fit(value[name], below, topics)
+    return made
+
+
+def named(value: dict[str, Any], word: Struct, topics: LiveTopics) -> dict[str, Any]:
+    """With a topic's name or id besides, where the struct has a field for it and the value only the other."""
+    topic_id = value.get("topicId")
+    field = next((name for name in ("topic", "name") if name in word.words), None)
+    if topic_id not in (None, NO_UUID) and field is not None and not value.get(field):
+        return value | {field: topics.names.get(topic_id, topic_id)}
+    if topic_id in (None, NO_UUID) and "topicId" in word.words:
+        name = value.get("topic") or value.get("name")
+        return value | {"topicId": topics.ids.get(name, NO_UUID)} if isinstance(name, str) else value
+    return value
+
+
+def common(api_key: int, answer: Body) -> Body:
+    """An answer in the form that all versions can be laid beside: the one for several groups or keys."""
+    if api_key == FIND_COORDINATOR and "coordinators" not in answer:
+        return {"coordinators": [dict(answer)], "throttleTimeMs": answer.get("throttleTimeMs", 0)}
+    if api_key == FIND_COORDINATOR:
+        coordinators = [{name: item for name, item in each.items() if name != "key"} for each in answer["coordinators"]]
+        return dict(answer) | {"coordinators": coordinators}
+    if api_key == OFFSET_FETCH and "groups" not in answer:
+        return {"groups": [dict(answer)], "throttleTimeMs": answer.get("throttleTimeMs", 0)}
+    if api_key == OFFSET_FETCH:
+        groups = [{name: item for name, item in each.items() if name != "groupId"} for each in answer["groups"]]
+        return dict(answer) | {"groups": groups}
+    if api_key == LIST_OFFSETS:
+        return dict(answer) | {"topics": [offsets_of(topic) for topic in answer["topics"]]}
+    return answer
+
+
+def offsets_of(topic: Body) -> dict[str, Any]:
+    """A topic of ListOffsets v0's answer as later versions have it: the first of its offsets."""
+    parts = [
+        {name: item for name, item in part.items() if name != "oldStyleOffsets"}
+        | {"offset": part["oldStyleOffsets"][0]}
+        if part.get("oldStyleOffsets")
+        else part
+        for part in topic["partitions"]
+    ]
+    return dict(topic) | {"partitions": parts}

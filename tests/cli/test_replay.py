@@ -1,0 +1,112 @@
+"""`kcli replay`: what it prints, its exit codes, its options."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.main import main
+from tests.capture.wires import SAMPLES
+
+KCAT, TXN = str(SAMPLES / "kcat-codecs.pcap"), str(SAMPLES / "java44-txn.pcap")
+Capture = pytest.CaptureFixture[str]
+
+
+def run(capsys: Capture, *words: str) -> tuple[int, str, str]:
+    code = main(["replay", *words])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def test_a_table_of_both_sides(capsys: Capture) -> None:
+    code, out, err = run(capsys, KCAT, "--speed", "max", "-q")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].startswith("77 requests sent") and lines[0].endswith("no differences")
+    at = next(number for number, line in enumerate(lines) if line.startswith("Produce"))
+    assert lines[at].split()[:3] == ["Produce", "captured", "7"]
+    assert lines[at + 1].split()[:2] == ["live", "7"]
+
+
+def test_lines_for_scripts_and_differences_in_full(capsys: Capture) -> None:
+    code, out, err = run(capsys, TXN, "--speed", "max", "--format", "jsonl", "--show-difference", "1")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert code == 1
+    assert "left out: 19 exchanges of brokers among themselves" in err
+    by_api = {row["api"]: row for row in rows if "skipped" in row}
+    assert by_api["EndTxn"]["skipped"] == {"the broker does not have EndTxn": 8}
+    assert by_api["Produce"]["captured"]["exchanges"] == by_api["Produce"]["live"]["exchanges"] == 8
+    (pair,) = [row for row in rows if "difference" in row]
+    assert pair["captured"]["requestHeader"]["requestApiKeyName"]
+    assert pair["live"] is None or pair["live"]["requestHeader"]["clientId"] == "lab-java"
+
+
+def test_one_object(capsys: Capture) -> None:
+    code, out, _ = run(capsys, KCAT, "--speed", "max", "--format", "json", "--only", "Produce,Metadata", "--skip", "3")
+    assert code == 0
+    assert [row["api"] for row in json.loads(out)["apis"]] == ["Produce"]
+
+
+def test_pairs_on_a_screen(capsys: Capture) -> None:
+    _, out, _ = run(capsys, TXN, "--speed", "max", "-q", "--show-difference", "20")
+    assert "EndTxn: the broker does not have EndTxn" in out
+    assert "  live: not sent" in out
+    assert "  differs: EndTxn: 8 not sent: the broker does not have EndTxn" in out
+
+
+def test_standard_input_is_read_twice(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path(KCAT).read_bytes())))
+    code, out, _ = run(capsys, "-", "--speed", "max", "-q", "--only", "Produce")
+    assert code == 0
+    assert out.startswith("7 requests sent")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        ([KCAT, "--only", "Produze"], 2, "no such API; did you mean Produce?"),
+        ([KCAT, "--speed", "0"], 2, "--speed 0"),
+        ([KCAT, "--client-id", "nobody"], 3, "no request that can be replayed"),
+        ([KCAT, "--bootstrap", "127.0.0.1:1"], 4, "refused the connection"),
+        ([str(SAMPLES / "README.md")], 3, "README.md"),
+    ],
+)
+def test_what_can_not_be_done(words: list[str], code: int, text: str, capsys: Capture) -> None:
+    found, _, err = run(capsys, *words)
+    assert found == code
+    assert text in err
+
+
+def test_a_damaged_capture_is_replayed_as_far_as_it_goes(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "cut.pcap"
+    file.write_bytes(Path(KCAT).read_bytes()[:40_000])
+    code, out, err = run(capsys, str(file), "--speed", "max", "--compare", "none")
+    assert code == 3
+    assert "requests sent" in out
+    assert "cut.pcap" in err
+
+
+def test_an_interrupt_shows_what_was_seen_so_far() -> None:
+    """The capture lasts 9 s; it is interrupted when the first request has come to the broker."""
+    command = [sys.executable, "-m", "kcli.cli", "replay", KCAT, "--speed", "0.01", "--format", "json"]
+    code = (
+        "import signal, sys\n"
+        "from kcli.replay.outcome import Outcome\n"
+        "add = Outcome.add\n"
+        "def first(self, *given):\n"
+        "    add(self, *given)\n"
+        "    signal.raise_signal(signal.SIGINT)\n"
+        "Outcome.add = first\n"
+        "from kcli.cli.main import main\n"
+        f"sys.exit(main({command[3:]!r}))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False, env=os.environ)
+    assert done.returncode == 130, done.stderr
+    assert sum(row["live"]["exchanges"] for row in json.loads(done.stdout)["apis"]) >= 1
+    assert b"Traceback" not in done.stderr

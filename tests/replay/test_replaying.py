@@ -1,0 +1,204 @@
+"""Captures run again against an embedded broker: ids, order, clients, versions, and a broker that goes away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.broker import Broker
+from kcli.capture.exchange import Exchange
+from kcli.capture.reading import read_capture
+from kcli.client.cluster import Client
+from kcli.client.properties import ClientConfig
+from kcli.records import build_batch, scan
+from kcli.replay.choice import Choice
+from kcli.replay.comparison import Level
+from kcli.replay.outcome import Outcome
+from kcli.replay.replaying import Options, replay
+from kcli.replay.survey import survey
+from kcli.schemas.apikeys import FETCH, INIT_PRODUCER_ID, PRODUCE
+from kcli.schemas.catalog import catalog
+from tests.replay.made import exchange
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+FAST = Options(scale=None)
+
+
+def run(
+    items: Iterable[Exchange] | str,
+    options: Options = FAST,
+    level: Level = "errors",
+    choice: Choice | None = None,
+    **broker: Any,
+) -> tuple[Outcome, dict[str, list[bytes]]]:
+    """The outcome, and the values of each partition afterwards, by "topic[partition]"."""
+    choice = choice or Choice(catalog(None))
+    outcome = Outcome(level, 5)
+
+    def read() -> Iterable[Exchange]:
+        return read_capture(str(SAMPLES / items)) if isinstance(items, str) else items
+
+    async def work() -> dict[str, list[bytes]]:
+        async with Broker(**broker) as there:
+            config = ClientConfig({"bootstrap.servers": there.bootstrap})
+            await replay(read, survey(read(), choice), choice, config, options, outcome)
+            return await values(config)
+
+    return outcome, asyncio.run(work())
+
+
+async def values(config: ClientConfig) -> dict[str, list[bytes]]:
+    found: dict[str, list[bytes]] = {}
+    async with Client(config) as client:
+        await client.refresh(None)
+        for name, topic in client.metadata.topics.items():
+            for index in range(topic.partitions):
+                part = {"partition": index, "fetchOffset": 0, "partitionMaxBytes": 1 << 24}
+                body = {
+                    "replicaId": -1,
+                    "maxWaitMs": 0,
+                    "maxBytes": 1 << 24,
+                    "topics": [{"topic": name, "partitions": [part]}],
+                }
+                answer = await client.call(FETCH, body, version=11)
+                data = answer["responses"][0]["partitions"][0]["records"] or b""
+                found[f"{name}[{index}]"] = [row.value or b"" for batch in scan(data) for row in batch.records()]
+    return found
+
+
+def test_a_capture_of_many_apis_gives_the_same_errors_and_records() -> None:
+    outcome, found = run("kcat-codecs.pcap")
+    assert not outcome.has_differences(), [each.text for each in outcome.kept]
+    assert outcome.apis["Produce"].live.records == outcome.apis["Produce"].captured.records == 1000
+    assert sum(map(len, found.values())) == 1000
+    assert outcome.apis["Fetch"].live.records == 1000
+    assert outcome.late == 0
+
+
+def test_every_client_several_times_each_with_a_group_of_its_own() -> None:
+    outcome, found = run("kcat-codecs.pcap", Options(scale=None, clients=3), level="none")
+    assert outcome.apis["Produce"].live.exchanges == 21
+    assert sum(map(len, found.values())) == 3000
+    assert outcome.apis["JoinGroup"].live.errors == {"MEMBER_ID_REQUIRED": 3}
+    assert outcome.apis["SyncGroup"].live.errors == {}
+
+
+def test_repeated_runs_follow_each_other() -> None:
+    outcome, found = run("kcat-codecs.pcap", Options(scale=None, repeat=2))
+    assert outcome.apis["Produce"].live.exchanges == 14
+    assert sum(map(len, found.values())) == 2000
+
+
+def test_old_requests_are_sent_in_versions_that_the_broker_has() -> None:
+    """Produce v0 and v1 with message sets, Fetch v0 and v1, ListOffsets v0."""
+    outcome, found = run("old-librdkafka-on-3.9.pcap", release="4.0", choice=Choice(catalog(None), skip={FETCH}))
+    assert outcome.apis["Produce"].live.errors == {}
+    assert outcome.apis["Produce"].live.records == outcome.apis["Produce"].captured.records > 0
+    assert sum(map(len, found.values())) == outcome.apis["Produce"].captured.records
+
+
+def idempotent(sequence: int, at: int, producer: int = 77) -> Exchange:
+    data = build_batch([(1, b"k", b"v%d" % sequence, ())], producer_id=producer, producer_epoch=2,
+                       base_sequence=sequence)  # fmt: skip
+    part = {"index": 0, "errorCode": 0, "baseOffset": 500 + sequence}
+    return exchange(
+        PRODUCE,
+        7,
+        {"acks": -1, "timeoutMs": 1000, "topicData": [{"name": "t", "partitionData": [{"index": 0, "records": data}]}]},
+        {"responses": [{"name": "t", "partitionResponses": [part]}]},
+        at=at,
+    )
+
+
+def fetch(offset: int, at: int, records: bytes = b"") -> Exchange:
+    part = {"partition": 0, "fetchOffset": offset, "partitionMaxBytes": 1 << 20}
+    answer = {"partitionIndex": 0, "errorCode": 0, "highWatermark": 1, "records": records}
+    return exchange(
+        FETCH,
+        11,
+        {"replicaId": -1, "maxWaitMs": 100, "minBytes": 1, "topics": [{"topic": "t", "partitions": [part]}]},
+        {"responses": [{"topic": "t", "partitions": [answer]}]},
+        at=at,
+        client="10.0.0.2:1",
+    )
+
+
+def test_a_producer_from_before_the_capture_gets_an_id_and_offsets_move_with_the_log() -> None:
+    """Its sequences begin at 0; a fetch of what it wrote asks for the live offset, behind the live answer."""
+    outcome, found = run([idempotent(30, 0), idempotent(31, 10), fetch(531, 30, build_batch([(1, b"k", b"x", ())]))])
+    assert not outcome.has_differences()
+    assert found == {"t[0]": [b"v30", b"v31"]}
+    assert outcome.apis["Fetch"].live.records == 1
+
+
+def test_a_producers_id_and_epoch_are_the_live_ones() -> None:
+    init = exchange(
+        INIT_PRODUCER_ID,
+        1,
+        {"transactionalId": None, "transactionTimeoutMs": 1000},
+        {"errorCode": 0, "producerId": 77, "producerEpoch": 2},
+    )
+    outcome, found = run([init, *(idempotent(at, 10 + at) for at in range(5))], Options(scale=None, clients=2))
+    assert not outcome.has_differences()
+    assert sorted(found["t[0]"]) == sorted([b"v%d" % at for at in range(5)] * 2)
+
+
+def test_what_the_broker_lacks_is_named() -> None:
+    outcome, _ = run("java44-txn.pcap")
+    assert outcome.apis["EndTxn"].skipped == {"the broker does not have EndTxn": 8}
+    assert outcome.has_differences()
+    assert {each.api for each in outcome.kept} >= {"EndTxn"}
+
+
+def test_only_some_apis() -> None:
+    outcome, found = run("kcat-codecs.pcap", choice=Choice(catalog(None), only={PRODUCE}))
+    assert set(outcome.apis) == {"Produce"}
+    assert sum(map(len, found.values())) == 1000
+
+
+def test_the_captured_rhythm_is_kept() -> None:
+    sent: list[float] = []
+
+    class Noting(Outcome):
+        def add(self, captured: Exchange, live: Exchange, identities: Any) -> None:
+            sent.append(live.request_ns / 1e9)
+            super().add(captured, live, identities)
+
+    items = [idempotent(0, 0), idempotent(1, 400)]
+
+    async def work() -> None:
+        async with Broker() as there:
+            config = ClientConfig({"bootstrap.servers": there.bootstrap})
+            choice = Choice(catalog(None))
+            await replay(lambda: items, survey(items, choice), choice, config, Options(scale=2.0), Noting("none"))
+
+    asyncio.run(work())
+    assert sent[1] - sent[0] > 0.15
+
+
+def test_a_broker_that_goes_away_ends_every_request() -> None:
+    items = [idempotent(0, 0), idempotent(1, 10)]
+
+    async def work() -> Outcome:
+        outcome, choice = Outcome("errors"), Choice(catalog(None))
+        async with Broker(faults=["api=Produce,close=0"]) as there:
+            config = ClientConfig({"bootstrap.servers": there.bootstrap})
+            await replay(lambda: items, survey(items, choice), choice, config, FAST, outcome)
+        return outcome
+
+    outcome = asyncio.run(work())
+    produced = outcome.apis["Produce"]
+    assert produced.live.unanswered == 2
+    assert sum(produced.problems.values()) == 2
+    assert outcome.has_differences()
+
+
+@pytest.mark.parametrize("file", ["ipv6.pcapng", "sasl-plain-scram.pcap", "java44-consume-classic.pcap"])
+def test_every_sample_comes_to_its_end(file: str) -> None:
+    outcome, _ = run(file, level="shape")
+    assert sum(each.live.exchanges for each in outcome.apis.values()) > 10
+    assert not any(each.problems for each in outcome.apis.values())
