@@ -17,8 +17,9 @@ class PlainNames:
         self.texts: dict[bytes, str] = {}
 
     def learn(self, uuid: bytes, name: str) -> None:
-        """Remember the name of a topic's id (16 bytes)."""
-        self.texts[uuid] = dumps(name)
+        """Remember the name of a topic's id (16 bytes). Zero stands for no id."""
+        if any(uuid):
+            self.texts[uuid] = dumps(name)
 
     def __len__(self) -> int:
         return len(self.texts)

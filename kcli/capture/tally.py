@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from kcli.capture.events import Event
@@ -50,6 +50,12 @@ class Tally:
         self.answered += engine.answered
         self.exchange_bytes += engine.message_bytes
         self.apis.update(engine.counts())
+
+    def include(self, other: Tally) -> None:
+        """Add what was counted of other connections of the same capture."""
+        for each in fields(self):
+            ours, theirs = getattr(self, each.name), getattr(other, each.name)
+            setattr(self, each.name, ours + theirs)
 
     def unaccounted(self, engine: Any) -> int:
         """Captured bytes of TCP's that are in no exchange, no event, and are no repetition: 0, or there is a bug."""

@@ -35,8 +35,9 @@ CALM_PACKETS = 64
 LOSS_PACKETS = 32
 HELD_LIMIT = 1 << 26  # bytes that wait in one direction
 FLOW_SIZE = 1024  # bytes of memory counted for a connection, besides what it holds
-DONE_LIMIT = 4096  # closed connections that are remembered
+DONE_LIMIT = 1 << 15  # closed connections that are remembered
 SECOND = 1_000_000_000
+REMEMBERED = 30 * SECOND  # ... for so long
 NEVER = (1 << 64) - 1
 
 
@@ -72,6 +73,9 @@ class Streams:
         self.advance_clock(s.ns)
         flow = self.table.get(ends) or self.add(ends)
         if s.flags & SYN or flow.done:
+            if flow.done and flow.since + REMEMBERED < self.clock:
+                self.forget_done()
+                flow = self.add(ends)
             flow = self.open(flow, s)
             if flow.done:
                 self.bytes.stray += len(s.data)
@@ -236,7 +240,7 @@ class Streams:
 
     def forget_done(self) -> None:
         """Forget connections that were closed half a minute ago, or that are too many."""
-        while self.finished and (len(self.finished) > DONE_LIMIT or self.finished[0].since + 30 * SECOND < self.clock):
+        while self.finished and (len(self.finished) > DONE_LIMIT or self.finished[0].since + REMEMBERED < self.clock):
             flow = self.finished.popleft()
             self.flows.pop(id(flow), None)
             if self.table.get(flow.ends) is flow:

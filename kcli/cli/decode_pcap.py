@@ -99,7 +99,7 @@ def pcap(files: tuple[str, ...], **options: Any) -> int:
     if options["format_"] == "parquet" and output is None and is_terminal(sys.stdout):
         raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
     chosen = filter_of(options, files)
-    source = source_class(options["format_"], chosen, files, options["jobs"])(
+    source = source_class(options["format_"], chosen, files, options["jobs"], options["key_logs"])(
         files,
         ports=options["ports"],
         dialect=options["dialect"],
@@ -233,7 +233,9 @@ def write_parquet(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], 
         source.write(write, moved)
 
 
-def source_class(format_: str, chosen: Filter, files: tuple[str, ...], jobs: int) -> Callable[..., CaptureDecoder]:
+def source_class(
+    format_: str, chosen: Filter, files: tuple[str, ...], jobs: int, key_logs: tuple[str, ...]
+) -> Callable[..., CaptureDecoder]:
     """What reads captures for that format."""
     if format_ == "parquet":
         from kcli.capture.arrow import TableDecoder
@@ -245,8 +247,9 @@ def source_class(format_: str, chosen: Filter, files: tuple[str, ...], jobs: int
         return RowDecoder
     if format_ == "tree":
         return CaptureDecoder
-    if jobs > 1 and chosen.where is None:
-        from kcli.cli.pcap_jobs import SharedDecoder, most_jobs
+    if jobs > 1 and chosen.where is None and chosen.topic is None and not key_logs:
+        from kcli.cli.pcap_jobs import SharedDecoder
+        from kcli.cli.processes import most_jobs
 
         if most_jobs(files) > 1:
             return partial(SharedDecoder, jobs=jobs)

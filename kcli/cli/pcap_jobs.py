@@ -1,7 +1,9 @@
-"""`decode pcap --jobs`: lines of JSON that several processes make in turn, byte for byte those that one would make.
+"""`decode pcap --jobs`: lines of JSON that several processes make, byte for byte those that one would make.
 
-The processes are forks of this one, which reads all as they do, writes the lines of its own turns, and between these
-copies theirs. They hand them over in memory: two turns each at most.
+The processes are forks of this one. Each reads all packets and makes the lines of its share of the connections; they
+hand over the lines of one stretch of the capture after another, in memory, and this one puts them in order. Where they
+share more than they can tell each other (see `ShareDecoder`), this one goes on alone: it begins again, and leaves out
+what was written already.
 """
 
 from __future__ import annotations
@@ -9,43 +11,40 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
-import signal
-import stat
+import pickle
 import struct
 import tempfile
-import traceback
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from functools import partial
+from itertools import accumulate, pairwise
+from typing import Any, BinaryIO
 
-from kcli.capture.turns import TurnDecoder
-from kcli.core import COMPILED
+from kcli.capture.exchanges import CaptureDecoder
+from kcli.capture.shares import Counts, ShareDecoder
+from kcli.cli.processes import fork_to, read_all, read_packed, stop, write_packed
 from kcli.errors import InputError
 
-__all__ = ["SharedDecoder", "most_jobs"]
+__all__ = ["SharedDecoder"]
 
-TURN = 1 << 20  # bytes of messages whose lines a process writes in a turn
-PIECE = 1 << 20  # bytes written at once
-SUMS = struct.Struct("=qq")  # bytes of a turn's text, exchanges that have passed the filter so far
+AHEAD = 4  # stretches that a process may be ahead
+LARGE = 1 << 25  # bytes of lines: whoever has more at once is not ahead
+SIZES = struct.Struct("=4q?")  # bytes of text, marks, names and counts; whether too much is shared
 
 Write = Callable[[memoryview], Any]
 
 
-def most_jobs(files: Sequence[str]) -> int:
-    """How many processes can share these files: one where a file can be read only once, or there is no core."""
-    if not COMPILED or not hasattr(os, "fork"):
-        return 1
-    plain = all(name != "-" and stat.S_ISREG(Path(name).stat().st_mode) for name in files if Path(name).exists())
-    return 64 if plain and "-" not in files else 1
+class TooMuchSharedError(Exception):
+    """The lines can only be made by one process."""
 
 
-class SharedDecoder(TurnDecoder):
+class SharedDecoder(ShareDecoder):
     """A capture whose lines other processes help to make. jobs: how many there are, with this one."""
 
     def __init__(self, *paths: Any, jobs: int, **options: Any) -> None:
         super().__init__(*paths, **options)
         self.jobs = jobs
         self.helpers: list[Helper] = []
+        self.new_decoder = partial(CaptureDecoder, *paths, text=True, **options)
 
     def lines(
         self,
@@ -54,134 +53,178 @@ class SharedDecoder(TurnDecoder):
         flush: Callable[[], None] | None = None,
     ) -> None:
         """As `CaptureDecoder.lines`. InputError, too, where another process ended early."""
-        self.write, self.on_turn = write, self.pass_on
+        out = CountedOutput(write)
+        try:
+            self.write_together(out.write, moved)
+        except TooMuchSharedError:
+            self.write_alone(CountedOutput(write, skipped=out.size).write, moved)
+
+    def write_together(self, write: Write, moved: Callable[[int], None]) -> None:
+        """Write the lines that all make. TooMuchSharedError: they can't go on."""
+        from kcli.core.capture.line_merger import LineMerger
+
+        self.merger = LineMerger(write)
         try:
             for number in range(1, self.jobs):
                 self.helpers.append(Helper(self, number))
-            self.engine.take_turns(0, self.jobs, TURN)
-            try:
-                super().lines(write, moved, flush)
-            except InputError:  # what could be read has been
-                self.pass_on(self.engine.turn)
-                raise
-            self.pass_on(self.engine.turn)
+            self.take_share(0, self.jobs)
+            with contextlib.closing(self.stretches(moved)) as stretches:
+                try:
+                    for _ in stretches:
+                        self.merge()
+                except InputError:  # what could be read has been
+                    self.merge()
+                    raise
+                self.merge()
         finally:
             for helper in self.helpers:
                 helper.stop()
+                if helper.counts is not None:
+                    self.include(helper.counts)
 
-    def pass_on(self, number: int) -> None:
-        """Write what the process of that number has made in its turn, which is over."""
-        if number:
-            self.helpers[number - 1].pass_on(self.write)
-        else:
-            self.engine.drain_text(self.write)
+    def merge(self) -> None:
+        """Write the lines of a stretch. TooMuchSharedError."""
+        parts = [helper.next_part() for helper in self.helpers]
+        if self.engine.order.exceeded or any(helper.exceeded for helper in self.helpers):
+            raise TooMuchSharedError
+        learnt: list[bytes | None] = []
+        self.engine.order.take(lambda *own: learnt.append(self.merger.merge([own, *parts])))
+        if learnt[0] is None:
+            raise TooMuchSharedError
+        for helper in self.helpers:
+            helper.answer(learnt[0])
+        self.bodies.names.take_in(learnt[0])
 
-    def help(self, number: int, turns: TurnWriter) -> None:
-        """Make the lines of the turns of that number; what is wrong with the input, the first process says."""
+    def write_alone(self, write: Write, moved: Callable[[int], None]) -> None:
+        """Write all lines, made here."""
+        decoder = self.new_decoder()
+        try:
+            decoder.lines(write, moved)
+        finally:
+            self.engine, self.tally, self.kept = decoder.engine, decoder.tally, decoder.kept
 
-        def hand_over(ended: int) -> None:
-            if ended == number:
-                self.engine.drain_text(turns.write)
-                turns.end(super(SharedDecoder, self).passed)
-
-        self.on_turn = hand_over
-        self.engine.take_turns(number, self.jobs, TURN)
+    def help(self, number: int, outlet: Outlet) -> None:
+        """Make the lines of that process's share; what is wrong with the input, the first process says."""
+        self.take_share(number, self.jobs)
         with contextlib.suppress(InputError):
-            super().lines(turns.write)
-        turns.end(super().passed)
-
-    @property
-    def passed(self) -> int:
-        """As `CaptureDecoder.passed`, of all processes."""
-        return super().passed + sum(helper.exchanges for helper in self.helpers)
+            for _ in self.stretches():
+                outlet.put(self)
+        outlet.put(self)
 
 
-class TurnWriter:
-    """Where another process puts the text of its turns: in two files by turns, their sizes in a pipe.
+class CountedOutput:
+    """Counts what it writes, in `size`. skipped: so many bytes at the start are not written."""
 
-    reads: a pipe with a byte for each turn that was read.
-    """
-
-    def __init__(self, texts: Sequence[int], sizes: int, reads: int) -> None:
-        self.texts, self.sizes, self.reads = texts, sizes, reads
-        self.made = self.read = 0  # turns
-        self.size = 0  # bytes of this one
+    def __init__(self, write: Write, skipped: int = 0) -> None:
+        self.write_on, self.skipped, self.size = write, skipped, 0
 
     def write(self, text: memoryview) -> None:
-        """Put a part of a turn's text. BrokenPipeError: nobody reads any more."""
-        file = self.texts[self.made % len(self.texts)]
-        if not self.size:
-            while self.read <= self.made - len(self.texts):
-                if not os.read(self.reads, 1):
-                    raise BrokenPipeError
-                self.read += 1
-            os.lseek(file, 0, os.SEEK_SET)
-        done = 0
-        while done < len(text):
-            done += os.write(file, text[done:])
-        self.size += done
+        """Write a piece of text."""
+        rest = text[max(0, self.skipped - self.size) :]
+        self.size += len(text)
+        if len(rest):
+            self.write_on(rest)
 
-    def end(self, exchanges: int) -> None:
-        """The turn is over. exchanges: that have passed the filter so far."""
-        os.write(self.sizes, SUMS.pack(self.size, exchanges))
-        self.made += 1
-        self.size = 0
+
+class Outlet:
+    """Where another process puts its lines: in files by turns, their sizes in a pipe.
+
+    answers: a pipe with the names of topics that others have learnt, for each stretch that was written.
+    """
+
+    def __init__(self, files: Sequence[int], sizes: int, answers: int) -> None:
+        self.rooms = [SharedMemory(file, writable=True) for file in files]
+        self.sizes, self.answers = sizes, answers
+        self.made = self.answered = 0  # stretches
+
+    def put(self, source: ShareDecoder) -> None:
+        """Put the lines of the next stretch. BrokenPipeError: nobody reads any more."""
+        counts = pickle.dumps(source.counts)
+        names = source.bodies.names
+
+        def put_parts(*parts: memoryview) -> None:
+            sizes = [*map(len, parts), len(counts)]
+            while self.made - self.answered >= (1 if sum(sizes) > LARGE else len(self.rooms)):
+                names.take_in(self.next_answer())
+            room, end = self.rooms[self.made % len(self.rooms)].bytes(sum(sizes)), 0
+            for part in (*parts, memoryview(counts)):
+                start, end = end, end + len(part)
+                room[start:end] = part
+            os.write(self.sizes, SIZES.pack(*sizes, source.engine.order.exceeded))
+            self.made += 1
+
+        source.engine.order.take(put_parts)
+
+    def next_answer(self) -> bytes:
+        """The names of topics that came with the next answer. BrokenPipeError."""
+        self.rooms[self.answered % len(self.rooms)].shrink()
+        self.answered += 1
+        return read_packed(self.answers)
+
+
+class SharedMemory:
+    """A file as memory: as much of it as was asked for."""
+
+    def __init__(self, file: int, *, writable: bool = False) -> None:
+        self.file, self.writable = file, writable
+        self.map: mmap.mmap | None = None
+
+    def bytes(self, size: int) -> mmap.mmap:
+        """So many bytes at least, which are there; whoever writes makes them."""
+        if self.map is None or len(self.map) < size:
+            if self.writable:
+                os.ftruncate(self.file, size + size // 4)
+            self.map = mmap.mmap(self.file, 0, access=mmap.ACCESS_WRITE if self.writable else mmap.ACCESS_READ)
+        return self.map
+
+    def shrink(self) -> None:
+        """Let go of what is more than is mostly needed."""
+        if self.map is not None and len(self.map) > LARGE:
+            self.map = None
+            os.ftruncate(self.file, 0)
 
 
 class Helper:
-    """Another process, and what it hands over. exchanges: that passed the filter there."""
+    """Another process, and what it hands over. counts: what it has counted; exceeded: too much is shared."""
 
     def __init__(self, source: SharedDecoder, number: int) -> None:
-        self.files = [memory_file() for _ in range(2)]
-        self.maps: list[mmap.mmap | None] = [None, None]
+        self.files = [memory_file() for _ in range(AHEAD)]
+        self.rooms = [SharedMemory(file.fileno()) for file in self.files]
         self.sizes, sizes = os.pipe()
-        reads, self.reads = os.pipe()
-        self.turns = self.exchanges = 0
-        self.pid = os.fork()
-        if not self.pid:
-            os.close(self.sizes)
-            os.close(self.reads)
-            be_helper(source, number, TurnWriter([file.fileno() for file in self.files], sizes, reads))
+        answers, self.answers = os.pipe()
+        self.read = 0  # stretches
+        self.counts: Counts | None = None
+        self.exceeded = False
+        outlet = Outlet([file.fileno() for file in self.files], sizes, answers)
+        self.pid = fork_to(lambda: source.help(number, outlet), (self.sizes, self.answers))
         os.close(sizes)
-        os.close(reads)
+        os.close(answers)
 
-    def pass_on(self, write: Write) -> None:
-        """Write the text of its next turn. InputError: it has ended."""
-        size, self.exchanges = self.next_sums()
-        if size:
-            with memoryview(self.text(self.turns % len(self.files), size)) as view:
-                for at in range(0, size, PIECE):
-                    write(view[at : min(at + PIECE, size)])
-        self.turns += 1
+    def next_part(self) -> tuple[memoryview, memoryview, memoryview]:
+        """Its part of the next stretch: text, marks, names. InputError: it has ended."""
+        try:
+            *sizes, self.exceeded = SIZES.unpack(read_all(self.sizes, SIZES.size))
+        except BrokenPipeError:
+            raise InputError("--jobs: a process ended too early (an input that changes while it is read?)") from None
+        data = memoryview(self.rooms[self.read % len(self.rooms)].bytes(sum(sizes)))
+        ends = list(accumulate(sizes, initial=0))
+        text, marks, names, counts = (data[start:end] for start, end in pairwise(ends))
+        self.counts = pickle.loads(counts)
+        self.read += 1
+        return text, marks, names
+
+    def answer(self, learnt: bytes) -> None:
+        """Let it use the file of the oldest stretch again, and know names of topics."""
         with contextlib.suppress(BrokenPipeError):  # it has nothing more to do
-            os.write(self.reads, b"\0")
-
-    def text(self, number: int, size: int) -> mmap.mmap:
-        """One of the files, of so many bytes at least, as memory."""
-        known = self.maps[number]
-        if known is None or len(known) < size:
-            known = self.maps[number] = mmap.mmap(self.files[number].fileno(), 0, access=mmap.ACCESS_READ)
-        return known
-
-    def next_sums(self) -> tuple[int, int]:
-        """Its next turn's SUMS, when that is over."""
-        found = b""
-        while len(found) < SUMS.size:
-            more = os.read(self.sizes, SUMS.size - len(found))
-            if not more:
-                raise InputError("--jobs: a process ended too early (an input that changes while it is read?)")
-            found += more
-        size, exchanges = SUMS.unpack(found)
-        return size, exchanges
+            write_packed(self.answers, learnt)
 
     def stop(self) -> None:
         """End it, whatever it is doing."""
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
+        stop(self.pid)
         for file in self.files:
             file.close()
         os.close(self.sizes)
-        os.close(self.reads)
+        os.close(self.answers)
 
 
 def memory_file() -> BinaryIO:
@@ -189,18 +232,3 @@ def memory_file() -> BinaryIO:
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("kcli-lines"), "w+b", 0)
     return tempfile.TemporaryFile(buffering=0)
-
-
-def be_helper(source: SharedDecoder, number: int, turns: TurnWriter) -> NoReturn:
-    """All that a forked process does; nothing of the first one's runs in it, and nothing is written twice."""
-    code = 1
-    try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        source.help(number, turns)
-        code = 0
-    except (KeyboardInterrupt, BrokenPipeError):
-        pass  # the first process ends, too
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(code)

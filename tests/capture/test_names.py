@@ -15,3 +15,10 @@ def test_both_tables_have_the_same_verbs(make: Any) -> None:
     assert names.get(uuid) is None and len(names) == 0
     names.learn(uuid, 'größe "x"')
     assert names.get(uuid) == '"größe \\"x\\""' and len(names) == 1
+
+
+@pytest.mark.parametrize("make", [PlainNames, new_names])
+def test_zero_is_nobodys_id(make: Any) -> None:
+    names = make()
+    names.learn(bytes(16), "orders")
+    assert names.get(bytes(16)) is None and len(names) == 0

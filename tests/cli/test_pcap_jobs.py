@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kcli.cli.pcap_jobs import SUMS, TurnWriter, most_jobs
+from kcli.capture.exchanges import CaptureDecoder
+from kcli.cli import pcap_jobs
+from kcli.cli.pcap_jobs import SIZES, Outlet, SharedDecoder
+from kcli.cli.processes import LENGTH
 from kcli.core import COMPILED
+from kcli.errors import InputError
 from tests.capture.wires import DATA, SAMPLES
 
 pytestmark = pytest.mark.skipif(not COMPILED or not hasattr(os, "fork"), reason="one process makes all lines here")
 TXN, CODECS, BOOT = (
     str(path) for path in (SAMPLES / "java44-txn.pcap", SAMPLES / "kcat-codecs.pcap", DATA / "kraft-boot.pcap.zst")
 )
-# kcli with turns of so many bytes that a small capture has some.
-SMALL_TURNS = "import sys; from kcli.cli import main, pcap_jobs; pcap_jobs.TURN = 2000; sys.exit(main.main())"
-KCLI = [sys.executable, "-c", SMALL_TURNS, "decode", "pcap", "--format", "jsonl"]
+# kcli with stretches of so few bytes that a small capture has some.
+SMALL = """
+import sys
+from kcli.capture import capture_file, shares
+from kcli.cli import main
+capture_file.PIECE, shares.STRETCH = 8192, 1
+sys.exit(main.main())
+"""
+KCLI = [sys.executable, "-c", SMALL, "decode", "pcap", "--format", "jsonl"]
 
 
 def run(*words: str) -> tuple[int, bytes, bytes]:
@@ -37,7 +49,8 @@ def run(*words: str) -> tuple[int, bytes, bytes]:
         [BOOT, "--records", "full"],
         [CODECS, TXN, "--records", "batches", "--errors"],
         [TXN, "--topic", "pay-*"],
-        [str(SAMPLES / "ipv6.pcapng"), "--port", "9092"],
+        [str(SAMPLES / "ipv6.pcapng"), "--port", "21300"],
+        [str(SAMPLES / "tls.pcap"), "--key-log", str(SAMPLES / "tls.keys")],
     ],
 )
 def test_the_same_lines_whatever_the_number(words: list[str]) -> None:
@@ -82,12 +95,6 @@ def test_ctrl_c_ends_all(tmp_path: Path) -> None:
     assert not out.exists()
 
 
-def test_which_files_can_be_shared(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "fifo")
-    assert most_jobs([TXN, CODECS]) > 1
-    assert most_jobs([TXN, "-"]) == most_jobs([str(tmp_path / "fifo")]) == 1
-
-
 def test_standard_input_and_other_formats_take_one_process() -> None:
     data = Path(TXN).read_bytes()
     done = subprocess.run([*KCLI, "-", "--jobs", "4", "-q"], input=data, capture_output=True, check=True)
@@ -96,22 +103,107 @@ def test_standard_input_and_other_formats_take_one_process() -> None:
     assert run(TXN, "--jobs", "0")[0] == 2
 
 
-def test_two_turns_at_most_are_held(tmp_path: Path) -> None:
-    sizes, reads = os.pipe(), os.pipe()
-    with (tmp_path / "a").open("w+b") as one, (tmp_path / "b").open("w+b") as two:
-        turns = TurnWriter([one.fileno(), two.fileno()], sizes[1], reads[0])
-        for text in (b"first", b"second"):
-            turns.write(memoryview(text))
-            turns.end(1)
-        os.write(reads[1], b"\0")  # the first was read: its file is free
-        turns.write(memoryview(b"3rd"))
-        turns.end(2)
-        turns.end(5)  # one without text needs no file
-        os.close(reads[1])
-        with pytest.raises(BrokenPipeError):
-            turns.write(memoryview(b"fifth"))
-        assert [file.read_bytes() for file in (tmp_path / "a", tmp_path / "b")] == [b"3rdst", b"second"]
-    said = os.read(sizes[0], 99)
-    assert [SUMS.unpack_from(said, at) for at in range(0, len(said), SUMS.size)] == [(5, 1), (6, 1), (3, 2), (0, 5)]
-    for end in (*sizes, reads[0]):
-        os.close(end)
+def outlet_of(folder: Path) -> tuple[Outlet, list[int], Callable[[], tuple[int, ...]], int]:
+    """An outlet with two files, what reads its sizes, and the pipe for answers."""
+    sizes, answers = os.pipe(), os.pipe()
+    files = [os.open(folder / name, os.O_RDWR | os.O_CREAT) for name in "ab"]
+    return Outlet(files, sizes[1], answers[0]), files, lambda: SIZES.unpack(os.read(sizes[0], SIZES.size)), answers[1]
+
+
+class Says:
+    """What an outlet asks of a decoder."""
+
+    def __init__(self, *parts: bytes) -> None:
+        self.parts, self.counts = parts, "counts"
+        self.engine = self.bodies = self.order = self.names = self
+        self.exceeded = False
+        self.learnt = b""
+
+    def take(self, give: Callable[..., None]) -> None:
+        give(*(memoryview(part) for part in self.parts))
+
+    def take_in(self, log: bytes) -> None:
+        self.learnt += log
+
+
+def test_no_process_is_farther_ahead_than_there_are_files(tmp_path: Path) -> None:
+    outlet, files, sizes, answers = outlet_of(tmp_path)
+    source: Any = Says(b"text", b"marks", b"names")
+    for _ in range(2):
+        outlet.put(source)
+    counts = pickle.dumps("counts")
+    assert sizes() == sizes() == (4, 5, 5, len(counts), False)
+    assert os.pread(files[1], 14 + len(counts), 0) == b"textmarksnames" + counts
+    os.write(answers, LENGTH.pack(3) + b"log")  # the first was read: its file is free
+    outlet.put(source)
+    assert outlet.made == 3 and outlet.answered == 1 and source.learnt == b"log"
+    os.close(answers)
+    with pytest.raises(BrokenPipeError):
+        outlet.put(source)
+
+
+def test_who_has_much_at_once_is_not_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pcap_jobs, "LARGE", 1000)
+    outlet, files, _, answers = outlet_of(tmp_path)
+    source: Any = Says(b"x" * 2000, b"", b"")
+    outlet.put(source)
+    assert os.fstat(files[0]).st_size >= 2000
+    os.write(answers, LENGTH.pack(0))
+    outlet.put(source)
+    assert outlet.answered == 1 and os.fstat(files[0]).st_size == 0
+
+
+def shared(paths: list[str], jobs: int, **options: Any) -> tuple[bytes, SharedDecoder]:
+    """What all write, in stretches of some packets."""
+    lines, source = bytearray(), SharedDecoder(paths, jobs=jobs, **options)
+    source.lines(lines.extend)
+    return bytes(lines), source
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Filled where one process makes the lines; stretches are small."""
+    monkeypatch.setattr("kcli.capture.shares.STRETCH", 1)
+    monkeypatch.setattr("kcli.capture.capture_file.PIECE", 4096)
+    seen: list[bool] = []
+    before = SharedDecoder.write_alone
+
+    def write_alone(self: SharedDecoder, *arguments: Any) -> None:
+        seen.append(True)
+        before(self, *arguments)
+
+    monkeypatch.setattr(SharedDecoder, "write_alone", write_alone)
+    return seen
+
+
+@pytest.mark.parametrize(("memory", "too_much"), [(1 << 28, False), (3000, True)])
+def test_one_process_goes_on_where_too_much_is_shared(memory: int, too_much: bool, alone: list[bool]) -> None:
+    lines, one = bytearray(), CaptureDecoder([TXN], text=True, memory=memory)
+    one.lines(lines.extend)
+    made, source = shared([TXN], 3, memory=memory)
+    assert made == lines and bool(alone) is too_much
+    assert source.tally == one.tally and source.passed == one.passed
+    assert source.tally.unaccounted(source.engine) == 0
+
+
+def test_nothing_is_written_twice_by_who_goes_on_alone(alone: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = bytearray()
+    CaptureDecoder([TXN], text=True).lines(lines.extend)
+    merges = iter(range(99))
+    before = SharedDecoder.merge
+
+    def merge(self: SharedDecoder) -> None:
+        self.engine.order.exceeded |= next(merges) == 5
+        before(self)
+
+    monkeypatch.setattr(SharedDecoder, "merge", merge)
+    assert shared([TXN], 2)[0] == lines and alone
+
+
+def test_a_process_that_is_killed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def help_no_more(self: SharedDecoder, number: int, outlet: Outlet) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(SharedDecoder, "help", help_no_more)
+    with pytest.raises(InputError, match="a process ended too early"):
+        shared([TXN], 2)

@@ -15,6 +15,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
 from kcli.core.capture.exchange_json cimport KEYS, PRODUCE, SASL_HANDSHAKE, VERSIONS, ApiCodecs, ExchangeWriter
+from kcli.core.capture.line_order cimport LineOrder
 from kcli.core.capture.packets cimport (
     FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_CUT, KC_END_ROOM, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends, Packet, PacketReader,
     Segment, be16, be32, dissect, hash_ends, put_end,
@@ -28,7 +29,6 @@ from kcli.core.codec.request_header cimport *
 from kcli.core.codec.sink cimport Sink
 
 include "line_filter.pxi"
-include "turns.pxi"
 include "exchange_output.pxi"
 include "connection_state.pxi"
 include "correlator.pxi"
@@ -45,6 +45,7 @@ cdef class CaptureEngine:
     """
 
     cdef readonly Streams streams
+    cdef readonly LineOrder order     # None: no other process shares the work
     cdef Correlator correlator
     cdef ExchangeOutput output
     cdef readonly uint64_t packets, wire_bytes, others, cuts, fragments, unknown_links
@@ -68,24 +69,19 @@ cdef class CaptureEngine:
         """Read the connections of one bucket of `kcli.core.capture.packet_shuffle.Scatter` alone; and what is no TCP, all of it."""
         self.share, self.shares = share, shares
 
-    def take_turns(self, int own, int count, uint64_t size):
-        """Write lines in turn with other processes, of which this is number `own`, for about so many bytes of messages each
-        time; to be called before the first packet. The owner's `turned` hears when a turn is over."""
-        self.output.turns = Turns(self.output.owner, own, count, size)
+    def share_lines(self, uint64_t buckets, int count):
+        """Make the lines of some buckets of connections, a bit each, while other processes make those of the others; of `count`
+        processes each may hold its part of what all may. To be called before the first packet; `order` has the lines then."""
+        self.order = self.streams.order = LineOrder(self.output.lines, buckets)
+        self.streams.memory //= count
+        self.streams.most_done //= count
 
-    @property
-    def is_on(self):
-        """Whether it is this process's turn to write lines."""
-        return is_on(self.output.turns)
-
-    @property
-    def turn(self):
-        """The number of the process whose turn it is."""
-        return 0 if self.output.turns is None else self.output.turns.now
-
-    def pass_by(self, uint64_t size):
-        """Count an exchange that comes as a value, in bytes."""
-        advance(self.output.turns, size)
+    def add_counts(self, uint64_t connections, uint64_t ignored, uint64_t duplicate, uint64_t stray):
+        """Add what another process has counted of its share."""
+        self.correlator.connections += connections
+        self.correlator.ignored += ignored
+        self.streams.reassembly.duplicate += duplicate
+        self.streams.reassembly.stray += stray
 
     def write(self, bytes line not None):
         """Put a line, made elsewhere, behind those that are here."""
@@ -106,6 +102,8 @@ cdef class CaptureEngine:
         cdef const uint8_t* p = &data[0] if n else NULL
         cdef uint64_t last = limit
         cdef int found
+        if self.order is not None:
+            self.order.note_others()
         while at < n:
             found = reader.take(p + at, n - at, &used, &packet)
             if found == FOUND_PACKET:
@@ -130,6 +128,8 @@ cdef class CaptureEngine:
 
     def finish(self):
         """The capture's end: whatever waits is resolved, whatever is unanswered said."""
+        if self.order is not None:
+            self.order.note_others()
         self.streams.close_all()
 
     def dump(self):
@@ -156,12 +156,19 @@ cdef class CaptureEngine:
         if self.first_ns is None:
             self.first_ns = packet.ts
         if kind == KC_TCP:
-            return self.streams.receive(&s)
+            return self.streams.receive(&s) if self.order is None else self.receive_share(&s)
         self.others += kind == KC_NOT_TCP
         self.cuts += kind == KC_CUT
         self.fragments += kind == KC_FRAGMENT
         self.unknown_links += kind == KC_LINK_UNKNOWN
         return 0
+
+    cdef int receive_share(self, Segment* s) except -1:
+        if self.order.has(hash_ends(&s.ends)):
+            self.streams.receive(s)
+        else:
+            self.streams.pass_over(s)
+        return self.order.note(self.streams.segments)
 
     cdef bint is_chosen(self, uint64_t hash) noexcept:
         if self.choosy and (hash == self.chosen_hash) != self.chosen_alone:

@@ -13,7 +13,6 @@ cdef class ExchangeOutput:
     cdef ExchangeWriter lines
     cdef bint text
     cdef LineFilter chosen
-    cdef Turns turns              # None: no other process shares the work
     cdef Sink sink
     cdef uint64_t kept, exchanges, answered, message_bytes
     cdef uint64_t by_key[KEYS]
@@ -28,7 +27,6 @@ cdef class ExchangeOutput:
     cdef int receive(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
                      uint64_t answered, const uint8_t* response, size_t m) except -1:
         """As `Sink.take`."""
-        advance(self.turns, n + m)
         # Any key may come back with the requests of a connection that was handed over.
         if 0 <= key < KEYS and (self.sink is not None or self.text) and self.put(link, link_size, key, version, ts, request, n, answered, response, m):
             self.exchanges += 1
@@ -52,14 +50,12 @@ cdef class ExchangeOutput:
         codecs = self.lines.codecs(key, version)
         if not self.text or <object>codecs is None:
             return False
-        if not is_on(self.turns) and not self.turns.teaches(key, version):
-            return True
         if not self.lines.put(<ApiCodecs>codecs, link, link_size, ts, request, n, answered, response, m):
             return False
-        if not is_on(self.turns) or (self.chosen is not None and not self.chosen.keeps(
+        if self.chosen is not None and not self.chosen.keeps(
             key, version, link, link_size, ts, request, n, latency(ts, answered, response != NULL),
             out.data + before, out.size - before, self.lines.answer_at - before
-        )):
+        ):
             out.size = before       # read all the same: it may have named topics
         else:
             self.kept += 1

@@ -3,6 +3,7 @@
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
+from kcli.core.capture.line_order cimport LineOrder
 from kcli.core.capture.packets cimport Ends, Segment
 
 
@@ -58,6 +59,7 @@ cdef struct Flow:
     uint64_t since         # blocked since then
     uint64_t deadline
     uint64_t mark          # packets of the whole capture before it was blocked
+    uint64_t born          # ... up to its first one
     uint32_t packets       # of its own since then
     int client             # which end connected, -1: not known
     uint64_t syn           # when the client's last SYN came, until its handshake is over
@@ -150,8 +152,11 @@ cdef class Streams:
     cdef uint64_t clock, alarm, sweep, leap
     cdef uint64_t segments, payload
     cdef uint64_t memory         # bytes that connections may hold
+    cdef size_t most_done        # closed connections that are remembered
+    cdef LineOrder order         # None: no other process shares the work
 
     cdef int receive(self, Segment* s) except -1
+    cdef int pass_over(self, Segment* s) except -1
     cdef int close_all(self) except -1
     cdef uint64_t held(self) noexcept
     cdef bint in_step(self) noexcept
@@ -165,8 +170,6 @@ cdef class Streams:
     cdef int count_patience(self, Flow* flow) except -1
     cdef int expire(self) except -1
     cdef int lose_patience(self, Flow* flow, uint64_t waited) except -1
-    cdef int relieve(self) except -1
-    cdef int give_up(self, Flow* flow) except -1
     cdef int close(self, Flow* flow, uint64_t ts) except -1
     cdef int end(self, Flow* flow, uint64_t ts, Loss why) except -1
     cdef int sweep_idle(self) except -1

@@ -3,6 +3,7 @@
 The rules are those of kcli/capture/tcp.py, its interpreted twin, where the prose about them stands; tests hold both equal.
 """
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
@@ -12,6 +13,7 @@ from libc.string cimport memcmp, memcpy
 import os
 from operator import itemgetter
 
+from kcli.core.capture.line_order cimport OVERDUE, RECEIVED, SILENT, place
 from kcli.core.capture.packets cimport KC_ACK, KC_FIN, KC_RST, KC_SYN, Ends, Segment, hash_ends
 
 cdef enum:
@@ -22,10 +24,11 @@ cdef enum:
     FARTHEST = 1 << 28           # bytes between two sequence numbers of one stream
     NEAR = 1 << 16
     HELD_LIMIT = 1 << 26         # bytes that wait in one direction
-    DONE_LIMIT = 4096            # closed connections that are remembered
+    DONE_LIMIT = 1 << 15         # closed connections that are remembered
     FLOW_SIZE = 1024             # bytes of memory counted for a connection, besides what it holds
 
 cdef uint64_t SECOND = 1000000000
+cdef uint64_t REMEMBERED = 30 * SECOND     # ... for so long
 cdef uint64_t NEVER = <uint64_t>-1
 
 include "stream_handler.pxi"
@@ -34,6 +37,7 @@ include "timers.pxi"
 include "flows.pxi"
 include "reassembly.pxi"
 include "streams_state.pxi"
+include "streams_memory.pxi"
 
 
 cdef class Streams:
@@ -44,7 +48,7 @@ cdef class Streams:
 
     def __cinit__(self, StreamHandler handler not None, uint64_t memory):
         self.flows, self.reassembly, self.memory = Flows(), Reassembly(handler), memory
-        self.alarm = NEVER
+        self.alarm, self.most_done = NEVER, DONE_LIMIT
         self.overdue.by_mark = True
 
     def __dealloc__(self):
@@ -63,10 +67,15 @@ cdef class Streams:
         self.advance_clock(s.ts)
         flow = self.flows.find(s)
         if s.flags & KC_SYN or flow.done:
+            if flow.done and flow.since + REMEMBERED < self.clock:
+                self.forget_done()
+                flow = self.flows.find(s)
             flow = self.open(flow, s)
             if flow.done:
                 self.reassembly.stray += s.captured
                 return 0
+        if not flow.born:
+            flow.born = self.segments
         flow.last = s.ts
         side = &flow.side[s.sender]
         other = &flow.side[1 - s.sender]
@@ -79,7 +88,13 @@ cdef class Streams:
             self.count_patience(flow)
         elif other.known and other.answered and ahead(other.acked, other.next) > 0 and not flow.done:
             self.wait(flow, SECOND)
-        return self.relieve() if self.held() > self.memory else 0
+        return relieve(self) if self.held() > self.memory else 0
+
+    cdef int pass_over(self, Segment* s) except -1:
+        """The next segment of the capture, of a connection that is another process's."""
+        self.segments += 1
+        self.payload += s.captured
+        return self.advance_clock(s.ts)
 
     cdef int advance_clock(self, uint64_t ts) except -1:
         """The clock is the capture's own. One packet's leap is not believed before a second one confirms it."""
@@ -149,8 +164,10 @@ cdef class Streams:
             push_timer(&self.overdue, flow)
         while self.overdue.count and self.segments - self.overdue.flows[0].mark >= CALM_PACKETS:
             flow = self.overdue.flows[0]
+            place(self.order, self.segments, OVERDUE, flow.mark)
             pull_timer(flow)
             self.lose_patience(flow, self.clock - flow.since)
+        place(self.order, self.segments, RECEIVED)
         self.alarm = 0 if self.overdue.count else self.timers.flows[0].deadline if self.timers.count else NEVER
         return 0
 
@@ -225,7 +242,9 @@ cdef class Streams:
 
     cdef int forget_done(self) except -1:
         cdef Flow* flow = self.flows.done_first
-        while flow != NULL and (self.flows.done_count > DONE_LIMIT or flow.since + 30 * SECOND < self.clock):
+        if self.order is not None and self.flows.done_count > self.most_done:
+            self.order.exceeded = True
+        while flow != NULL and (self.flows.done_count > self.most_done or flow.since + REMEMBERED < self.clock):
             self.flows.unremember(flow)
             self.unwait(flow)
             self.reassembly.forget(flow)
@@ -239,8 +258,10 @@ cdef class Streams:
         self.sweep = self.clock + 60 * SECOND
         while flow != NULL:
             if not flow.done and flow.last + 900 * SECOND < self.clock:
+                place(self.order, self.segments, SILENT, flow.born)
                 self.end(flow, flow.last, LOSS_GAP)
             flow = flow.newer
+        place(self.order, self.segments, RECEIVED)
         return self.forget_done()
 
     cdef int close_all(self) except -1:
@@ -248,8 +269,10 @@ cdef class Streams:
         cdef Flow* flow = self.flows.first
         while flow != NULL:
             if not flow.done:
+                place(self.order, self.segments + 1, SILENT, flow.born)
                 self.end(flow, flow.last if flow.reset else self.clock, LOSS_GAP)
             flow = flow.newer
+        place(self.order, self.segments + 1, RECEIVED)
         return 0
 
     cdef bint in_step(self) noexcept:
@@ -264,37 +287,6 @@ cdef class Streams:
             flow = flow.newer
         return found != NULL and not found.waiting and not found.reset and self.reassembly.is_steady(found)
 
-    # Memory
-
     cdef uint64_t held(self) noexcept:
         """Bytes of memory that connections hold."""
         return self.flows.held + self.reassembly.held + self.reassembly.next.held
-
-    cdef int relieve(self) except -1:
-        """Give up what the connections hold that hold most; where that is not enough, those that were silent longest."""
-        cdef uint64_t enough = self.memory - self.memory // 4
-        cdef Flow* flow = self.flows.first
-        cdef size_t at
-        live = []
-        while flow != NULL:
-            if not flow.done:
-                live.append((-<int64_t>self.reassembly.weight(flow), len(live), <size_t>flow, flow.last))
-            flow = flow.newer
-        for weight, _, at, _ in sorted(live):
-            if self.held() <= enough or not weight:
-                break
-            self.give_up(<Flow*>at)
-        for _, _, at, _ in sorted(live, key=itemgetter(3, 1)):
-            if self.held() <= enough:
-                break
-            flow = <Flow*>at
-            self.end(flow, flow.last, LOSS_GIVEN_UP)
-        return self.forget_done()
-
-    cdef int give_up(self, Flow* flow) except -1:
-        """Have all that waits passed on or let go: too much is held."""
-        self.reassembly.give_up(flow)
-        if flow.waiting and not flow.reset and not blocked(flow):
-            self.unwait(flow)
-        return 0
-

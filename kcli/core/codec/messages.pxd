@@ -35,6 +35,9 @@ cdef extern from "name_table.h" nogil:
         Name* slots
         NameTable* missing
         size_t used, capacity, missed
+        bint logging
+        char* log
+        size_t log_size
 
     Name* name_find "kc_name_find"(NameTable* names, const uint8_t* id)
     int name_learn "kc_name_learn"(NameTable* names, const uint8_t* id, const char* text, size_t size)

@@ -18,6 +18,9 @@ typedef struct kc_names {
     size_t used, capacity;   /* capacity is a power of two */
     struct kc_names *missing;
     size_t missed;           /* how often, but for ids that Kafka keeps for itself */
+    int logging;
+    char *log;               /* while logging, all that was learnt: 16 bytes, the size in 4 bytes, text; again and again */
+    size_t log_size, log_room;
 } kc_names;
 
 static inline kc_name *kc_name_slot(kc_names *names, const uint8_t *id) {
@@ -50,8 +53,25 @@ static int kc_names_grow(kc_names *names) {
     return 0;
 }
 
-/* Keep the newest name of an id; 0, or -1 without memory. */
-static int kc_name_learn(kc_names *names, const uint8_t *id, const char *text, size_t size) {
+/* Note in the log that an id has a name. */
+static int kc_name_log(kc_names *names, const uint8_t *id, const char *text, size_t size) {
+    size_t wanted = names->log_size + 20 + size;
+    uint32_t length = (uint32_t)size;
+    if (wanted > names->log_room) {
+        char *grown = (char *)realloc(names->log, 2 * wanted);
+        if (!grown) return -1;
+        names->log = grown;
+        names->log_room = 2 * wanted;
+    }
+    memcpy(names->log + names->log_size, id, 16);
+    memcpy(names->log + names->log_size + 16, &length, 4);
+    memcpy(names->log + names->log_size + 20, text, size);
+    names->log_size = wanted;
+    return 0;
+}
+
+/* Keep the newest text of an id; 0, or -1 without memory. */
+static int kc_name_keep(kc_names *names, const uint8_t *id, const char *text, size_t size) {
     if (names->used * 2 >= names->capacity && kc_names_grow(names)) return -1;
     kc_name *slot = kc_name_slot(names, id);
     if (slot->text && slot->size == size && memcmp(slot->text, text, size) == 0) return 0;
@@ -63,14 +83,20 @@ static int kc_name_learn(kc_names *names, const uint8_t *id, const char *text, s
     memcpy(slot->id, id, 16);
     slot->text = copy;
     slot->size = size;
-    return 0;
+    return names->logging ? kc_name_log(names, id, text, size) : 0;
+}
+
+/* Keep the newest name of an id; 0, or -1 without memory. Zero stands for no id: it is nobody's. */
+static int kc_name_learn(kc_names *names, const uint8_t *id, const char *text, size_t size) {
+    static const uint8_t zero[16];
+    return memcmp(id, zero, 16) ? kc_name_keep(names, id, text, size) : 0;
 }
 
 /* Note that an id has no name. Zero and one are nobody's topic and that of the cluster's metadata. */
 static int kc_name_miss(kc_names *names, const uint8_t *id) {
     static const uint8_t kept[15];
     if (!names->missing && !(names->missing = (kc_names *)calloc(1, sizeof(kc_names)))) return -1;
-    if (kc_name_learn(names->missing, id, "", 0)) return -1;
+    if (kc_name_keep(names->missing, id, "", 0)) return -1;
     names->missed += memcmp(id, kept, 15) != 0 || id[15] > 1;
     return 0;
 }
@@ -80,6 +106,7 @@ static void kc_names_free(kc_names *names) {
     free(names->missing);
     for (size_t i = 0; i < names->capacity; i++) free(names->slots[i].text);
     free(names->slots);
+    free(names->log);
     memset(names, 0, sizeof *names);
 }
 

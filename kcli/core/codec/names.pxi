@@ -19,6 +19,25 @@ cdef class Names:
             name_learn(&self.table, <const uint8_t*><char*>uuid, out.data, out.size)
         out_free(&out)
 
+    def take_in(self, const uint8_t[::1] log not None):
+        """Learn what another table's log has. ValueError: it is none."""
+        cdef size_t at = 0, n = log.shape[0]
+        cdef uint32_t size
+        cdef bint logging = self.table.logging
+        self.table.logging = False
+        try:
+            while at < n:
+                if n - at < 20:
+                    raise ValueError("a log of names that is cut")
+                memcpy(&size, &log[at + 16], 4)
+                if n - at - 20 < size:
+                    raise ValueError("a log of names that is cut")
+                if name_learn(&self.table, &log[at], <const char*>&log[at] + 20, size):
+                    raise MemoryError
+                at += 20 + size
+        finally:
+            self.table.logging = logging
+
     def get(self, bytes uuid):
         """The name's JSON text, None when it was never seen."""
         cdef Name* name = name_find(&self.table, <const uint8_t*><char*>uuid) if len(uuid) == 16 else NULL

@@ -1,0 +1,97 @@
+"""Lines of captures that several processes make: each reads all packets, and of connections the bytes of its share.
+
+What concerns all connections each process counts for itself: the capture's clock, and the packets. Of what they may
+hold, each has its part. Topics' names are put into the lines afterwards, where only another process knew them.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Generator
+from typing import Any, NamedTuple
+
+from kcli.capture.events import Event
+from kcli.capture.exchanges import CaptureDecoder, Item
+from kcli.capture.tally import Tally
+
+__all__ = ["Counts", "ShareDecoder", "buckets_of"]
+
+BUCKETS = 64  # of connections, by the hash of their ends
+STRETCH = 1 << 20  # bytes of packets whose lines are put in order together
+MERGING = 0.8  # what the first process has of the others' share: it has to put the lines in order, too
+
+
+class Counts(NamedTuple):
+    """What a process has counted of its connections. passed: exchanges that the filter wanted."""
+
+    tally: Tally
+    passed: int
+    connections: int
+    ignored: int
+    duplicate: int
+    stray: int
+
+
+class ShareDecoder(CaptureDecoder):
+    """A capture as lines, of which it makes those of a share of the connections; the core is built.
+
+    process: its number; the first one, 0, also says what is wrong with files.
+    """
+
+    process = 0
+
+    def __init__(self, *paths: Any, **options: Any) -> None:
+        """As `CaptureDecoder`, without a condition and without a topic to be filtered."""
+        super().__init__(*paths, text=True, **options)
+        self.ended = False
+
+    def take_share(self, number: int, count: int) -> None:
+        """Be process `number` of `count`; to be called before anything is read."""
+        self.process = number
+        self.engine.share_lines(buckets_of(number, count), count)
+
+    def stretches(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
+        """Read the files; yields where all processes do. InputError at the end for damaged files."""
+        done = 0
+        for _ in self.read(moved):
+            if self.engine.wire_bytes - done >= STRETCH:
+                done = self.engine.wire_bytes
+                yield
+
+    def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
+        """As `CaptureDecoder.read`."""
+        try:
+            yield from super().read(moved)
+        finally:
+            self.ended = True
+
+    def receive(self, item: Item) -> None:
+        """Take what came out as a value."""
+        if self.process == 0 or not (isinstance(item, Event) and item.connection is None):
+            super().receive(item)
+
+    def add_secrets(self, block: bytes) -> None:
+        """Take in a part of a key log: what it decrypts may tell secrets of other connections."""
+        self.engine.order.exceeded = True
+        super().add_secrets(block)
+
+    @property
+    def counts(self) -> Counts:
+        """What was counted so far."""
+        engine, tally = self.engine, copy.deepcopy(self.tally)
+        if not self.ended:
+            tally.add_steady(engine)
+        return Counts(tally, self.passed, engine.connections, engine.ignored, engine.duplicate, engine.stray)
+
+    def include(self, counts: Counts) -> None:
+        """Add what another process has counted; nothing more is read."""
+        self.tally.include(counts.tally)
+        self.kept += counts.passed
+        self.engine.add_counts(*counts[2:])
+
+
+def buckets_of(number: int, count: int) -> int:
+    """The buckets of a process, a bit each: every one is one process's."""
+    first = BUCKETS if count == 1 else max(1, round(BUCKETS * MERGING / (MERGING + count - 1)))
+    buckets = range(first) if number == 0 else range(first + number - 1, BUCKETS, count - 1)
+    return sum(1 << bucket for bucket in buckets)

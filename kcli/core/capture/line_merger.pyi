@@ -1,0 +1,10 @@
+"""The lines of several processes put in order (see line_merger.pyx)."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+
+class LineMerger:
+    def __init__(self, write: Callable[[memoryview], Any]) -> None: ...
+    def merge(self, parts: Iterable[tuple[Buffer, Buffer, Buffer]]) -> bytes | None: ...

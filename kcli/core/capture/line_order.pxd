@@ -1,0 +1,41 @@
+# Where the lines that one process makes stand among those of others.
+cimport cython
+from libc.stdint cimport uint32_t, uint64_t
+
+from kcli.core.capture.exchange_json cimport ExchangeWriter
+from kcli.core.codec.messages cimport Out
+
+
+# Some lines, and what was learnt while they were made: bytes of text, of the log of names; whether a name was missed.
+# They stand by the TCP segment of the capture that gave rise to them, and by rank where there are more.
+cdef struct Mark:
+    uint64_t segment, rank, size
+    uint32_t learnt, missed
+
+
+# What a segment gives rise to, in order. The first two are ranked among each other by a number of 62 bits.
+cdef enum Cause:
+    OVERDUE                # connections that have waited long enough
+    SILENT                 # connections that ended, by when they began
+    RECEIVED               # what it brings
+    BEHIND                 # what is wrong with the file behind it
+
+
+@cython.final
+cdef class LineOrder:
+    cdef ExchangeWriter lines
+    cdef uint64_t buckets  # one bit each
+    cdef uint64_t segment, rank
+    cdef size_t noted, learnt, missed
+    cdef Out marks
+    cdef public bint exceeded  # more is held than this share of all may hold
+
+    cdef bint has(self, uint64_t hash) noexcept
+    cdef int note(self, uint64_t segment) except -1
+    cdef int place(self, uint64_t segment, Cause cause, uint64_t number=*) except -1
+    cdef int note_others(self) except -1
+
+
+cdef inline int place(LineOrder order, uint64_t segment, Cause cause, uint64_t number=0) except -1:
+    """As the method; None: no other process shares the work."""
+    return 0 if order is None else order.place(segment, cause, number)

@@ -1,0 +1,74 @@
+"""In which order the lines stand that several processes make, each of a share of the connections.
+
+Every process walks all packets, and so counts the same segments. By these all lines can be put in the order in which one
+process would write them (see line_merger.pyx).
+"""
+
+cimport cython
+from cpython.buffer cimport PyBUF_READ
+from cpython.memoryview cimport PyMemoryView_FromMemory
+from libc.stdint cimport uint32_t, uint64_t
+
+from kcli.core.capture.exchange_json cimport ExchangeWriter
+from kcli.core.codec.messages cimport NameTable, Out, out_free, out_put
+
+__all__ = ["BUCKETS", "LineOrder"]
+
+BUCKETS = 64    # of connections
+
+
+@cython.final
+cdef class LineOrder:
+    """Of the lines of an ExchangeWriter. buckets: those of this process, a bit each.
+
+    exceeded: it holds more than its share of what all may hold, so that the work is one process's.
+    """
+
+    def __cinit__(self, ExchangeWriter lines not None, uint64_t buckets):
+        self.lines, self.buckets = lines, buckets
+        self.rank = <uint64_t>RECEIVED << 62
+        lines.names.table.logging = True
+
+    def __dealloc__(self):
+        out_free(&self.marks)
+
+    cdef bint has(self, uint64_t hash) noexcept:
+        """Whether a connection, by the hash of its ends, is this process's."""
+        return self.buckets >> (hash >> 40 & 63) & 1
+
+    cdef int place(self, uint64_t segment, Cause cause, uint64_t number=0) except -1:
+        """What comes next stands there."""
+        self.note(segment)
+        self.rank = <uint64_t>cause << 62 | number
+        return 0
+
+    cdef int note(self, uint64_t segment) except -1:
+        """Note the place of the lines that were made since this was last done."""
+        cdef NameTable* names = &self.lines.names.table
+        cdef Mark mark
+        self.segment = segment
+        if self.lines.out.size != self.noted or names.log_size != self.learnt:
+            mark.segment, mark.rank, mark.size = segment, self.rank, self.lines.out.size - self.noted
+            mark.learnt, mark.missed = <uint32_t>(names.log_size - self.learnt), names.missed != self.missed
+            if out_put(&self.marks, <const char*>&mark, sizeof(Mark)):
+                raise MemoryError
+            self.noted, self.learnt = self.lines.out.size, names.log_size
+        self.missed = names.missed
+        return 0
+
+    cdef int note_others(self) except -1:
+        """Note the place of lines that came behind a segment, and not from it."""
+        self.rank = <uint64_t>BEHIND << 62
+        return self.place(self.segment, RECEIVED)
+
+    def take(self, give):
+        """Hand over the text so far, its marks, and the log of names that were learnt: memoryviews, valid during the call only."""
+        cdef Out* text = &self.lines.out
+        cdef NameTable* names = &self.lines.names.table
+        self.note_others()
+        give(bytes_at(text.data, text.size), bytes_at(self.marks.data, self.marks.size), bytes_at(names.log, names.log_size))
+        text.size = self.marks.size = names.log_size = self.noted = self.learnt = 0
+
+
+cdef object bytes_at(const char* data, size_t size):
+    return PyMemoryView_FromMemory(<char*>data, size, PyBUF_READ) if size else memoryview(b"")

@@ -1,0 +1,149 @@
+"""The lines of all shares, put in order, are all lines."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.capture import shares
+from kcli.capture.exchanges import CaptureDecoder
+from kcli.capture.filters import Filter
+from kcli.capture.shares import BUCKETS, Counts, ShareDecoder, buckets_of
+from kcli.core import COMPILED
+from kcli.errors import InputError
+from tests.capture.wires import DATA, SAMPLES, Packet, packets_of, pcap
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="the core is not built")
+
+Part = tuple[bytes, bytes, bytes]
+MINUTE = 60_000_000_000
+
+
+def one(paths: list[str], **options: Any) -> tuple[bytes, CaptureDecoder]:
+    """What one process writes."""
+    lines, whole = bytearray(), CaptureDecoder(paths, text=True, **options)
+    with contextlib.suppress(InputError):
+        whole.lines(lines.extend)
+    return bytes(lines), whole
+
+
+def share(paths: list[str], number: int, count: int, **options: Any) -> tuple[list[Part], ShareDecoder]:
+    """What one process has of each stretch; nobody tells it names of topics."""
+    parts: list[Part] = []
+    source = ShareDecoder(paths, **options)
+    source.take_share(number, count)
+
+    def take() -> None:
+        source.engine.order.take(lambda *part: parts.append(tuple(map(bytes, part))))  # type: ignore[arg-type]
+
+    with contextlib.suppress(InputError):
+        for _ in source.stretches():
+            take()
+    take()
+    return parts, source
+
+
+def together(paths: list[str], count: int, **options: Any) -> tuple[bytes | None, ShareDecoder]:
+    """What all write; None: they could not."""
+    from kcli.core.capture.line_merger import LineMerger
+
+    lines = bytearray()
+    merger = LineMerger(lines.extend)
+    made = [share(paths, number, count, **options) for number in range(count)]
+    for stretch in zip(*(parts for parts, _ in made), strict=True):
+        if merger.merge(stretch) is None:
+            return None, made[0][1]
+    first = made[0][1]
+    for _, other in made[1:]:
+        first.include(other.counts)
+    return bytes(lines), first
+
+
+def assert_same(paths: list[Any], count: int, **options: Any) -> bytes:
+    names = [str(path) for path in paths]
+    lines, whole = one(names, **options)
+    made, first = together(names, count, **options)
+    assert made == lines
+    assert first.counts == Counts(
+        whole.tally,
+        whole.passed,
+        whole.engine.connections,
+        whole.engine.ignored,
+        whole.engine.duplicate,
+        whole.engine.stray,
+    )
+    assert first.tally.unaccounted(first.engine) == whole.tally.unaccounted(whole.engine) == 0
+    return lines
+
+
+@pytest.mark.parametrize("count", [2, 3, 40])
+@pytest.mark.parametrize(
+    ("names", "options"),
+    [
+        (["java44-txn.pcap"], {}),
+        (["java44-consume-classic.pcap", "java44-txn.pcap"], {"chosen": Filter(apis=frozenset({1, 3}))}),
+        (["kcat-codecs.pcap", "old-librdkafka-on-3.9.pcap"], {"records": "full"}),
+        (["sasl-plain-scram.pcap", "tls.pcap"], {}),
+        (["ipv6.pcapng"], {"ports": [21300]}),
+    ],
+)
+def test_together_they_are_all(
+    names: list[str], options: dict[str, Any], count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shares, "STRETCH", 1)
+    assert assert_same([SAMPLES / name for name in names], count, **options)
+
+
+def busy(seed: int) -> list[Packet]:
+    """Packets of many connections, some lost, repeated, late, or of connections that fall silent."""
+    chance = random.Random(seed)
+    made: list[Packet] = []
+    for name in ("java44-txn.pcap", "kcat-codecs.pcap", "java44-consume-classic.pcap", "sasl-plain-scram.pcap"):
+        packets = packets_of(SAMPLES / name)
+        start = packets[0].ns
+        for copy in range(3):
+            later = chance.choice([0, 1, 20 * MINUTE])
+            for packet in packets:
+                data = bytearray(packet.data)
+                data[29] ^= copy  # another address at one end; the other end's packets
+                data[33] ^= copy
+                ns = 1_700_000_000_000_000_000 + (packet.ns - start) + later
+                for _ in range(chance.choices([0, 1, 2], [0.05, 0.93, 0.02])[0]):
+                    made.append(Packet(ns + chance.choice([0, 0, 0, 700_000_000]), bytes(data), packet.length))
+    return sorted(made, key=lambda packet: packet.ns)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_lost_late_or_silent_stands_where_it_would(seed: int, tmp_path: Path) -> None:
+    data = bytearray(pcap(busy(seed)))
+    chance = random.Random(seed)
+    for _ in range(20):
+        data[chance.randrange(24, len(data))] ^= 1 << chance.randrange(8)
+    file = tmp_path / "busy.pcap"
+    file.write_bytes(data)
+    lines = assert_same([file, DATA / "kraft-boot.pcap.zst"], 2 + seed)
+    assert b'"event"' in lines
+
+
+def test_every_bucket_is_one_process_s() -> None:
+    for count in range(1, BUCKETS + 1):
+        masks = [buckets_of(number, count) for number in range(count)]
+        assert sum(masks) == (1 << BUCKETS) - 1 and all(masks)
+        assert sum(mask.bit_count() for mask in masks) == BUCKETS
+
+
+def test_too_much_for_a_share_is_said() -> None:
+    path = str(SAMPLES / "java44-txn.pcap")
+    assert share([path], 0, 2)[1].engine.order.exceeded is False
+    assert share([path], 0, 2, memory=2000)[1].engine.order.exceeded is True
+
+
+def test_secrets_in_a_capture_may_be_those_of_any_connection() -> None:
+    source = ShareDecoder([str(SAMPLES / "tls.pcap")])
+    source.take_share(1, 2)
+    source.add_secrets(b"# nothing")
+    assert source.engine.order.exceeded
