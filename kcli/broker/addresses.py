@@ -43,6 +43,19 @@ class Addresses:
         same = self._by_port.get(int(server.rpartition(":")[2]), self.nodes)
         return next(iter(same)) if len(same) == 1 else None
 
+    def assign(self, servers: Iterable[str]) -> None:
+        """Give a node id to each of these addresses that no node is known to have; where one node is known, it is its.
+
+        Two addresses that nothing connects are two brokers, each with sessions of its own.
+        """
+        unknown = sorted(server for server in set(servers) if self.node(server) is None)
+        if len(self.nodes) == 1 or (not self.nodes and len(unknown) == 1):
+            return
+        for server in unknown:
+            node = max(self.nodes, default=0) + 1
+            self.nodes.add(node)
+            self._by_address[server] = node
+
 
 def brokers(_request: Message, response: Message) -> Iterable[Row]:
     return ((each["nodeId"], each.get("host", ""), each.get("port", -1)) for each in response.get("brokers") or ())

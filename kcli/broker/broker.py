@@ -28,6 +28,7 @@ from kcli.broker.node import Node
 from kcli.broker.partition import Partition, Topic
 from kcli.broker.purgatory import CapturedMoment
 from kcli.broker.replicas import Replicas
+from kcli.broker.session_slots import SHARDS
 from kcli.broker.topics import Topics
 from kcli.errors import NetworkError, UsageError
 
@@ -76,6 +77,7 @@ class Broker:
         self.faults = Faults(faults, seed)
         self.dialect, self.release = dialect, release
         self.hints = True
+        self.session_shards = SHARDS
         self._note = note
         self.intake: Intake[Connection] = Intake()
         self._complaints = 0

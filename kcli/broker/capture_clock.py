@@ -4,12 +4,11 @@ A fetch waits until its captured answer is due (`release`). Then the broker gets
 made that answer, and looks up, limits and encodes like at any other time. Its state is:
 
 * how far each log went, for consumers and for followers, and where it began: as in that answer;
-* the leader epoch that the node knew, and so the leader, as far as the answer shows them. Who got records asked a
-  leader, by the epoch that was named; FENCED_LEADER_EPOCH went to an older epoch than the node's,
-  UNKNOWN_LEADER_EPOCH to a newer;
+* the leader epoch that the node knew, and so the leader, as far as the answer shows them (`captured_partition`);
 * of partitions that an answer in a session leaves out, what was last reported to the fetcher: they are unchanged.
   This is set only where the broker looks at such a partition: a fetch costs what it looks at, whoever else shares it;
-* the time, by which sessions get old, and the id that the next session gets, where one is granted.
+* the time, by which sessions get old, and the id that the next session gets, where one is granted
+  (`captured_sessions`).
 """
 
 from __future__ import annotations
@@ -20,29 +19,35 @@ from functools import partial
 
 from kcli.broker.broker import Broker
 from kcli.broker.capture_history import CaptureHistory
-from kcli.broker.captured_partition import NOTHING_YET, Fetched, PartitionState, state_behind
+from kcli.broker.captured_partition import NOTHING_YET, Fetched, PartitionState, moved, state_behind
+from kcli.broker.captured_sessions import CapturedSessions, place_of
+from kcli.broker.conversion import newest_magic
 from kcli.broker.partition import Partition, Shown
 from kcli.broker.purgatory import CapturedMoment
 from kcli.broker.session_slots import Place
 from kcli.client.replay.plan import Captured
 from kcli.sessions.cache import FetchSessionCache
-from kcli.sessions.epochs import EPOCH_MISMATCH, FULL_EPOCH, ID_NOT_FOUND
-from kcli.sessions.trace import TOPIC_IDS_SINCE, Key
-from kcli.sessions.values import FetchRequest, Position
+from kcli.sessions.epochs import FULL_EPOCH
+from kcli.sessions.trace import Key
+from kcli.sessions.values import Position
 from kcli.topic_names import lawful_name
 
 __all__ = ["CapturedState"]
 
-# max.partition.fetch.bytes as clients have it by default.
-DEFAULT_BYTES = 1 << 20
+# The version of Fetch that came with KIP-283, by which the size of converted records is known before.
+LAZY_SINCE = 8
 
 
 class FetcherState:
-    """One fetcher: what it asked of each partition, and the state of each that was reported to it."""
+    """One fetcher: what it asked of each partition, and the state of each that was reported to it.
+
+    refused: partitions that the last answer had an error for
+    """
 
     def __init__(self) -> None:
         self.asked: dict[Key, Fetched] = {}
         self.known: dict[Partition, PartitionState] = {}
+        self.refused: set[Key] = set()
 
 
 class CapturedState:
@@ -57,7 +62,9 @@ class CapturedState:
         self._gates: dict[str, asyncio.Future[CapturedMoment]] = {}
         self._label = ""
         self._nodes = tuple(broker.node_ids)
-        self._turns = {place: turn for each in self.history.sessions.values() for place, turn in each.turns().items()}
+        self.sessions = CapturedSessions(broker, history)
+        self._lacking: set[Place] = set()
+        self._converted = frozenset(history.uncertain())
 
     # --- what the broker asks
 
@@ -76,8 +83,7 @@ class CapturedState:
         """Start over: every partition as the capture left it, no sessions, nothing reported to fetchers."""
         for partition, state in self._final.items():
             self._set(partition, state)
-        for node in self.broker.nodes:
-            node.evict_sessions()
+        self.sessions.rewind()
         self.ns = 0
         self.fetchers.clear()
 
@@ -109,39 +115,38 @@ class CapturedState:
             made[key] = Position(begun.get(key, seen.end), leader_epoch=epoch)
         cache = self._cache(first)
         shard = cache.shard_of(first.session_id) if cache is not None else None
-        if cache is not None and shard is not None:
+        if cache is not None and shard is not None and first.session_id:
             cache.foresee(shard.number, first.session_id)
         return made
 
+    def arrival(self, captured: Captured) -> int:
+        """When the broker took a request in (ns): when the capture has it, or later, as its answer shows."""
+        return self.sessions.arrival(captured)
+
     def key(self, captured: Key) -> Key:
-        """A captured partition as the brokers name it: a topic with a name that Kafka refuses has another one here."""
-        topic, index = captured
-        return captured if topic in self.broker.topics.by_id else (lawful_name(topic), index)
+        """A captured partition as the brokers name it."""
+        return self.sessions.key(captured)
 
     def adopt(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> None:
-        """Set up a session that began before the capture, as it was when its first fetch came.
+        """A fetcher begins; keys: partitions of its session that were in it before the capture began."""
+        self.carry(label, steps, keys)
+        self.sessions.begin(label, steps)
 
-        The order of its partitions is that in which they turn up.
+    def unknown(self, captured: Captured, partitions: Sequence[str]) -> str:
+        """Why the capture does not tell how a fetch is answered, "" where it does.
+
+        partitions: names ("topic[0]") of those of whose records or errors that is asked, none: of its session. To be
+        asked in the order of the capture.
         """
-        first = steps[0]
-        where = self.carry(label, steps, keys)
-        if not first.session_id or first.session_epoch <= FULL_EPOCH or first.error == ID_NOT_FOUND:
-            return
-        number = self.node(first)
-        node = self.broker.node(number) if number is not None else None
-        if node is None:
-            return
-        most = next((asked[2] for each in steps for _, asked in each.asked), DEFAULT_BYTES)
-        turned_up = [
-            key
-            for each in steps
-            for key in (*(key for key, _ in each.reported), *(key for key, _ in each.asked), *each.forgotten)
-        ]
-        order = {key: None for key in turned_up if key in where}
-        positions = {self.key(key): where[key]._replace(max_bytes=most) for key in order}
-        epoch = first.session_epoch + (first.error == EPOCH_MISMATCH)
-        request = FetchRequest(first.session_id, epoch, {}, (), first.version >= TOPIC_IDS_SINCE, first.replica_id)
-        node.sessions.adopt(request, positions, self.ns // 1_000_000)
+        if not partitions:
+            return self.sessions.unknown(captured)
+        if not self._converted.isdisjoint(partitions):
+            return "how the records are stored that old clients got converted"
+        if self._is_converted(captured):
+            return "what the broker's own compression made of records that it converted"
+        if self.sessions.is_older(captured):
+            return "the order and the positions of partitions in a session that it has only a part of"
+        return "records that no answer has" if place_of(captured) in self._lacking else ""
 
     def expect(self, label: str, captured: Captured, begun: Callable[[], None]) -> None:
         """Announce the next fetch; `begun` is called when it has arrived."""
@@ -150,7 +155,10 @@ class CapturedState:
         if captured.session_epoch <= FULL_EPOCH:
             fetcher.asked.clear()
         fetcher.asked.update((key, Fetched(asked[3], asked[0])) for key, asked in captured.asked)
+        self._move(captured, fetcher)
         self._begun, self._label = begun, label
+        if captured.session_epoch > FULL_EPOCH:
+            self.sessions.resume(label, captured, partial(self._ends, fetcher), self.ns // 1_000_000)
 
     def release(self, label: str, captured: Captured) -> None:
         """Open the gate of a fetch: it is answered now, with the state at its captured response."""
@@ -172,14 +180,24 @@ class CapturedState:
             before, seen = fetcher.known.get(partition), self.history.find(key)
             fetcher.known[partition] = state_behind(reported, asked, end, before, seen, node, self._nodes)
             answered.append(partition)
-        cache = self._cache(captured)
-        if cache is not None and place in self._turns:
-            cache.foresee(self._turns[place], captured.granted)
+        fetcher.refused.difference_update(key for key, _ in captured.asked)
+        gone = fetcher.refused.difference(key for key, _ in captured.reported)
+        self.sessions.settle(captured, {key: span.first for key, span in spans.items()}, gone)
+        fetcher.refused = {key for key, reported in captured.reported if reported[0]}
+        self.sessions.foresee(captured)
         gate = self._gates.pop(label, None)
         if gate is not None and not gate.done():
-            gate.set_result(CapturedMoment(answered, partial(self._restore, fetcher), captured.throttle_ms))
+            restore, lacks = partial(self._restore, fetcher), partial(self._lacking.add, place)
+            gate.set_result(CapturedMoment(answered, restore, captured.throttle_ms, lacks))
 
     # --- states
+
+    def _is_converted(self, captured: Captured) -> bool:
+        """Whether a broker of a time before KIP-283 converted records for this fetch: its codecs made up their size."""
+        if not 0 <= self.history.sessions.newest_fetch < LAZY_SINCE:
+            return False
+        newest = newest_magic(captured.version)
+        return any(magic > newest for key, _ in captured.reported for magic, _ in self.history.find(key).batches)
 
     def _first_offsets(self, steps: Sequence[Captured]) -> dict[Key, int]:
         """Where a fetcher stood in each partition before the capture began: where the records begin that it got, before
@@ -192,6 +210,17 @@ class CapturedState:
                 if key not in asked:
                     made.setdefault(key, span.first)
         return made
+
+    def _move(self, captured: Captured, fetcher: FetcherState) -> None:
+        """What a request shows of the partitions that it names: where no error comes, they went on that far."""
+        if captured.error:
+            return
+        refused = {key for key, reported in captured.reported if reported[0]}
+        for key, _ in captured.asked:
+            partition = self._partition(key) if key not in refused else None
+            state = fetcher.known.get(partition) if partition is not None else None
+            if partition is not None and state is not None:
+                fetcher.known[partition] = moved(state, fetcher.asked[key], self.node(captured))
 
     def _fetcher(self, label: str) -> FetcherState:
         return self.fetchers.setdefault(label, FetcherState())
@@ -218,10 +247,10 @@ class CapturedState:
 
     def _cache(self, captured: Captured) -> FetchSessionCache | None:
         """The sessions of the node that this fetch goes to."""
-        number = self.node(captured)
-        node = self.broker.node(number) if number is not None else None
+        node = self.sessions.node(captured)
         return node.sessions.cache if node is not None else None
 
-
-def place_of(captured: Captured) -> Place:
-    return Place(captured.connection, captured.correlation_id, captured.ns)
+    def _ends(self, fetcher: FetcherState) -> dict[Key, int]:
+        """Where each log of which a fetcher knows ends, as far as it knows."""
+        states = {key: fetcher.known.get(found) for key in fetcher.asked if (found := self._partition(key)) is not None}
+        return {key: max(state.shown.end, 0) for key, state in states.items() if state is not None}

@@ -15,13 +15,22 @@ from typing import Any
 from kcli.broker.addresses import Addresses
 from kcli.broker.conversion import NEWEST_MAGIC, newest_magic
 from kcli.broker.record_spans import LAST_END, Span, cut_batch, span_of
+from kcli.broker.seen_sessions import SeenSessions, place_of
 from kcli.broker.seen_topics import BatchSpool, SeenPartition, SeenTopic, merge
-from kcli.broker.session_slots import Place, SessionSlots
+from kcli.broker.session_slots import Place
 from kcli.broker.storage.incoming import RefusedError, numbered, read_incoming, stamped, stored
 from kcli.capture.exchange import Exchange
 from kcli.errors import InputError
-from kcli.schemas.apikeys import CREATE_TOPICS, DESCRIBE_TOPIC_PARTITIONS, FETCH, LIST_OFFSETS, METADATA, PRODUCE
-from kcli.sessions.trace import SESSIONS_SINCE, Key, topic_of
+from kcli.schemas.apikeys import (
+    API_VERSIONS,
+    CREATE_TOPICS,
+    DESCRIBE_TOPIC_PARTITIONS,
+    FETCH,
+    LIST_OFFSETS,
+    METADATA,
+    PRODUCE,
+)
+from kcli.sessions.trace import Key, topic_of
 
 __all__ = ["CaptureHistory"]
 
@@ -33,21 +42,16 @@ NEWEST = 1 << 15
 
 
 class CaptureHistory:
-    """addresses: the brokers seen, and where they listen; sessions: the fetch sessions of each address; spans: of the
-    answers to fetches, by partition as they name it."""
+    """addresses: the brokers seen, and where they listen; sessions: the fetch sessions; spans: of the answers to
+    fetches, by partition as they name it."""
 
     def __init__(self) -> None:
         self.addresses = Addresses()
-        self.sessions: dict[str, SessionSlots] = {}
+        self.sessions = SeenSessions()
         self.spans: dict[Place, dict[Key, Span]] = {}
         self.names: dict[str, str] = {}
         self.topics: dict[str, SeenTopic] = {}
         self.spool = BatchSpool()
-
-    @property
-    def slots(self) -> int | None:
-        """The number of fetch session slots that a broker had; None: always enough."""
-        return max((each.slots for each in self.sessions.values() if each.slots is not None), default=None)
 
     @classmethod
     def of(cls, exchanges: Iterable[object], problem: Callable[[InputError], None] | None = None) -> CaptureHistory:
@@ -70,16 +74,17 @@ class CaptureHistory:
 
     def add(self, item: Exchange) -> None:
         """Take in what an exchange says; nothing where it was not answered, or can't be read."""
-        if not self.addresses.concerns(item.api_key) and item.api_key not in (FETCH, *TAKE):
+        if not self.addresses.concerns(item.api_key) and item.api_key not in (FETCH, API_VERSIONS, *TAKE):
             return
         if item.request is None or item.response is None:
             return
         self.addresses.take(item.api_key, item.request, item.response)
+        self.sessions.take(item)
         if item.api_key in TAKE:
             TAKE[item.api_key](self, item.request, item.response)
         if item.api_key == FETCH:
             self.take_fetch(item.request, item.response, item.api_version)
-            self.take_fetch_place(item)
+            self.take_spans(item.response, place_of(item))
 
     def topic(self, row: Mapping[str, Any]) -> SeenTopic | None:
         """The topic that a row of a message is about, by id or by name."""
@@ -101,6 +106,8 @@ class CaptureHistory:
             self.topics[name].topic_id = topic_id
             if seen is not None:
                 merge(self.topics[name], seen)
+
+        self.sessions.settle(self.addresses)
 
     def find(self, key: Key) -> SeenPartition:
         """A partition, by its topic's name or id; an unknown one is empty."""
@@ -187,14 +194,8 @@ class CaptureHistory:
             if known is None or (known.size, known.last) < (cut.size, cut.last):
                 partition.cut[cut.base] = cut
 
-    def take_fetch_place(self, item: Exchange) -> None:
-        """What counts for one fetch rather than for the cluster: its session, and how far its records go."""
-        request, response = item.request, item.response
-        assert request is not None and response is not None
-        place = Place(item.connection, item.correlation_id, item.request_ns)
-        if item.api_version >= SESSIONS_SINCE and "sessionId" in request:
-            slots = self.sessions.setdefault(item.link.server, SessionSlots())
-            slots.take(place, item.response_ns or item.request_ns, request, response)
+    def take_spans(self, response: Mapping[str, Any], place: Place) -> None:
+        """How far the records of one answer go."""
         spans = {
             (topic_of(row), each["partitionIndex"]): span
             for row in response["responses"]

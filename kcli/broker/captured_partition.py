@@ -17,7 +17,7 @@ from kcli.broker.partition import Shown
 from kcli.broker.seen_topics import SeenPartition
 from kcli.sessions.trace import Reported
 
-__all__ = ["NOTHING_YET", "PartitionState", "epoch_behind", "state_behind"]
+__all__ = ["NOTHING_YET", "Fetched", "PartitionState", "epoch_behind", "moved", "state_behind"]
 
 FENCED, UNKNOWN_EPOCH = error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_LEADER_EPOCH")
 NOT_LEADER, OUT_OF_RANGE = error_code("NOT_LEADER_OR_FOLLOWER"), error_code("OFFSET_OUT_OF_RANGE")
@@ -73,6 +73,16 @@ def state_behind(
         return PartitionState(epoch, leader, replicas, shown, error)
     shown = Shown(high, stable if stable >= 0 else high, max(start, 0), max(high, end, asked.offset))
     return PartitionState(epoch, leader, replicas, shown)
+
+
+def moved(state: PartitionState, asked: Fetched, node: int | None) -> PartitionState:
+    """The state of a partition of which somebody asks this, and is not refused."""
+    epoch = asked.epoch if asked.epoch >= 0 else state.epoch
+    leader = state.leader if node is None else node
+    shown = state.shown
+    if 0 <= shown.end < asked.offset:
+        shown = shown._replace(end=asked.offset)
+    return state._replace(epoch=epoch, leader=leader, shown=shown)
 
 
 def range_without(offset: int, shown: Shown, seen: SeenPartition) -> Shown:

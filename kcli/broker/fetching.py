@@ -107,7 +107,7 @@ class Work:
         self.max_wait = max_wait_ms / 1000
         self.reads: dict[Key, PartitionRead] = {}
         self.bytes = self.seen = 0
-        self.remote = False
+        self.remote = self.lacks = False
 
     def begin(self) -> Answer | Awaitable[Answer]:
         """Answer at once where enough is there, else return what to wait for."""
@@ -127,6 +127,8 @@ class Work:
             if found is not None:
                 moment.restore(found)
         self.look()
+        if self.lacks:
+            moment.lacks()
         return self.encode(self.reads, moment.throttle_ms)
 
     def look(self) -> None:
@@ -135,7 +137,7 @@ class Work:
         snapshots = self.request.metadata.snapshots if self.request.version >= SNAPSHOTS_SINCE else None
         reader = PartitionReader(self.request.topics, self.request.node.id, self.by_id, self.limits, snapshots)
         self.reads = reader.read_all(self.conversation.candidates())
-        self.bytes, self.remote = reader.bytes, reader.remote
+        self.bytes, self.remote, self.lacks = reader.bytes, reader.remote, reader.unseen
         if self.request.services.faults.rules:
             self.add_faults()
 

@@ -29,7 +29,9 @@ class Node:
         self.scratch = memoryview(bytearray(SCRATCH))
         self.purgatory = Purgatory()
         self.sessions = BrokerSessions(
-            FetchSessionCache(broker.configs.int("max.incremental.fetch.session.cache.slots"))
+            FetchSessionCache(
+                broker.configs.int("max.incremental.fetch.session.cache.slots"), shards=broker.session_shards
+            )
         )
         self.drafts = DraftBroker()
         self._listener: Listener | None = None

@@ -122,7 +122,7 @@ class PartitionReader:
         needed = self.needed_snapshot(partition, position, start)
         if needed is not None:
             return PartitionRead(Result(high, stable, start, diverging=True), partition=partition, snapshot=needed)
-        if position.last_fetched_epoch >= 0:
+        if position.last_fetched_epoch >= 0 and not lacks_below(partition, offset):
             diverging = divergence(log, position, partition.epoch)
             if diverging is not None:
                 result = Result(high, stable, start, diverging=True)
@@ -130,11 +130,12 @@ class PartitionReader:
         if not start <= offset <= (end if end >= 0 else log.end_offset):
             return refused(OUT_OF_RANGE, partition)
         limit = self.limits.end(shown)
-        readable = limit
-        if partition.unseen and (unseen := partition.unseen.next_from(offset)) is not None and unseen < limit:
-            readable = unseen
-            self.unseen = True
+        unseen = partition.unseen.next_from(offset) if partition.unseen else None
+        readable = limit if unseen is None else min(unseen, limit)
+        room = min(position.max_bytes, self.left)
         records = self.read_records(log, position, readable) if offset < readable else None
+        if readable < limit and (offset >= readable or (records is not None and records.size < room)):
+            self.unseen = True
         size = records.size if records else 0
         result = Result(high, stable, start, size, more=not size and offset < limit)
         aborted = tuple(log.aborted(offset, limit)) if self.limits.committed and records else ()
@@ -170,6 +171,12 @@ class PartitionReader:
         self.left -= found.size
         self.bytes += found.size
         return found
+
+
+def lacks_below(partition: Partition, offset: int) -> bool:
+    """Whether it is not known of which epochs the records before this offset were."""
+    first = partition.unseen.next_from(0)
+    return first is not None and first < offset
 
 
 def divergence(log: Log, position: Position, current: int) -> tuple[int, int] | None:

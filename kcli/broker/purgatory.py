@@ -18,11 +18,12 @@ __all__ = ["CapturedMoment", "DelayedFetch", "Purgatory", "draft_key"]
 class CapturedMoment(NamedTuple):
     """What a fetch that waits for its captured answer goes on with: the partitions that the answer is about, and a
     function that brings a partition into the state that the fetcher saw then. throttle_ms: other than 0, a quota was
-    used up."""
+    used up; lacks: called where records that it would read are missing."""
 
     partitions: Sequence[Partition]
     restore: Callable[[Partition], None]
     throttle_ms: int = 0
+    lacks: Callable[[], None] = lambda: None
 
 
 def draft_key(fetcher: int | str) -> Hashable:

@@ -68,10 +68,11 @@ class RebuiltBroker(Broker):
 
     def __init__(self, history: CaptureHistory, *, staged: bool = False, **options: Any) -> None:
         config = dict(options.pop("config", None) or {})
-        if history.slots is not None:
-            config.setdefault(SLOTS, str(history.slots))
+        if history.sessions.slots is not None:
+            config.setdefault(SLOTS, str(history.sessions.slots))
         super().__init__(config=config, node_ids=sorted(history.addresses.nodes) or None, **options)
         self.history = history
+        self.session_shards = history.sessions.shards
         self.captured = CapturedState(self, history)
         self.staged = staged
         self._unseen = MOST_UNSEEN

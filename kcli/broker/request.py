@@ -141,6 +141,11 @@ class Services(Protocol):
         """Whether errors name the current leader (KIP-951)."""
         ...
 
+    @property
+    def session_shards(self) -> int:
+        """How many shards a node's session cache has."""
+        ...
+
     def now(self) -> int:
         """ms since 1970."""
         ...

@@ -2,19 +2,23 @@
 
 A cache that refused or evicted anybody was full. What it held then is what was alive at once at the most: from the
 grant of each session to the last fetch that it went on with. Slots are spread evenly over shards, and a session's id
-says which one it is in; so the fullest shard stands for all of them. New sessions go to the shards in turn, and who is
-refused takes a turn, too: between two that are granted one, the ids say how many turns there were.
+says which one it is in; so the fullest shard stands for all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-from kcli.sessions.cache import FetchSessionCache
-from kcli.sessions.epochs import FULL_EPOCH, ID_NOT_FOUND
+from kcli.broker.session_turns import Attempt, turns
+from kcli.sessions.epochs import FINAL_EPOCH, FULL_EPOCH, ID_NOT_FOUND
 
-__all__ = ["Place", "SessionSlots"]
+__all__ = ["SHARDS", "Place", "SessionSlots"]
+
+# As Kafka has them since 3.8.
+SHARDS = 8
 
 
 class Place(NamedTuple):
@@ -30,10 +34,18 @@ class SessionSlots:
 
     def __init__(self) -> None:
         self.full = False
-        self._cache = FetchSessionCache()
+        self.shards = SHARDS
         # Session id -> when it was granted, and when it was last known to be there (ns).
         self._lives: dict[int, tuple[int, int]] = {}
-        self._attempts: list[tuple[Place, int]] = []
+        # Who asked for a session, when it was answered (ns), and the id that it got (0: none).
+        self._attempts: list[tuple[Place, int, int]] = []
+        # Session id, and when the fetch that gave it back was asked and answered (ns).
+        self._closes: list[tuple[int, int, int]] = []
+
+    @property
+    def id_range(self) -> int:
+        """How many session ids a shard has."""
+        return (2**31 - 1) // self.shards
 
     def take(self, place: Place, told_ns: int, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
         """Take in a fetch that knows of sessions."""
@@ -41,49 +53,95 @@ class SessionSlots:
         if error:
             self.full = self.full or error == ID_NOT_FOUND
         elif request["sessionEpoch"] == FULL_EPOCH:
-            self._attempts.append((place, granted))
+            self._end(named, place.ns)
+            if granted or response["responses"]:
+                self._attempts.append((place, told_ns, granted))
             if granted:
                 self._lives[granted] = (told_ns, told_ns)
             elif response["responses"]:
                 self.full = True
-        elif granted and granted == named:
-            since, _ = self._lives.get(named, (0, 0))
-            self._lives[named] = (since, place.ns)
+        if named and request["sessionEpoch"] <= FULL_EPOCH:
+            self._closes.append((named, place.ns, told_ns))
+        if not error and (granted == named or request["sessionEpoch"] == FINAL_EPOCH):
+            self._end(named, place.ns)
 
-    def turns(self) -> dict[Place, int]:
-        """The shard whose turn it was, by the fetch that asked for a session.
+    def _end(self, session: int, ns: int) -> None:
+        """A session was there until then, at least."""
+        if session:
+            since, until = self._lives.get(session, (0, 0))
+            self._lives[session] = (since, max(until, ns))
 
-        Answers made at about the same time go out in any order. Where more were refused before a grant than there were
-        turns, the last of them therefore come behind it.
+    def steps(self) -> list[int]:
+        """By how many shards each session is behind the one before, if there are shards: mostly by 1 then."""
+        granted = [granted // self.id_range for _, _, granted in self._attempts if granted]
+        return [(other - one) % self.shards for one, other in pairwise(granted)]
+
+    def merge(self, other: SessionSlots) -> None:
+        """Add the fetches that came to the same broker at another address."""
+        self.full = self.full or other.full
+        self._lives |= other._lives
+        self._closes += other._closes
+        self._attempts = sorted(self._attempts + other._attempts, key=lambda attempt: attempt[1])
+
+    def granted(self, session: int) -> bool:
+        """Whether the capture shows how a session began."""
+        return self._lives.get(session, (0, 0))[0] > 0
+
+    def freed_at(self, session: int, asked_ns: int, answered_ns: int) -> int:
+        """When the broker took in a request that gives a session's slot back (ns).
+
+        That is while it is under way, but not before anybody was refused in the same shard, who was under way, too.
         """
-        shards = len(self._cache.shards)
-        made: dict[Place, int] = {}
-        refused: list[Place] = []
-        turn: int | None = None
-        for place, granted in self._attempts:
-            if not granted:
-                refused.append(place)
-                continue
-            shard = granted // self._cache.id_range
-            late = 0 if turn is None else (len(refused) - (shard - turn)) % shards
-            early = len(refused) - (late if late <= len(refused) else 0)
-            first = shard - early if turn is None else turn
-            made.update((each, (first + at) % shards) for at, each in enumerate(refused[:early]))
-            made[place] = shard
-            refused, turn = refused[early:], shard + 1
-        made.update((each, ((turn or 0) + at) % shards) for at, each in enumerate(refused))
+        shard = session // self.id_range
+        late = [until for since, until in self._refused.get(shard, ()) if since < answered_ns and until > asked_ns]
+        return max(asked_ns, *late) + 1 if late else asked_ns
+
+    def overlap(self, shard: int, asked_ns: int, answered_ns: int) -> bool:
+        """Whether others who took or gave back a slot of this shard were under way with a fetch."""
+        spans = self._events.get(shard, ())
+        return sum(since <= answered_ns and until >= asked_ns for since, until in spans) > 1
+
+    @cached_property
+    def _events(self) -> dict[int, list[tuple[int, int]]]:
+        """By shard, when who asked for a session there, or gave one back, was under way."""
+        made: dict[int, list[tuple[int, int]]] = {}
+        for place, answered, _ in self._attempts:
+            made.setdefault(self.turns[place], []).append((place.ns, answered))
+        for session, since, until in self._closes:
+            made.setdefault(session // self.id_range, []).append((since, until))
         return made
+
+    @cached_property
+    def _refused(self) -> dict[int, list[tuple[int, int]]]:
+        """By shard, when who was refused there was under way."""
+        made: dict[int, list[tuple[int, int]]] = {}
+        for place, answered, granted in self._attempts:
+            if not granted:
+                made.setdefault(self.turns[place], []).append((place.ns, answered))
+        return made
+
+    @cached_property
+    def turns(self) -> dict[Place, int]:
+        """The shard whose turn it was, by the fetch that asked for a session."""
+        if not self.full:
+            return {place: granted // self.id_range for place, _, granted in self._attempts if granted}
+        attempts = [
+            Attempt(place.ns, answered, granted // self.id_range if granted else None)
+            for place, answered, granted in self._attempts
+        ]
+        return dict(zip((place for place, _, _ in self._attempts), turns(attempts, self.shards), strict=True))
 
     @property
     def slots(self) -> int | None:
         """What `max.incremental.fetch.session.cache.slots` was; None: there were always enough."""
         if not self.full:
             return None
-        return len(self._cache.shards) * max(self._most(each.number) for each in self._cache.shards)
+        return self.shards * max(map(self._most, range(self.shards)))
 
     def _most(self, shard: int) -> int:
         """How many sessions of a shard were alive at once."""
-        lives = [life for session, life in self._lives.items() if session // self._cache.id_range == shard]
+        last, width = self.shards - 1, self.id_range
+        lives = [life for session, life in self._lives.items() if min(session // width, last) == shard]
         ends = sorted([(since, 1) for since, _ in lives] + [(until, -1) for _, until in lives], key=later_first)
         alive = most = 0
         for _, change in ends:

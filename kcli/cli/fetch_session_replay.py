@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,7 +26,7 @@ from kcli.cli.problems import conclude
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.drafting import DIALECT
 from kcli.client.replay.names import TopicNames, parse_topic_map
-from kcli.client.replay.outcome import Pair, pairs
+from kcli.client.replay.outcome import Pair, pairs, set_apart
 from kcli.client.replay.plan import Captured, ReplayPlan, make_plan
 from kcli.client.replay.positions import MODES
 from kcli.client.replay.runner import Options, Replayed, parse_speed, replay
@@ -71,6 +71,14 @@ __all__ = ["replay_command"]
     type=click.Choice(LEVELS),
     help="How equal the responses must be (default: shape; none where --mode changes the requests).",
 )
+@click.option(
+    "--show-difference",
+    "shown_kinds",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Of the first N kinds of differences, show one with both exchanges in full.",
+)
 @format_option(("table", "jsonl"), "A table, or an object for each fetch.", default="table")
 @reading_options
 @quiet_option("No progress, no notes.")
@@ -85,6 +93,7 @@ def replay_command(
     mode: str,
     repeat: int,
     level: Level | None,
+    shown_kinds: int,
     format_: str,
     dialect: str | None,
     key_logs: tuple[str, ...],
@@ -101,7 +110,10 @@ def replay_command(
     (or --speed). Session ids and topic ids are the live broker's own.
 
     --offsets: captured keeps the positions (clamped to what the live partitions hold), relative counts them from the
-    live beginning, earliest and latest start there and follow the live records. Exit 1 when the answers differ.
+    live beginning, earliest and latest start there and follow the live records.
+
+    Exit 1 when the answers differ. What a rebuilt broker can't know, as the capture lacks it, is counted apart, with
+    the reason, and is no difference. Ctrl-C ends with what there was so far.
 
     \b
     kcli fetch-session replay night.pcap
@@ -120,26 +132,45 @@ def replay_command(
         raise (
             problems[0] if problems else InputError(f"{', '.join(map(name_of, files))}: no fetch that can be replayed")
         )
+    replayed = Replayed([])
     if rebuilt:
         broker = rebuilt_broker(
             files, quiet, dialect=DIALECT if mode == "draft" else dialect, memory=memory, key_logs=key_logs
         )
-        replayed = run_embedded(broker, plan, names, config, options, quiet)
+        interrupted = run_embedded(replayed, broker, plan, names, config, options, quiet)
     else:
-        replayed = run(plan, names, config, options, quiet)
+        broker = None
+        interrupted = run(replayed, plan, names, config, options, quiet)
     if replayed.clamped and not quiet:
         partitions = counted(replayed.clamped, "partition")
         warn(f"{partitions} without all captured offsets: clamped to what is there (--offsets)")
     found = list(pairs(replayed, names.names, level))
-    show(found, format_)
+    if broker is not None:
+        set_apart(found, broker.captured.unknown)
+    show(found, format_, shown_kinds, names)
+    if interrupted:
+        warn(f"interrupted: {sum(len(each.fetches) for each in found):,} of {plan.fetches * options.repeat:,} fetches")
+        return 130
     conclude(problems, quiet)
     return 1 if any(each.differences for each in found) else 0
 
 
-def run(plan: ReplayPlan, names: TopicNames, config: ClientConfig, options: Options, quiet: bool) -> Replayed:
-    """Against the brokers of `config`."""
+def run(
+    into: Replayed, plan: ReplayPlan, names: TopicNames, config: ClientConfig, options: Options, quiet: bool
+) -> bool:
+    """Against the brokers of `config`. Returns whether it was interrupted."""
     with counting(plan.fetches * options.repeat, quiet) as done:
-        return asyncio.run(replay(plan, names, config, options, notify=ignore if quiet else warn, done=done))
+        notify = ignore if quiet else warn
+        return interrupted(replay(plan, names, config, options, notify=notify, done=done, outcome=into))
+
+
+def interrupted(work: Coroutine[Any, Any, object]) -> bool:
+    """Run something to its end, or until Ctrl-C. Returns whether that came."""
+    try:
+        asyncio.run(work)
+    except KeyboardInterrupt:
+        return True
+    return False
 
 
 def rebuilt_broker(files: Sequence[str], quiet: bool, **options: Any) -> RebuiltBroker:
@@ -157,9 +188,15 @@ def rebuilt_broker(files: Sequence[str], quiet: bool, **options: Any) -> Rebuilt
 
 
 def run_embedded(
-    broker: RebuiltBroker, plan: ReplayPlan, names: TopicNames, config: ClientConfig, options: Options, quiet: bool
-) -> Replayed:
-    """Against a rebuilt broker, in this process."""
+    into: Replayed,
+    broker: RebuiltBroker,
+    plan: ReplayPlan,
+    names: TopicNames,
+    config: ClientConfig,
+    options: Options,
+    quiet: bool,
+) -> bool:
+    """Against a rebuilt broker, in this process. Returns whether it was interrupted."""
     from kcli.cli.broker import allow_files
 
     # Each captured connection is one here, with both of its ends in this process.
@@ -169,10 +206,12 @@ def run_embedded(
         async with broker:
             there = config.replace(bootstrap_servers=tuple(broker.bootstrap.split(",")))
             notify = ignore if quiet else warn
-            return await replay(plan, names, there, options, brokers=broker.captured, notify=notify, done=done)
+            return await replay(
+                plan, names, there, options, brokers=broker.captured, notify=notify, done=done, outcome=into
+            )
 
     with counting(plan.fetches * options.repeat, quiet) as done:
-        return asyncio.run(work())
+        return interrupted(work())
 
 
 @contextlib.contextmanager
@@ -243,11 +282,15 @@ def notify_plan(plan: ReplayPlan, quiet: bool, *, rebuilt: bool) -> None:
         warn(f"replayed as a consumer's: {counted(plan.followers, 'fetch', 'fetches')} of brokers (followers)")
 
 
-def show(found: list[Pair], format_: str) -> None:
+def show(found: list[Pair], format_: str, kinds: int, names: TopicNames) -> None:
     if format_ == "jsonl":
         for each in found:
             print_line(dumps(each.as_dict()))
-        return
-    from kcli.cli.fetch_session_replay_view import show_pairs
+    else:
+        from kcli.cli.fetch_session_replay_view import show_pairs
 
-    show_pairs(found)
+        show_pairs(found)
+    if kinds:
+        from kcli.cli.fetch_session_difference import show_differences
+
+        show_differences(found, kinds, names.names, stderr=format_ == "jsonl")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -55,16 +56,19 @@ def show_pairs(found: list[Pair]) -> None:
     """The verdict, then each fetcher side by side (a row each when there are many), then what differs."""
     out = console()
     differences = [difference for each in found for difference in each.differences]
+    unknown = Counter(difference.unknown for each in found for difference in each.unknown)
     fetches = sum(each.live.fetches for each in found)
     verdict = counted(len(differences), "difference") if differences else "no differences"
     who = f"{counted(fetches, 'fetch', 'fetches')} of {counted(len(found), 'fetcher')}"
-    out.print(f"{who}: {verdict}", style="red" if differences else "green")
+    apart = f", {unknown.total():,} not in the capture" if unknown else ""
+    out.print(f"{who}: {verdict}{apart}", style="red" if differences else "green")
     if len(found) <= DETAILED:
         for each in found:
             show_pair(out, each)
     else:
         show_rows(out, found)
     limited(out, "differs: ", [str(difference) for difference in differences])
+    limited(out, "not in the capture: ", [f"{reason} ({count:,})" for reason, count in unknown.most_common()])
     limited(out, "", [f"{each.live.label}, fetch {at}: {text}" for each in found for at, text in each.problems])
 
 

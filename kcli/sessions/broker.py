@@ -116,7 +116,7 @@ class BrokerSessions:
         return session.id
 
     def adopt(self, request: FetchRequest, positions: Mapping[Partition, Position], now: int) -> None:
-        """Take in a session as it was before this request of it. Nothing counts as reported yet."""
+        """Take in a session as it was before this request, as far as that is known. Nothing counts as reported."""
         shard = self.cache.shard_of(request.session_id)
         if shard is None or request.session_id in shard.sessions:
             return
@@ -124,7 +124,7 @@ class BrokerSessions:
         session = CachedSession(
             request.session_id, now, privileged=privileged, topic_ids=request.topic_ids, interest=self._interest
         )
-        session.epoch = request.epoch
+        session.epoch, session.partial = request.epoch, True
         for partition, position in positions.items():
             session.put(partition, position)
         shard.add(session, now)
@@ -151,7 +151,7 @@ class BrokerSessions:
             session.put(partition, position)
         for partition in request.forgotten:
             session.drop(partition)
-        if not session.partitions and self.rules.forget_last:
+        if not session.partitions and not session.partial and self.rules.forget_last:
             self.cache.remove(session)
             return Fetch(self, request, self.rules.broker[Kind.INCREMENTAL, Found.EMPTIED])
         self.cache.touch(session, now)

@@ -29,6 +29,7 @@ class CachedSession:
 
     privileged: a follower's
     due: partitions that may have news; all others are as last reported
+    partial: it has other partitions, too, which nobody knows
     """
 
     __slots__ = (
@@ -40,6 +41,7 @@ class CachedSession:
         "epoch",
         "id",
         "last_used",
+        "partial",
         "partitions",
         "privileged",
         "topic_ids",
@@ -57,6 +59,7 @@ class CachedSession:
         self.id = session_id
         self.privileged = privileged
         self.topic_ids = topic_ids
+        self.partial = False
         self.epoch = FIRST_EPOCH
         self.created = self.last_used = now
         self.cached_size = 0

@@ -19,13 +19,19 @@ SHOWN = 5  # names of a list; the rest is counted
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A difference between a live session and the captured one; fetch: its number, None for the whole session."""
+    """A difference between a live session and the captured one; fetch: its number, None for the whole session.
+
+    partitions: those of which the responses have other records or errors, by name; none where the session differs
+    unknown: why the capture does not tell what the answer should be; "" where it does
+    """
 
     session: str
     what: str
     captured: Any
     live: Any
     fetch: int | None = None
+    partitions: tuple[str, ...] = ()
+    unknown: str = ""
 
     def __str__(self) -> str:
         at = f", fetch {self.fetch}" if self.fetch is not None else ""
@@ -39,6 +45,7 @@ class Difference:
             "what": self.what,
             "captured": self.captured,
             "live": self.live,
+            **({"reason": self.unknown} if self.unknown else {}),
         }
 
 
@@ -118,10 +125,11 @@ def compare_partitions(label: str, number: int, one: ResponseReport, other: Resp
     others = {part.name: (part.error, part.records_bytes) for part in other.partitions}
     if ones.keys() != others.keys():
         only = sorted(ones.keys() - others.keys()), sorted(others.keys() - ones.keys())
-        yield Difference(label, "partitions of one response only", shown(only[0]), shown(only[1]), number)
-    for name in ones.keys() & others.keys():
+        names = (*only[0], *only[1])
+        yield Difference(label, "partitions of one response only", shown(only[0]), shown(only[1]), number, names)
+    for name in sorted(ones.keys() & others.keys()):
         if ones[name] != others[name]:
-            yield Difference(label, f"error and bytes of {name}", ones[name], others[name], number)
+            yield Difference(label, f"error and bytes of {name}", ones[name], others[name], number, (name,))
 
 
 def shown(names: Sequence[str]) -> str:

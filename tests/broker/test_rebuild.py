@@ -162,7 +162,7 @@ def test_what_a_fetch_that_knows_all_magics_gets_is_as_it_was_stored() -> None:
 def test_as_many_sessions_as_there_was_room_for() -> None:
     made = CaptureHistory()
     know_cluster(made)
-    slots = made.sessions.setdefault("s", SessionSlots())
+    slots = made.sessions.by_server.setdefault("s", SessionSlots())
     slots.take(Place("s-c", 1, 1), 2, {"sessionId": 0, "sessionEpoch": 0}, fetched(b"", 0) | {"sessionId": 0})
     assert RebuiltBroker(made).configs.int("max.incremental.fetch.session.cache.slots") == 0
     made.close()

@@ -16,11 +16,12 @@ class Told:
         self.slots = SessionSlots()
         self.places: list[Place] = []
 
-    def fetch(self, session: int, epoch: int, granted: int, error: int = 0, rows: int = 1) -> Place:
-        place = Place("s-c", len(self.places), len(self.places) * 10**9)
+    def fetch(self, session: int, epoch: int, granted: int, error: int = 0, rows: int = 1, early: int = 0) -> Place:
+        """early: seconds that it was asked before the last answer."""
+        place = Place("s-c", len(self.places), (len(self.places) - early) * 10**9)
         self.places.append(place)
         response: dict[str, Any] = {"errorCode": error, "sessionId": granted, "responses": [{}] * rows}
-        self.slots.take(place, place.ns + 1, {"sessionId": session, "sessionEpoch": epoch}, response)
+        self.slots.take(place, place.ns + early * 10**9 + 1, {"sessionId": session, "sessionEpoch": epoch}, response)
         return place
 
 
@@ -70,7 +71,7 @@ def test_whose_turn_it_was() -> None:
     between = [told.fetch(0, 0, 0) for _ in range(3)]
     second = told.fetch(0, 0, 1)
     last = told.fetch(0, 0, 0)
-    turns = told.slots.turns()
+    turns = told.slots.turns
     assert [turns[each] for each in early] == [2, 3]
     assert (turns[first], turns[second], turns[last]) == (4, 0, 1)
     assert [turns[each] for each in between] == [5, 6, 7]
@@ -79,8 +80,8 @@ def test_whose_turn_it_was() -> None:
 def test_answers_of_the_same_moment_may_have_been_made_in_another_order() -> None:
     told = Told()
     told.fetch(0, 0, 4 * WIDTH + 1)
-    refused = [told.fetch(0, 0, 0) for _ in range(2)]
+    refused = [told.fetch(0, 0, 0, early=3) for _ in range(2)]
     # Right after the first: so those two came behind it.
-    granted = told.fetch(0, 0, 5 * WIDTH + 1)
-    turns = told.slots.turns()
+    granted = told.fetch(0, 0, 5 * WIDTH + 1, early=3)
+    turns = told.slots.turns
     assert (turns[granted], [turns[each] for each in refused]) == (5, [6, 7])

@@ -37,6 +37,14 @@ class CapturedBrokers(Protocol):
         """A captured partition as these brokers name it."""
         ...
 
+    def arrival(self, captured: Captured) -> int:
+        """When the broker took this request in (ns), not before it was sent."""
+        ...
+
+    def unknown(self, captured: Captured, partitions: Sequence[str]) -> str:
+        """Why the capture does not tell how a fetch is answered, "" where it does (see `CapturedState.unknown`)."""
+        ...
+
     def adopt(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> None:
         """Set up a session that is older than the capture in its broker."""
         ...
@@ -104,7 +112,10 @@ class Conductor(Rhythm):
 
     async def run(self) -> None:
         """Release each request and each response at its captured time, divided by the speed."""
-        beats = sorted(beat for number, each in enumerate(self.plan.fetchers) for beat in beats_of(number, each))
+        arrival = self.brokers.arrival
+        beats = sorted(
+            beat for number, each in enumerate(self.plan.fetchers) for beat in beats_of(number, each, arrival)
+        )
         for beat in beats:
             await self._until((beat.ns - beats[0].ns) / 1e9)
             step = self.plan.fetchers[beat.fetcher].steps[beat.step]
@@ -116,11 +127,11 @@ class Conductor(Rhythm):
                 await self.begun[id(step)].wait()
 
 
-def beats_of(number: int, fetcher: Fetcher) -> Iterator[Beat]:
+def beats_of(number: int, fetcher: Fetcher, arrival: Callable[[Captured], int]) -> Iterator[Beat]:
     """A fetcher's own, one fetch after the other: a broker reads a connection's next request after its answer."""
     last = 0
     for at, step in enumerate(fetcher.steps):
-        came = max(step.captured.ns, last)
+        came = max(arrival(step.captured), last)
         last = max(step.captured.response_ns or 0, came)
         yield Beat(came, number, at, False)
         yield Beat(last, number, at, True)

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kcli.client.replay.live_fetch import LiveFetch
-from kcli.client.replay.plan import Fetcher
+from kcli.client.replay.plan import Captured, Fetcher
 from kcli.client.replay.runner import Replayed
 from kcli.sessions.comparison import Difference, Level, compare
 from kcli.sessions.report import Recorder, SessionReport
 
-__all__ = ["Pair", "pairs"]
+__all__ = ["Pair", "fetch_of", "pairs", "set_apart"]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One fetcher in one run (from 1). problems: what went wrong, as (number of the fetch from 0, words)."""
+    """One fetcher in one run (from 1).
+
+    differences: of the live answers from the captured ones; unknown: those of which the capture does not tell what the
+    answer should be; problems: what went wrong, as (number of the fetch from 0, words); fetches: both sides of each
+    """
 
     run: int
     captured: SessionReport
     live: SessionReport
     differences: list[Difference]
     problems: list[tuple[int, str]]
+    fetches: list[LiveFetch] = field(default_factory=list)
+    unknown: list[Difference] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: both sides in the same form."""
@@ -34,6 +40,7 @@ class Pair:
             "captured": captured,
             "live": {name: value for name, value in live.items() if name != "session"},
             "differences": [each.as_dict() for each in self.differences],
+            "notInTheCapture": [each.as_dict() for each in self.unknown],
             "problems": [{"fetch": number, "problem": text} for number, text in self.problems],
         }
 
@@ -54,4 +61,33 @@ def pair(fetcher: Fetcher, fetches: list[LiveFetch], names: Mapping[str, str], l
         live.add(each.live, names)
     problems = [(number, each.problem) for number, each in enumerate(fetches) if each.problem]
     one, other = captured.report(), live.report()
-    return Pair(run, one, other, compare(one, other, level), problems)
+    return Pair(run, one, other, compare(one, other, level), problems, fetches)
+
+
+def set_apart(found: Sequence[Pair], reason: Callable[[Captured, Sequence[str]], str]) -> None:
+    """Move differences of which the capture does not tell what is right from `differences` to `unknown`.
+
+    reason: why it does not tell, of a captured fetch and the names of partitions (none: of its session); "" where it
+    does. It is asked in the order of the capture.
+    """
+    places = [(pair, each) for pair in found for each in pair.differences if each.fetch is not None]
+    named: dict[int, str] = {}
+    for pair, each in sorted(places, key=lambda place: (place[0].run, fetch_of(*place).ns)):
+        named[id(each)] = reason(fetch_of(pair, each), each.partitions)
+    for pair in found:
+        inner = [named[id(each)] for each in pair.differences if each.fetch is not None]
+        whole = inner[0] if inner and all(inner) else ""
+        kept, apart = [], []
+        for each in pair.differences:
+            why = whole if each.fetch is None else named[id(each)]
+            if why:
+                apart.append(replace(each, unknown=why))
+            else:
+                kept.append(each)
+        pair.differences[:], pair.unknown[:] = kept, apart
+
+
+def fetch_of(pair: Pair, difference: Difference) -> Captured:
+    """The captured fetch of a difference that has one."""
+    assert difference.fetch is not None
+    return pair.fetches[difference.fetch].step.captured

@@ -72,16 +72,18 @@ async def replay(
     brokers: CapturedBrokers | None = None,
     notify: Callable[[str], None] = lambda _: None,
     done: Callable[[], None] = lambda: None,
+    outcome: Replayed | None = None,
 ) -> Replayed:
     """Run the plan `options.repeat` times.
 
     brokers: the brokers rebuilt from the capture, where these answer. notify: called with one line for each
-    thing that a user should know, once each. done: called after each step.
+    thing that a user should know, once each. done: called after each step. outcome: filled step by step, for who
+    wants to know what there was before it was cancelled.
 
     Raises NetworkError when the brokers can't be reached or lack what the plan needs.
     """
     say = once(notify)
-    outcome = Replayed([])
+    outcome = outcome if outcome is not None else Replayed([])
     async with Client(config) as client:
         verbatim = brokers is not None and options.is_captured and not plan.has_drafts
         if verbatim:
@@ -111,16 +113,16 @@ async def replay(
                 )
                 for each in plan.fetchers
             ]
-            results: list[Any] = await together(*(run_fetcher(each, rhythm, done) for each in fetchings), *conducting)
-            steps = results[: len(fetchings)]  # the conductor's result is none
+            steps: list[list[LiveFetch]] = [[] for _ in fetchings]
             outcome.fetchers += zip((each.fetcher for each in fetchings), steps, strict=True)
+            works = zip(fetchings, steps, strict=True)
+            await together(*(run_fetcher(each, rhythm, done, results) for each, results in works), *conducting)
             outcome.clamped = max(outcome.clamped, len(positions.clamped))
     return outcome
 
 
-async def run_fetcher(fetching: Fetching, rhythm: Rhythm, done: Callable[[], None]) -> list[LiveFetch]:
-    """All steps of one fetcher, each when its turn has come and the one before is answered."""
-    results: list[LiveFetch] = []
+async def run_fetcher(fetching: Fetching, rhythm: Rhythm, done: Callable[[], None], results: list[LiveFetch]) -> None:
+    """Add all steps of one fetcher to results, each when its turn has come and the one before is answered."""
     try:
         for step in fetching.fetcher.steps:
             await rhythm.turn(step)
@@ -130,17 +132,16 @@ async def run_fetcher(fetching: Fetching, rhythm: Rhythm, done: Callable[[], Non
         await fetching.finish()
     finally:
         await fetching.close()
-    return results
 
 
-async def together(*works: Coroutine[Any, Any, Any]) -> list[Any]:
+async def together(*works: Coroutine[Any, Any, None]) -> None:
     """Run all of them together. The first that fails cancels the others, and its error is raised."""
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(work) for work in works]
+            for work in works:
+                group.create_task(work)
     except BaseExceptionGroup as group_error:
         raise group_error.exceptions[0] from None
-    return [task.result() for task in tasks]
 
 
 def named(config: ClientConfig, fetcher: Fetcher, mode: str) -> ClientConfig:

@@ -40,6 +40,12 @@ class Noting:
     def key(self, captured: Key) -> Key:
         return captured
 
+    def arrival(self, captured: Captured) -> int:
+        return captured.ns
+
+    def unknown(self, captured: Captured, partitions: Sequence[str]) -> str:
+        return ""
+
     def adopt(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> None:
         self.adopted += keys
 
