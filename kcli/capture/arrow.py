@@ -44,9 +44,12 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
         paths: Sequence[str | Stream],
         columns: Sequence[Column] = PARQUET_COLUMNS,
         wanted: Container[str] = EVERY,
+        bodies: bool = True,
         **options: Any,
     ) -> None:
-        """wanted: names of columns, those that are not stay null. options: as for `CaptureDecoder`.
+        """wanted: names of columns, those that are not stay null. bodies: whether messages are read behind
+        their headers, where the core does that; else there are no events of what can't be, and no names are learnt.
+        options: as for `CaptureDecoder`.
 
         UsageError: pyarrow or numpy is missing.
         """
@@ -56,7 +59,7 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
 
         self.numpy, self.arrow = numpy, pyarrow
         self.schema, self.exchanges = schema_of(columns), schema_of(EXCHANGE_COLUMNS)
-        self.columns_wanted = wanted
+        self.columns_wanted, self.bodies_wanted = wanted, bodies
         self.kept_texts = [name for name, column in TEXTS.items() if column in self.schema.names and column in wanted]
         self.marks = FileMarks()
         self.sink: Any = None
@@ -130,7 +133,9 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
 
             where = self.chosen.where
             headed = "header" in self.kept_texts or (where is not None and "request_header" in where.wanted)
-            self.sink = ExchangeRows(self, self.told, rows=ROWS, size=TEXT_BYTES, parted=False, headed=headed)
+            self.sink = ExchangeRows(
+                self, self.told, ROWS, TEXT_BYTES, parted=False, headed=headed, bodies=self.bodies_wanted
+            )
         chosen = super().choose_engine(ports)
         if self.sink is not None:
             self.sink.streams = chosen[0].streams

@@ -52,6 +52,7 @@ class Bodies:
         self.names = new_names()
         self.known: dict[bytes, tuple[MessageCodec, MessageCodec]] = {}  # by api key and version, as they are sent
         self.answers: dict[tuple[int, int], tuple[MessageCodec, MessageCodec]] = {}  # of responses
+        self.naming: dict[tuple[int, int], bool] = {}  # by API key and version, what `teaches` has found
         self.closings: dict[bytes, bytes] = {}  # of the text of request headers, by api key as it is sent
         self.with_ids: dict[str, bool] = {}
         self.form: dict[str, Any] = {
@@ -109,9 +110,14 @@ class Bodies:
         return messages.request(PRODUCE, version, self.dialect).select(["acks?"]).head
 
     def teaches(self, api_key: int, version: int) -> bool:
-        """Whether exchanges of a version may have topics' names beside their ids. SchemaError: the tables lack it."""
-        sides = (messages.request, messages.response)
-        return api_key == ENVELOPE or any(teaches(side(api_key, version, self.dialect).grammar) for side in sides)
+        """Whether exchanges of a version may have topics' names beside their ids."""
+        found = self.naming.get((api_key, version))
+        if found is None:
+            sides = (messages.request, messages.response) if self.knows(api_key, version) else ()
+            found = self.naming[api_key, version] = bool(sides) and (
+                api_key == ENVELOPE or any(teaches(side(api_key, version, self.dialect).grammar) for side in sides)
+            )
+        return found
 
     # Values
 

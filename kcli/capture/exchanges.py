@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from kcli.capture.tls.keylog import KeyLog
     from kcli.capture.tls.layer import TlsLayer
 
-__all__ = ["ALL", "MEMORY", "NAMING", "CaptureDecoder", "Event", "Exchange", "Item", "with_failures"]
+__all__ = ["ALL", "MEMORY", "CaptureDecoder", "Event", "Exchange", "Item", "with_failures"]
 
 Item = Exchange | Event
-NAMING = frozenset({3, 19, 20, 75})  # Metadata, CreateTopics, DeleteTopics, DescribeTopicPartitions
 MEMORY = 1 << 28  # bytes that connections hold, of packets out of order, parts of frames and requests that wait
 
 
@@ -156,7 +155,7 @@ class CaptureDecoder:
             self.items.append(item)
             return
         filtered = not self.takes_all
-        if filtered and isinstance(item, Exchange) and item.api_key not in NAMING and not self.chosen.fits_header(item):
+        if filtered and isinstance(item, Exchange) and not teaches(item) and not self.chosen.fits_header(item):
             return
         line = item.line()  # topic names are learnt also from what is not wanted
         if filtered and not self.chosen.wants(item):
@@ -221,7 +220,7 @@ class CaptureDecoder:
     @staticmethod
     def learn_names(item: Item) -> None:
         """Learn the topic names that an exchange has, whether it is wanted or not."""
-        if isinstance(item, Exchange) and item.api_key in NAMING:
+        if isinstance(item, Exchange) and teaches(item):
             _ = item.request, item.response
 
     def pieces(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[list[Item]]:
@@ -259,3 +258,8 @@ def with_failures(item: Item) -> Iterator[Item]:
         _ = item.request, item.response
         yield from item.failures
     yield item
+
+
+def teaches(item: Exchange) -> bool:
+    """Whether topics' names may be learnt from an exchange."""
+    return item.bodies.teaches(item.api_key, item.api_version)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kcli.capture.exchange import Exchange
-from kcli.capture.exchanges import NAMING, CaptureDecoder, Item
+from kcli.capture.exchanges import CaptureDecoder, Item
 from kcli.capture.filters import matches
 from kcli.core import COMPILED
 from kcli.core.codec.values import uuid_bytes
@@ -177,12 +177,12 @@ class RecordDecoder(CaptureDecoder):
         return self.wants_topic(loads(text) if quoted else text)
 
     def layout(self, api_key: int, version: int) -> tuple[Any, Any, bool, bool] | bool | None:
-        """Where records stand in a version, for the core; False: nowhere. None: it can't tell, or names are learnt
-        from it."""
-        if api_key in NAMING or not self.bodies.knows(api_key, version):
+        """Where records stand in a version, for the core; False: nowhere; True: nowhere, but names are learnt from it.
+        None: it can't tell."""
+        if not self.bodies.knows(api_key, version):
             return None
         if api_key not in PATHS:
-            return False
+            return self.bodies.teaches(api_key, version)
         answered, partitions, index = PATHS[api_key]
         header, body = (
             (messages.response_header, messages.response) if answered else (messages.request_header, messages.request)

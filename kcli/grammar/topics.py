@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from typing import Any, Protocol
 
 from kcli.core.codec.values import uuid_bytes
 from kcli.jsontext import loads
+from kcli.schemas.apikeys import ENVELOPE
+from kcli.schemas.catalog import catalog
+from kcli.schemas.model import Field
 
-__all__ = ["NAME_FIELDS", "TOPIC_NAME", "Names", "annotate", "teaches"]
+__all__ = ["NAME_FIELDS", "TOPIC_NAME", "Names", "annotate", "naming_apis", "teaches"]
 
 TOPIC_NAME = "_topicName"
 # What messages call a topic's name, beside "topicId".
@@ -30,6 +35,22 @@ def teaches(word: Any) -> bool:
     if words is None:
         return hasattr(word, "subcon") and teaches(word.subcon)
     return ("topicId" in words and any(name in words for name in NAME_FIELDS)) or any(map(teaches, words.values()))
+
+
+@cache
+def naming_apis(dialect: str | None) -> frozenset[int]:
+    """Keys of the APIs that have a version whose exchanges may teach topics' names: `teaches`, by the tables alone."""
+    tables = catalog(dialect)
+    sides = {key: (api.request, api.response) for key, api in tables.apis.items()}
+    found = {key for key, names in sides.items() if any(has_both(tables.message(name).fields) for name in names)}
+    return frozenset(found | {ENVELOPE})
+
+
+def has_both(fields: Sequence[Field]) -> bool:
+    """Whether some version has a topic's name beside its id, in these fields or below one of them."""
+    named = [field.versions for field in fields if field.name in NAME_FIELDS]
+    known = [field.versions for field in fields if field.name == "topicId"]
+    return any(one & other for one in named for other in known) or any(has_both(field.fields) for field in fields)
 
 
 def annotate(value: Any, names: Names) -> None:

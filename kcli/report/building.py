@@ -7,9 +7,10 @@ from typing import Any
 
 from kcli.capture.arrays import batch_of_columns
 from kcli.capture.exchange import Exchange
-from kcli.capture.exchanges import NAMING, Item
+from kcli.capture.exchanges import Item
 from kcli.capture.filters import ALL, Filter
 from kcli.core import COMPILED
+from kcli.grammar.topics import naming_apis
 from kcli.pipeline.decoding import RowSource
 from kcli.pipeline.writing import ROWS, TableWriter, stored_schema
 from kcli.schemas.apikeys import API_VERSIONS
@@ -30,9 +31,8 @@ class TableBuilder(RowSource):
     are rows of exchanges or events that a filter chose.
     """
 
-    overhears = NAMING | {API_VERSIONS}
-
     def __init__(self, paths: Sequence[str], folder: str, chosen: Filter = ALL, **options: Any) -> None:
+        self.overhears = naming_apis(options.get("dialect")) | {API_VERSIONS}
         self.writer = TableWriter(folder, "report")
         self.built = False
         self.ended: tuple[list[Any], ...] = ([], [], [])  # columns of `tcp_connections`

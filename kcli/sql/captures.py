@@ -13,6 +13,7 @@ from kcli.tables.captured import EVENT_COLUMNS, EXCHANGE_COLUMNS
 __all__ = ["event_source", "exchange_source"]
 
 BOTH = tuple({each.name: each for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS)}.values())
+OF_BODIES = frozenset({"request", "response", "error", "errors"})
 KIND = "event"  # the column that says which of both a row is
 
 
@@ -29,7 +30,8 @@ def event_source(paths: Sequence[str], options: dict[str, Any]) -> Source:
 def rows_of(paths: Sequence[str], options: dict[str, Any], *, events: bool) -> Source:
     def batches(wanted: frozenset[str]) -> Iterator[Any]:
         own = wanted - OF_EVENTS if not events else wanted & {"timestamp", "connection", "file"}
-        for batch in TableDecoder(paths, BOTH, own, **options).batches():
+        bodies = events or not OF_BODIES.isdisjoint(own)
+        for batch in TableDecoder(paths, BOTH, own, bodies, **options).batches():
             kinds = batch.column(KIND)
             if kinds.null_count == (0 if events else len(kinds)):
                 yield batch

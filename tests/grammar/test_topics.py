@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from kcli.core.codec.values import uuid_bytes
 from kcli.grammar import messages
-from kcli.grammar.topics import annotate, teaches
+from kcli.grammar.topics import annotate, naming_apis, teaches
+from kcli.schemas.apikeys import ENVELOPE
+from kcli.schemas.catalog import catalog
 
 ONE, TWO = "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"
 
@@ -35,3 +37,15 @@ def test_messages_that_teach_names() -> None:
         sides = (messages.request(name, version), messages.response(name, version))
         assert tuple(teaches(side.grammar) for side in sides) == expected
     assert teaches(messages.response("ConsumerGroupDescribe", 1).grammar)
+
+
+def test_apis_that_teach_names_are_those_of_their_grammars() -> None:
+    found = {
+        key
+        for key, api in catalog(None).apis.items()
+        for version in range(api.versions.lo, api.versions.hi + 1)
+        for side in (messages.request, messages.response)
+        if teaches(side(key, version).grammar)
+    }
+    assert found <= naming_apis(None) <= found | {ENVELOPE}
+    assert naming_apis(None) >= {3, 4, 6, 19, 20, 69, 75, 77, 90, 91, 92}

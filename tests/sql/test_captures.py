@@ -82,3 +82,13 @@ def test_secrets_are_hidden(ask: Callable[..., Any], samples: Path) -> None:
         assert json.loads(row["request"])["authBytes"].keys() == {"redacted"}
     shown = ask(query, samples / "sasl-plain-scram.pcap", secrets=True)
     assert shown and all(isinstance(json.loads(row["request"])["authBytes"], str) for row in shown)
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+def test_rows_are_the_same_where_no_message_is_read(path: Path, ask: Callable[..., Any]) -> None:
+    plain = (
+        "timestamp, connection, client_id, api, api_version, correlation_id, request_bytes, response_bytes, latency_ms"
+    )
+    assert ask(f"SELECT {plain} FROM exchanges", path) == [
+        {name: row[name] for name in plain.split(", ")} for row in ask(f"SELECT {plain}, errors FROM exchanges", path)
+    ]

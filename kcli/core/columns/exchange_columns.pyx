@@ -46,7 +46,8 @@ cdef class ExchangeRows(Sink):
     - `flush()`, which calls `take_columns`: called when there is enough to write.
     told: API keys. parted: whether rows of partitions and batches are made, too, and it counts who says what. framed: API keys
     whose frames are kept, a Fetch's whole unless parted. headed: whether headers are wanted as text. texts: API keys whose
-    bodies are kept as text; None: all. fields: columns of numbers that the owner's `fields(key, version)` asks for, see Fields.
+    bodies are kept as text; None: all. bodies: whether they are read at all: else neither texts nor errors nor names come of
+    them, and nobody looks whether they can be read. fields: columns of numbers that the owner's `fields(key, version)` asks for, see Fields.
     An exchange: (key, version, ts, request, answered, response).
     """
 
@@ -72,10 +73,10 @@ cdef class ExchangeRows(Sink):
     cdef Py_ssize_t rows_limit, bytes_limit
 
     def __init__(self, owner, told=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True, framed=(), bint headed=True,
-                 texts=None, int fields=0):
+                 texts=None, int fields=0, bint bodies=True):
         self.owner, self.parted = owner, parted
         self.lines = ExchangeWriter(owner.bodies)
-        self.messages = MessageColumns(self.lines, headed)
+        self.messages = MessageColumns(self.lines, headed, bodies)
         self.fields = FieldColumns(owner, fields) if fields else None
         self.partitions = Partitions()
         self.runs = AnswerRuns()
@@ -111,7 +112,7 @@ cdef class ExchangeRows(Sink):
         if not self.messages.put(<ApiCodecs>codecs, request, n, response, m):
             return False
         parted = self.parted and key <= FETCH and self.read_partitions(key, version, request, n, response, m)
-        if response != NULL and not (parted and key == FETCH and self.partitions.is_fine()):
+        if response != NULL and self.messages.bodies and not (parted and key == FETCH and self.partitions.is_fine()):
             self.messages.note_errors()
         if self.fields is not None:
             self.put_fields(<ApiCodecs>codecs, key, version, request, n, response, m)

@@ -7,17 +7,18 @@ cdef enum:
 
 
 cdef class MessageColumns:
-    """The texts of exchanges, one row each, as `lines` writes them. headed: whether headers are wanted."""
+    """The texts of exchanges, one row each, as `lines` writes them. headed: whether headers are wanted; bodies: whether these
+    are read."""
 
     cdef ExchangeWriter lines
-    cdef bint headed
+    cdef bint headed, bodies
     cdef Column[3] columns
     cdef Out errors, error_ends
     cdef size_t request_at, response_at         # where the texts of the last exchange begin
     cdef size_t request_body, response_body     # bytes of the last exchange's headers
 
-    def __init__(self, ExchangeWriter lines not None, bint headed):
-        self.lines, self.headed = lines, headed
+    def __init__(self, ExchangeWriter lines not None, bint headed, bint bodies):
+        self.lines, self.headed, self.bodies = lines, headed, bodies
 
     def __dealloc__(self):
         cdef int i
@@ -44,7 +45,7 @@ cdef class MessageColumns:
         if start < 0:
             return False
         self.request_body = start
-        return codecs.request.json_at(frame + start, n - start, &self.columns[REQUEST].text, &self.lines.context, True) >= 0
+        return not self.bodies or codecs.request.json_at(frame + start, n - start, &self.columns[REQUEST].text, &self.lines.context, True) >= 0
 
     cdef Py_ssize_t put_header(self, ApiCodecs codecs, const uint8_t* frame, size_t n) except -2:
         """Bytes of the header; -1: only the slower way can."""
@@ -66,6 +67,8 @@ cdef class MessageColumns:
         if start < 0:
             return False
         self.response_body = start
+        if not self.bodies:
+            return True
         frame += start
         cdef Out* out = &self.columns[RESPONSE].text
         return codecs.answer(frame, n - start).json_at(frame, n - start, out, &self.lines.context, True) >= 0

@@ -3,7 +3,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from kcli.core.capture.exchange_json cimport KEYS, VERSIONS
+from kcli.core.capture.exchange_json cimport KEYS, VERSIONS, ApiCodecs, ExchangeWriter, steady_codecs
 from kcli.core.codec.messages cimport Level, Name, Names, Node, Selection, name_find
 from kcli.core.codec.sink cimport Sink
 
@@ -31,13 +31,16 @@ cdef class RecordExchanges(Sink):
 
     owner: has
     - `layout(key, version)`: where records stand: (the header's Node, a Selection, whether that is of the response, whether
-      topics go by ids); False: nowhere, and nothing is to be learnt from it; None: only the slower way can tell;
+      topics go by ids); False: nowhere, and nothing is to be learnt from it; True: nowhere, but topics' names are; None: only
+      the slower way can tell;
+    - `bodies`;
     - `wants_name(name, quoted)`: whether records of a topic are wanted, by its name as bytes; quoted: as JSON text;
     - `picked(link, *exchange)`: takes (key, version, ts, request, answered, response).
     names: of topic ids. partition: the one that is wanted; -1: all. A topic whose id has no name yet is wanted.
     """
 
     cdef object owner
+    cdef ExchangeWriter lines
     cdef Names names
     cdef int64_t partition
     cdef PyObject* layouts[KEYS][VERSIONS]
@@ -47,6 +50,7 @@ cdef class RecordExchanges(Sink):
     def __init__(self, owner, Names names not None, int64_t partition=-1):
         self.owner, self.names, self.partition = owner, names, partition
         self.kept, self.known = [], {}
+        self.lines = ExchangeWriter(owner.bodies)
 
     cdef bint take(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
                    uint64_t answered, const uint8_t* response, size_t m) except -1:
@@ -54,6 +58,8 @@ cdef class RecordExchanges(Sink):
         if key < 0 or key >= KEYS or version < 0 or version >= VERSIONS:
             return False
         layout = <object>self.layout(key, version)
+        if layout is True:
+            return self.learn(key, version, ts, request, n, answered, response, m)
         if not isinstance(layout, tuple):
             return layout is False
         found = self.holds(<tuple>layout, request, n, response, m)
@@ -63,6 +69,16 @@ cdef class RecordExchanges(Sink):
                 None if response == NULL else (<const char*>response)[:m],
             )
         return found >= 0
+
+    cdef bint learn(self, int key, int version, uint64_t ts, const uint8_t* request, size_t n, uint64_t answered,
+                    const uint8_t* response, size_t m) except -1:
+        """Learn the topic names of an exchange: its text teaches them. False: only the slower way can."""
+        cdef int client
+        cdef PyObject* codecs = steady_codecs(self.lines, key, version, ts, request, n, answered, response != NULL, &client)
+        self.lines.out.size = 0
+        if <object>codecs is None or not self.lines.put_request(<ApiCodecs>codecs, request, n):
+            return False
+        return response == NULL or self.lines.put_response(<ApiCodecs>codecs, response, m)
 
     cdef PyObject* layout(self, int key, int version) except NULL:
         if self.layouts[key][version] == NULL:

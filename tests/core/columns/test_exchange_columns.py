@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -29,11 +29,13 @@ ID, KEPT = "LiM8oXcTSBWR3XF1qnjt6A", "AAAAAAAAAAAAAAAAAAAAAQ"
 class Owner(CaptureDecoder):
     """A source with a sink of rows."""
 
+    options: ClassVar[dict[str, Any]] = {}
+
     def choose_engine(self, ports: Any) -> Any:
         self.learnt: list[tuple[Any, ...]] = []
         self.told: list[tuple[Any, ...]] = []
         self.flushes = 0
-        self.sink = ExchangeRows(self, told=(12,), rows=4)
+        self.sink = ExchangeRows(self, told=(12,), rows=4, **self.options)
         return super().choose_engine(ports)
 
     def layout(self, _key: int, _version: int) -> None:
@@ -112,6 +114,25 @@ def test_errors_are_noted(tmp_path: Path) -> None:
     told = response(3, 9, 1, {"topics": [{"errorCode": 0, "name": "t", "partitions": partitions}]})
     _, taken = ran(Wire().open().client(request(3, 9, 1, {"topics": None})).server(told).close(), tmp_path)
     assert codes(taken["errors"]) == [[5, -1]]
+
+
+def test_bodies_may_stay_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wire = Wire().open().client(metadata(1)[0]).server(metadata(1)[1]).client(metadata(2)[0]).server(bytes(range(20)))
+    monkeypatch.setattr(Owner, "options", {"bodies": False, "parted": False})
+    owner, taken = ran(wire.close(), tmp_path)
+    assert numbers(taken["numbers"], 10)[:, 4].tolist() == [1]
+    assert (texts(taken["request"]), texts(taken["response"]), codes(taken["errors"])) == ([""], [""], [[]])
+    assert not owner.learnt and len(texts(taken["header"])) == 1
+
+
+def test_texts_are_kept_of_the_apis_that_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = response(3, 9, 1, {"topics": [{"errorCode": 3, "name": "t", "partitions": []}]})
+    wire = Wire().open().client(request(3, 9, 1, {"topics": None})).server(told)
+    wire.client(request(12, 4, 2, {"groupId": "g"})).server(response(12, 4, 2, {})).close()
+    monkeypatch.setattr(Owner, "options", {"texts": {12}})
+    _, taken = ran(wire, tmp_path)
+    assert [bool(text) for text in texts(taken["request"])] == [False, True]
+    assert codes(taken["errors"]) == [[3], []]
 
 
 def test_flush_is_called_when_there_is_enough(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from kcli.capture import record_fields
 from kcli.capture.filters import Filter
 from kcli.capture.record_fields import CapturedField, RecordDecoder
 from kcli.core import COMPILED
-from tests.capture.messages import metadata, produce
+from tests.capture.messages import metadata, produce, request, response
 from tests.capture.wires import DATA, SAMPLES, Wire, pcap
 
 if not COMPILED:
@@ -63,11 +63,36 @@ def test_no_object_is_made_for_what_is_not_wanted(tmp_path: Path, monkeypatch: p
     assert not [*RecordDecoder([str(path)], partition=77).fields()]
 
 
-def test_names_are_learnt_from_what_is_passed_over(tmp_path: Path) -> None:
+def test_names_are_learnt_from_what_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "made.pcap"
     wire = Wire().open()
     for number in range(2):
         wire.client(metadata(number)[0]).server(metadata(number)[1])
     path.write_bytes(pcap(wire.close().packets))
     source = RecordDecoder([str(path)])
+    monkeypatch.setattr(RecordDecoder, "emit", lambda *_: pytest.fail("an object was made"))
     assert not [*source.fields()] and source.tally.apis == {3: 2}
+    assert source.bodies.names.get(bytes(15) + b"\1") == '"orders"'
+
+
+@pytest.mark.parametrize("core", [True, False])
+def test_names_are_learnt_from_every_api_that_has_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, core: bool
+) -> None:
+    wire, topic_id = Wire().open(), "LiM8oXcTSBWR3XF1qnjt6A"
+    assigned = {"topicPartitions": [{"topicId": topic_id, "topicName": "late", "partitions": [0]}]}
+    member = {
+        "memberId": "m", "memberEpoch": 1, "clientId": "c", "clientHost": "h", "subscribedTopicNames": [],
+        "assignment": assigned, "targetAssignment": {"topicPartitions": []},
+    }  # fmt: skip
+    group = {"errorCode": 0, "groupId": "g", "groupState": "", "groupEpoch": 1, "assignmentEpoch": 1}
+    told = {"groups": [group | {"assignorName": "", "members": [member]}]}
+    wire.client(request(69, 0, 1, {"groupIds": ["g"], "includeAuthorizedOperations": False}))
+    wire.server(response(69, 0, 1, told))
+    fetched = [{"partitionIndex": 0, "highWatermark": 1, "abortedTransactions": None, "records": b"x" * 70}]
+    wire.client(request(1, 13, 2, {"topics": [{"topicId": topic_id, "partitions": [{"partition": 0}]}]}))
+    wire.server(response(1, 13, 2, {"responses": [{"topicId": topic_id, "partitions": fetched}]}))
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap(wire.close().packets))
+    assert found(path, monkeypatch, core=core, topic="late")[1] == ["late"]
+    assert len(found(path, monkeypatch, core=core, topic="late")[0]) == 1
