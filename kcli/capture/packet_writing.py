@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable
 from typing import Literal
 
-from kcli.capture.pcapng import interface_block, packet_block, section_block
+from kcli.capture.pcapng import interface_block, packet_ends, section_block
 from kcli.core import COMPILED
 from kcli.grammar.network import ACK, FIN, RST, SYN
 
@@ -24,9 +24,9 @@ PSH = 8
 RAW = 101  # LINKTYPE_RAW: the packet begins with its IP header
 MOST_PAYLOAD = 65_000  # bytes: a packet's length has 16 bits
 TIME_TO_LIVE, TCP, WINDOW = 64, 6, 65_535
-IPV4 = struct.Struct(">BBHHHBBH4s4s")
-IPV6 = struct.Struct(">IHBB16s16s")
-SEGMENT = struct.Struct(">HHIIBBHHH")
+SEGMENT = 20  # bytes of TCP's header
+IPV4 = struct.Struct(">BBHHHBBH4s4s HHIIBBHHH")  # with TCP's
+IPV6 = struct.Struct(">IHBB16s16s HHIIBBHHH")
 
 
 def file_start(interface: str) -> bytes:
@@ -45,31 +45,33 @@ class PacketStream:
         self.next = [1, 1]  # sequence numbers, modulo 2^32
         self.open = [True, True]
         self.number = 0  # of the packet, as IPv4 identifies it
-        # What the checksums have of every packet of a direction.
-        self.sums = [sum_of(b"".join(self.addresses)) + TCP + sum(self.ports)] * 2
+        # What the checksums have of every packet.
+        ends_sum = sum_of(b"".join(self.addresses))
+        self.tcp_sum = ends_sum + TCP + sum(self.ports)
+        self.ip_sum = ends_sum + (0x45 << 8) + (TIME_TO_LIVE << 8) + TCP
 
     def begin(self, ns: int, comment: str = "") -> bytes:
         """The handshake. comment: stands with its first packet."""
         self.next = [0, 0]
-        first = self.packet(0, ns, b"", SYN, comment)
+        first = self.packet(0, ns, SYN, comment)
         self.next[0] = 1
-        second = self.packet(1, ns, b"", SYN | ACK)
+        second = self.packet(1, ns, SYN | ACK)
         self.next[1] = 1
-        return first + second + self.packet(0, ns, b"", ACK)
+        return first + second + self.packet(0, ns, ACK)
 
     def data(self, direction: Direction, ns: int, data: bytes) -> bytes:
         """Bytes of one direction."""
         if len(data) <= MOST_PAYLOAD:
-            return self.packet(direction, ns, data, PSH | ACK)
-        starts = range(0, len(data), MOST_PAYLOAD)
-        return b"".join(self.packet(direction, ns, data[at : at + MOST_PAYLOAD], PSH | ACK) for at in starts)
+            return b"".join(self.parts(direction, ns, data, PSH | ACK))
+        pieces = [data[at : at + MOST_PAYLOAD] for at in range(0, len(data), MOST_PAYLOAD)]
+        return b"".join(part for piece in pieces for part in self.parts(direction, ns, piece, PSH | ACK))
 
     def end(self, direction: Direction, ns: int) -> bytes:
         """A side sends no more. Nothing, where it has ended before."""
         if not self.open[direction]:
             return b""
         self.open[direction] = False
-        made = self.packet(direction, ns, b"", FIN | ACK)
+        made = self.packet(direction, ns, FIN | ACK)
         self.next[direction] = self.next[direction] + 1 & 0xFFFF_FFFF
         return made
 
@@ -78,33 +80,37 @@ class PacketStream:
         if not any(self.open):
             return b""
         self.open = [False, False]
-        return self.packet(direction, ns, b"", RST | ACK)
+        return self.packet(direction, ns, RST | ACK)
 
-    def packet(self, direction: Direction, ns: int, data: bytes, flags: int, comment: str = "") -> bytes:
-        """A block with one packet; the next one of its direction goes on behind the data."""
-        segment = self.segment(direction, data, flags)
-        whole = self.ip_header(direction, len(segment)) + segment
+    def packet(self, direction: Direction, ns: int, flags: int, comment: str = "") -> bytes:
+        """A block with a packet that has no data."""
+        return b"".join(self.parts(direction, ns, b"", flags, comment))
+
+    def parts(
+        self, direction: Direction, ns: int, data: bytes, flags: int, comment: str = ""
+    ) -> tuple[bytes, bytes, bytes, bytes]:
+        """A block with one packet, in pieces: data is copied once. The next one of its direction goes on behind it."""
+        headers = self.headers(direction, data, flags)
         self.next[direction] = self.next[direction] + len(data) & 0xFFFF_FFFF
-        return packet_block(0, ns, whole, len(whole), comment)
+        size = len(headers) + len(data)
+        head, tail = packet_ends(0, ns, size, size, comment)
+        return head, headers, data, tail
 
-    def segment(self, direction: Direction, data: bytes, flags: int) -> bytes:
-        """TCP's header and the data (RFC 9293, 3.1)."""
+    def headers(self, direction: Direction, data: bytes, flags: int) -> bytes:
+        """Those of IP and TCP before the data (RFC 791, RFC 8200, RFC 9293)."""
+        size = SEGMENT + len(data)
+        sent, got = self.next[direction], self.next[1 - direction] if flags & ACK else 0
+        # A number is as good as its words: modulo 2^16 - 1 they are the same.
+        total = self.tcp_sum + size + (5 << 12) + flags + WINDOW + sent + got + sum_of(data)
         ports = self.ports[direction], self.ports[1 - direction]
-        acknowledged = self.next[1 - direction] if flags & ACK else 0
-        fields = *ports, self.next[direction], acknowledged, 5 << 4, flags, WINDOW
-        size = SEGMENT.size + len(data)
-        total = self.sums[direction] + size + (5 << 12) + flags + WINDOW + sum_of(data)
-        total += sum(divmod(fields[2], 1 << 16)) + sum(divmod(fields[3], 1 << 16))
-        return SEGMENT.pack(*fields, checksum(total), 0) + data
-
-    def ip_header(self, direction: Direction, size: int) -> bytes:
-        """The header before a segment of so many bytes (RFC 791, RFC 8200)."""
+        segment = *ports, sent, got, 5 << 4, flags, WINDOW, checksum(total), 0
         ends = self.addresses[direction], self.addresses[1 - direction]
         if self.version == 6:
-            return IPV6.pack(6 << 28, size, TCP, TIME_TO_LIVE, *ends)
+            return IPV6.pack(6 << 28, size, TCP, TIME_TO_LIVE, *ends, *segment)
         self.number = self.number + 1 & 0xFFFF
-        fields = 0x45, 0, IPV4.size + size, self.number, 0, TIME_TO_LIVE, TCP
-        return IPV4.pack(*fields, checksum(sum_of(IPV4.pack(*fields, 0, *ends))), *ends)
+        length = IPV4.size - SEGMENT + size
+        check = checksum(self.ip_sum + length + self.number)
+        return IPV4.pack(0x45, 0, length, self.number, 0, TIME_TO_LIVE, TCP, check, *ends, *segment)
 
 
 def mapped(address: bytes) -> bytes:

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from kcli.grammar.network import BYTE_ORDER, SECTION
 from kcli.version import __version__
 
-__all__ = ["PcapngWriter", "interface_block", "packet_block", "section_block"]
+__all__ = ["PcapngWriter", "interface_block", "packet_block", "packet_ends", "section_block"]
 
 INTERFACE, ENHANCED = 1, 6  # block types
 COMMENT, END, NAME, RESOLUTION, APPLICATION = 1, 0, 2, 9, 4  # option codes
@@ -52,11 +52,16 @@ def interface_block(link: int, name: str | None = None) -> bytes:
 
 def packet_block(interface: int, ns: int, data: bytes | bytearray, length: int, comment: str = "") -> bytes:
     """A packet. interface: by its number; ns: since 1970; length: on the wire."""
-    size = len(data)
+    head, tail = packet_ends(interface, ns, len(data), length, comment)
+    return b"".join((head, data, tail))
+
+
+def packet_ends(interface: int, ns: int, size: int, length: int, comment: str = "") -> tuple[bytes, bytes]:
+    """What stands before and behind so many bytes of a packet; the rest as for `packet_block`."""
     behind = options((COMMENT, comment.encode())) if comment else b""
     total = PACKET.size + size + -size % 4 + len(behind) + 4
     head = PACKET.pack(ENHANCED, total, interface, ns >> 32 & 0xFFFF_FFFF, ns & 0xFFFF_FFFF, size, length)
-    return b"".join((head, padded(data), behind, total.to_bytes(4, "little")))
+    return head, bytes(-size % 4) + behind + total.to_bytes(4, "little")
 
 
 def block(kind: int, body: bytes) -> bytes:
@@ -68,5 +73,5 @@ def options(*given: tuple[int, bytes]) -> bytes:
     return b"".join(struct.pack("<HH", code, len(value)) + padded(value) for code, value in (*given, (END, b"")))
 
 
-def padded(data: bytes | bytearray) -> bytes:
-    return bytes(data) + bytes(-len(data) % 4)
+def padded(data: bytes) -> bytes:
+    return data + bytes(-len(data) % 4)
