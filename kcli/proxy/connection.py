@@ -19,6 +19,8 @@ from kcli.proxy.side import Side
 
 __all__ = ["Connection", "Route", "Services"]
 
+MOST_AWAITED = 1 << 16  # requests that are remembered until their responses come
+
 
 class Services(Protocol):
     """What the proxy provides to its connections."""
@@ -134,6 +136,8 @@ class Connection:
             self.complain(f"closed: {error}")
             self.abort()
             return
+        if self.responses.is_lost or len(self.awaited) > MOST_AWAITED:
+            self.responses.give_up(f"more than {MOST_AWAITED:,} requests wait for their responses")
         if self.recording is not None:
             self.recording.data(0, data)
         if self.services.faults:

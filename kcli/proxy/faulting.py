@@ -73,12 +73,16 @@ class FaultedRequest:
 
     def __init__(self, frame: bytes, awaited: Awaited, names: TopicNames, dialect: str | None) -> None:
         self.frame, self.names, self.dialect = frame, names, dialect
-        self.api = Api(awaited.api_key)
+        self.awaited, self.api = awaited, Api(awaited.api_key)
         self.client_id = (frames.client_id_of(frame) or b"").decode(errors="replace")
 
     @cached_property
     def decoded(self) -> frames.Request | None:
-        """Header and body; None where they can't be read, which no rule about topics applies to."""
+        """Header and body; None where they can't be read: no error rule applies to what the tables do not have."""
+        key, version = self.awaited.api_key, self.awaited.version
+        known = catalog(self.dialect).api(key)
+        if known is None or version not in known.versions:
+            return None
         try:
             return frames.decode_request(self.frame, dialect=self.dialect)
         except KcliError:

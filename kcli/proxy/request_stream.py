@@ -23,6 +23,7 @@ LARGEST_HELD = 100 << 20  # bytes of a message that is held until it is whole, a
 HEAD = struct.Struct(">hhi")
 # A header, and the transactional id in front of Produce's acks: two strings of int16 length.
 LONGEST_HEAD = 1 << 17
+USUAL_HEAD = 1 << 9  # bytes that are enough for most
 LARGEST_KEY, LARGEST_VERSION = 1 << 10, 1 << 6  # of what is a request at all: dialects have keys of their own
 
 
@@ -71,9 +72,11 @@ class RequestStream:
             if not 0 <= size <= LARGEST or looks_foreign(data[start : start + PREFIX]):
                 raise NetworkError(describe_first_bytes(data[start : start + 16], LARGEST))
             body = start + PREFIX
-            head = data[body : body + min(size, LONGEST_HEAD)]
-            if not self._read(head, len(head) == min(size, LONGEST_HEAD)):
-                break
+            head = data[body : body + min(size, USUAL_HEAD)]
+            if not self._read(head, size == len(head)):
+                head = data[body : body + min(size, LONGEST_HEAD)]
+                if not self._read(head, len(head) == min(size, LONGEST_HEAD)):
+                    break
             start = min(body + size, len(data))
             self._skip = body + size - start
         self._rest = data[start:]

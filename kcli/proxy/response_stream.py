@@ -49,11 +49,12 @@ class ResponseStream:
         self._rest = bytearray()  # what is held: the start of a response, or one that is to be rewritten
         self._need = 0  # bytes that it takes to go on with what is held
         self._skip = 0  # bytes of a response that pass
-        self._lost = False  # frames no longer follow each other: everything passes
+        self.is_lost = False  # frames no longer follow each other: everything passes
 
     def feed(self, data: bytes) -> tuple[bytes, bytes]:
         """What goes to the client now that these bytes have come, and the same with the broker's own addresses."""
-        if self._lost:
+        if self.is_lost:
+            data, self._rest = bytes(self._rest) + data, bytearray()
             return data, data
         if self.planned is not None or self._rest:
             self._rest += data
@@ -76,7 +77,6 @@ class ResponseStream:
                 break
             awaited = self._awaited_by(size, data[start + PREFIX : start + PREFIX + CORRELATION])
             if awaited is None:
-                self._lost = True
                 start = len(data)
                 break
             if self._is_held(awaited, size):
@@ -125,17 +125,21 @@ class ResponseStream:
     def _awaited_by(self, size: int, correlation_id: bytes) -> Awaited | None:
         """The request that a response answers; None where it answers none, or is none."""
         if not self.awaited or size < 0:
-            self.note("it sent what answers no request: from here on, its responses pass unread")
+            self.give_up("it sent what answers no request")
             return None
         awaited = self.awaited[0]
         got = int.from_bytes(correlation_id, "big", signed=True)
         if awaited.correlation_id is None or (size >= CORRELATION and got == awaited.correlation_id):
             return awaited
-        self.note(
-            f"it answered request {awaited.correlation_id} with correlation id {got}: "
-            "from here on, its responses pass unread"
-        )
+        self.give_up(f"it answered request {awaited.correlation_id} with correlation id {got}")
         return None
+
+    def give_up(self, why: str) -> None:
+        """Let everything pass unread; requests are awaited no more."""
+        if not self.is_lost:
+            self.is_lost = True
+            self.note(f"{why}: from here on, its responses pass unread")
+        self.awaited.clear()
 
     def _is_held(self, awaited: Awaited, size: int) -> bool:
         """Whether a response has to be whole before it goes on."""

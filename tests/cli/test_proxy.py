@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ import pytest
 
 from kcli.cli.main import main
 from kcli.cli.proxy import listen_address
+from kcli.client.address import parse_address
 from kcli.errors import UsageError
 from tests.broker.processes import served
 
@@ -108,6 +110,29 @@ def test_tls_by_a_ca_of_its_own() -> None:
         code, _, _ = proxy.stop()
         assert code == 0
     assert not Path(path).exists()
+
+
+STRANGE = (
+    b"GET / HTTP/1.1\r\n\r\n",
+    b"\x16\x03\x01\2\0\1\0\1\xfc\3\3" + bytes(500),
+    b"\x7f\xff\xff\xff and more",
+    b"\xff\xff\xff\xff",
+    b"\0\0\0\x64\0\x12",
+    bytes(4000),
+    b"\0\0\0\x20\x7f\xff\0\0\0\0\0\1" + bytes(24),
+    b"",
+)
+
+
+@pytest.mark.parametrize("options", [[], ["--fault", "api=Fetch,error=CORRUPT_MESSAGE"]])
+def test_strangers_do_not_keep_it_from_others(options: list[str]) -> None:
+    with served("--topic", "a") as broker, proxied("--bootstrap", broker.bootstrap, *options) as proxy:
+        with contextlib.ExitStack() as stack:
+            for number in range(20 * len(STRANGE)):
+                stranger = stack.enter_context(socket.create_connection(parse_address(proxy.bootstrap)))
+                stranger.sendall(STRANGE[number % len(STRANGE)])
+            assert len(ask(proxy.bootstrap, "Metadata", '{"topics":null}')["brokers"]) == 1
+        assert proxy.stop() == (0, "", "")
 
 
 def test_packets_on_standard_output() -> None:

@@ -16,6 +16,7 @@ from tests.fuzz.commands import COMMANDS, command
 from tests.fuzz.damage import damaged
 from tests.fuzz.lines import LINES, lines
 from tests.fuzz.pipeline import installed, reader
+from tests.fuzz.proxying import proxying
 from tests.fuzz.redacting import redacting
 from tests.fuzz.tls import tls
 
@@ -81,6 +82,7 @@ TARGETS = [
     Target("message", message),
     Target("request", request),
     Target("tls", tls),
+    Target("proxy", proxying),
     Target("redact", redacting()),
     *(Target(name, command(name)) for name in COMMANDS),
     *(Target(name, lines(name)) for name in LINES),

@@ -107,3 +107,28 @@ def test_what_is_not_kafka_is_closed_with_a_line() -> None:
 
     run(work())
     assert any("closed: it speaks TLS" in note for note in notes)
+
+
+def test_requests_that_are_never_answered_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither too many, nor any behind a response that answers none of them."""
+    monkeypatch.setattr("kcli.proxy.connection.MOST_AWAITED", 10)
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(12 * len(FETCH))
+        writer.write(sized(b"\0\0\0\7first"))
+        await reader.read()
+        writer.close()
+
+    async def work() -> None:
+        notes: list[str] = []
+        async with before(listen, notes) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(12 * FETCH)
+            assert await reader.readexactly(13) == sized(b"\0\0\0\7first")
+            writer.write(FETCH)
+            writer.close()
+        assert [line.partition(": ")[2] for line in notes] == [
+            "more than 10 requests wait for their responses: from here on, its responses pass unread"
+        ]
+
+    run(work())

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import deque
 
 import pytest
 
 from kcli.errors import NetworkError, UsageError
-from kcli.proxy.faulting import FaultRules
+from kcli.proxy.faulting import FaultedRequests, FaultRules, TopicNames
+from kcli.proxy.request_stream import Awaited
 from kcli.schemas.errors import error_name
 from tests.broker.talk import API_VERSIONS, FIND_COORDINATOR, METADATA, PRODUCE, batch, parts, run
 from tests.proxy.talk import proxied
@@ -152,3 +154,12 @@ def test_a_request_that_is_too_long() -> None:
             assert any("closed:" in note for note in both.notes)
 
     run(work())
+
+
+def test_an_error_for_what_the_tables_lack_is_none() -> None:
+    """Without a response's layout there is no error to answer with: such a request passes."""
+    awaited = deque[Awaited]()
+    requests = FaultedRequests(FaultRules(["error=KAFKA_STORAGE_ERROR"]), awaited, TopicNames())
+    frame = b"\0\0\0\x0a\1\x1e\0\0\0\0\0\7\xff\xff"
+    assert requests.feed(frame) == frame
+    assert awaited == deque([Awaited(286, 0, 7)])

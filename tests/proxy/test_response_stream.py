@@ -91,3 +91,16 @@ def test_any_bytes_pass() -> None:
         made = b"".join(one.feed(data[at : at + 40])[0] for at in range(0, len(data), 40))
         held = len(one._rest)
         assert len(made) + held >= len(data)
+
+
+def test_what_is_held_passes_when_it_gives_up() -> None:
+    notes: list[str] = []
+    one = stream(*ASKED[1:], notes=notes)
+    start, rest = metadata(2, "b", 9092)[:20], metadata(2, "b", 9092)[20:]
+    assert one.feed(start) == (b"", b"")
+    for _ in range(2):
+        one.give_up("that is enough")
+    assert notes == ["that is enough: from here on, its responses pass unread"]
+    assert not one.awaited
+    assert one.feed(rest) == (start + rest, start + rest)
+    assert one.feed(b"x") == (b"x", b"x")
