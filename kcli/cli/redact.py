@@ -101,13 +101,13 @@ def read(source: Redaction, paths: tuple[str, ...], quiet: bool) -> InputError |
 
 def closing(source: Redaction) -> list[str]:
     """What was done, and what was left out."""
-    engine, frames, clear = source.engine, source.frames, len(source.engine.made_clear)
+    engine, frames, clear = source.engine, source.frames, len(source.made_clear)
     lines = [f"{source.written:,} packets written, with {counted(source.tally.exchanges, 'exchange')}"]
     if clear:
         lines[0] += f"; {counted(clear, 'TLS connection')} decrypted, in the clear now"
     left_out = (
-        (engine.tls_left_out, "TLS connection without keys", "TLS connections without keys"),
-        (engine.others_left_out, "connection that is not Kafka's", "connections that are not Kafka's"),
+        (source.tls_left_out, "TLS connection without keys", "TLS connections without keys"),
+        (source.others_left_out, "connection that is not Kafka's", "connections that are not Kafka's"),
         (frames.blanked, "message that can't be decoded", "messages that can't be decoded"),
         (frames.batches.emptied, "batch's records, which find no room", "batches' records, which find no room"),
         (engine.others + engine.unknown_links, "packet that is not TCP", "packets that are not TCP"),

@@ -15,7 +15,7 @@ from kcli.redact.messages import FrameRedactor
 __all__ = ["RedactedConnection"]
 
 Write = Callable[[int, int, bytes], None]  # write(end, offset in what it sent, redacted bytes)
-Came = Callable[[int, int, int], None]  # came(end, ns, number): so many bytes of it are about to be read
+Came = Callable[[int, int, int, int], None]  # came(end, ns, place behind them in what it sent, bytes to be read)
 HEADS = (8, 4)  # bytes behind a frame's length that stay of one that is not whole: of a request, of a response
 
 
@@ -29,7 +29,8 @@ class RedactedConnection(CapturedConnection):
 
     def data(self, d: int, ns: int, data: bytes) -> None:
         """See CapturedConnection."""
-        self.came(d, ns, len(data))
+        if self.foreign is None:
+            self.came(d, ns, self.streams[d].offset + len(self.streams[d].buffer) + len(data), len(data))
         super().data(d, ns, data)
 
     def take_frame(self, d: int, frame: bytes, offset: int) -> None:

@@ -16,7 +16,7 @@ from kcli.schemas.config_names import PASSWORDS, PLAIN
 from kcli.schemas.model import Field
 from kcli.topic_names import CLUSTER_METADATA
 
-__all__ = ["KINDS", "Rule", "Way", "rules_of", "words"]
+__all__ = ["KINDS", "NO_RULE", "Rule", "Way", "rules_of", "words"]
 
 Way = Literal["name", "text", "host", "principal", "resource", "coordinator", "address", "uuid", "frame", "inside",
               "login", "records", "nothing"]  # fmt: skip
@@ -38,6 +38,9 @@ class Rule(NamedTuple):
     kind: str | None = None
     words: frozenset[str] = frozenset()
     inside: str = ""
+
+
+NO_RULE = Rule("nothing")  # of a field that the tables lack
 
 
 def words(text: str) -> frozenset[str]:

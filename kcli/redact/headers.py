@@ -76,12 +76,10 @@ def clean_options(options: bytes) -> bytes:
     return bytes(out[: len(options)])
 
 
-def clean_segment(
-    packet: bytearray, places: tuple[int, int, int], seq: int, ack: int, flags: int, size: int
-) -> bytearray:
-    """Another packet with these headers, without options, whose blank payload has `size` bytes."""
-    ip, tcp, _ = places
-    out = packet[: tcp + TCP_HEAD] + BLANK * size
+def clean_segment(packet: bytes, places: tuple[int, int], seq: int, ack: int, flags: int, size: int) -> bytearray:
+    """Another packet with these headers, without options, its blank payload of `size` bytes. places: of IP and TCP."""
+    ip, tcp = places
+    out = bytearray(packet[: tcp + TCP_HEAD]) + BLANK * size
     out[tcp + 4 : tcp + 12] = (seq & 0xFFFFFFFF).to_bytes(4, "big") + (ack & 0xFFFFFFFF).to_bytes(4, "big")
     out[tcp + 12 : tcp + 14] = bytes([TCP_HEAD // 4 << 4, flags])
     if out[ip] >> 4 == 4:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.capture.bodies import Bodies
 from kcli.errors import DecodeError, SchemaError
@@ -18,10 +18,14 @@ from kcli.grammar.frames import api_of, client_id_of
 from kcli.grammar.trace import Span
 from kcli.records.control import MESSAGES as CONTROL_MESSAGES
 from kcli.redact.batches import BLANK, FILL, BatchRedactor
-from kcli.redact.fields import Rule, Way, rules_of
+from kcli.redact.fields import NO_RULE, Rule, Way, rules_of
 from kcli.redact.logins import redacted_login
 from kcli.redact.pseudonyms import Pseudonyms, is_address
+from kcli.redact.rewriters import rewriter_of
 from kcli.schemas.apikeys import ENVELOPE
+
+if TYPE_CHECKING:
+    from kcli.core.codec.rewriting import FrameRewriter
 
 __all__ = ["FrameRedactor"]
 
@@ -29,7 +33,6 @@ INDEX = re.compile(r"\[\d+\]")
 SHARE_KEY = re.compile(rb"(.*):([A-Za-z0-9_-]{22}):(\d+)", re.DOTALL)  # group:topic id:partition (KIP-932)
 FIXED = 8  # bytes of a request's key, version and correlation id
 CLIENT_ID = 10  # where a client id's bytes begin
-NO_RULE = Rule("nothing")
 LEVELS = frozenset({4, 8})  # resources named by a broker's number
 KIND_OF_KEY = {0: "groups", 1: "transactions"}  # FindCoordinator's keyType
 
@@ -49,6 +52,7 @@ class FrameRedactor:
     def __init__(self, names: Pseudonyms, keep: frozenset[str], bodies: Bodies) -> None:
         self.names, self.keep, self.bodies = names, keep, bodies
         self.batches = BatchRedactor(self.control_value)
+        self.rewriters: dict[tuple[int, int, bool], FrameRewriter | None] = {}
         self.blanked = 0  # frames, or ends of them, that could not be decoded
         self.ways: dict[Way, Callable[[bytes, Place], bytes]] = {
             "name": self.name,
@@ -67,8 +71,31 @@ class FrameRedactor:
 
     # Frames
 
+    def rewriter(self, api_key: int, version: int, is_response: bool) -> FrameRewriter | None:
+        """What redacts such frames in the core; None: it can't."""
+        which = api_key, version, is_response
+        if which not in self.rewriters:
+            known = self.bodies.knows(api_key, version)
+            self.rewriters[which] = rewriter_of(self, *which) if known else None
+        return self.rewriters[which]
+
+    def rewritten(self, frame: bytes, api_key: int, version: int, is_response: bool) -> bytes | None:
+        """A frame, redacted by the core; None: it can't."""
+        rewriter = self.rewriter(api_key, version, is_response)
+        return None if rewriter is None else rewriter.rewritten(frame)
+
     def request(self, frame: bytes) -> bytes:
         """A request; one that can't be decoded keeps what stands at fixed places, its client's name replaced."""
+        made = self.rewritten(frame, *api_of(frame), False) if len(frame) >= FIXED else None
+        return self.interpreted_request(frame) if made is None else made
+
+    def response(self, frame: bytes, api_key: int, version: int, request: bytes = b"") -> bytes:
+        """The response to a request of that key and version, whose frame says what an envelope has inside."""
+        made = self.rewritten(frame, api_key, version, True)
+        return self.interpreted_response(frame, api_key, version, request) if made is None else made
+
+    def interpreted_request(self, frame: bytes) -> bytes:
+        """As `request`, field by field."""
         out = bytearray(BLANK * len(frame))
         if len(frame) < FIXED:
             self.blanked += 1
@@ -86,8 +113,8 @@ class FrameRedactor:
             self.blanked += 1
         return bytes(out)
 
-    def response(self, frame: bytes, api_key: int, version: int, request: bytes = b"") -> bytes:
-        """The response to a request of that key and version, whose frame says what an envelope has inside."""
+    def interpreted_response(self, frame: bytes, api_key: int, version: int, request: bytes) -> bytes:
+        """As `response`, field by field."""
         out = bytearray(BLANK * len(frame))
         out[:4] = frame[:4]
         try:
@@ -147,6 +174,10 @@ class FrameRedactor:
         if field.rule.kind is not None and field.rule.kind in self.keep:
             return data
         return self.ways[field.rule.way](data, field)
+
+    def replaced(self, rule: Rule, data: bytes) -> bytes:
+        """What stands for the content of a field whose rule needs nothing but the content."""
+        return self.content(data, Place(rule, "", {}, b""))
 
     def name(self, data: bytes, field: Place) -> bytes:
         """A name, or a word of Kafka's own that stays there."""

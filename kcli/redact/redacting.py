@@ -8,16 +8,17 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from kcli.capture.exchanges import MEMORY, CaptureDecoder, Item
-from kcli.capture.packets import ReferenceReader
-from kcli.capture.pcapng import PcapngWriter
+from kcli.capture.pcapng import PcapngWriter, interface_block, section_block
 from kcli.capture.tls.layer import TlsLayer
+from kcli.core import COMPILED
 from kcli.filelike import Stream
+from kcli.grammar.frames import api_of
 from kcli.redact.connection import RedactedConnection
 from kcli.redact.draft import CAPTURED, MADE, Draft, DraftPacket
-from kcli.redact.engine import RedactingEngine, Track
 from kcli.redact.headers import set_checksums
 from kcli.redact.messages import FrameRedactor
 from kcli.redact.pseudonyms import Pseudonyms
+from kcli.redact.track import Place, Track
 
 __all__ = ["Redaction"]
 
@@ -27,8 +28,6 @@ class Redaction(CaptureDecoder):
 
     tally and engine count what there was, as for a CaptureDecoder; written, omitted: packets
     """
-
-    engine: RedactingEngine
 
     def __init__(
         self,
@@ -44,8 +43,11 @@ class Redaction(CaptureDecoder):
     ) -> None:
         """key: what the other names are made by. keep: kinds of names that stay. folder: for the draft."""
         self.names, self.keep = Pseudonyms(key), keep
-        self.draft = Draft(folder)
+        self.draft = new_draft(folder)
         self.written = self.omitted = 0
+        self.left_out: set[int] = set()  # numbers of connections that are not to be written
+        self.made_clear: set[int] = set()  # ... that were decrypted
+        self.tls_left_out = self.others_left_out = 0
         with contextlib.ExitStack() as undo:  # an option may make no sense
             undo.callback(self.draft.close)
             super().__init__(paths, ports=ports, dialect=dialect, names=False, memory=memory, key_logs=key_logs)
@@ -57,17 +59,27 @@ class Redaction(CaptureDecoder):
         self.draft.close()
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
-        """See CaptureDecoder: the interpreted one, which shows where bytes stand."""
-        engine = RedactingEngine(self, ports, self.memory, self.draft, self.names, "addresses" in self.keep)
-        return engine, partial(ReferenceReader, self.add_secrets)
+        """See CaptureDecoder: an engine that knows where bytes stand."""
+        drafting = self.draft, self.names, "addresses" in self.keep
+        if COMPILED:
+            from kcli.core.capture.engine import CaptureEngine
+            from kcli.core.capture.packets import PacketReader
+
+            engine = CaptureEngine(self, ports, memory=self.memory)
+            engine.draft(*drafting)
+            return engine, partial(PacketReader, self.add_secrets)
+        from kcli.capture.packets import ReferenceReader
+        from kcli.redact.engine import ReferenceDraftEngine
+
+        return ReferenceDraftEngine(self, ports, self.memory, *drafting), partial(ReferenceReader, self.add_secrets)
 
     def layer(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> TlsLayer:
         """See CaptureDecoder."""
-        track = self.engine.current
-        assert track is not None
-        return TlsLayer(
-            partial(self.reader, track, ends, client, started), started, self.keys, self.tally.add_decrypted
-        )
+        places = self.engine.drafting.current
+        track = places.track = Track(places)
+        make = partial(self.reader, track, ends, client, started)
+        track.layer = TlsLayer(make, started, self.keys, self.tally.add_decrypted)
+        return track.layer
 
     def reader(self, track: Track, *state: Any) -> RedactedConnection:
         """What reads a connection. Another one for the same means that it is read behind TLS."""
@@ -77,11 +89,41 @@ class Redaction(CaptureDecoder):
         track.decrypted, track.connection = track.connection is not None, made
         return made
 
+    def rewriter(self, api_key: int, version: int, is_response: bool) -> Any:
+        """For the core's engine: see FrameRedactor."""
+        return self.frames.rewriter(api_key, version, is_response)
+
+    def redacted(self, frame: bytes, request: bytes | None) -> bytes:
+        """For the core's engine: a request's frame without names, or a response's with its request's."""
+        if request is None:
+            return self.frames.request(frame)
+        return self.frames.response(frame, *api_of(request), request)
+
+    def connection_over(self, places: Place, ns: int, ignored: bool) -> None:
+        """See DraftOwner."""
+        track: Track | None = places.track
+        if track is not None:
+            track.write_refusal()
+        decrypted = track is not None and track.decrypted
+        if ignored or (track is not None and (track.foreign or (decrypted and not track.has_sent))):
+            self.left_out.add(places.number)
+            self.tls_left_out += decrypted
+            self.others_left_out += not decrypted
+        elif track is not None and decrypted:
+            self.made_clear.add(places.number)
+            track.add_ends(ns)
+        if track is not None:
+            track.forget()
+
     def emit(self, item: Item) -> None:
         """Exchanges and events are counted, and not kept."""
 
     def write(self, out: BinaryIO) -> None:
         """Write what was read. OSError."""
+        if not isinstance(self.draft, Draft):
+            out.write(section_block())
+            self.written, self.omitted = self.draft.write(out, interface_block, self.left_out, self.made_clear)
+            return
         writer = PcapngWriter(out)
         for packet in self.draft.packets():
             if self.is_wanted(packet):
@@ -93,6 +135,15 @@ class Redaction(CaptureDecoder):
 
     def is_wanted(self, packet: DraftPacket) -> bool:
         """Whether a packet is written: of a connection that was decrypted those made here, and the handshake."""
-        if packet.flow in self.engine.left_out:
+        if packet.flow in self.left_out:
             return False
-        return packet.kind != CAPTURED or packet.flow not in self.engine.made_clear
+        return packet.kind != CAPTURED or packet.flow not in self.made_clear
+
+
+def new_draft(folder: str | None) -> Any:
+    """A draft, the core's where it is built."""
+    if COMPILED:
+        from kcli.core.capture.draft import Draft as Compiled
+
+        return Compiled(folder)
+    return Draft(folder)

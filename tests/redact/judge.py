@@ -15,6 +15,7 @@ from kcli.capture.statistics import COLUMNS
 from kcli.cli.main import main
 from kcli.core.codec.values import uuid_bytes, uuid_text
 from kcli.redact.pseudonyms import Pseudonyms
+from kcli.topic_names import CLUSTER_METADATA
 from tests.redact.leaks import leaks, lines, texts
 
 __all__ = ["differences", "events", "shape"]
@@ -87,6 +88,8 @@ def renamed(column: str, value: Any, names: Pseudonyms) -> Any:
 
 def other_name(text: str, names: Pseudonyms) -> str:
     """What stands for a name, a host, or the text of an id."""
+    if text == CLUSTER_METADATA:
+        return text
     with contextlib.suppress(ValueError):
         return str(uuid_text(names.uuid(uuid_bytes(text))))
     return names.host(text.encode()).decode()

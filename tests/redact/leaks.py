@@ -13,10 +13,11 @@ from typing import Any
 from kcli.capture.exchanges import CaptureDecoder
 from kcli.errors import InputError
 from kcli.redact.fields import WORDS
+from kcli.topic_names import CLUSTER_METADATA
 
 __all__ = ["OF_KCLI", "forms_of", "leaks", "lines", "names_of", "texts"]
 
-WORDS_THAT_STAY = {word for words in WORDS.values() for word in words}
+WORDS_THAT_STAY = {word for words in WORDS.values() for word in words} | {CLUSTER_METADATA}
 LONG = 6  # characters that no name has by chance
 KAFKA_S_OWN = re.compile(
     b"|".join(re.escape(word.encode()) for word in sorted(WORDS_THAT_STAY, reverse=True) if len(word) >= LONG)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from kcli.jsontext import loads
 from kcli.records import batches_json
 from kcli.records.builder import build_batch, build_marker, build_message_set
+from kcli.redact import batches as module
 from kcli.redact.batches import BLANK, BatchRedactor
 
 RECORDS = [
@@ -110,3 +112,21 @@ def test_a_batch_that_finds_no_room_is_counted(monkeypatch: pytest.MonkeyPatch) 
     data = build_batch(RECORDS, codec="zstd")
     made = redactor.records(data)
     assert redactor.emptied == 1 and made[61:] == BLANK * (len(data) - 61)
+
+
+@pytest.mark.skipif(module.fill_records is None, reason="the core is not built")
+def test_the_core_fills_as_the_interpreted_way_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records that are sound, damaged, or none at all."""
+    rng, redactor = random.Random(4), BatchRedactor(lambda kind, value: value)
+    sound = build_batch(RECORDS * 3)[61:]
+    for number in range(600):
+        data = bytearray(sound if number % 3 else rng.choice((sound, b"\xff" * 30, b"\x02" * 30, rng.randbytes(60))))
+        for _ in range(number % 4):
+            data[rng.randrange(len(data))] = rng.choice((0, 1, 2, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+        count = rng.choice((12, 12, 5, 99, 0, -1))
+        made = [bytearray(data), bytearray(data)]
+        redactor.fill(made[0], count, 0)
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "fill_records", None)
+            redactor.fill(made[1], count, 0)
+        assert made[0] == made[1], (number, bytes(data), count)

@@ -155,20 +155,20 @@ def test_what_is_not_kafka_is_left_out(tmp_path: Path) -> None:
     other.client(b"GET /customer HTTP/1.1\r\n\r\n").server(b"HTTP/1.1 200 customer\r\n\r\n").close()
     kafka = talk(Wire().open()).close()
     source = check(written(tmp_path, kafka.packets + other.packets), tmp_path)
-    assert source.engine.others_left_out == 1 and source.written == len(kafka.packets)
+    assert source.others_left_out == 1 and source.written == len(kafka.packets)
 
 
 def test_other_ports_are_left_out(tmp_path: Path) -> None:
     other = talk(Wire(("10.0.0.9", 40001), ("10.0.0.2", 9999)).open()).close()
     path = written(tmp_path, talk(Wire().open()).close().packets + other.packets)
     data, source = redact(path, ports=(9092,))
-    assert source.engine.others_left_out == 1 and (9999).to_bytes(2, "big") not in data
+    assert source.others_left_out == 1 and (9999).to_bytes(2, "big") not in data
 
 
 def test_tls_without_keys_is_left_out() -> None:
     path = SAMPLES / "tls.pcap"
     data, source = redact(path)
-    assert source.engine.tls_left_out and b"\x17\x03\x03" not in data and not source.engine.made_clear
+    assert source.tls_left_out and b"\x17\x03\x03" not in data and not source.made_clear
 
 
 def test_a_token_without_a_header_is_left_out(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_connections_between_the_same_ends(tmp_path: Path) -> None:
     first = talk(Wire().open()).close()
     second = talk(Wire(start=first.now, seq=(70_000, 90_000)).open()).close()
     source = check(written(tmp_path, first.packets + second.packets), tmp_path)
-    assert source.engine.number == 2
+    assert source.engine.drafting.number == 2
 
 
 def test_damage_and_other_packets_are_counted(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ cdef class Correlator(StreamHandler):
     cdef ConnectionState* states  # all, the latest first
     cdef PartialFrame spare
     cdef uint64_t ignored, connections
+    cdef DraftHandler drafting    # None: nobody else wants frames
 
     def __cinit__(self, owner, ports, ExchangeOutput output not None):
         self.owner, self.output, self.lines = owner, output, output.lines
@@ -127,9 +128,10 @@ cdef class Correlator(StreamHandler):
     cdef int read_frames(self, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
         cdef PartialFrame* half = &state.half[d]
         cdef size_t whole, take
+        if self.drafting is not None:
+            self.drafting.begin(flow, state, d, ts, n)
         state.heard[d] = ts
-        if not state.began:
-            state.began = ts
+        state.began = state.began or ts
         while n:
             if half.size:
                 whole = wanted(half.data, half.size)
@@ -141,7 +143,7 @@ cdef class Correlator(StreamHandler):
                     if not self.may_begin(state, d, half.data, half.size):
                         return give(self, flow, state, d, ts, data, n)
                     continue
-                if not self.frame(flow, state, d, ts, half.data + PREFIX, whole - PREFIX, half):
+                if not self.take(flow, state, d, ts, half.data + PREFIX, whole - PREFIX, half):
                     return give(self, flow, state, d, ts, data, n)
                 empty(&self.spare, half)
                 continue
@@ -151,7 +153,7 @@ cdef class Correlator(StreamHandler):
                     return give(self, flow, state, d, ts, data, n)
                 join(&self.spare, half, data, n, whole)
                 return 0
-            if not self.may_begin(state, d, data, n) or not self.frame(flow, state, d, ts, data + PREFIX, whole - PREFIX, NULL):
+            if not self.may_begin(state, d, data, n) or not self.take(flow, state, d, ts, data + PREFIX, whole - PREFIX, NULL):
                 return give(self, flow, state, d, ts, data, n)
             data += whole
             n -= whole
@@ -176,6 +178,9 @@ cdef class Correlator(StreamHandler):
         if data[8] & 0x80 or name < -1 or name > <int>size - HEADER:
             return False
         return <object>self.lines.codecs(<int16_t>be16(data + 4), <int16_t>be16(data + 6)) is not None
+
+    cdef inline bint take(self, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* frame, size_t n, PartialFrame* owner) except -1:
+        return self.frame(flow, state, d, ts, frame, n, owner) if self.drafting is None else self.drafting.frame(flow, state, d, ts, frame, n, owner)
 
     cdef bint frame(self, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* frame, size_t n, PartialFrame* owner) except -1:
         """Read a whole frame; False where it takes the slower way, before anything has changed."""

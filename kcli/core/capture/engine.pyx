@@ -10,30 +10,34 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
 from kcli.core.capture.exchange_json cimport KEYS, PRODUCE, SASL_HANDSHAKE, VERSIONS, ApiCodecs, ExchangeWriter
 from kcli.core.capture.line_order cimport LineOrder
 from kcli.core.capture.packets cimport (
-    FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_CUT, KC_END_ROOM, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends, Packet, PacketReader,
-    Segment, be16, be32, dissect, hash_ends, put_end,
+    FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_ACK, KC_CUT, KC_END_ROOM, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_RST, KC_SYN, KC_TCP, Ends, Packet,
+    PacketReader, Segment, be16, be32, dissect, hash_ends, put_end,
 )
 from kcli.core.capture.streams cimport (
-    END_CLOSED, END_GIVEN_UP, END_OF_CAPTURE, END_RESET, LOSS_CUT, LOSS_GAP, LOSS_GIVEN_UP, Ending, Flow, Loss, StreamHandler, Streams,
+    END_CLOSED, END_GIVEN_UP, END_OF_CAPTURE, END_RESET, LOSS_CUT, LOSS_GAP, LOSS_GIVEN_UP, Ending, Flow, Loss, Side, StreamHandler, Streams,
     dump_flows, restore_flows,
 )
-from kcli.core.codec.messages cimport Node, Out, out_put
+from kcli.core.capture.draft cimport Draft, DraftHead, Extents, extents_add, extents_fill, extents_free, put_blank
+from kcli.core.codec.messages cimport Node, Out, out_free, out_put, out_reserve
 from kcli.core.codec.request_header cimport *
 from kcli.core.codec.sink cimport Sink
 
 include "line_filter.pxi"
 include "exchange_output.pxi"
 include "connection_state.pxi"
+cdef class DraftHandler(StreamHandler)
+
 include "correlator.pxi"
 include "handover.pxi"
 include "tls_records.pxi"
+include "drafting.pxi"
 
 
 @cython.final
@@ -48,6 +52,7 @@ cdef class CaptureEngine:
     cdef readonly LineOrder order     # None: no other process shares the work
     cdef Correlator correlator
     cdef ExchangeOutput output
+    cdef readonly DraftHandler drafting        # None: packets are only read
     cdef readonly uint64_t packets, wire_bytes, others, cuts, fragments, unknown_links
     cdef readonly object first_ns, next_ns
     cdef readonly uint64_t earliest, latest    # times of packets since they were set; 0: none
@@ -60,6 +65,13 @@ cdef class CaptureEngine:
         self.output = ExchangeOutput(owner, text, chosen)
         self.correlator = Correlator(owner, ports, self.output)
         self.streams = Streams(self.correlator, memory)
+
+    def draft(self, Draft draft not None, names, bint keep):
+        """Write packets into a draft as well; to be called before the first one. names: kcli.redact.pseudonyms.Pseudonyms for
+        their addresses; keep: these stay. See DraftHandler for what the owner has."""
+        self.drafting = DraftHandler(self.correlator, draft, names, keep)
+        self.output.sink = CountingSink()
+        self.streams = Streams(self.drafting, self.streams.memory)
 
     def choose(self, uint64_t ends, bint alone):
         """Read one connection's packets alone (`kcli.core.capture.packet_shuffle.hash_of`), or all but those: as if no others were there."""
@@ -156,6 +168,8 @@ cdef class CaptureEngine:
         if self.first_ns is None:
             self.first_ns = packet.ts
         if kind == KC_TCP:
+            if self.drafting is not None:
+                return self.drafting.receive_packet(self.streams, packet, &s)
             return self.streams.receive(&s) if self.order is None else self.receive_share(&s)
         self.others += kind == KC_NOT_TCP
         self.cuts += kind == KC_CUT

@@ -51,6 +51,8 @@ cdef class Reassembly:
         cdef Side* side = &flow.side[d]
         cdef uint32_t old = side.next - s.seq
         cdef uint32_t fresh, here
+        if self.next.watches:
+            self.next.goes_on(flow, d)
         if old >= s.length:
             self.duplicate += s.captured
             fresh = here = 0

@@ -4,6 +4,14 @@
 cdef class StreamHandler:
     """What reads the bytes of connections; this one counts nothing and keeps nothing. See `StreamHandler` of kcli/capture/reassembly.py."""
 
+    cdef int belongs(self, Flow* flow, Segment* s) except -1:
+        """A packet belongs to a connection, whatever becomes of its bytes."""
+        return 0
+
+    cdef int goes_on(self, Flow* flow, int d) except -1:
+        """The next bytes of a direction are those from its `next` on."""
+        return 0
+
     cdef int receive(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
         """The next bytes of a direction."""
         return 0

@@ -86,7 +86,10 @@ cdef enum Ending:
 cdef class StreamHandler:
     # What reads the bytes of connections: the last layer here. d: the direction, by its sender; ts: ns.
     cdef uint64_t held     # bytes of memory that it holds
+    cdef bint watches      # `goes_on` is called
 
+    cdef int belongs(self, Flow* flow, Segment* s) except -1
+    cdef int goes_on(self, Flow* flow, int d) except -1
     cdef int receive(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1
     cdef int lost(self, Flow* flow, int d, uint64_t ts, uint64_t n, Loss why) except -1
     cdef int ended(self, Flow* flow, uint64_t ts, Ending why) except -1

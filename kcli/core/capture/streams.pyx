@@ -6,7 +6,6 @@ The rules are those of kcli/capture/tcp.py, its interpreted twin, where the pros
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 
@@ -71,9 +70,10 @@ cdef class Streams:
                 self.forget_done()
                 flow = self.flows.find(s)
             flow = self.open(flow, s)
-            if flow.done:
-                self.reassembly.stray += s.captured
-                return 0
+        self.reassembly.next.belongs(flow, s)
+        if flow.done:
+            self.reassembly.stray += s.captured
+            return 0
         if not flow.born:
             flow.born = self.segments
         flow.last = s.ts

@@ -1,0 +1,275 @@
+# Packets into a draft, their payload blank until frames give what stands for it. The twin of kcli.redact.engine.
+
+from kcli.core.codec.rewriting cimport FrameRewriter
+
+cdef enum:
+    OPENING = 1
+    PUSH = 8
+
+
+cdef class Places:
+    """A connection in a draft: where its two ends' bytes stand. See kcli.redact.places.Places.
+
+    number: its own; track: a kcli.redact.track.Track, where its bytes went the slower way.
+    """
+
+    cdef readonly Draft draft
+    cdef readonly uint32_t number
+    cdef public object track
+    cdef Flow* flow
+    cdef Extents[2] extents
+    cdef int64_t[2] near         # the latest place, which says how often sequence numbers have wrapped
+    cdef int64_t[2] shift        # a byte's place minus its offset in the stream
+    cdef DraftHead[2] latest     # packets of each end
+    cdef int64_t[2] stands       # ... where they stand
+
+    def __dealloc__(self):
+        extents_free(&self.extents[0])
+        extents_free(&self.extents[1])
+
+    def forget(self):
+        """Let go of what is only needed while bytes come."""
+        extents_free(&self.extents[0])
+        extents_free(&self.extents[1])
+
+    def entries(self):
+        """How many packets' places are known."""
+        return self.extents[0].count + self.extents[1].count
+
+    cdef int64_t place(self, int d, uint32_t seq) noexcept:
+        return self.near[d] + <int32_t>(seq - <uint32_t>self.near[d])
+
+    def write(self, int d, int64_t offset, bytes data not None):
+        """Fill in redacted bytes of end `d`, from `offset` in its stream on."""
+        self.fill(d, offset, <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+
+    cdef int fill(self, int d, int64_t offset, const uint8_t* data, size_t n) except -1:
+        return extents_fill(self.draft, &self.extents[d], offset + self.shift[d], data, n)
+
+    def sample(self, int d):
+        """(link type, its bytes up to the payload, where IP and TCP begin) of the latest packet of end `d`, or of the other."""
+        if not self.stands[d]:
+            d = 1 - d
+        head = &self.latest[d]
+        return head.link, self.draft.read(self.stands[d], min(head.payload, head.captured)), (head.ip, head.tcp)
+
+    def first(self, int d):
+        """The sequence number of its first byte."""
+        return self.flow.side[d].first if self.flow != NULL else 0
+
+    def closed(self, int d):
+        """Whether its end has been reached."""
+        return self.flow != NULL and self.flow.side[d].closed
+
+    def retransmitted(self, int d):
+        """How many segments brought bytes again."""
+        return self.flow.side[d].retransmitted if self.flow != NULL else 0
+
+
+cdef class CountingSink(Sink):
+    """Exchanges are counted, and not kept."""
+
+    cdef bint take(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
+                   uint64_t answered, const uint8_t* response, size_t m) except -1:
+        return True
+
+
+@cython.final
+cdef class DraftHandler(StreamHandler):
+    """Between Reassembly and Correlator: writes packets into a draft, and what stands for the frames that the Correlator reads.
+
+    The owner has `rewriter(key, version, is_response)`, that gives a FrameRewriter or None; `redacted(frame, request)`: what
+    stands for a frame, of a response with its request's; `connection_over(places, ns, ignored)`. current: the connection
+    whose bytes are read. number: how many there were.
+    """
+
+    cdef Correlator next
+    cdef object owner
+    cdef Draft draft
+    cdef object names
+    cdef bint keep
+    cdef readonly uint32_t number
+    cdef readonly Places current
+    cdef Places owner_of_packet
+    cdef const Packet* here
+    cdef dict known                    # Places by the address of the flow
+    cdef dict rewriters
+    cdef Flow* latest_flow
+    cdef Places latest_places
+    cdef Out frame_room
+    cdef uint64_t offset               # in its stream, of the frame that is read next
+
+    def __cinit__(self, Correlator next not None, Draft draft not None, names, bint keep):
+        self.next, self.owner, self.draft, self.names, self.keep = next, next.owner, draft, names, keep
+        self.known, self.rewriters = {}, {}
+        self.watches = True
+        next.drafting = self
+
+    def __dealloc__(self):
+        out_free(&self.frame_room)
+
+    cdef int receive_packet(self, Streams streams, const Packet* packet, Segment* s) except -1:
+        """A packet with a segment."""
+        cdef bint is_reset = s.flags & KC_RST
+        self.here = packet
+        streams.receive(s)
+        self.here = NULL
+        if self.owner_of_packet.track is not None:
+            self.owner_of_packet.track.follow(s.ts, s.sender if is_reset else None)
+        return 0
+
+    cdef Places places(self, Flow* flow):
+        cdef Places found
+        if flow == self.latest_flow:
+            return self.latest_places
+        found = self.known.get(<size_t>flow)
+        if found is None:
+            self.number += 1
+            found = Places.__new__(Places)
+            found.draft, found.number, found.flow = self.draft, self.number, flow
+            self.known[<size_t>flow] = found
+        self.latest_flow, self.latest_places = flow, found
+        return found
+
+    cdef int belongs(self, Flow* flow, Segment* s) except -1:
+        """A packet belongs to a connection: it goes into the draft, before its bytes are read."""
+        cdef Places places = self.places(flow)
+        cdef DraftHead* head = &places.latest[s.sender]
+        cdef int64_t place
+        self.owner_of_packet = places
+        head.flow, head.kind = places.number, OPENING if opens(flow, s) else 0
+        place = put_blank(self.draft, self.names, self.keep, self.here, s, head)
+        places.stands[s.sender] = place
+        if s.captured and not flow.done:
+            extents_add(self.draft, &places.extents[s.sender], places.place(s.sender, s.seq), s.captured, place + head.payload)
+        return 0
+
+    cdef int goes_on(self, Flow* flow, int d) except -1:
+        """The next bytes that are passed on are those behind the ones before."""
+        cdef Places places = self.places(flow)
+        places.near[d] = places.place(d, flow.side[d].next)
+        places.shift[d] = places.near[d] - <int64_t>flow.side[d].offset
+        return 0
+
+    cdef int settle(self, Flow* flow, Places places, int d) except -1:
+        """What has been read needs no more room."""
+        cdef ConnectionState* state = <ConnectionState*>flow.state
+        cdef int64_t read = flow.side[d].offset
+        if not state.sealed:
+            if state.steady:
+                read -= state.half[d].size
+            elif places.track is not None:
+                read = places.track.read_to(d, read)
+        places.extents[d].settled = read + places.shift[d]
+        return 0
+
+    # Towards the correlator: the current connection is the one whose reader may be made
+
+    cdef int receive(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
+        self.current = self.places(flow)
+        self.next.receive(flow, d, ts, data, n)
+        self.held = self.next.held
+        return self.settle(flow, self.current, d)
+
+    cdef int lost(self, Flow* flow, int d, uint64_t ts, uint64_t n, Loss why) except -1:
+        self.current = self.places(flow)
+        self.next.lost(flow, d, ts, n, why)
+        self.held = self.next.held
+        return 0
+
+    cdef int give_up(self, Flow* flow) except -1:
+        self.current = self.places(flow)
+        self.next.give_up(flow)
+        self.held = self.next.held
+        return 0
+
+    cdef int ended(self, Flow* flow, uint64_t ts, Ending why) except -1:
+        cdef Places places = self.places(flow)
+        cdef ConnectionState* state = <ConnectionState*>flow.state
+        cdef bint ignored = state != NULL and state.ignored
+        self.current = places
+        self.next.ended(flow, ts, why)
+        self.held = self.next.held
+        if ignored or places.track is not None:
+            self.owner.connection_over(places, ts, ignored)
+        places.forget()
+        return 0
+
+    cdef int forget(self, Flow* flow) except -1:
+        cdef Places places = self.known.pop(<size_t>flow, None)
+        if places is not None:
+            places.flow = NULL
+        if flow == self.latest_flow:
+            self.latest_flow, self.latest_places = NULL, None
+        self.next.forget(flow)
+        self.held = self.next.held
+        return 0
+
+    cdef size_t weight(self, Flow* flow) noexcept:
+        return self.next.weight(flow)
+
+    cdef bint is_steady(self, Flow* flow) noexcept:
+        return self.next.is_steady(flow)
+
+    # Frames
+
+    cdef int begin(self, Flow* flow, ConnectionState* state, int d, uint64_t ts, size_t n) except -1:
+        """The correlator is about to read frames from so many bytes."""
+        cdef uint64_t end = state.unsealed[d] if state.sealed else flow.side[d].offset
+        if state.sealed:
+            self.current.track.came(d, ts, end, n)
+        self.offset = end - n - state.half[d].size
+        return 0
+
+    cdef bint frame(self, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* frame, size_t n, PartialFrame* owner) except -1:
+        """Have the correlator read a frame, and write what stands for it. False: as `Correlator.frame`."""
+        cdef Out* room = &self.frame_room
+        cdef Places places = self.current
+        cdef bytes request = None, original = None
+        cdef bint redacted
+        room.size = 0
+        if out_reserve(room, PREFIX + n):
+            raise MemoryError
+        memcpy(room.data, frame - PREFIX, PREFIX + n)
+        if d == state.client:
+            redacted = n >= 8 and self.redact(be16(frame), be16(frame + 2), False, frame, n)
+        else:
+            redacted = state.first != NULL and self.redact(state.first.key, state.first.version, True, frame, n)
+            if not redacted and state.first != NULL:
+                request = state.first.frame[: state.first.size]
+        if not redacted:
+            original = frame[:n]
+        if not self.next.frame(flow, state, d, ts, frame, n, owner):
+            return False
+        if not redacted:
+            made = <bytes>self.owner.redacted(original, request)
+            if PyBytes_GET_SIZE(made) != <Py_ssize_t>n:
+                raise ValueError(f"{PyBytes_GET_SIZE(made)} bytes in place of {n}")
+            memcpy(room.data + PREFIX, PyBytes_AS_STRING(made), n)
+        if state.sealed:
+            places.track.write(d, self.offset, room.data[: PREFIX + n])
+        else:
+            places.fill(d, self.offset, <const uint8_t*>room.data, PREFIX + n)
+        self.offset += PREFIX + n
+        return True
+
+    cdef bint redact(self, int16_t key, int16_t version, bint is_response, const uint8_t* frame, size_t n) except -1:
+        """Redact a frame in the room for it, which has a copy. False: only the slower way can."""
+        cdef uint32_t number = <uint32_t><uint16_t>key << 16 | <uint32_t>(<uint16_t>version << 1) | is_response
+        cdef FrameRewriter rewriter
+        found = self.rewriters.get(number, self)
+        if found is self:
+            found = self.rewriters[number] = self.owner.rewriter(key, version, is_response)
+        rewriter = found
+        return rewriter is not None and rewriter.apply(frame, n, <uint8_t*>self.frame_room.data + PREFIX)
+
+
+cdef bint opens(Flow* flow, Segment* s) noexcept:
+    """Whether a packet is one of TCP's handshake: a SYN, or what acknowledges the other end's and has no bytes."""
+    cdef Side* side = &flow.side[s.sender]
+    cdef Side* other = &flow.side[1 - s.sender]
+    if s.flags & KC_SYN:
+        return True
+    if not (side.syn and other.syn and s.seq == side.first and s.ack == other.first):
+        return False
+    return not s.length and (s.flags & ~PUSH) == KC_ACK

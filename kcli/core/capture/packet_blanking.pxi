@@ -1,0 +1,173 @@
+# Packets with their headers redacted and a blank payload, and checksums made anew. See kcli.redact.headers.
+
+cdef enum:
+    MAC = 6
+    IPV4 = 20                    # bytes of the headers
+    IPV6 = 40
+    TCP_HEAD = 20
+    TCP = 6                      # protocol numbers
+    FRAGMENT = 44
+    AUTHENTICATION = 51
+    NOP = 1
+    SACK = 5
+    FILLER = 0xFF
+
+
+cdef int64_t put_blank(Draft draft, object names, bint keep, const Packet* packet, const Segment* segment, DraftHead* head) except -1:
+    cdef const uint8_t* data = packet.data
+    cdef int64_t place
+    cdef uint8_t* out
+    locate(packet, head)
+    head.ns, head.link, head.length, head.captured = packet.ts, packet.link, packet.length, packet.captured
+    out = draft.room(head, &place)
+    memset(out, 0, head.captured)
+    memcpy(out, data, head.ip)
+    if not keep:
+        put_hardware(names, packet.link, data, out)
+    if packet.link == 113:       # room behind an address, which other hardware's fills
+        memset(out + 12, 0, 2)
+    elif packet.link == 276:
+        memset(out + 18, 0, 2)
+    if data[head.ip] >> 4 == 4:
+        memcpy(out + head.ip, data + head.ip, IPV4)
+        memset(out + head.ip + IPV4, NOP, head.tcp - head.ip - IPV4)
+        put_addresses(names, keep, data + head.ip + 12, out + head.ip + 12, 4)
+    else:
+        memcpy(out + head.ip, data + head.ip, IPV6)
+        put_addresses(names, keep, data + head.ip + 8, out + head.ip + 8, 16)
+        put_extensions(data, out, head.ip, head.tcp)
+    memcpy(out + head.tcp, data + head.tcp, TCP_HEAD)
+    put_options(data + head.tcp + TCP_HEAD, out + head.tcp + TCP_HEAD, min(head.payload, head.captured) - head.tcp - TCP_HEAD)
+    if segment.captured:
+        memset(out + (segment.data - data), FILLER, segment.captured)
+    return place
+
+
+cdef void locate(const Packet* packet, DraftHead* head) noexcept:
+    """Where IP, TCP and the payload begin in a packet that has them (packets.h)."""
+    cdef const uint8_t* data = packet.data
+    cdef uint32_t at = 0
+    cdef int kind
+    if packet.link in (1, 113):
+        at = 14 if packet.link == 1 else 16
+    elif packet.link == 276:
+        at = 20 if be16(data) in (0x0800, 0x86DD) else 24
+    elif packet.link in (0, 108):
+        at = 4
+    if at >= 14 and not (packet.link == 276 and at == 20):
+        while be16(data + at - 2) not in (0x0800, 0x86DD):
+            at += 4
+    head.ip = at
+    if data[at] >> 4 == 4:
+        head.tcp = at + (data[at] & 15) * 4
+    else:
+        kind = data[at + 6]
+        at += IPV6
+        while kind != TCP:
+            at, kind = at + extension_size(data + at, kind), data[at]
+        head.tcp = at
+    head.payload = head.tcp + (data[head.tcp + 12] >> 4) * 4
+
+
+cdef inline uint32_t extension_size(const uint8_t* at, int kind) noexcept:
+    return 8 if kind == FRAGMENT else (at[1] + 2) * 4 if kind == AUTHENTICATION else (at[1] + 1) * 8
+
+
+cdef int put_hardware(object names, int link, const uint8_t* data, uint8_t* out) except -1:
+    if link == 1:
+        put_name(names.mac, data, out, MAC)
+        put_name(names.mac, data + MAC, out + MAC, MAC)
+    elif link == 113:
+        put_name(names.mac, data + 6, out + 6, MAC)
+    elif link == 276:
+        put_name(names.mac, data + 12, out + 12, MAC)
+    return 0
+
+
+cdef int put_addresses(object names, bint keep, const uint8_t* data, uint8_t* out, int size) except -1:
+    if not keep:
+        put_name(names.address, data, out, size)
+        put_name(names.address, data + size, out + size, size)
+    return 0
+
+
+cdef int put_name(object name, const uint8_t* data, uint8_t* out, int size) except -1:
+    cdef bytes made = name(PyBytes_FromStringAndSize(<const char*>data, size))
+    if PyBytes_GET_SIZE(made) != size:
+        raise ValueError(f"{PyBytes_GET_SIZE(made)} bytes in place of {size}")
+    memcpy(out, PyBytes_AS_STRING(made), size)
+    return 0
+
+
+cdef void put_extensions(const uint8_t* data, uint8_t* out, uint32_t ip, uint32_t tcp) noexcept:
+    """Copy type and size of each of IPv6's extension headers."""
+    cdef int kind = data[ip + 6]
+    cdef uint32_t at = ip + IPV6
+    while at < tcp and kind != TCP:
+        memcpy(out + at, data + at, 2)
+        at, kind = at + extension_size(data + at, kind), data[at]
+
+
+cdef void put_options(const uint8_t* data, uint8_t* out, int size) noexcept:
+    """TCP's options, those that are not known as NOPs."""
+    cdef int at = 0, kind, long
+    if size <= 0:
+        return
+    memset(out, NOP, size)
+    while at < size and data[at]:
+        kind = data[at]
+        long = data[at + 1] if kind != NOP and at + 1 < size else 1
+        if (kind == 2 and long == 4) or (kind == 3 and long == 3) or (kind == 4 and long == 2) or (kind == 8 and long == 10) or (kind == SACK and long % 8 == 2):
+            memcpy(out + at, data + at, min(long, size - at))
+        at += max(long, 1)
+
+
+cdef void set_checksums(uint8_t* data, const DraftHead* head) noexcept:
+    """Compute the checksums of IP and TCP (RFC 1071); TCP's is 0 where the packet was cut."""
+    cdef uint32_t ip = head.ip, tcp = head.tcp, end
+    cdef uint64_t total
+    cdef uint8_t[8] pseudo
+    if data[ip] >> 4 == 4:
+        put_sum(data + ip + 10, 0)
+        put_sum(data + ip + 10, checksum_of(words(data + ip, tcp - ip)))
+        end = be16(data + ip + 2)
+        end = ip + (end if end else head.length - ip)
+        total = words(data + ip + 12, 8)
+    else:
+        end = be16(data + ip + 4)
+        end = ip + IPV6 + (end if end else head.length - ip - IPV6)
+        total = words(data + ip + 8, 32)
+    put_sum(data + tcp + 16, 0)
+    if end > head.captured:
+        return
+    memset(pseudo, 0, 8)
+    pseudo[0], pseudo[1] = (end - tcp) >> 24, (end - tcp) >> 16 & 255
+    pseudo[2], pseudo[3], pseudo[7] = (end - tcp) >> 8 & 255, (end - tcp) & 255, TCP
+    put_sum(data + tcp + 16, checksum_of(total + words(pseudo, 8) + words(data + tcp, end - tcp)))
+
+
+cdef uint64_t words(const uint8_t* data, size_t n) noexcept:
+    """The sum of 16-bit words, each in the order of this machine's bytes: the order is made good by `put_sum`."""
+    cdef uint64_t total = 0
+    cdef uint32_t four
+    cdef uint8_t[4] rest
+    while n >= 4:
+        memcpy(&four, data, 4)
+        total += four
+        data += 4
+        n -= 4
+    memset(rest, 0, 4)
+    memcpy(rest, data, n)
+    memcpy(&four, rest, 4)
+    return total + four
+
+
+cdef uint32_t checksum_of(uint64_t total) noexcept:
+    """The checksum that makes a sum whole; never that of a sum of 0, which is said in another way."""
+    total %= 0xFFFF
+    return 0xFFFF - <uint32_t>(total if total else 0xFFFF)
+
+
+cdef inline void put_sum(uint8_t* at, uint32_t value) noexcept:
+    cdef uint16_t two = <uint16_t>value
+    memcpy(at, &two, 2)

@@ -1,0 +1,3 @@
+"""Records of magic 2 with one letter in place of all that they hold (see blanking.pyx)."""
+
+def fill_records(data: bytearray, count: int) -> None: ...

@@ -1,0 +1,128 @@
+"""Frames redacted by the core: what stands for each field of one API's version, compiled once.
+
+Where a rule needs to look around (the name of a resource by its type, what an envelope has inside), or the core can't
+read a message by itself, there is no rewriter, and `kcli.redact.messages` goes field by field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+from kcli.core import COMPILED
+from kcli.errors import SchemaError
+from kcli.grammar import messages
+from kcli.grammar.arrays import Array, Optional
+from kcli.grammar.codec import MessageCodec
+from kcli.grammar.scalars import LengthPrefixed, Primitive
+from kcli.grammar.selection import Selection
+from kcli.grammar.structs import Struct
+from kcli.redact.batches import FILL
+from kcli.redact.fields import NO_RULE, Rule, rules_of
+from kcli.schemas.apikeys import API_VERSIONS
+
+if TYPE_CHECKING:
+    from kcli.core.codec.rewriting import FrameRewriter, Rewriter
+    from kcli.redact.messages import FrameRedactor
+
+__all__ = ["rewriter_of"]
+
+Replacement = int | Callable[[bytes], bytes]  # a byte, or what stands for a slice
+
+CACHED = 256
+FILLED = {"text": FILL[0], "nothing": 0}
+UNSUPPORTED_VERSION = 35  # the error of an answer that is in the oldest version (KIP-511)
+LOOKS_AROUND = ("resource", "coordinator", "frame")
+UNKNOWN = "_unknownTaggedFields[].tag"
+
+
+def rewriter_of(frames: FrameRedactor, key: int, version: int, is_response: bool) -> FrameRewriter | None:
+    """What redacts requests, or responses, of a known version; None: the core can't."""
+    if not COMPILED:
+        return None
+    from kcli.core.codec.rewriting import FrameRewriter
+
+    dialect = frames.bodies.dialect
+    try:
+        if is_response:
+            codecs = messages.response_header(key, version, dialect), messages.response(key, version, dialect)
+        else:
+            codecs = messages.request_header(key, version, dialect), messages.request(key, version, dialect)
+    except SchemaError:
+        return None
+    header, body = (rewriter_of_message(frames, codec) for codec in codecs)
+    if header is None or body is None:
+        return None
+    return FrameRewriter(header, body, UNSUPPORTED_VERSION if is_response and key == API_VERSIONS and version else 0)
+
+
+def rewriter_of_message(frames: FrameRedactor, codec: MessageCodec) -> Rewriter | None:
+    """What redacts one message of one version."""
+    from kcli.core.codec.rewriting import Rewriter
+
+    rules = rules_of(codec.name, frames.bodies.dialect)
+    found = [(path, type_, rules.get(plain(path), NO_RULE)) for path, type_ in leaves(codec.grammar, "")]
+    if codec.variants or any(rule.way in LOOKS_AROUND for _, _, rule in found):
+        return None
+    paths = [path for path, _, _ in found] + [f"{path}{UNKNOWN}" for path in flexible(codec.grammar, "")]
+    selection = Selection(codec, paths)
+    if selection.compiled is None:
+        return None
+    columns: list[tuple[int, int, Replacement]] = []
+    for path, type_, rule in found:
+        replacement = replacement_of(frames, type_, rule)
+        if replacement is not None:
+            columns.append((*selection.place(path)[:2], replacement))
+    return Rewriter(selection.compiled, columns, [selection.place(path).level for path in paths[len(found) :]])
+
+
+def plain(path: str) -> str:
+    """A path of the select verb as the rules have it."""
+    return path.replace("[]", "")
+
+
+def leaves(word: object, path: str) -> Iterator[tuple[str, str]]:
+    """The fields that are no numbers, each with its path and type."""
+    match word:
+        case Struct():
+            for name, below in word.words.items():
+                yield from leaves(below, f"{path}.{name}" if path else name)
+        case Array():
+            yield from leaves(word.subcon, f"{path}[]")
+        case Optional():
+            yield from leaves(word.subcon, path)
+        case LengthPrefixed():
+            yield path, word.kind
+        case Primitive() if word.type == "uuid":
+            yield path, word.type
+
+
+def flexible(word: object, path: str) -> Iterator[str]:
+    """What comes before the name of a field in each struct that may have unknown ones."""
+    match word:
+        case Struct():
+            before = f"{path}." if path else ""
+            if word.flexible:
+                yield before
+            for name, below in word.words.items():
+                yield from flexible(below, f"{before}{name}")
+        case Array():
+            yield from flexible(word.subcon, f"{path}[]")
+        case Optional():
+            yield from flexible(word.subcon, path)
+
+
+def replacement_of(frames: FrameRedactor, type_: str, rule: Rule) -> Replacement | None:
+    """What stands for the content of a field of that type and rule; None: it stays."""
+    if rule.kind is not None and rule.kind in frames.keep:
+        return None
+    if type_ == "uuid":
+        return frames.names.uuid
+    if rule.way == "records":
+        return frames.batches.records
+    if rule.way == "name" and not rule.words:
+        return frames.names.name
+    if rule.way in FILLED:
+        return FILLED[rule.way]
+    return lru_cache(CACHED)(partial(frames.replaced, rule))

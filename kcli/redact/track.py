@@ -1,0 +1,132 @@
+"""What the reader of a connection writes by: into its packets, or, behind TLS, into packets made here, in the clear."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from kcli.capture.connection import CapturedConnection
+from kcli.capture.tls.layer import ENOUGH, TlsLayer
+from kcli.grammar import network
+from kcli.redact.draft import MADE, DraftPacket, Extents
+from kcli.redact.headers import clean_segment
+
+__all__ = ["Place", "Track"]
+
+PUSH = 8  # a flag of TCP's
+AGAIN = 2  # bytes of a segment that repeats some: one alone keeps a connection alive
+LARGEST = 60_000  # bytes of payload in a packet that is made here
+SETTLED = 1 << 20  # bytes behind which what was decrypted is not written any more
+
+
+class Place(Protocol):
+    """See kcli.redact.places.Places."""
+
+    number: int
+    draft: Any
+    track: Any
+
+    def write(self, d: int, offset: int, data: bytes) -> None:
+        """Fill in redacted bytes of an end."""
+
+    def sample(self, d: int) -> tuple[int, bytes, tuple[int, int]]:
+        """(link type, headers, where IP and TCP begin in them) of a packet of an end."""
+
+    def first(self, d: int) -> int:
+        """The sequence number of an end's first byte."""
+
+    def closed(self, d: int) -> bool:
+        """Whether an end has sent its last byte."""
+
+    def retransmitted(self, d: int) -> int:
+        """How many segments of an end brought bytes again."""
+
+
+class Track:
+    """A connection on its way into the draft. Lists are by end, 0 or 1.
+
+    decrypted: what it carries is written as packets made here
+    """
+
+    def __init__(self, places: Place) -> None:
+        self.places, self.draft = places, places.draft
+        self.decrypted = False
+        self.layer: TlsLayer | None = None
+        self.connection: CapturedConnection | None = None  # what reads it
+        self.made = (Extents(self.draft), Extents(self.draft))  # of packets made here, by bytes of the decrypted stream
+        self.sent = [0, 0]  # bytes of the decrypted stream, with those that are missing
+        self.has_sent = False
+        self.closed = [False, False]  # ... that has a last packet
+        self.repeated = [0, 0]  # segments that repeat bytes of it
+
+    def forget(self) -> None:
+        """Let go of what is only needed while bytes come."""
+        self.made = (Extents(self.draft), Extents(self.draft))
+
+    @property
+    def foreign(self) -> bool:
+        """Whether it is none of Kafka's, or TLS without keys."""
+        return self.layer is not None and self.layer.foreign is not None
+
+    def read_to(self, d: int, passed: int) -> int:
+        """How far its reader has come with the bytes of end `d`, `passed` of which were passed on."""
+        plain = self.connection is not None and self.connection.foreign is None and not self.decrypted
+        return self.connection.streams[d].offset if self.connection is not None and plain else passed
+
+    def write(self, d: int, offset: int, data: bytes) -> None:
+        """Fill in redacted bytes of end `d`, from `offset` in what is read on."""
+        if self.decrypted:
+            self.made[d].fill(offset, data)
+        else:
+            self.places.write(d, offset, data)
+
+    def write_refusal(self) -> None:
+        """What an end said that refused to speak plainly stays."""
+        if self.layer is not None and self.layer.refused is not None:
+            self.write(self.layer.refused, 0, bytes(self.layer.refusal[:ENOUGH]))
+
+    # What is decrypted
+
+    def came(self, d: int, ns: int, end: int, size: int) -> None:
+        """`size` bytes of end `d` are about to be read, up to `end` in its stream: decrypted ones need packets."""
+        if not self.decrypted:
+            return
+        self.sent[d] = max(self.sent[d], end - size)
+        while self.sent[d] < end:
+            part = min(end - self.sent[d], LARGEST)
+            place = self.add_made(d, ns, network.ACK | PUSH, part)
+            self.made[d].add(self.sent[d], part, place)
+            self.sent[d] += part
+            self.has_sent = True
+        self.made[d].settled = max(0, self.sent[d] - SETTLED)
+
+    def follow(self, ns: int, reset_by: int | None) -> None:
+        """A packet of the connection went by. reset_by: the end that has broken it off with it."""
+        if self.decrypted:
+            self.add_repeated(ns)
+            self.add_ends(ns, reset_by)
+
+    def add_repeated(self, ns: int) -> None:
+        """As many segments repeat bytes of what is decrypted as do of what carries it."""
+        for d in range(2):
+            while self.repeated[d] < self.places.retransmitted(d) and self.sent[d] >= AGAIN:
+                place = self.add_made(d, ns, network.ACK | PUSH, AGAIN, AGAIN)
+                self.made[d].add(self.sent[d] - AGAIN, AGAIN, place)
+                self.repeated[d] += 1
+
+    def add_ends(self, ns: int, reset_by: int | None = None) -> None:
+        """What is decrypted ends where an end has closed it, or is broken off by one."""
+        for d in range(2):
+            closed = self.places.closed(d)
+            if closed and not self.closed[d] and reset_by is None:
+                self.add_made(d, ns, network.FIN | network.ACK, 0)
+            self.closed[d] = closed
+        if reset_by is not None:
+            self.add_made(reset_by, ns, network.RST, 0)
+
+    def add_made(self, d: int, ns: int, flags: int, size: int, back: int = 0) -> int:
+        """Append a packet of end `d` made here; where its payload is. back: bytes of it that came before."""
+        link, packet, (ip, tcp) = self.places.sample(d)
+        seq, ack = (self.places.first(end) + self.sent[end] for end in (d, 1 - d))
+        data = clean_segment(packet, (ip, tcp), seq - back, ack, flags, size)
+        places = ip, tcp, tcp + 20
+        return int(self.draft.add(DraftPacket(ns, link, self.places.number, len(data), places, MADE, data))) + places[2]
