@@ -15,7 +15,7 @@ from kcli.capture.pcapng import interface_block, packet_ends, section_block
 from kcli.core import COMPILED
 from kcli.grammar.network import ACK, FIN, RST, SYN
 
-__all__ = ["PacketStream", "checksum", "file_start", "reference_sum", "sum_of"]
+__all__ = ["Direction", "PacketStream", "checksum", "file_start", "reference_sum", "sum_of"]
 
 Direction = Literal[0, 1]  # from the client, from the server
 Endpoint = tuple[str, int]

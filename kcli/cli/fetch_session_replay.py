@@ -51,6 +51,7 @@ __all__ = ["replay_command"]
 @click.option(
     "--create-topics/--no-create-topics", "create", default=True, help="Create topics that the cluster lacks."
 )
+@click.option("--fill", is_flag=True, help="Write to empty topics the records that the captures show, before.")
 @click.option(
     "--offsets", type=click.Choice(MODES), default="captured", show_default=True, help="The offsets to fetch from."
 )
@@ -88,6 +89,7 @@ def replay_command(
     settings: tuple[str, ...],
     topics: tuple[str, ...],
     create: bool,
+    fill: bool,
     offsets: str,
     speed: str | None,
     mode: str,
@@ -110,7 +112,8 @@ def replay_command(
     (or --speed). Session ids and topic ids are the live broker's own.
 
     --offsets: captured keeps the positions (clamped to what the live partitions hold), relative counts them from the
-    live beginning, earliest and latest start there and follow the live records.
+    live beginning, earliest and latest start there and follow the live records. --fill gives empty topics the records
+    first.
 
     Exit 1 when the answers differ. What a rebuilt broker can't know, as the capture lacks it, is counted apart, with
     the reason, and is no difference. Ctrl-C ends with what there was so far.
@@ -140,6 +143,8 @@ def replay_command(
         interrupted = run_embedded(replayed, broker, plan, names, config, options, quiet)
     else:
         broker = None
+        if fill:
+            fill_topics(files, plan, names, config, options, quiet, memory=memory, key_logs=key_logs, dialect=dialect)
         interrupted = run(replayed, plan, names, config, options, quiet)
     if replayed.clamped and not quiet:
         partitions = counted(replayed.clamped, "partition")
@@ -171,6 +176,32 @@ def interrupted(work: Coroutine[Any, Any, object]) -> bool:
     except KeyboardInterrupt:
         return True
     return False
+
+
+def fill_topics(
+    files: Sequence[str],
+    plan: ReplayPlan,
+    names: TopicNames,
+    config: ClientConfig,
+    options: Options,
+    quiet: bool,
+    **reading: Any,
+) -> None:
+    """Make the plan's topics where they are missing, and write to empty ones the records that the captures show."""
+    if "-" in files or any(holds_rows(file) for file in files):
+        raise UsageError("--fill takes records from capture files only")
+    from kcli.broker.capture_history import CaptureHistory
+    from kcli.replay.filling import fill_all
+
+    # What is wrong with a file was reported when its fetches were read.
+    history = CaptureHistory.of(read_capture(files, **reading).items(), lambda _: None)
+    sizes: dict[str, int] = {}
+    for captured, size in plan.partitions().items():
+        name = names.live_name(captured, options.topics)
+        sizes[name] = max(sizes.get(name, 0), size)
+    done = asyncio.run(fill_all(config, history, lambda name: names.live_name(name, options.topics), sizes))
+    if not quiet:
+        warn(str(done))
 
 
 def rebuilt_broker(files: Sequence[str], quiet: bool, **options: Any) -> RebuiltBroker:

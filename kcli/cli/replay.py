@@ -7,13 +7,14 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
+from kcli.broker.capture_history import CaptureHistory
 from kcli.capture.reading import read_capture
 from kcli.cli.capture_files import captures_in
 from kcli.cli.captured import name_of
@@ -30,6 +31,7 @@ from kcli.cli.inputs import (
     quiet_option,
 )
 from kcli.cli.lines import print_line
+from kcli.cli.output import open_output
 from kcli.cli.problems import conclude
 from kcli.cli.streams import standard_input
 from kcli.client.properties import ClientConfig
@@ -38,6 +40,7 @@ from kcli.client.replay.runner import parse_speed
 from kcli.counting import counted
 from kcli.errors import InputError
 from kcli.jsontext import dumps
+from kcli.proxy.recording import Recorder
 from kcli.replay.choice import Choice
 from kcli.replay.comparison import LEVELS, Level
 from kcli.replay.outcome import Difference, Outcome
@@ -82,6 +85,8 @@ INTERRUPTED = 130
     "--show-difference", "shown", type=click.IntRange(0), default=0, metavar="N",
     help="Show both exchanges in full for the first N kinds of difference.",
 )  # fmt: skip
+@click.option("--fill", is_flag=True, help="Write to empty topics what they held before, as the captures show it.")
+@click.option("--record", metavar="FILE", help="Save what the replay says and hears, as a capture (pcapng).")
 @format_option(("table", "json", "jsonl"), "A table, one JSON object, or an object for each API.", default="table")
 @port_option
 @dialect_option
@@ -103,6 +108,8 @@ def replay_command(
     create: bool,
     level: Level,
     shown: int,
+    fill: bool,
+    record: str | None,
     format_: str,
     ports: tuple[int, ...],
     dialect: str | None,
@@ -133,12 +140,13 @@ def replay_command(
     outcome = Outcome(level, shown, dialect)
     problems: list[InputError] = []
     with tempfile.TemporaryDirectory(prefix="kcli-replay-") if "-" in files else nullcontext("") as folder:
+        reading: dict[str, Any] = {"ports": ports, "dialect": dialect, "memory": memory, "key_logs": key_logs}
         paths = [spooled(folder) if file == "-" else file for file in dict.fromkeys(files)]
 
         def read(kept: list[InputError] | None = None) -> Iterable[object]:
             """The captures anew. kept: gets what is wrong with them."""
             try:
-                yield from read_capture(paths, ports=ports, dialect=dialect, memory=memory, key_logs=key_logs)
+                yield from read_capture(paths, **reading)
             except InputError as error:
                 if kept is not None:
                     kept.append(error)
@@ -154,7 +162,14 @@ def replay_command(
         begun = time.monotonic()
         with counting(seen.requests * repeat * clients, quiet, "requests") as done:
             say = ignore if quiet else warn
-            finished = asyncio.run(work(read, seen, choice, config, options, outcome, dialect, say, done))
+            history = CaptureHistory.of(read_capture(paths, **reading), lambda _: None) if fill else None
+            with recording(record, files) as save:
+                extra = Extra(dialect, say, done, save, history)
+                try:
+                    finished = asyncio.run(work(read, seen, choice, config, options, outcome, extra))
+                finally:
+                    if history is not None:
+                        history.close()
         seconds = time.monotonic() - begun
     show(outcome, format_, seen.requests * repeat * clients, seconds)
     if not quiet:
@@ -178,6 +193,26 @@ def spooled(folder: str) -> str:
     return str(path)
 
 
+class Extra(NamedTuple):
+    """What a run needs besides. say: takes notes; done: called after each request; save: takes blocks of a capture."""
+
+    dialect: str | None
+    say: Callable[[str], None]
+    done: Callable[[], None]
+    save: Callable[[bytes], Any] | None
+    history: CaptureHistory | None
+
+
+@contextmanager
+def recording(file: str | None, inputs: Iterable[str]) -> Iterator[Callable[[bytes], Any] | None]:
+    """What writes the replay's own capture; None: none is wanted. UsageError: it is one of the inputs."""
+    if file is None:
+        yield None
+        return
+    with open_output(file, inputs) as out:
+        yield out.write
+
+
 async def work(
     read: Callable[[], Iterable[object]],
     seen: Survey,
@@ -185,17 +220,16 @@ async def work(
     config: ClientConfig,
     options: Options,
     outcome: Outcome,
-    dialect: str | None,
-    say: Callable[[str], None],
-    done: Callable[[], None],
+    extra: Extra,
 ) -> bool:
     """Whether the replay came to its end: Ctrl-C ends it with what was seen so far."""
-    async with cluster(config, dialect) as broker:
+    async with cluster(config, extra.dialect) as broker:
         if broker is not None:
             config = config.replace(bootstrap_servers=tuple(broker.bootstrap.split(",")))
-        task = asyncio.ensure_future(
-            replay(read, seen, choice, config, options, outcome, dialect=dialect, notify=say, done=done)
-        )
+        recorder = None if extra.save is None else Recorder(extra.save, "kcli replay")
+        more: dict[str, Any] = {"notify": extra.say, "done": extra.done, "dialect": extra.dialect}
+        more |= {"recorder": recorder, "history": extra.history}
+        task = asyncio.ensure_future(replay(read, seen, choice, config, options, outcome, **more))
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, task.cancel)
         try:
@@ -204,6 +238,8 @@ async def work(
             return False
         finally:
             loop.remove_signal_handler(signal.SIGINT)
+            if recorder is not None:
+                recorder.flush()
         return True
 
 

@@ -127,6 +127,11 @@ class BrokerConnection:
             raise self.error
 
     @property
+    def ends(self) -> tuple[tuple[str, int], tuple[str, int]]:
+        """Address and port of this end, and of the broker's."""
+        return self._protocol.ends
+
+    @property
     def waiting(self) -> int:
         """Number of requests without a response."""
         return len(self._waiters)

@@ -73,6 +73,13 @@ class FrameProtocol(asyncio.BufferedProtocol):
     def resume_writing(self) -> None:
         self._resumed.set()
 
+    @property
+    def ends(self) -> tuple[tuple[str, int], tuple[str, int]]:
+        """Address and port of this end of an open connection, and of the other."""
+        assert self._transport is not None
+        here, there = (self._transport.get_extra_info(name) for name in ("sockname", "peername"))
+        return here[:2], there[:2]
+
     # --- receiving
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -19,11 +19,11 @@ MOST_WAITING = 1 << 18  # bytes that wait at most: more would cost new pages eac
 
 
 class Recorder:
-    """write: gets the bytes of one pcapng file, in whole blocks, some at a time."""
+    """write: gets the bytes of one pcapng file, in whole blocks, some at a time. interface: its name there."""
 
-    def __init__(self, write: Callable[[bytes], None]) -> None:
+    def __init__(self, write: Callable[[bytes], None], interface: str = "kcli proxy") -> None:
         self.write = write
-        self._waiting: list[bytes] = [file_start("kcli proxy")]
+        self._waiting: list[bytes] = [file_start(interface)]
         self._size = 0
         self._timer: asyncio.TimerHandle | None = None
 

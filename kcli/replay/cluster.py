@@ -8,14 +8,15 @@ from dataclasses import dataclass
 
 from kcli.client.address import Address
 from kcli.client.cluster import Client
-from kcli.client.replay.target import find_topics
+from kcli.client.replay.target import find_topics, list_offsets
 from kcli.errors import NetworkError
 from kcli.replay.survey import Route, SeenTopic, Survey
 from kcli.replay.topics import LiveTopics
 from kcli.schemas.apikeys import FIND_COORDINATOR
+from kcli.sessions.comparison import shown
 from kcli.topic_names import INTERNAL, name_fault
 
-__all__ = ["Destinations", "prepare"]
+__all__ = ["Destinations", "live_sizes", "prepare"]
 
 READY_SECONDS = 30.0  # for a cluster's first coordinator, whose topic has to be made
 PAUSE = 0.1
@@ -61,6 +62,16 @@ class Destinations:
         return None if leader is None else self.client.metadata.nodes.get(leader.node)
 
 
+def live_sizes(survey: Survey, mapping: Mapping[str, str]) -> dict[str, int]:
+    """How many partitions the live topics must have that are there before the run, by name."""
+    sizes: dict[str, int] = {}
+    for captured, seen in survey.needed().items():
+        name = mapping.get(captured) or survey.names.live_name(captured, mapping)
+        if captured not in INTERNAL and not is_left(seen) and not name_fault(name):
+            sizes[name] = max(sizes.get(name, 0), seen.partitions)
+    return sizes
+
+
 async def prepare(
     client: Client,
     survey: Survey,
@@ -76,21 +87,32 @@ async def prepare(
     NetworkError: a topic is not there, or has too few partitions.
     """
     topics = LiveTopics(survey.names, mapping)
-    sizes: dict[str, int] = {}
-    for captured, seen in survey.needed().items():
-        name = mapping.get(captured) or survey.names.live_name(captured, mapping)
-        if captured not in INTERNAL and not is_left(seen) and not name_fault(name):
-            sizes[name] = max(sizes.get(name, 0), seen.partitions)
+    sizes = live_sizes(survey, mapping)
     await client.refresh([])
     await find_topics(client, sizes, create, notify)
     for name, topic in client.metadata.topics.items():
         topics.put(name, topic.id or "")
+    await note_lacking(client, survey, topics, notify)
     coordinators: dict[tuple[int, str], Address] = {}
     for kind, key in sorted((kind, key + suffix) for kind, key in survey.coordinated for suffix in suffixes):
         address = await coordinator(client, kind, key)
         if address is not None:
             coordinators[kind, key] = address
     return topics, Destinations(client, topics, survey, coordinators)
+
+
+async def note_lacking(client: Client, survey: Survey, topics: LiveTopics, notify: Callable[[str], None]) -> None:
+    """Say once where fetches of the captures found records that the cluster does not have. NetworkError."""
+    wanted = {
+        (topics.live_name(name), index): seen.read[index]
+        for name, seen in survey.needed().items()
+        for index in seen.presumed
+        if client.leader(topics.live_name(name), index) is not None
+    }
+    bounds = await list_offsets(client, wanted)
+    lacking = [f"{name}[{index}]" for (name, index), offset in wanted.items() if bounds[name, index].latest <= offset]
+    if lacking:
+        notify(f"the cluster lacks records that the capture's fetches found, in {shown(lacking)} (--fill writes them)")
 
 
 def is_left(seen: SeenTopic) -> bool:

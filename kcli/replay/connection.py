@@ -10,11 +10,14 @@ from typing import Any, Protocol
 from kcli.capture.bodies import Bodies
 from kcli.capture.events import Link
 from kcli.capture.exchange import Exchange
+from kcli.capture.packet_writing import Direction
 from kcli.client.calls import call
+from kcli.client.connection import Frame
 from kcli.client.handshake import Session, connect
 from kcli.client.properties import ClientConfig
 from kcli.errors import DecodeError, EncodeError, NetworkError, SchemaError
 from kcli.grammar import frames
+from kcli.proxy.recording import Recorder, Recording
 from kcli.replay.clock import Clock
 from kcli.replay.cluster import Destinations
 from kcli.replay.identities import Identities
@@ -23,11 +26,15 @@ from kcli.replay.outcome import PASSING, Outcome
 from kcli.replay.producers import Producers
 from kcli.replay.records import producers_in, renumbered, to_magic_2
 from kcli.replay.steps import Step
+from kcli.replay.transactions import Transactions
 from kcli.replay.versions import common, converted, nearest
 from kcli.schemas.apikeys import INIT_PRODUCER_ID, JOIN_GROUP, PRODUCE
 
 __all__ = ["LiveConnection", "Shared"]
 
+FROM_CLIENT: Direction = 0
+FROM_SERVER: Direction = 1
+TRANSACTION = 1  # FindCoordinator's keyType
 MOST_WAIT = 10.0  # seconds for answers that the capture shows to have come before
 SETTLE = 0.01  # seconds behind a request that a broker holds back
 RETRIES, PAUSE = 50, 0.1
@@ -42,6 +49,8 @@ class Shared(Protocol):
     suffix: str
     mapper: Mapper
     producers: Producers
+    transactions: Transactions
+    recorder: Recorder | None
     outcome: Outcome
     destinations: Destinations
     clock: Clock
@@ -56,6 +65,7 @@ class LiveConnection:
         self.name, self.shared = name, shared
         self.queue: asyncio.Queue[Step | None] = asyncio.Queue()
         self.session: Session | None = None
+        self.recording: Recording | None = None
         self.answers: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -75,6 +85,14 @@ class LiveConnection:
                 task.cancel()
             if self.session is not None:
                 await self.session.connection.close()
+            self.end_recording()
+
+    def end_recording(self) -> None:
+        """What is saved of a connection ends with it."""
+        if self.recording is not None:
+            self.recording.end(FROM_CLIENT)
+            self.recording.end(FROM_SERVER)
+            self.recording = None
 
     def end(self, step: Step) -> None:
         """Nothing more comes of a step."""
@@ -98,7 +116,11 @@ class LiveConnection:
             address = self.shared.destinations.address(self.name, step.exchange.link.server, self.shared.suffix)
             name = (step.exchange.client_id or "") + self.shared.suffix
             config = self.shared.config.replace(client_id=name)
+            self.end_recording()
             self.session = await connect(address, config, self.shared.dialect)
+            if self.shared.recorder is not None:
+                ends = self.session.connection.ends
+                self.recording = self.shared.recorder.begin(*ends, comment=f"replay of {self.name}")
         return self.session
 
     async def send(self, step: Step) -> None:
@@ -108,12 +130,17 @@ class LiveConnection:
         if version is None:
             raise SchemaError(f"the broker does not have {exchange.api}")
         await self.adopt(exchange, session)
-        frame = self.frame(exchange, version, session)
+        body = self.body(exchange, version, session)
+        await self.shared.transactions.prepare(
+            exchange.api_key, exchange.api_version, version, body, await self.coordinating(body, session)
+        )
+        frame = self.framed(exchange, version, session, body)
         await session.connection.drain()
         loop = asyncio.get_running_loop()
         begun = time.time_ns()
         if exchange.api_key == PRODUCE and exchange.request.get("acks") == 0:
             session.connection.send_only(frame)
+            self.record(FROM_CLIENT, frame)
             self.shared.outcome.add(exchange, self.live(exchange, session, begun, frame, None, None), self.identities)
             step.leave(loop.time())
             self.end(step)
@@ -129,21 +156,38 @@ class LiveConnection:
         """The pairs of ids that the client has learnt."""
         return self.shared.mapper.identities
 
+    async def coordinating(self, body: Mapping[str, Any], session: Session) -> Session:
+        """A connection to the coordinator of a request's transaction: this one, where there is no other."""
+        key = TRANSACTION, body.get("transactionalId") or ""
+        there = self.shared.destinations.coordinators.get(key)
+        if there is None or there == session.connection.address:
+            return session
+        return await self.shared.destinations.client.session_at(there)
+
+    def record(self, direction: Direction, frame: Frame) -> None:
+        """Save what was said, where that is wanted."""
+        if self.recording is not None:
+            self.recording.data(direction, len(frame).to_bytes(4, "big") + frame)
+
     def ask(self, exchange: Exchange, version: int, frame: bytes, session: Session) -> asyncio.Future[bytes]:
         """Send a request's frame; the future gets its answer's."""
+        self.record(FROM_CLIENT, frame)
         correlation = int.from_bytes(frame[4:8], "big", signed=True)
         seconds = self.shared.config.seconds("request.timeout.ms")
         if exchange.api_key == JOIN_GROUP:  # a broker holds it until the others have come
             seconds += max(exchange.request.get("rebalanceTimeoutMs", 0), exchange.request["sessionTimeoutMs"]) / 1000
         return session.connection.exchange(frame, correlation, f"{exchange.api} v{version}", seconds=seconds)
 
-    def frame(self, exchange: Exchange, version: int, session: Session) -> bytes:
-        """The live request's frame. SchemaError, EncodeError: the captured one has no form in that version."""
+    def body(self, exchange: Exchange, version: int, session: Session) -> Mapping[str, Any]:
+        """The live request's body. SchemaError, EncodeError: the captured one has no form in that version."""
         key, topics = exchange.api_key, self.shared.mapper.topics
         body: Mapping[str, Any] = self.shared.mapper.request(key, exchange.request, exchange.link.server)
         if key == PRODUCE:
             body = self.with_records(exchange, body, version)
-        body = converted(key, body, exchange.api_version, version, topics, session.dialect)
+        return converted(key, body, exchange.api_version, version, topics, session.dialect)
+
+    def framed(self, exchange: Exchange, version: int, session: Session, body: Mapping[str, Any]) -> bytes:
+        """The live request's frame. EncodeError."""
         header = {name: item for name, item in exchange.header.items() if name != "requestApiKeyName"}
         if version != exchange.api_version:
             header = {name: item for name, item in header.items() if not name.startswith("_")}
@@ -155,7 +199,7 @@ class LiveConnection:
     def again(self, frame: bytes, exchange: Exchange, version: int, session: Session) -> bytes:
         """The frame of a request that is sent once more: a Produce with the same sequences."""
         if exchange.api_key != PRODUCE:
-            return self.frame(exchange, version, session)
+            return self.framed(exchange, version, session, self.body(exchange, version, session))
         return frame[:4] + session.connection.next_correlation().to_bytes(4, "big") + frame[8:]
 
     def with_records(self, exchange: Exchange, body: Mapping[str, Any], version: int) -> dict[str, Any]:
@@ -204,6 +248,7 @@ class LiveConnection:
         try:
             for again in range(RETRIES + 1):
                 data = await answer
+                self.record(FROM_SERVER, data)
                 live = self.live(exchange, session, begun, frame, time.time_ns(), bytes(data))
                 if again == RETRIES or not PASSING.intersection(live.errors).difference(exchange.errors):
                     break

@@ -6,14 +6,17 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from kcli.broker.capture_history import CaptureHistory
 from kcli.capture.bodies import Bodies
 from kcli.capture.exchange import Exchange
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
+from kcli.proxy.recording import Recorder
 from kcli.replay.choice import Choice
 from kcli.replay.clock import Clock, Room
-from kcli.replay.cluster import Destinations, prepare
+from kcli.replay.cluster import Destinations, live_sizes, prepare
 from kcli.replay.connection import LiveConnection
+from kcli.replay.filling import fill
 from kcli.replay.identities import Identities
 from kcli.replay.mapping import Mapper
 from kcli.replay.outcome import Outcome
@@ -22,6 +25,8 @@ from kcli.replay.source import in_order
 from kcli.replay.steps import Order, Step
 from kcli.replay.survey import Survey
 from kcli.replay.topics import LiveTopics
+from kcli.replay.transactions import Transactions
+from kcli.topic_names import lawful_name
 
 __all__ = ["Options", "replay"]
 
@@ -54,14 +59,16 @@ class ReplayedClients:
         clock: Clock,
         dialect: str | None,
         ended: Callable[[Step], None],
+        recorder: Recorder | None,
     ) -> None:
-        self.suffix, self.config, self.dialect = suffix, config, dialect
+        self.suffix, self.config, self.dialect, self.recorder = suffix, config, dialect, recorder
         self.destinations, self.outcome, self.clock, self.ended = destinations, outcome, clock, ended
         identities = Identities(topics, suffix)
         identities.nodes = destinations.nodes()
         identities.cluster = destinations.client.metadata.cluster_id
         self.mapper = Mapper(identities, dialect)
         self.producers = Producers(identities)
+        self.transactions = Transactions()
         self.bodies = Bodies(dialect)
         self.order = Order(choice, destinations.survey.first_ns)
         self.left = dict(destinations.survey.connections)
@@ -110,13 +117,18 @@ async def replay(
     dialect: str | None = None,
     notify: Callable[[str], None] = lambda _: None,
     done: Callable[[], None] = lambda: None,
+    recorder: Recorder | None = None,
+    history: CaptureHistory | None = None,
 ) -> None:
     """Run the exchanges that `read` gives anew each time, once for each repetition; `outcome` takes what comes.
 
-    done: called after each step of each client. NetworkError, UsageError: the run can't begin.
+    done: called after each step of each client. recorder: gets what is said. history: has the records
+    that topics are filled with before. NetworkError, UsageError: the run can't begin.
     """
     suffixes = [""] if options.clients == 1 else [f"-{number}" for number in range(1, options.clients + 1)]
     async with Client(config, dialect, notify) as client:
+        if history is not None:
+            await fill_before(client, survey, options, history, notify)
         topics, destinations = await prepare(
             client,
             survey,
@@ -126,7 +138,21 @@ async def replay(
             notify=notify,
         )
         for _ in range(options.repeat):
-            await run(read(), topics, destinations, choice, config, options, outcome, suffixes, dialect, done)
+            await run(read(), topics, destinations, choice, config, options, outcome, suffixes, dialect, done, recorder)
+
+
+async def fill_before(
+    client: Client, survey: Survey, options: Options, history: CaptureHistory, notify: Callable[[str], None]
+) -> None:
+    """Write what the topics held before the captures' own requests wrote to them. NetworkError."""
+    needed, mapping = survey.needed(), options.topics
+
+    def until(topic: str, index: int) -> int | None:
+        return needed[topic].produced.get(index) if topic in needed else None
+
+    sizes = live_sizes(survey, mapping)
+    done = await fill(client, history, lambda name: mapping.get(name) or lawful_name(name), sizes, until)
+    notify(str(done))
 
 
 async def run(
@@ -140,6 +166,7 @@ async def run(
     suffixes: list[str],
     dialect: str | None,
     done: Callable[[], None],
+    recorder: Recorder | None,
 ) -> None:
     room, clock = Room(), Clock(options.scale)
 
@@ -148,7 +175,7 @@ async def run(
         done()
 
     copies = [
-        ReplayedClients(suffix, config, topics, destinations, outcome, choice, clock, dialect, ended)
+        ReplayedClients(suffix, config, topics, destinations, outcome, choice, clock, dialect, ended, recorder)
         for suffix in suffixes
     ]
     try:

@@ -35,14 +35,23 @@ class Route(NamedTuple):
 
 @dataclass
 class SeenTopic:
-    """partitions: how many it has at least. is_late: it was not there at first, and requests that are made
-    again have it made; is_made: by CreateTopics. first: the lowest offset that is asked for, by partition."""
+    """partitions: how many it has at least. is_late: it was not there at first, and requests that are made again have
+    it made; is_made: by CreateTopics.
+
+    By partition: read, the lowest offset of records that fetches were answered with; produced, the lowest one that a
+    Produce was answered with which is made again.
+    """
 
     partitions: int = 0
     is_late: bool = False
     is_made: bool = False
-    first: dict[int, int] = field(default_factory=dict)
+    read: dict[int, int] = field(default_factory=dict)
     produced: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def presumed(self) -> set[int]:
+        """The partitions in which fetches found records that were there before."""
+        return {index for index, offset in self.read.items() if offset < self.produced.get(index, offset + 1)}
 
 
 @dataclass
@@ -75,7 +84,7 @@ class Survey:
                 known = found.setdefault(name, SeenTopic())
                 known.partitions = max(known.partitions, one.partitions)
                 known.is_late, known.is_made = known.is_late or one.is_late, known.is_made or one.is_made
-                known.first |= one.first
+                known.read |= one.read
                 known.produced |= one.produced
         return found
 
@@ -119,8 +128,6 @@ def take(made: Survey, exchange: Exchange, dialect: str | None, *, wanted: bool)
             made.routes[exchange.connection] = Route(*keys[0])
         elif place is not None:
             made.routes[exchange.connection] = Route(-1, text_of(place[0]), place[1] or 0)
-    if exchange.api_key == FETCH:
-        see_offsets(made, request)
 
 
 def text_of(topic: str | tuple[str]) -> str:
@@ -163,8 +170,13 @@ def see(made: Survey, exchange: Exchange, response: Body, dialect: str | None, *
     for name, index, part in partitions_in(response, plan, ""):
         seen = made.topics.setdefault(name, SeenTopic())
         seen.partitions = max(seen.partitions, index + 1)
-        if part.get("baseOffset", -1) >= 0:
-            seen.produced.setdefault(index, part["baseOffset"])
+        offset = part.get("baseOffset", -1)
+        if wanted and offset >= 0:
+            seen.produced[index] = min(seen.produced.get(index, offset), offset)
+        records = part.get("records")
+        if records and exchange.api_key == FETCH:
+            offset = max(int.from_bytes(bytes(records[:8]), "big", signed=True), 0)
+            seen.read[index] = min(seen.read.get(index, offset), offset)
 
 
 def see_metadata(made: Survey, topic: Body, *, wanted: bool) -> None:
@@ -190,12 +202,3 @@ def partitions_in(value: Body, plan: FieldPlan, topic: str) -> Iterator[tuple[st
             item = value.get(name)
             for each in item if isinstance(item, list) else (item,) if item else ():
                 yield from partitions_in(each, below, topic)
-
-
-def see_offsets(made: Survey, request: Body) -> None:
-    """The lowest offset that fetches ask for, by partition."""
-    for topic in request.get("topics") or ():
-        seen = made.topics.setdefault(topic.get("topicId") or topic.get("topic"), SeenTopic())
-        for part in topic["partitions"]:
-            index, offset = part["partition"], part["fetchOffset"]
-            seen.first[index] = min(seen.first.get(index, offset), offset)

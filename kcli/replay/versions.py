@@ -91,14 +91,13 @@ def fit(value: Any, word: Word, topics: LiveTopics) -> Any:
 
 
 def named(value: dict[str, Any], word: Struct, topics: LiveTopics) -> dict[str, Any]:
-    """With a topic's name or id besides, where the struct has a field for it and the value only the other."""
-    topic_id = value.get("topicId")
-    field = next((name for name in ("topic", "name") if name in word.words), None)
-    if topic_id not in (None, NO_UUID) and field is not None and not value.get(field):
+    """With a topic's name for its id or the reverse, where the struct has a field for the other only."""
+    topic_id, name = value.get("topicId"), value.get("topic") or value.get("name")
+    field = next((each for each in ("topic", "name") if each in word.words), None)
+    if field is not None and "topicId" not in word.words and not name and topic_id not in (None, NO_UUID):
         return value | {field: topics.names.get(topic_id, topic_id)}
-    if topic_id in (None, NO_UUID) and "topicId" in word.words:
-        name = value.get("topic") or value.get("name")
-        return value | {"topicId": topics.ids.get(name, NO_UUID)} if isinstance(name, str) else value
+    if field is None and "topicId" in word.words and topic_id in (None, NO_UUID) and isinstance(name, str):
+        return value | {"topicId": topics.ids.get(name, NO_UUID)}
     return value
 
 

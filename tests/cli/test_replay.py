@@ -110,3 +110,24 @@ def test_an_interrupt_shows_what_was_seen_so_far() -> None:
     assert done.returncode == 130, done.stderr
     assert sum(row["live"]["exchanges"] for row in json.loads(done.stdout)["apis"]) >= 1
     assert b"Traceback" not in done.stderr
+
+
+def test_filled_topics_and_a_capture_of_the_replay(tmp_path: Path, capsys: Capture) -> None:
+    """Its fetches read what was there before the capture, which nothing in it writes."""
+    old, out = str(SAMPLES / "old-librdkafka-on-3.9.pcap"), tmp_path / "out.pcapng"
+    code, _, err = run(capsys, old, "--speed", "max")
+    assert code == 1
+    assert "the cluster lacks records that the capture's fetches found, in mv2[0], mv2[1] (--fill writes them)" in err
+    code, said, err = run(capsys, old, "--speed", "max", "--fill", "--record", str(out), "--format", "jsonl")
+    assert code == 0, said
+    assert "filled 2 partitions with 480 records\n" in err
+    rows = {row["api"]: row["live"]["exchanges"] for row in map(json.loads, said.splitlines())}
+    assert main(["stats", str(out), "--format", "jsonl", "-q"]) == 0
+    saved = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert sum(rows.values()) == sum(row["exchanges"] for row in saved) == 49
+
+
+def test_a_capture_is_not_written_over_itself(capsys: Capture) -> None:
+    code, _, err = run(capsys, KCAT, "--record", KCAT)
+    assert code == 2
+    assert "input" in err

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kcli.capture.reading import read_capture
+from kcli.records import build_batch
 from kcli.replay.choice import Choice
 from kcli.replay.survey import Route, survey
 from kcli.schemas.apikeys import CREATE_TOPICS, FETCH, FIND_COORDINATOR, METADATA, PRODUCE
@@ -70,4 +71,16 @@ def test_routes_offsets_and_produced() -> None:
     found = survey([fetch, produce, find], CHOICE)
     assert found.routes == {fetch.connection: Route(-1, "t", 2), produce.connection: Route(-1, "t", 1)}
     assert found.coordinated == {(0, "g")}
-    assert (found.topics["t"].first, found.topics["t"].produced) == ({2: 40}, {1: 9})
+    assert found.topics["t"].produced == {1: 9}
+
+
+def test_records_that_fetches_found_and_no_produce_of_the_capture_wrote() -> None:
+    def answered(index: int, offset: int) -> object:
+        records = build_batch([(0, b"k", b"v", ())], offset)
+        row = {"partitionIndex": index, "errorCode": 0, "highWatermark": 1, "records": records}
+        return exchange(FETCH, 4, {"topics": []}, {"responses": [{"topic": "t", "partitions": [row]}]})
+
+    produced = [{"index": index, "errorCode": 0, "baseOffset": 9} for index in (1, 2)]
+    produce = exchange(PRODUCE, 3, {"topicData": []}, {"responses": [{"name": "t", "partitionResponses": produced}]})
+    found = survey([produce, *(answered(index, offset) for index, offset in ((0, 7), (1, 9), (2, 8)))], CHOICE)  # type: ignore[list-item]
+    assert found.topics["t"].presumed == {0, 2}

@@ -19,6 +19,7 @@ __all__ = ["RAFT_TOPICS", "Captured", "Fetcher", "ReplayPlan", "ReplayStep", "ma
 # The metadata log by name and by id: a broker's listener does not serve it to clients.
 RAFT_TOPICS = frozenset(["__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"])
 
+RECORDS_BYTES = 4  # of what is reported of a partition
 # Why a fetch of the capture is not replayed.
 METADATA_LOG = "of the metadata log"
 METADATA_PART = "of the metadata log, in part,"
@@ -104,6 +105,11 @@ class ReplayPlan:
             for topic, index in dict.fromkeys(fetcher.partitions()):
                 counts[topic] = max(counts.get(topic, 0), index + 1)
         return counts
+
+    def delivering(self) -> set[Key]:
+        """The partitions that gave records."""
+        steps = (step for fetcher in self.fetchers for step in fetcher.steps)
+        return {key for step in steps for key, reported in step.captured.reported if reported[RECORDS_BYTES] > 0}
 
     def newest_version(self) -> int:
         """The newest version of Fetch in the capture; 0 without a fetch."""

@@ -18,6 +18,7 @@ from kcli.client.replay.plan import Fetcher, ReplayPlan
 from kcli.client.replay.positions import Positions
 from kcli.client.replay.target import Target, find_target
 from kcli.client.replay.verbatim import VerbatimFetching
+from kcli.counting import counted
 from kcli.errors import UsageError
 
 __all__ = ["Options", "Replayed", "parse_speed", "replay"]
@@ -90,6 +91,9 @@ async def replay(
             target = Target(client, {}, {})
         else:
             target = await find_target(client, plan, names, options.topics, create=options.create, notify=say)
+            empty = sum(target.bounds[key].latest == 0 for key in plan.delivering() if key in target.bounds)
+            if empty:
+                say(f"the cluster has no records in {counted(empty, 'partition')} that gave some (--fill writes them)")
         for _ in range(options.repeat):
             positions = Positions(options.offsets, target.bounds)
             kind = VerbatimFetching if verbatim else DraftFetching if options.mode == "draft" else Fetching

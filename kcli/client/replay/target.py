@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from kcli.client.cluster import Client
@@ -18,7 +19,7 @@ from kcli.schemas.errors import error_name, is_retriable
 from kcli.sessions.trace import TOPIC_IDS_SINCE, Key
 from kcli.topic_names import name_fault, renaming
 
-__all__ = ["Target", "find_target"]
+__all__ = ["Target", "create_topics", "find_target", "find_topics", "is_missing", "list_offsets"]
 
 UNKNOWN_TOPIC, TOPIC_EXISTS = 3, 36
 EARLIEST, LATEST = -2, -1
@@ -111,12 +112,15 @@ async def find_topics(client: Client, sizes: Mapping[str, int], create: bool, no
 
 
 def is_missing(client: Client, name: str) -> bool:
+    """Whether the cluster lacks a topic, as far as metadata knows."""
     topic = client.metadata.topics.get(name)
     return topic is None or topic.error == UNKNOWN_TOPIC
 
 
-async def create_topics(client: Client, sizes: Mapping[str, int]) -> None:
-    """Create topics. The broker forwards the request to the controller; before 2.4 it goes to the controller."""
+async def create_topics(
+    client: Client, sizes: Mapping[str, int], configs: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Create topics with these configs. The broker forwards the request to the controller; before 2.4 it goes there."""
     session = await client.any_session()
     version = session.versions.best(CREATE_TOPICS)
     topics: list[dict[str, Any]] = [
@@ -126,7 +130,7 @@ async def create_topics(client: Client, sizes: Mapping[str, int]) -> None:
             # -1, the broker's own default, is understood from v4 on.
             "replicationFactor": -1 if version >= 4 else 1,
             "assignments": [],
-            "configs": [],
+            "configs": [{"name": key, "value": value} for key, value in configs.items()],
         }
         for name, count in sizes.items()
     ]

@@ -1,0 +1,205 @@
+"""Topics filled with the records that a capture shows, at their offsets, so that fetches find them.
+
+A client may not write everything: control records, offsets that compaction has emptied, what nobody saw and what lies
+before become made-up records; ids of producers and the marks of transactions are left out. Only an
+empty partition can be filled.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kcli.broker.capture_history import CaptureHistory
+from kcli.broker.record_spans import CutBatch
+from kcli.broker.seen_topics import SeenPartition
+from kcli.client.cluster import Client
+from kcli.client.properties import ClientConfig
+from kcli.client.replay.target import create_topics, is_missing, list_offsets
+from kcli.counting import counted
+from kcli.errors import BrokerError, DecodeError, NetworkError
+from kcli.grammar.batches import HEADER_SIZE, SIZE_AT
+from kcli.records.batches import Batch, scan
+from kcli.records.builder import build_batch
+from kcli.records.codecs import CODECS
+from kcli.schemas.apikeys import PRODUCE
+from kcli.schemas.errors import error_name
+from kcli.topic_names import INTERNAL, name_fault
+
+__all__ = ["Filled", "Piece", "fill", "fill_all", "pieces"]
+
+MOST_MADE_UP = 1_000_000  # records of a partition
+BATCH = 10_000  # records of a made-up batch at most
+LEAST_RECORD = 7  # bytes of a record without key and value, in a short batch
+BY_NAME = 12  # the newest Produce that names topics
+LASTING = {"retention.ms": "-1"}  # records of long ago are not deleted at once
+Row = tuple[int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
+
+
+class Piece(NamedTuple):
+    """A batch to write. records: all in it; made_up: those of them that nobody saw."""
+
+    data: bytes
+    records: int
+    made_up: int
+
+
+@dataclass
+class Filled:
+    """What was written. left: partitions that were not empty, or would need too many made-up records."""
+
+    partitions: int = 0
+    records: int = 0
+    made_up: int = 0
+    left: int = 0
+
+    def __str__(self) -> str:
+        text = f"filled {counted(self.partitions, 'partition')} with {counted(self.records, 'record')}"
+        if self.made_up:
+            text += f", {self.made_up:,} of them made up: the capture does not show them, or a client can't write them"
+        if self.left:
+            text += f"; {counted(self.left, 'partition')} left: not empty, or too much to make up"
+        return text
+
+
+async def fill(
+    client: Client,
+    history: CaptureHistory,
+    live_name: Callable[[str], str],
+    sizes: Mapping[str, int],
+    until: Callable[[str, int], int | None],
+) -> Filled:
+    """Make the topics that are missing, and write what was seen of each partition.
+
+    live_name: of a captured topic. sizes: partitions that the live topics must have; only these are filled. until: the
+    offset at which the capture's own records begin (captured topic, index), which are not written; None: write all.
+    NetworkError.
+    """
+    await client.refresh(sizes)
+    missing = {name: size for name, size in sizes.items() if is_missing(client, name) and not name_fault(name)}
+    if missing:
+        await create_topics(client, missing, LASTING)
+    for name in missing:
+        await client.describe_topic(name)
+    done = Filled()
+    for seen in history.topics.values():
+        name = live_name(seen.name)
+        if name not in sizes or name in INTERNAL:
+            continue
+        for index, partition in seen.partitions.items():
+            limit = until(seen.name, index)
+            end = partition.end if limit is None else min(limit, partition.end)
+            if end > 0 and client.leader(name, index) is not None:
+                await fill_partition(client, history, partition, name, index, end, done)
+    return done
+
+
+async def fill_all(
+    config: ClientConfig, history: CaptureHistory, live_name: Callable[[str], str], sizes: Mapping[str, int]
+) -> Filled:
+    """Fill the topics of a cluster with all that was seen, and be done with the history. NetworkError."""
+    async with Client(config) as client:
+        try:
+            return await fill(client, history, live_name, sizes, lambda *_: None)
+        finally:
+            history.close()
+
+
+async def fill_partition(
+    client: Client, history: CaptureHistory, seen: SeenPartition, name: str, index: int, end: int, done: Filled
+) -> None:
+    bounds = (await list_offsets(client, [(name, index)]))[name, index]
+    end = reachable(seen, end)
+    if bounds.latest or not end:
+        done.left += 1
+        return
+    done.partitions += 1
+    for piece in pieces(seen, lambda each: history.spool.read(each), end):
+        await write(client, name, index, piece.data)
+        done.records += piece.records
+        done.made_up += piece.made_up
+
+
+def reachable(seen: SeenPartition, end: int) -> int:
+    """How far a partition can be filled: up to the first offset before which too much would have to be made up."""
+    at, left = 0, MOST_MADE_UP
+    for each in seen.in_order():
+        gap = each.first - at
+        if each.first >= end or gap > left:
+            break
+        left -= max(gap, 0)
+        at = max(at, each.last + 1)
+    return end if at < end <= at + left else min(at, end)
+
+
+async def write(client: Client, topic: str, index: int, data: bytes) -> None:
+    """Write one batch to a partition. NetworkError."""
+
+    async def work() -> None:
+        leader = client.leader(topic, index)
+        if leader is None:
+            raise NetworkError(f"{topic}[{index}] has no leader now")
+        parts = [{"index": index, "records": data}]
+        body = {"acks": -1, "timeoutMs": 30_000, "topicData": [{"name": topic, "partitionData": parts}]}
+        answer = await client.call(PRODUCE, body, node=leader.node, high=BY_NAME)
+        code = answer["responses"][0]["partitionResponses"][0]["errorCode"]
+        if code:
+            raise BrokerError(code, error_name(code), f"{topic}[{index}] can't be filled")
+
+    await client.retrying(work)
+
+
+def pieces(seen: SeenPartition, read: Callable[..., bytes], end: int) -> Iterator[Piece]:
+    """The batches of a partition from offset 0 up to `end`, without a gap. read: gives the bytes of one."""
+    at = 0
+    for each in seen.in_order():
+        if each.first >= end:
+            break
+        if each.first < at:
+            continue
+        yield from made_up(at, each.first, seen.cut)
+        yield writable(read(each), each.first, each.last)
+        at = each.last + 1
+    yield from made_up(at, end, seen.cut)
+
+
+def made_up(at: int, end: int, cut: Mapping[int, CutBatch]) -> Iterator[Piece]:
+    """Records for the offsets from `at` to `end`: of a batch whose beginning was seen as many bytes as that had."""
+    now = round(time.time() * 1000)
+    while at < end:
+        begun = cut.get(at)
+        count = min(end - at, BATCH)
+        if begun is not None and at <= begun.last < at + count:
+            count = begun.last - at + 1
+        size = 0 if begun is None else (begun.size - HEADER_SIZE) // count - LEAST_RECORD
+        yield Piece(build_batch([(now, None, bytes(max(size, 0)), ())] * count), count, count)
+        at += count
+
+
+def writable(data: bytes, first: int, last: int) -> Piece:
+    """A stored batch as a client may write it: a record for each of its offsets, without a producer."""
+    batches = list(scan(data, damages=[]))
+    rows: dict[int, Row] = {}
+    try:
+        for batch in batches:
+            if not batch.is_control:
+                rows |= {row.offset: (row.timestamp, row.key, row.value, row.headers) for row in batch.records()}
+    except DecodeError:
+        rows = {}
+    if is_writable(batches, first, last):
+        return Piece(bytes(SIZE_AT) + data[SIZE_AT:], last - first + 1, 0)  # a producer begins at offset 0
+    stand_in: Row = (max((row[0] for row in rows.values()), default=-1), None, b"", ())
+    codec = CODECS[batches[0].codec] if batches and rows else "none"
+    made = [rows.get(offset, stand_in) for offset in range(first, last + 1)]
+    return Piece(build_batch(made, codec=codec), len(made), len(made) - len(rows))
+
+
+def is_writable(batches: list[Batch], first: int, last: int) -> bool:
+    """Whether a client may write the stored bytes as they are."""
+    if len(batches) != 1 or batches[0].magic != 2 or batches[0].is_control or batches[0].is_transactional:
+        return False
+    (batch,) = batches
+    plain = not batch.is_append_time and batch.delete_horizon is None and batch.producer_id < 0
+    return plain and bool(batch.crc_valid) and batch.count == last - first + 1

@@ -1,0 +1,85 @@
+"""What newer versions do by themselves in a transaction, said to a broker of older ones in so many words (KIP-890).
+
+From Produce v12 and TxnOffsetCommit v5 on, the broker itself adds partitions and groups to a transaction. In older
+versions a client has to: AddPartitionsToTxn and AddOffsetsToTxn come before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from kcli.client.calls import call
+from kcli.client.handshake import Session
+from kcli.errors import BrokerError
+from kcli.schemas.apikeys import PRODUCE
+from kcli.schemas.errors import error_name
+
+__all__ = ["IMPLICIT_SINCE", "Transactions"]
+
+ADD_PARTITIONS, ADD_OFFSETS, END, TXN_OFFSET_COMMIT = 24, 25, 26, 28
+IMPLICIT_SINCE = {PRODUCE: 12, TXN_OFFSET_COMMIT: 5}
+OF_CLIENTS = 3  # the newest AddPartitionsToTxn that is a client's
+CONCURRENT = 51  # the transaction before still ends
+RETRIES, PAUSE = 50, 0.1
+
+Body = Mapping[str, Any]
+
+
+class Transactions:
+    """The open transactions of one client: what was added to them, by transactional id."""
+
+    def __init__(self) -> None:
+        self.added: dict[str, set[Any]] = {}
+
+    async def prepare(self, api_key: int, captured: int, version: int, body: Body, session: Session) -> None:
+        """Add what a request of that version does not add by itself. body: with live ids. NetworkError."""
+        name = body.get("transactionalId")
+        if api_key == END and name:
+            self.added.pop(name, None)
+        since = IMPLICIT_SINCE.get(api_key)
+        if since is None or not name or captured < since or version >= since:
+            return
+        known = self.added.setdefault(name, set())
+        who = {"transactionalId": name, **producer_of(api_key, body)}
+        if api_key == TXN_OFFSET_COMMIT:
+            if body["groupId"] not in known:
+                await ask(session, ADD_OFFSETS, who | {"groupId": body["groupId"]})
+                known.add(body["groupId"])
+            return
+        new = {(topic["name"], part["index"]) for topic in body["topicData"] for part in topic["partitionData"]} - known
+        if new:
+            topics = [{"name": topic, "partitions": [index]} for topic, index in sorted(new)]
+            below = {f"v3AndBelow{key[0].upper()}{key[1:]}": value for key, value in who.items()}
+            await ask(session, ADD_PARTITIONS, below | {"v3AndBelowTopics": topics}, high=OF_CLIENTS)
+            known |= new
+
+
+def producer_of(api_key: int, body: Body) -> dict[str, int]:
+    """The producer's id and epoch of a request: those of a Produce stand in its batches."""
+    if api_key != PRODUCE:
+        return {name: body[name] for name in ("producerId", "producerEpoch")}
+    from kcli.replay.records import batches_of
+
+    for topic in body["topicData"]:
+        for part in topic["partitionData"]:
+            for batch in batches_of(part["records"] or b""):
+                return {"producerId": batch.producer_id, "producerEpoch": batch.producer_epoch}
+    return {"producerId": -1, "producerEpoch": -1}
+
+
+async def ask(session: Session, api_key: int, body: Body, high: int = 32_767) -> None:
+    """Send a request until the transaction before has ended. Another error is the caller's request's to show."""
+    version = session.versions.best(api_key, high=high)
+    for _ in range(RETRIES):
+        answer = await call(session.connection, api_key, version, body, dialect=session.dialect)
+        codes = {answer.get("errorCode", 0)} | {
+            part["partitionErrorCode"]
+            for topic in answer.get("resultsByTopicV3AndBelow") or ()
+            for part in topic["resultsByPartition"]
+        }
+        if CONCURRENT not in codes:
+            return
+        await asyncio.sleep(PAUSE)
+    raise BrokerError(CONCURRENT, error_name(CONCURRENT), "the transaction before does not end")
