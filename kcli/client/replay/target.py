@@ -89,6 +89,7 @@ def notify_unnamed(captured: str, notify: Callable[[str], None]) -> None:
 
 
 async def find_topics(client: Client, sizes: Mapping[str, int], create: bool, notify: Callable[[str], None]) -> None:
+    """Find topics with as many partitions, or make them. NetworkError: one is not there, or has too few."""
     if not sizes:
         return
     await client.refresh(sizes)
