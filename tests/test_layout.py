@@ -107,6 +107,7 @@ TESTED_ELSEWHERE = {
     "kcli/schemas/lookup.py": "tests/schemas/test_catalog.py",
     "kcli/sessions/cached_session.py": "tests/sessions/test_broker.py",
     "kcli/sessions/full_checks.py": "tests/sessions/test_incremental_checks.py",
+    "kcli/cli/replay_progress.py": "tests/cli/test_replay.py",
     "kcli/cli/replay_view.py": "tests/cli/test_replay.py",
     "kcli/replay/clock.py": "tests/replay/test_replaying.py",
     "kcli/replay/cluster.py": "tests/replay/test_replaying.py",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +13,8 @@ from kcli.capture.reading import read_capture
 from kcli.cli.capture_files import captures_in
 from kcli.cli.captured import holds_rows, name_of, rows
 from kcli.cli.client_options import client_options, configure
-from kcli.cli.console import console, has_bars, warn
+from kcli.cli.console import warn
+from kcli.cli.fetch_session_fill import fill_topics
 from kcli.cli.inputs import (
     files_argument,
     format_option,
@@ -23,6 +23,7 @@ from kcli.cli.inputs import (
 )
 from kcli.cli.lines import print_line
 from kcli.cli.problems import conclude
+from kcli.cli.replay_progress import counting, ignore
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.drafting import DIALECT
 from kcli.client.replay.names import TopicNames, parse_topic_map
@@ -178,32 +179,6 @@ def interrupted(work: Coroutine[Any, Any, object]) -> bool:
     return False
 
 
-def fill_topics(
-    files: Sequence[str],
-    plan: ReplayPlan,
-    names: TopicNames,
-    config: ClientConfig,
-    options: Options,
-    quiet: bool,
-    **reading: Any,
-) -> None:
-    """Make the plan's topics where they are missing, and write to empty ones the records that the captures show."""
-    if "-" in files or any(holds_rows(file) for file in files):
-        raise UsageError("--fill takes records from capture files only")
-    from kcli.broker.capture_history import CaptureHistory
-    from kcli.replay.filling import fill_all
-
-    # What is wrong with a file was reported when its fetches were read.
-    history = CaptureHistory.of(read_capture(files, **reading).items(), lambda _: None)
-    sizes: dict[str, int] = {}
-    for captured, size in plan.partitions().items():
-        name = names.live_name(captured, options.topics)
-        sizes[name] = max(sizes.get(name, 0), size)
-    done = asyncio.run(fill_all(config, history, lambda name: names.live_name(name, options.topics), sizes))
-    if not quiet:
-        warn(str(done))
-
-
 def rebuilt_broker(files: Sequence[str], quiet: bool, **options: Any) -> RebuiltBroker:
     """The captures' brokers, which stand at each fetch as the captured one stood."""
     if "-" in files or any(holds_rows(file) for file in files):
@@ -243,24 +218,6 @@ def run_embedded(
 
     with counting(plan.fetches * options.repeat, quiet) as done:
         return interrupted(work())
-
-
-@contextlib.contextmanager
-def counting(total: int, quiet: bool, what: str = "fetches") -> Iterator[Callable[[], None]]:
-    """A bar of fetches, or `what`, on a terminal's stderr; the function given is called after each."""
-    if quiet or not has_bars():
-        yield lambda: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda: bar.advance(task)
-
-
-def ignore(_text: str) -> None:
-    pass
 
 
 def read_fetches(

@@ -20,7 +20,6 @@ from kcli.cli.capture_files import captures_in
 from kcli.cli.captured import name_of
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import warn
-from kcli.cli.fetch_session_replay import counting, ignore
 from kcli.cli.inputs import (
     dialect_option,
     files_argument,
@@ -33,6 +32,7 @@ from kcli.cli.inputs import (
 from kcli.cli.lines import print_line
 from kcli.cli.output import open_output
 from kcli.cli.problems import conclude
+from kcli.cli.replay_progress import counting, ignore
 from kcli.cli.streams import standard_input
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.names import parse_topic_map

@@ -20,10 +20,12 @@ from kcli.client.properties import ClientConfig
 from kcli.client.replay.target import create_topics, is_missing, list_offsets
 from kcli.counting import counted
 from kcli.errors import BrokerError, DecodeError, NetworkError
-from kcli.grammar.batches import HEADER_SIZE, SIZE_AT
-from kcli.records.batches import Batch, scan
+from kcli.grammar.batches import CRC_AT, CRC_START, HEADER_SIZE
+from kcli.records.batches import APPEND_TIME, TRANSACTIONAL, Batch, scan
 from kcli.records.builder import build_batch
 from kcli.records.codecs import CODECS
+from kcli.records.kernels import crc32c
+from kcli.replay.records import IDEMPOTENT, LAYOUT
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.errors import error_name
 from kcli.topic_names import INTERNAL, name_fault
@@ -181,6 +183,8 @@ def made_up(at: int, end: int, cut: Mapping[int, CutBatch]) -> Iterator[Piece]:
 def writable(data: bytes, first: int, last: int) -> Piece:
     """A stored batch as a client may write it: a record for each of its offsets, without a producer."""
     batches = list(scan(data, damages=[]))
+    if is_plain(batches, first, last):
+        return Piece(without_producer(data), last - first + 1, 0)
     rows: dict[int, Row] = {}
     try:
         for batch in batches:
@@ -188,18 +192,25 @@ def writable(data: bytes, first: int, last: int) -> Piece:
                 rows |= {row.offset: (row.timestamp, row.key, row.value, row.headers) for row in batch.records()}
     except DecodeError:
         rows = {}
-    if is_writable(batches, first, last):
-        return Piece(bytes(SIZE_AT) + data[SIZE_AT:], last - first + 1, 0)  # a producer begins at offset 0
     stand_in: Row = (max((row[0] for row in rows.values()), default=-1), None, b"", ())
     codec = CODECS[batches[0].codec] if batches and rows else "none"
     made = [rows.get(offset, stand_in) for offset in range(first, last + 1)]
     return Piece(build_batch(made, codec=codec), len(made), len(made) - len(rows))
 
 
-def is_writable(batches: list[Batch], first: int, last: int) -> bool:
-    """Whether a client may write the stored bytes as they are."""
-    if len(batches) != 1 or batches[0].magic != 2 or batches[0].is_control or batches[0].is_transactional:
+def is_plain(batches: list[Batch], first: int, last: int) -> bool:
+    """Whether a stored batch is one of magic 2 with a record for each of its offsets."""
+    if len(batches) != 1 or batches[0].magic != 2 or batches[0].is_control or batches[0].delete_horizon is not None:
         return False
-    (batch,) = batches
-    plain = not batch.is_append_time and batch.delete_horizon is None and batch.producer_id < 0
-    return plain and bool(batch.crc_valid) and batch.count == last - first + 1
+    return bool(batches[0].crc_valid) and batches[0].count == last - first + 1
+
+
+def without_producer(data: bytes) -> bytes:
+    """A batch of magic 2 from offset 0 on, of no producer, no transaction, and with its own timestamps."""
+    out = bytearray(data)
+    head = LAYOUT.unpack_from(out)[LAYOUT.names.index("attributes")]
+    values = {"baseOffset": 0, "attributes": head & ~(TRANSACTIONAL | APPEND_TIME)}
+    for name, value in (values | dict.fromkeys(IDEMPOTENT, -1)).items():
+        LAYOUT.single[name].pack_into(out, LAYOUT.offsets[name], value)
+    out[CRC_AT:CRC_START] = crc32c(memoryview(out)[CRC_START:]).to_bytes(4, "big")
+    return bytes(out)

@@ -13,7 +13,17 @@ from kcli.records.builder import build_batch
 from kcli.records.codecs import CODECS
 from kcli.records.kernels import crc32c
 
-__all__ = ["Numbered", "Renumber", "counted", "producers_in", "renumbered", "to_magic_2"]
+__all__ = [
+    "IDEMPOTENT",
+    "LAYOUT",
+    "Numbered",
+    "Renumber",
+    "batches_of",
+    "counted",
+    "producers_in",
+    "renumbered",
+    "to_magic_2",
+]
 
 LAYOUT = fixed_layout(BATCH_HEADER)
 IDEMPOTENT = ("producerId", "producerEpoch", "baseSequence")
