@@ -56,7 +56,7 @@ def test_records_made_up(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -
     assert produce(cluster, *words, "--format", "json", "--leader-discovery", "metadata") == 0
     row = json.loads(capsys.readouterr().out)
     assert (row["records"], row["bytes"], row["failed"]) == (500, 10_000, 0)
-    assert 0.09 < row["seconds"] < 2
+    assert row["seconds"] > 0.09  # the last of them is due after 0.1 s
     values = [value for values in cluster.values.values() for value in values]
     assert sorted(values, key=bytes) == sorted(value for _, value in made_up(500, 20))  # type: ignore[arg-type, type-var]
     assert all(value is not None and value.isalpha() and value.isupper() for value in values)

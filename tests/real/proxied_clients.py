@@ -353,7 +353,7 @@ def compare(cluster: Cluster, out: Path, before: dict[int, int]) -> Compared:
     command = [sys.executable, "-m", "kcli.cli", "decode", "pcap", str(out), "--format", "jsonl", "-q"]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     ours = {key(row): row for line in lines if "requestHeader" in (row := json.loads(line))}
-    until = time.monotonic() + 5
+    until = time.monotonic() + 60  # the brokers log behind their answers
     while True:
         log = [
             row for node in cluster.node_ids for row in cluster.requests(node)[before[node] :] if not row["isForwarded"]

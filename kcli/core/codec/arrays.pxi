@@ -1,6 +1,7 @@
 # Nodes that hold others: arrays, and structs that may be null.
 
 
+@cython.final
 cdef class Array(Node):
     """Elements behind their count."""
 

@@ -1,4 +1,5 @@
 # What the other modules of the core may cimport: the growing buffer, and a message's verbs at C speed.
+cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
@@ -147,6 +148,7 @@ cdef struct Level:
     size_t width
 
 
+@cython.final
 cdef class Selection:
     cdef Node node
     cdef list held

@@ -6,6 +6,8 @@ either has a form that keeps the odd bytes or raises the full error. Bounds: not
 the bytes it speaks of are known to be there.
 """
 
+cimport cython
+
 include "cursor.pxi"
 include "fixed.pxi"
 include "sized.pxi"

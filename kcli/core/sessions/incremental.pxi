@@ -65,10 +65,10 @@ cdef class Kernel(Openings):
             if key < 0 or key > 63:
                 return key not in self.rare
             return not self.heard >> key & 1
-        if response == NULL or answered < ts or not 0 <= version < VERSIONS or not self.knows(version):
+        if response == NULL or answered < ts or not self.knows(version):
             return False
         self.serial += 1
-        asks, tells = self.asked_sides[version], self.reported_sides[version]
+        asks, tells = <Side>self.asked_sides[version], <Side>self.reported_sides[version]
         if not asks.read(request, n):
             return False
         memset(&found, 0, sizeof(Found))

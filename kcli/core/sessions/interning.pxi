@@ -2,7 +2,7 @@
 
 cdef enum:
     FETCH = 1
-    VERSIONS = 32
+    VERSIONS = 32         # bits of `looked`
     # Slots of a message's row, on both sides ...
     SESSION = 0
     EPOCH = 1             # of a request
@@ -80,12 +80,14 @@ cdef class Tables(Sink):
 
     cdef Texts texts
     cdef object layout
-    cdef dict numbers, names_, servers, asked_sides, reported_sides
+    cdef dict numbers, names_, servers
+    cdef list asked_sides, reported_sides
+    cdef uint32_t looked  # a bit for each version whose sides are in the tables, or None there
 
     def __init__(self, layout):
         self.layout = layout
         self.numbers, self.names_, self.servers = {}, {}, {}
-        self.asked_sides, self.reported_sides = {}, {}
+        self.asked_sides, self.reported_sides = [None] * VERSIONS, [None] * VERSIONS
 
     def __dealloc__(self):
         texts_free(&self.texts)
@@ -133,9 +135,11 @@ cdef class Tables(Sink):
 
     cdef bint knows(self, int version) except -1:
         """Whether the kernel can read a version: its sides are then in the tables."""
-        if version not in self.asked_sides:
+        if not 0 <= version < VERSIONS:
+            return False
+        if not self.looked >> version & 1:
             made = self.layout(version)
-            self.asked_sides[version] = self.reported_sides[version] = None
+            self.looked |= <uint32_t>1 << version
             if made is not None:
                 (header, body), answer, ids = made
                 self.asked_sides[version] = Side(header, body, sizeof(AskedRow), ids)
@@ -158,7 +162,7 @@ cdef class Tables(Sink):
         cdef int64_t* reported
         if not self.knows(version) or not request.shape[0]:
             return None
-        asks, tells = self.asked_sides[version], self.reported_sides[version]
+        asks, tells = <Side>self.asked_sides[version], <Side>self.reported_sides[version]
         if not asks.read(&request[0], request.shape[0]):
             return None
         asked = asks.message()
