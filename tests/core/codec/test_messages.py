@@ -160,13 +160,20 @@ def test_offsets_outside_the_buffer_are_refused() -> None:
 
 def test_names_keep_the_newest_and_grow() -> None:
     names = Names()
-    for number in range(1000):
+    for number in range(1, 1001):
         names.learn(number.to_bytes(16), f"topic {number}")
-    names.learn(bytes(16), "renamed")
+    names.learn((1).to_bytes(16), "renamed")
     assert len(names) == 1000
-    assert names.get(bytes(16)) == '"renamed"'
-    assert names.get((999).to_bytes(16)) == '"topic 999"'
-    assert names.get((1000).to_bytes(16)) is None
+    assert names.get((1).to_bytes(16)) == '"renamed"'
+    assert names.get((1000).to_bytes(16)) == '"topic 1000"'
+    assert names.get((1001).to_bytes(16)) is None
+
+
+def test_an_id_of_zeros_is_no_topics() -> None:
+    names = Names()
+    names.learn(bytes(16), "topic")
+    assert names.get(bytes(16)) is None
+    assert len(names) == 0
 
 
 def test_values_are_not_leaked() -> None:
