@@ -25,4 +25,4 @@ def counting(total: int, quiet: bool, what: str = "fetches") -> Iterator[Callabl
 
 
 def ignore(_text: str) -> None:
-    pass
+    """Take a note and say nothing."""
