@@ -1,7 +1,7 @@
-"""Lines of captures that several processes make: each reads all packets, and of connections the bytes of its share.
+"""Captures that several processes read: each walks all packets, and reads the bytes of its share of the connections.
 
 What concerns all connections each process counts for itself: the capture's clock, and the packets. Of what they may
-hold, each has its part. Topics' names are put into the lines afterwards, where only another process knew them.
+hold, each has its part. Topics' names are put in afterwards, where only another process knew them.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from kcli.capture.events import Event
 from kcli.capture.exchanges import CaptureDecoder, Item
 from kcli.capture.tally import Tally
 
-__all__ = ["Counts", "ShareDecoder", "buckets_of"]
+__all__ = ["MERGING", "Counts", "Share", "ShareDecoder", "buckets_of"]
 
 BUCKETS = 64  # of connections, by the hash of their ends
 STRETCH = 1 << 20  # bytes of packets whose lines are put in order together
-MERGING = 0.8  # what the first process has of the others' share: it has to put the lines in order, too
+MERGING = 0.8  # what the first process has of another's share, where it has to put lines in order, too
 
 
 class Counts(NamedTuple):
@@ -32,31 +32,19 @@ class Counts(NamedTuple):
     stray: int
 
 
-class ShareDecoder(CaptureDecoder):
-    """A capture as lines, of which it makes those of a share of the connections; the core is built.
+class Share(CaptureDecoder):
+    """A share of a capture's connections; the core is built, and there is no condition.
 
-    process: its number; the first one, 0, also says what is wrong with files.
+    process: its number; the first one, 0, also says what is wrong with files. ended: all was read.
     """
 
     process = 0
+    ended = False
 
-    def __init__(self, *paths: Any, **options: Any) -> None:
-        """As `CaptureDecoder`, without a condition and without a topic to be filtered."""
-        super().__init__(*paths, text=True, **options)
-        self.ended = False
-
-    def take_share(self, number: int, count: int) -> None:
-        """Be process `number` of `count`; to be called before anything is read."""
+    def take_share(self, number: int, count: int, merging: float = 1) -> None:
+        """Be process `number` of `count`; to be called before anything is read. merging: as of `buckets_of`."""
         self.process = number
-        self.engine.share_lines(buckets_of(number, count), count)
-
-    def stretches(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
-        """Read the files; yields where all processes do. InputError at the end for damaged files."""
-        done = 0
-        for _ in self.read(moved):
-            if self.engine.wire_bytes - done >= STRETCH:
-                done = self.engine.wire_bytes
-                yield
+        self.engine.share_lines(buckets_of(number, count, merging), count)
 
     def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
         """As `CaptureDecoder.read`."""
@@ -76,7 +64,7 @@ class ShareDecoder(CaptureDecoder):
         super().add_secrets(block)
 
     @property
-    def counts(self) -> Counts:
+    def share_counts(self) -> Counts:
         """What was counted so far."""
         engine, tally = self.engine, copy.deepcopy(self.tally)
         if not self.ended:
@@ -90,8 +78,24 @@ class ShareDecoder(CaptureDecoder):
         self.engine.add_counts(*counts[2:])
 
 
-def buckets_of(number: int, count: int) -> int:
-    """The buckets of a process, a bit each: every one is one process's."""
-    first = BUCKETS if count == 1 else max(1, round(BUCKETS * MERGING / (MERGING + count - 1)))
+class ShareDecoder(Share):
+    """A share as lines."""
+
+    def __init__(self, *paths: Any, **options: Any) -> None:
+        """As `CaptureDecoder`, without a condition and without a topic to be filtered."""
+        super().__init__(*paths, text=True, **options)
+
+    def stretches(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
+        """Read the files; yields where all processes do. InputError at the end for damaged files."""
+        done = 0
+        for _ in self.read(moved):
+            if self.engine.wire_bytes - done >= STRETCH:
+                done = self.engine.wire_bytes
+                yield
+
+
+def buckets_of(number: int, count: int, merging: float = 1) -> int:
+    """The buckets of a process, a bit each. merging: what the first has of another's share."""
+    first = BUCKETS if count == 1 else max(1, round(BUCKETS * merging / (merging + count - 1)))
     buckets = range(first) if number == 0 else range(first + number - 1, BUCKETS, count - 1)
     return sum(1 << bucket for bucket in buckets)

@@ -23,6 +23,7 @@ from kcli.cli.inputs import (
     dialect_option,
     files_argument,
     format_option,
+    jobs_option,
     key_log_option,
     memory_option,
     port_option,
@@ -62,14 +63,7 @@ PARQUET_TEXTS = ("request", "response")  # columns of JSON
 @secrets_option()
 @dialect_option
 @key_log_option
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, 64),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Processes that make lines of JSON; the same lines in the same order, whatever N.",
-)
+@jobs_option("make lines of JSON; the same lines in the same order, whatever N")
 @memory_option
 def pcap(files: tuple[str, ...], **options: Any) -> int:
     """Decode captures: every request and response of every connection, whatever its port.

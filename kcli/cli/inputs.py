@@ -22,6 +22,7 @@ __all__ = [
     "dialect_option",
     "files_argument",
     "format_option",
+    "jobs_option",
     "key_log_option",
     "memory_option",
     "port_option",
@@ -159,6 +160,13 @@ def dialect_option(command: Command) -> Command:
         metavar="NAME|DIR",
         help="Messages over the stock ones: kip-227-draft, kip-1018, kip-630-draft, or a directory of message JSON.",
     )(command)
+
+
+def jobs_option(text: str) -> Callable[[Command], Command]:
+    """--jobs, as `jobs`: how many processes work. text: what they do."""
+    return click.option(
+        "--jobs", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N", help=f"Processes that {text}."
+    )
 
 
 def reading_options(command: Command) -> Command:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import click
 
+from kcli.capture.filters import Filter
 from kcli.capture.statistics import COLUMNS, StatisticsDecoder, StatisticsRow
 from kcli.cli.capture_files import captures_in
 from kcli.cli.console import terminal_room
@@ -15,6 +17,7 @@ from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, sa
 from kcli.cli.inputs import (
     files_argument,
     format_option,
+    jobs_option,
     port_option,
     quiet_option,
     reading_options,
@@ -44,6 +47,7 @@ SHARES = (0.5, 0.95, 0.99)
 @filter_options
 @output_option
 @quiet_option("No progress, no closing summary.")
+@jobs_option("count; the same counts, whatever N")
 @reading_options
 def stats(files: tuple[str, ...], **options: Any) -> int:
     """Count the exchanges of captures by client, API, broker, topic and more: sizes, latencies and errors.
@@ -64,14 +68,15 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
     kcli stats captures/ --by topic --format csv -o topics.csv
     """
     paths = captures_in(files)
-    source = StatisticsDecoder(
+    chosen = filter_of(options, paths)
+    source = decoder_class(paths, chosen, options)(
         paths,
         options["by"] or ("api",),
         ports=options["ports"],
         dialect=options["dialect"],
         memory=options["memory"],
         key_logs=options["key_logs"],
-        chosen=filter_of(options, paths),
+        chosen=chosen,
     )
     with (
         open_output(options["output"], [*files, *paths, *options["key_logs"]]) as out,
@@ -90,6 +95,18 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
         return 0
     say_what_there_is(paths, source.chosen, options)
     return 1
+
+
+def decoder_class(paths: tuple[str, ...], chosen: Filter, options: dict[str, Any]) -> Callable[..., StatisticsDecoder]:
+    """What counts: as many processes as are asked for, where they can tell what is wanted without each other."""
+    if options["jobs"] > 1 and chosen.where is None and chosen.topic is None and not options["key_logs"]:
+        from kcli.cli.processes import most_jobs
+
+        if most_jobs(paths) > 1:
+            from kcli.cli.stats_jobs import SharedStatistics
+
+            return partial(SharedStatistics, jobs=options["jobs"])
+    return StatisticsDecoder
 
 
 def figures_of(source: StatisticsDecoder) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ def together(paths: list[str], count: int, **options: Any) -> tuple[bytes | None
             return None, made[0][1]
     first = made[0][1]
     for _, other in made[1:]:
-        first.include(other.counts)
+        first.include(other.share_counts)
     return bytes(lines), first
 
 
@@ -68,7 +68,7 @@ def assert_same(paths: list[Any], count: int, **options: Any) -> bytes:
     lines, whole = one(names, **options)
     made, first = together(names, count, **options)
     assert made == lines
-    assert first.counts == Counts(
+    assert first.share_counts == Counts(
         whole.tally,
         whole.passed,
         whole.engine.connections,

@@ -114,7 +114,7 @@ class Says:
     """What an outlet asks of a decoder."""
 
     def __init__(self, *parts: bytes) -> None:
-        self.parts, self.counts = parts, "counts"
+        self.parts, self.share_counts = parts, "counts"
         self.engine = self.bodies = self.order = self.names = self
         self.exceeded = False
         self.learnt = b""
