@@ -2,8 +2,8 @@
 
     python -m tests.bench.bench_proxy [--kafka] [--rounds N]
 
---kafka: before a real Kafka 4.4 (from Maven), not before the embedded broker. socat is measured beside it where it is
-installed.
+--kafka: before a real Kafka 4.4 (from Maven), not before the embedded broker. Beside it, what only copies bytes: some
+lines of asyncio, and socat where it is installed.
 """
 
 from __future__ import annotations
@@ -11,14 +11,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
 import shutil
 import socket
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from kcli.client.address import parse_address
 from kcli.client.calls import call_of
@@ -35,12 +38,26 @@ REQUESTS_A_SECOND, SECONDS = 500, 4
 PRODUCE = 0
 
 
-def bench_throughput(servers: dict[str, str], rounds: int) -> None:
+class Server(NamedTuple):
+    """Where clients connect to, and the process between them and the broker; 0: there is none."""
+
+    bootstrap: str
+    process: int
+
+    def used(self) -> float:
+        """Seconds of a processor that the process has used."""
+        if not self.process:
+            return 0.0
+        fields = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def bench_throughput(servers: dict[str, Server], rounds: int) -> None:
     print(f"   librdkafka, 1 kB records in {TOPICS * PARTITIONS} partitions, by turns, median of {rounds} (MB/s)")
     figures: dict[tuple[str, str], list[float]] = {}
     client = Librdkafka()
     for run in range(rounds + 1):
-        for name, bootstrap in servers.items():
+        for name, (bootstrap, _) in servers.items():
             turn()
             topics = [f"speed-{name}-{run}-{at}".replace(" ", "-") for at in range(TOPICS)]
             for what, work in (("produce", client.produce), ("consume", client.consume)):
@@ -49,23 +66,30 @@ def bench_throughput(servers: dict[str, str], rounds: int) -> None:
                     figures.setdefault((what, name), []).append(speed)
     medians = {place: statistics.median(found) for place, found in figures.items()}
     for (what, name), speed in sorted(medians.items()):
-        print(f"   {what:8} {name:14} {speed:8.0f}   {speed / medians[what, 'direct']:5.2f} of direct", flush=True)
+        print(f"   {what:8} {name:15} {speed:8.0f}   {speed / medians[what, 'direct']:5.2f} of direct", flush=True)
 
 
-def bench_latency(servers: dict[str, str], topic: str, rounds: int) -> None:
+def bench_latency(servers: dict[str, Server], topic: str, rounds: int) -> None:
     print(
-        f"   one connection, {REQUESTS_A_SECOND} Produce requests of 1 kB a second, {SECONDS} s, best of {rounds} (ms)"
+        f"   one connection, {REQUESTS_A_SECOND} Produce requests of 1 kB a second, {SECONDS} s, best of {rounds} (ms);"
+        " processor time of what is between, for each (us)"
     )
     best: dict[str, tuple[float, float]] = {}
+    least = dict.fromkeys(servers, float("inf"))
     for _ in range(rounds):
-        for name, bootstrap in servers.items():
+        for name, server in servers.items():
             turn()
-            found = sorted(asyncio.run(paced(bootstrap, topic)))
+            before = server.used()
+            found = sorted(asyncio.run(paced(server.bootstrap, topic)))
+            least[name] = min(least[name], (server.used() - before) / len(found) * 1e6)
             p50, p99 = (found[int(len(found) * share)] * 1000 for share in (0.5, 0.99))
             best[name] = min(best.get(name, (p50, p99)), (p50, p99), key=lambda each: each[1])
     for name, (p50, p99) in best.items():
         added = p99 - best["direct"][1]
-        print(f"   {name:14} p50 {p50:6.2f}   p99 {p99:6.2f}   added to p99 {added:6.2f}", flush=True)
+        print(
+            f"   {name:15} p50 {p50:6.2f}   p99 {p99:6.2f}   added to p99 {added:6.2f}   processor {least[name]:4.0f}",
+            flush=True,
+        )
 
 
 async def paced(bootstrap: str, topic: str) -> list[float]:
@@ -87,16 +111,40 @@ async def paced(bootstrap: str, topic: str) -> list[float]:
     return took
 
 
+RELAY = """
+import asyncio, sys
+from kcli.client.address import parse_address
+
+async def relay(reader, writer):
+    other_reader, other_writer = await asyncio.open_connection(*parse_address(sys.argv[1]))
+    await asyncio.gather(copy(reader, other_writer), copy(other_reader, writer))
+
+async def copy(reader, writer):
+    while data := await reader.read(1 << 18):
+        writer.write(data)
+        await writer.drain()
+    writer.close()
+
+async def main():
+    server = await asyncio.start_server(relay, "127.0.0.1", int(sys.argv[2]))
+    await server.serve_forever()
+
+asyncio.run(main())
+"""
+
+
 @contextlib.contextmanager
-def socat(bootstrap: str) -> Iterator[str]:
-    """Where socat listens that leads to a broker."""
+def relayed(name: str, bootstrap: str) -> Iterator[Server]:
+    """Before a broker, what copies bytes and does nothing else: socat, or the few lines of asyncio above."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = ["socat", f"TCP-LISTEN:{port},bind=127.0.0.1,fork,reuseaddr,nodelay", f"TCP:{bootstrap},nodelay"]
+    command = [sys.executable, "-c", RELAY, bootstrap, str(port)]
+    if name == "socat":
+        command = ["socat", f"TCP-LISTEN:{port},bind=127.0.0.1,fork,reuseaddr,nodelay", f"TCP:{bootstrap},nodelay"]
     process = subprocess.Popen(command)
-    time.sleep(0.3)
+    time.sleep(2)
     try:
-        yield f"127.0.0.1:{port}"
+        yield Server(f"127.0.0.1:{port}", process.pid)
     finally:
         process.terminate()
         process.wait()
@@ -105,19 +153,19 @@ def socat(bootstrap: str) -> Iterator[str]:
 def bench(bootstrap: str, rounds: int) -> None:
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
-        servers = {"direct": bootstrap}
+        servers = {"direct": Server(bootstrap, 0)}
         saved = Path(folder) / "out.pcapng"
         for name, options in (
             ("proxy", []),
             ("proxy -o OUT", ["-o", str(saved)]),
             ("proxy with rows", ["--format", "table"]),
         ):
-            servers[name] = stack.enter_context(
-                proxied("--bootstrap", bootstrap, *options, stdout=subprocess.DEVNULL)
-            ).bootstrap
+            made = stack.enter_context(proxied("--bootstrap", bootstrap, *options, stdout=subprocess.DEVNULL))
+            servers[name] = Server(made.bootstrap, made.process.pid)
         bench_throughput(servers, rounds)
-        if shutil.which("socat"):
-            servers["socat"] = stack.enter_context(socat(bootstrap))
+        for name in ("socat", "asyncio"):
+            if name == "asyncio" or shutil.which(name):
+                servers[name] = stack.enter_context(relayed(name, bootstrap))
         Librdkafka().produce(bootstrap, ["latency"], 4)
         bench_latency(servers, "latency", rounds)
 
