@@ -16,13 +16,14 @@ class Sink:
         self.protocol = FrameProtocol(lambda frame: self.frames.append(bytes(frame)), self.lost.append, limit)
 
     def feed(self, data: bytes, piece: int) -> None:
-        while data:
+        left = memoryview(data)
+        while left:
             buffer = self.protocol.get_buffer(-1)
-            taken = min(len(buffer), piece, len(data))
+            taken = min(len(buffer), piece, len(left))
             assert taken > 0
-            buffer[:taken] = data[:taken]
+            buffer[:taken] = left[:taken]
             self.protocol.buffer_updated(taken)
-            data = data[taken:]
+            left = left[taken:]
 
 
 def run(check: "object") -> None:
