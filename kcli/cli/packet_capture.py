@@ -18,7 +18,7 @@ __all__ = ["PacketCapture", "Piece", "PieceReader", "capture_filter", "capture_w
 HEADER, RECORD = 24, struct.Struct("=IIII")  # of a pcap file, and of each packet in it
 BUFFER_MIB = 64  # that the kernel holds for packets which were not taken yet
 READ = 1 << 20
-DROPPED = re.compile(rb"(\d+) packets? dropped by kernel|dropped on interface [^:]*: \d+/(\d+)")
+DROPPED = re.compile(rb"(\d+) packets? dropped by kernel|dropped on interface .*: \d+/(\d+)")
 # What both say at the start and at the end, whatever happened between.
 USUAL = re.compile(r"Capturing on |File: |Packets |\d+ packets? |.*: (data link type|listening on) ")
 

@@ -66,6 +66,7 @@ async def taken(packets: PacketCapture, stops: bool = False) -> bytes:
     [
         ("12 packets captured\n15 packets received by filter\n3 packets dropped by kernel", 3),
         ("Packets received/dropped on interface 'any': 10/4 (pcap:4/dumpcap:0/flushed:0/ps_ifdrop:0)", 4),
+        ("Packets received/dropped on interface 'Loopback: lo': 10/4 (pcap:4/dumpcap:0/flushed:0) (28.6%)", 4),
         ("1 packet captured\n1 packet dropped by kernel", 1),
         ("", 0),
     ],
