@@ -103,6 +103,10 @@ def test_messages_that_can_not_be_decoded(tmp_path: Path, monkeypatch: pytest.Mo
     wire = talk(Wire().open())
     wire.client(frame(b"\x00\x03\x00\x7f\0\0\0\x63\0\5alicecustomer")).server(frame(b"\0\0\0\x63customer"))
     wire.client(frame(b"\x00\x03\x00\x0c\0\0\0\x64\0\5alice\0\x09customer")).server(frame(b"\0\0\0\x64customer"))
+    known, unknown = b"\0\x03\0\x04\0\0\0", b"\0\x03\x80\x04\0\0\0"  # versions that differ in their highest bit
+    for number, head in enumerate((known, unknown, known)):
+        answer = b"\0\0\0" + bytes([number]) + bytes(8) + b"\xff\xff" + bytes(8)
+        wire.client(frame(head + bytes([number]) + b"\0\2me" + bytes(5))).server(frame(answer))
     check(written(tmp_path, talk(wire).close().packets), monkeypatch)
 
 

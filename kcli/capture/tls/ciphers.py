@@ -6,6 +6,7 @@ What is no such record, or has another number, does not open: the tag or MAC say
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Protocol
 
 from kcli.capture.tls.schedule import Keys
@@ -32,11 +33,8 @@ class AeadCipher:
     """AES-GCM, AES-CCM and ChaCha20-Poly1305."""
 
     def __init__(self, suite: Suite, version: int, keys: Keys) -> None:
-        from cryptography.exceptions import InvalidTag
-        from cryptography.hazmat.primitives.ciphers import aead
-
+        aead, self.invalid = aead_ciphers()
         _, key, self.iv = keys
-        self.invalid: type[Exception] = InvalidTag
         self.is_13 = version == TLS_13
         self.tag = 8 if suite.cipher == "CCM_8" else TAG
         made: Any
@@ -72,6 +70,15 @@ class AeadCipher:
         if not text or not text[-1]:
             text = text.rstrip(b"\0")
         return (text[-1], memoryview(text)[:-1]) if text else (0, b"")
+
+
+@cache
+def aead_ciphers() -> tuple[Any, type[Exception]]:
+    """cryptography's module of them, and what they raise for a tag that is wrong."""
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers import aead
+
+    return aead, InvalidTag
 
 
 class CbcCipher:

@@ -6,6 +6,7 @@ A suite's name says it all but in two places: the PRF of TLS 1.2 is SHA-256 wher
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 __all__ = ["NAMES", "Suite", "suite_of"]
@@ -63,6 +64,7 @@ class Suite(NamedTuple):
 MAC_SIZES = {"sha1": 20, "sha256": 32, "sha384": 48}
 
 
+@cache
 def suite_of(number: int) -> Suite | None:
     """A suite by IANA's number; None: not one that kcli decrypts."""
     name = NAMES.get(number)

@@ -255,7 +255,7 @@ cdef class DraftHandler(StreamHandler):
 
     cdef bint redact(self, int16_t key, int16_t version, bint is_response, const uint8_t* frame, size_t n) except -1:
         """Redact a frame in the room for it, which has a copy. False: only the slower way can."""
-        cdef uint32_t number = <uint32_t><uint16_t>key << 16 | <uint32_t>(<uint16_t>version << 1) | is_response
+        cdef uint64_t number = <uint64_t><uint16_t>key << 17 | <uint64_t><uint16_t>version << 1 | is_response
         cdef FrameRewriter rewriter
         found = self.rewriters.get(number, self)
         if found is self:
