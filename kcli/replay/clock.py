@@ -8,7 +8,7 @@ from kcli.capture.exchange import Exchange
 
 __all__ = ["Clock", "Room"]
 
-MOST_STEPS = 2_000  # that are read ahead
+MOST_STEPS = 500  # of one client that are read ahead
 MOST_BYTES = 1 << 26  # of requests and answers among them
 
 
@@ -26,15 +26,16 @@ class Clock:
 
 
 class Room:
-    """How far reading may be ahead of sending."""
+    """How far reading may be ahead of sending. clients: how many share it."""
 
-    def __init__(self) -> None:
+    def __init__(self, clients: int = 1) -> None:
+        self.most = MOST_STEPS * clients
         self.steps = self.bytes = 0
         self._free = asyncio.Event()
 
     async def enter(self, exchange: Exchange) -> None:
         """Wait for room for one more."""
-        while self.steps >= MOST_STEPS or (self.bytes > MOST_BYTES and self.steps):
+        while self.steps >= self.most or (self.bytes > MOST_BYTES and self.steps):
             self._free.clear()
             await self._free.wait()
         self.steps += 1

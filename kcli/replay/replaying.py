@@ -69,7 +69,7 @@ class ReplayedClients:
         self.mapper = Mapper(identities, dialect)
         self.producers = Producers(identities)
         self.transactions = Transactions()
-        self.bodies = Bodies(dialect)
+        self.bodies = Bodies(dialect, annotated=False)
         self.order = Order(choice, destinations.survey.first_ns)
         self.left = dict(destinations.survey.connections)
         self.connections: dict[str, LiveConnection] = {}
@@ -168,7 +168,7 @@ async def run(
     done: Callable[[], None],
     recorder: Recorder | None,
 ) -> None:
-    room, clock = Room(), Clock(options.scale)
+    room, clock = Room(options.clients), Clock(options.scale)
 
     def ended(step: Step) -> None:
         room.leave(step.exchange)
