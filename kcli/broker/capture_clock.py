@@ -24,11 +24,12 @@ from kcli.broker.captured_sessions import CapturedSessions, place_of
 from kcli.broker.conversion import newest_magic
 from kcli.broker.partition import Partition, Shown
 from kcli.broker.purgatory import CapturedMoment
+from kcli.broker.record_spans import Span
 from kcli.broker.session_slots import Place
 from kcli.client.replay.plan import Captured
 from kcli.sessions.cache import FetchSessionCache
 from kcli.sessions.epochs import FULL_EPOCH
-from kcli.sessions.trace import Key
+from kcli.sessions.trace import Key, Reported
 from kcli.sessions.values import Position
 from kcli.topic_names import lawful_name
 
@@ -123,6 +124,10 @@ class CapturedState:
         """When the broker took a request in (ns): when the capture has it, or later, as its answer shows."""
         return self.sessions.arrival(captured)
 
+    def departure(self, captured: Captured) -> int:
+        """When the broker made an answer (ns): when the capture has it, or earlier, as the answers of others show."""
+        return self.sessions.departure(captured)
+
     def key(self, captured: Key) -> Key:
         """A captured partition as the brokers name it."""
         return self.sessions.key(captured)
@@ -154,7 +159,7 @@ class CapturedState:
         fetcher = self._fetcher(label)
         if captured.session_epoch <= FULL_EPOCH:
             fetcher.asked.clear()
-        fetcher.asked.update((key, Fetched(asked[3], asked[0])) for key, asked in captured.asked)
+        fetcher.asked.update((key, Fetched(asked[3], asked[0], asked[2])) for key, asked in captured.asked)
         self._move(captured, fetcher)
         self._begun, self._label = begun, label
         if captured.session_epoch > FULL_EPOCH:
@@ -168,6 +173,7 @@ class CapturedState:
         place = place_of(captured)
         spans, node = self.history.spans.get(place, {}), self.node(captured)
         answered: list[Partition] = []
+        used = 0
         for key, reported in captured.reported:
             partition = self._partition(key)
             if partition is None:
@@ -176,6 +182,9 @@ class CapturedState:
             if span is not None and asked.offset >= 0:
                 # The records begin behind what was asked for: there are none between.
                 partition.unseen.remove(asked.offset, span.first)
+            used += reported[4]
+            if span is not None and used < captured.max_bytes and ends_early(captured, reported, asked, span):
+                partition.break_at(span.end)
             end = span.end if span is not None else -1
             before, seen = fetcher.known.get(partition), self.history.find(key)
             fetcher.known[partition] = state_behind(reported, asked, end, before, seen, node, self._nodes)
@@ -254,3 +263,11 @@ class CapturedState:
         """Where each log of which a fetcher knows ends, as far as it knows."""
         states = {key: fetcher.known.get(found) for key in fetcher.asked if (found := self._partition(key)) is not None}
         return {key: max(state.shown.end, 0) for key, state in states.items() if state is not None}
+
+
+def ends_early(captured: Captured, reported: Reported, asked: Fetched, span: Span) -> bool:
+    """Whether there was more to read, and room for it in this partition, where its records end: a segment did, too."""
+    _, high, stable, _, size, *_ = reported
+    if captured.replica_id >= 0 or size >= asked.most:
+        return False
+    return span.end < (stable if captured.isolation and stable >= 0 else high)

@@ -43,13 +43,15 @@ NEWEST = 1 << 15
 
 class CaptureHistory:
     """addresses: the brokers seen, and where they listen; sessions: the fetch sessions; spans: of the answers to
-    fetches, by partition as they name it."""
+    fetches, by partition as they name it; former: ids of topics that were deleted and made again."""
 
     def __init__(self) -> None:
         self.addresses = Addresses()
         self.sessions = SeenSessions()
         self.spans: dict[Place, dict[Key, Span]] = {}
         self.names: dict[str, str] = {}
+        self.former: set[str] = set()
+        self._current: dict[str, str] = {}
         self.topics: dict[str, SeenTopic] = {}
         self.spool = BatchSpool()
 
@@ -100,6 +102,8 @@ class CaptureHistory:
     def settle(self) -> None:
         """Merge what was seen of a topic by its id and by its name; an id without a name stands for itself."""
         for topic_id, name in self.names.items():
+            if topic_id in self.former:
+                continue
             seen = self.topics.pop(topic_id, None)
             if name not in self.topics:
                 self.topics[name] = SeenTopic(name)
@@ -109,9 +113,20 @@ class CaptureHistory:
 
         self.sessions.settle(self.addresses)
 
+    def name(self, topic_id: str, name: str) -> None:
+        """A topic's id is known by this name. One of another id was deleted before: what was seen by name is its."""
+        if topic_id in self.names:
+            return
+        before = self._current.get(name)
+        if before is not None:
+            self.former.add(before)
+            older = self.topics.setdefault(before, SeenTopic(before, before))
+            merge(older, self.topics.pop(name, SeenTopic(name)))
+        self.names[topic_id], self._current[name] = name, topic_id
+
     def find(self, key: Key) -> SeenPartition:
         """A partition, by its topic's name or id; an unknown one is empty."""
-        topic = self.topics.get(self.names.get(key[0], key[0]))
+        topic = self.topics.get(key[0] if key[0] in self.former else self.names.get(key[0], key[0]))
         return topic.partitions.get(key[1]) or SeenPartition() if topic is not None else SeenPartition()
 
     def uncertain(self) -> list[str]:
@@ -136,8 +151,9 @@ class CaptureHistory:
             if row["errorCode"] or not row.get("name") or not RAFT_TOPICS.isdisjoint((row["name"], topic_id)):
                 continue
             if topic_id != NO_ID:
-                self.names[topic_id] = row["name"]
-            seen = self.topics.setdefault(row["name"], SeenTopic(row["name"]))
+                self.name(topic_id, row["name"])
+            key = topic_id if topic_id in self.former else row["name"]
+            seen = self.topics.setdefault(key, SeenTopic(key))
             for each in row["partitions"]:
                 partition = seen.partition(each["partitionIndex"])
                 partition.lead(each.get("leaderEpoch", 0), each["leaderId"])
@@ -147,7 +163,7 @@ class CaptureHistory:
         """CreateTopics: ids of new topics."""
         for row in response["topics"]:
             if not row["errorCode"] and row.get("topicId", NO_ID) not in (NO_ID, *RAFT_TOPICS):
-                self.names[row["topicId"]] = row["name"]
+                self.name(row["topicId"], row["name"])
 
     def take_fetch(self, request: Mapping[str, Any], response: Mapping[str, Any], version: int = NEWEST) -> None:
         """Fetch: batches, log ends, and leaders where the response has them."""

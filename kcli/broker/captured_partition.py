@@ -37,10 +37,12 @@ class PartitionState(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """What a fetcher asked of a partition: the leader epoch that it named (-1: none) and its offset (-1: not known)."""
+    """What a fetcher asked of a partition: its leader epoch (-1: none), offset (-1: not known) and max bytes (0: not
+    known)."""
 
     epoch: int = -1
     offset: int = -1
+    most: int = 0
 
 
 def state_behind(

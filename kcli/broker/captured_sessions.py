@@ -27,7 +27,7 @@ DEFAULT_BYTES = 1 << 20
 
 
 class CapturedSessions:
-    """older: ids of sessions of which the capture lacks the beginning or a part."""
+    """older: ids of sessions of which the capture lacks the beginning or a part, or that a difference ended."""
 
     def __init__(self, broker: Broker, history: CaptureHistory) -> None:
         self.broker, self.history = broker, history
@@ -67,9 +67,17 @@ class CapturedSessions:
         if captured.error == ID_NOT_FOUND:
             return answered
         slots = self.history.sessions.by_server.get(captured.server)
-        if slots is None or not captured.session_id or captured.session_epoch > FULL_EPOCH:
+        if slots is None or not slots.full or not captured.session_id:
             return asked
-        return slots.freed_at(captured.session_id, asked, answered)
+        return slots.taken_in(captured.session_id, asked, answered, ends=captured.session_epoch <= FULL_EPOCH)
+
+    def departure(self, captured: Captured) -> int:
+        """When the broker made an answer (ns): when the capture has it, or earlier, as the answers of others show."""
+        answered = captured.response_ns or captured.ns
+        slots = self.history.sessions.by_server.get(captured.server)
+        if slots is None or not slots.full or not captured.granted:
+            return answered
+        return slots.granted_at(place_of(captured), answered)
 
     def foresee(self, captured: Captured) -> None:
         """Let the session that this fetch may get be of the shard whose turn it was, with the captured id."""
@@ -134,16 +142,16 @@ class CapturedSessions:
         slots = self.history.sessions.by_server.get(captured.server)
         if slots is None or not slots.full:
             return ""
-        if self.older:
+        if any(not slots.granted(session) for session in self.older):
             return "which sessions there were before, and since when"
         session = captured.granted or captured.session_id
         shard = session // slots.id_range if session else self._turns.get(place_of(captured), -1)
         if (captured.server, shard) in self._unclear:
-            return "what followed from which of several requests came first"
-        if slots.overlap(shard, captured.ns, captured.response_ns or captured.ns):
+            return "what followed from something else that it does not tell"
+        reason = slots.unclear(shard, captured.ns, captured.response_ns or captured.ns)
+        if reason:
             self._unclear.add((captured.server, shard))
-            return "which of several requests that were under way at once came first"
-        return ""
+        return reason
 
     def _adopt(self, label: str, captured: Captured, node: Node, ends: Mapping[Key, int], now: int) -> None:
         """Take in a session that was there before its first fetch in the capture."""

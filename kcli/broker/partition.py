@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from bisect import bisect_left, bisect_right
 from collections.abc import Container
 from typing import NamedTuple, Protocol
 
@@ -55,10 +56,22 @@ class Partition:
 
     visible: what is shown of the log where something is held back; None: all of it. fault: why its log can't be read
     refused: the error that every fetch of it gets, 0 for none; unseen: offsets whose records the log lacks, though the
-    one that it stands for had them
+    one that it stands for had them; breaks: offsets at which a read ends, as a segment does, rising
     """
 
-    __slots__ = ("_log", "epoch", "fault", "index", "leader", "refused", "replicas", "topic", "unseen", "visible")
+    __slots__ = (
+        "_log",
+        "breaks",
+        "epoch",
+        "fault",
+        "index",
+        "leader",
+        "refused",
+        "replicas",
+        "topic",
+        "unseen",
+        "visible",
+    )
 
     def __init__(self, topic: Topic, index: int, leader: int, replicas: tuple[int, ...]) -> None:
         self.topic, self.index, self.leader, self.replicas = topic, index, leader, replicas
@@ -68,6 +81,7 @@ class Partition:
         self.fault = ""
         self.refused = 0
         self.unseen = OffsetRanges()
+        self.breaks: list[int] = []
 
     @property
     def keys(self) -> tuple[Key, Key]:
@@ -145,6 +159,17 @@ class Partition:
             return self.visible
         end = log.end_offset
         return Shown(end, log.producers.last_stable_offset(end), log.start_offset, end)
+
+    def break_at(self, offset: int) -> None:
+        """Let reads end at this offset."""
+        at = bisect_left(self.breaks, offset)
+        if self.breaks[at : at + 1] != [offset]:
+            self.breaks.insert(at, offset)
+
+    def end_of_read(self, offset: int, limit: int) -> int:
+        """Where a read from this offset on ends, at the limit or before it."""
+        at = bisect_right(self.breaks, offset)
+        return min(limit, self.breaks[at]) if at < len(self.breaks) else limit
 
     def refusal(self, node_id: int, epoch: int) -> int:
         """The error for who asks this node and knows of that leader epoch (-1: of none); 0: it leads.

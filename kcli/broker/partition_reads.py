@@ -118,7 +118,7 @@ class PartitionReader:
                 return refused(OUT_OF_RANGE, partition)
             return NOTHING if visible is EMPTY else PartitionRead(Result(*visible[:3]), partition=partition)
         shown, offset = partition.shown(log), position.fetch_offset
-        high, stable, start, end = shown
+        high, stable, start, last = shown
         needed = self.needed_snapshot(partition, position, start)
         if needed is not None:
             return PartitionRead(Result(high, stable, start, diverging=True), partition=partition, snapshot=needed)
@@ -127,14 +127,15 @@ class PartitionReader:
             if diverging is not None:
                 result = Result(high, stable, start, diverging=True)
                 return PartitionRead(result, diverging=diverging, partition=partition)
-        if not start <= offset <= (end if end >= 0 else log.end_offset):
+        if not start <= offset <= (last if last >= 0 else log.end_offset):
             return refused(OUT_OF_RANGE, partition)
         limit = self.limits.end(shown)
         unseen = partition.unseen.next_from(offset) if partition.unseen else None
-        readable = limit if unseen is None else min(unseen, limit)
+        end = partition.end_of_read(offset, limit)
+        readable = end if unseen is None else min(unseen, end)
         room = min(position.max_bytes, self.left)
         records = self.read_records(log, position, readable) if offset < readable else None
-        if readable < limit and (offset >= readable or (records is not None and records.size < room)):
+        if readable < end and (offset >= readable or (records is not None and records.size < room)):
             self.unseen = True
         size = records.size if records else 0
         result = Result(high, stable, start, size, more=not size and offset < limit)

@@ -13,12 +13,16 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from kcli.broker.session_turns import Attempt, turns
-from kcli.sessions.epochs import FINAL_EPOCH, FULL_EPOCH, ID_NOT_FOUND
+from kcli.sessions.epochs import EVICTION_MS, FINAL_EPOCH, FULL_EPOCH, ID_NOT_FOUND
 
 __all__ = ["SHARDS", "Place", "SessionSlots"]
 
 # As Kafka has them since 3.8.
 SHARDS = 8
+# How long a request may lie in a broker before it is looked at.
+LATE_NS = 50 * 10**6
+# How far a broker's clock, and when it looks at it, may be from a packet's time.
+AROUND_NS = 10**9
 
 
 class Place(NamedTuple):
@@ -87,19 +91,47 @@ class SessionSlots:
         """Whether the capture shows how a session began."""
         return self._lives.get(session, (0, 0))[0] > 0
 
-    def freed_at(self, session: int, asked_ns: int, answered_ns: int) -> int:
-        """When the broker took in a request that gives a session's slot back (ns).
+    def taken_in(self, session: int, asked_ns: int, answered_ns: int, *, ends: bool) -> int:
+        """When the broker took in a request of a session (ns); ends: it gives the session's slot back.
 
-        That is while it is under way, but not before anybody was refused in the same shard, who was under way, too.
+        That is while it is under way, but not before anybody was refused in the same shard at that time: a slot that
+        was given back, or a session that had just become old enough to be evicted, would have been his.
         """
-        shard = session // self.id_range
-        late = [until for since, until in self._refused.get(shard, ()) if since < answered_ns and until > asked_ns]
-        return max(asked_ns, *late) + 1 if late else asked_ns
+        late = self._refused.get(session // self.id_range, ())
+        before = answered_ns if ends else min(answered_ns, asked_ns + LATE_NS)
+        at = [until for since, until in late if asked_ns < until and (until < before if not ends else since < before)]
+        return max(at) + 1 if at else asked_ns
 
-    def overlap(self, shard: int, asked_ns: int, answered_ns: int) -> bool:
-        """Whether others who took or gave back a slot of this shard were under way with a fetch."""
+    def granted_at(self, place: Place, answered_ns: int) -> int:
+        """When a session was granted (ns): as the fetch was answered, or before somebody who found the shard full."""
+        return self._early.get(place, answered_ns)
+
+    @cached_property
+    def _early(self) -> dict[Place, int]:
+        """Who was granted a session before somebody was refused whose answer is older: the shard was full by then."""
+        made: dict[Place, int] = {}
+        room = (self.slots or 0) // self.shards
+        for shard, refused in self._refused.items():
+            grants = [each for each in self._attempts if each[2] and each[2] // self.id_range == shard]
+            closes = [since for session, since, _ in self._closes if session // self.id_range == shard]
+            for _, at in sorted(refused, key=lambda span: span[1]):
+                before = sum(made.get(place, answered) <= at for place, answered, _ in grants)
+                free = room - before + sum(since <= at for since in closes)
+                waiting = [place for place, answered, _ in grants if place.ns <= at < made.get(place, answered)]
+                made.update(dict.fromkeys(waiting[: max(free, 0)], at - 1))
+        return made
+
+    def unclear(self, shard: int, asked_ns: int, answered_ns: int) -> str:
+        """Why it can't be told who had a slot of this shard after a fetch, "" where it can."""
         spans = self._events.get(shard, ())
-        return sum(since <= answered_ns and until >= asked_ns for since, until in spans) > 1
+        if sum(since <= answered_ns and until >= asked_ns for since, until in spans) > 1:
+            return "which of several requests that were under way at once came first"
+        just_old = (
+            asked_ns - AROUND_NS <= since + EVICTION_MS * 10**6 <= answered_ns + AROUND_NS
+            for session, (since, _) in self._lives.items()
+            if since and session // self.id_range == shard
+        )
+        return "whether a session was just old enough to be evicted" if any(just_old) else ""
 
     @cached_property
     def _events(self) -> dict[int, list[tuple[int, int]]]:

@@ -185,3 +185,12 @@ def test_what_the_capture_lacks_is_named(tmp_path: Path, capsys: pytest.CaptureF
     assert {each["reason"] for each in row["notInTheCapture"]} == {
         "the order and the positions of partitions in a session that it has only a part of"
     }
+
+
+def test_a_read_ends_with_its_segment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first answer shows where a segment of a[0] ends: there was room, and more to read. So does the third end."""
+    made = Conversation()
+    made.fetch([("a", 0, 0, 9000)], [("a", 0, 3, A + big(2000, 1), 0)])
+    made.fetch([("a", 0, 2, 9000)], [("a", 0, 3, big(2000, 2), 0)], session=(7, 1))
+    made.fetch([("a", 0, 1, 9000)], [("a", 0, 3, big(2000, 1), 0)], session=(7, 2))
+    assert made.replay(tmp_path, capsys) == []

@@ -283,3 +283,25 @@ def test_batches_and_partitions_that_can_not_be() -> None:
 
     run(work())
     assert notes == ["topic wide: partitions -1, 2147483647 are left out"]
+
+
+def test_a_topic_that_was_made_again_is_another_one() -> None:
+    made, other = CaptureHistory(), "AAAAAAAAAAAAAAAAAAAAbQ"
+    know_cluster(made)
+    again = {"brokers": [], "topics": [METADATA["topics"][0] | {"topicId": other, "partitions": []}]}  # type: ignore[index]
+    made.take_fetch({}, fetched(batch("a"), 1))
+    made.take_metadata({}, again)
+    # A broker that does not know of it yet still names the first.
+    made.take_metadata({}, METADATA)
+    later = fetched(batch("b", "c"), 2)
+    later["responses"][0]["topicId"] = other  # type: ignore[index]
+    made.take_fetch({}, later)
+    made.settle()
+
+    async def work() -> None:
+        async with talking(RebuiltBroker(made)) as talk:
+            assert {topic.id: topic.partitions[0].end_offset for topic in talk.broker.topics} == {TOPIC_ID: 1, other: 2}
+            assert talk.broker.topics.by_name["t"].id == other
+            assert made.find((TOPIC_ID, 0)).leaders == {3: 7}
+
+    run(work())

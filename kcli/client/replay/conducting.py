@@ -41,6 +41,10 @@ class CapturedBrokers(Protocol):
         """When the broker took this request in (ns), not before it was sent."""
         ...
 
+    def departure(self, captured: Captured) -> int:
+        """When the broker made this answer (ns), not after it was received."""
+        ...
+
     def unknown(self, captured: Captured, partitions: Sequence[str]) -> str:
         """Why the capture does not tell how a fetch is answered, "" where it does (see `CapturedState.unknown`)."""
         ...
@@ -112,9 +116,8 @@ class Conductor(Rhythm):
 
     async def run(self) -> None:
         """Release each request and each response at its captured time, divided by the speed."""
-        arrival = self.brokers.arrival
         beats = sorted(
-            beat for number, each in enumerate(self.plan.fetchers) for beat in beats_of(number, each, arrival)
+            beat for number, each in enumerate(self.plan.fetchers) for beat in beats_of(number, each, self.brokers)
         )
         for beat in beats:
             await self._until((beat.ns - beats[0].ns) / 1e9)
@@ -127,11 +130,11 @@ class Conductor(Rhythm):
                 await self.begun[id(step)].wait()
 
 
-def beats_of(number: int, fetcher: Fetcher, arrival: Callable[[Captured], int]) -> Iterator[Beat]:
+def beats_of(number: int, fetcher: Fetcher, brokers: CapturedBrokers) -> Iterator[Beat]:
     """A fetcher's own, one fetch after the other: a broker reads a connection's next request after its answer."""
     last = 0
     for at, step in enumerate(fetcher.steps):
-        came = max(arrival(step.captured), last)
-        last = max(step.captured.response_ns or 0, came)
+        came = max(brokers.arrival(step.captured), last)
+        last = max(brokers.departure(step.captured), came)
         yield Beat(came, number, at, False)
         yield Beat(last, number, at, True)

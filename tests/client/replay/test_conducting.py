@@ -43,6 +43,9 @@ class Noting:
     def arrival(self, captured: Captured) -> int:
         return captured.ns
 
+    def departure(self, captured: Captured) -> int:
+        return captured.response_ns or captured.ns
+
     def unknown(self, captured: Captured, partitions: Sequence[str]) -> str:
         return ""
 
