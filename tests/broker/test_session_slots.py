@@ -85,3 +85,35 @@ def test_answers_of_the_same_moment_may_have_been_made_in_another_order() -> Non
     granted = told.fetch(0, 0, 5 * WIDTH + 1, early=3)
     turns = told.slots.turns
     assert (turns[granted], [turns[each] for each in refused]) == (5, [6, 7])
+
+
+def test_who_was_refused_found_the_shard_full() -> None:
+    """One shard with one slot: what is under way at the same time comes before or behind the refusal."""
+    told = Told()
+    told.slots.shards = 1
+    granted = told.fetch(0, 0, 5, early=1)
+    refused = told.fetch(0, 0, 0, early=2)
+    told.fetch(5, 1, 5)
+    closed = told.fetch(5, -1, 0, early=1)
+    assert told.slots.slots == 1
+    # The grant was answered first: nothing moves. What ends the session was asked before the refusal, and comes later.
+    assert told.slots.granted_at(granted, 10**9) == 10**9
+    answered = refused.ns + 2 * 10**9 + 1
+    assert told.slots.taken_in(5, answered - 10, answered + 10, ends=True) == answered + 1
+    assert told.slots.taken_in(5, answered - 10, answered + 10, ends=False) == answered + 1
+    assert told.slots.taken_in(5, closed.ns + 10**9, closed.ns + 10**9 + 5, ends=True) == closed.ns + 10**9
+    assert told.slots.unclear(0, refused.ns, answered) == (
+        "which of several requests that were under way at once came first"
+    )
+    late = 120 * 10**9
+    assert told.slots.unclear(0, late, late + 5) == "whether a session was just old enough to be evicted"
+    assert told.slots.unclear(0, 2 * late, 2 * late + 5) == ""
+
+
+def test_who_was_granted_a_slot_had_it_before_somebody_was_refused() -> None:
+    told = Told()
+    told.slots.shards = 1
+    early = told.fetch(0, 0, 0)
+    granted = told.fetch(0, 0, 5, early=3)
+    told.fetch(5, 1, 5)
+    assert told.slots.granted_at(granted, 10**9) == early.ns
