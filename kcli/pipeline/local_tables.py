@@ -47,8 +47,8 @@ SELECT regexp_extract(connection, '^(.+?:[0-9]+)-', 1) AS server, connection,
 FROM undecodable WHERE event != 'unanswered-at-end' AND connection IS NOT NULL
 """
 KEYS = ", ".join(CHANGE_KEYS)
-# Rows of `leader_changes` but for the error's name: a change begins with the first error and ends with the next answer
-# without one, as `kcli.pipeline.leader_changes.changes` says. change: good answers before this one.
+# Rows of `leader_changes` but for the error's name, times in microseconds: a change begins with the first error and
+# ends with the next answer without one, as `kcli.pipeline.leader_changes.changes` says. change: good answers before.
 CHANGES = f"""
 WITH named AS (SELECT outcomes.* REPLACE (coalesce(known.topic, outcomes.topic) AS topic)
                FROM outcomes LEFT JOIN known ON outcomes.topic = known.topic_id),
@@ -66,9 +66,9 @@ WITH named AS (SELECT outcomes.* REPLACE (coalesce(known.topic, outcomes.topic) 
                      any_value(first_ns) FILTER (error = 0) AS found_ns,
                      any_value(first_request_ns) FILTER (error = 0) AS asked_ns
               FROM numbered GROUP BY {KEYS}, change)
-SELECT make_timestamp(lost_ns // 1000)::TIMESTAMPTZ AS timestamp, {KEYS}, error, from_server, error_answers,
+SELECT lost_ns // 1000 AS timestamp, {KEYS}, error, from_server, error_answers,
        hint IS NOT NULL AS hint_sent, hint.leader AS hint_leader, hint.server AS hint_server, to_server,
-       make_timestamp(found_ns // 1000)::TIMESTAMPTZ AS recovered, (found_ns - lost_ns) / 1e6 AS lost_ms,
+       found_ns // 1000 AS recovered, (found_ns - lost_ns) / 1e6 AS lost_ms,
        CASE WHEN found_ns IS NULL THEN NULL WHEN hint IS NOT NULL THEN 0.0
             ELSE greatest(0.0, (asked_ns - lost_ns) / 1e6) END AS hint_saves_ms
 FROM made WHERE lost_ns IS NOT NULL

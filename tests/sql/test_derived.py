@@ -19,6 +19,8 @@ if not COMPILED:
 
 from kcli.cli.main import main
 from kcli.sql.derived import DERIVED, Facts
+from tests.capture.messages import produce, response
+from tests.capture.wires import Wire, pcap
 
 
 def test_sessions_are_those_of_explain(
@@ -82,3 +84,16 @@ def test_a_path_may_have_any_character(samples: Path, tmp_path: Path, ask: Calla
     shutil.copy(samples / "java44-txn.pcap", path)
     (row,) = ask("SELECT count(*) AS n, any_value(file) AS file FROM clients", path)
     assert row["n"] and row["file"] == str(path)
+
+
+def test_a_change_of_leader_has_its_times(tmp_path: Path, ask: Callable[..., Any]) -> None:
+    refused = {
+        "responses": [{"name": "orders", "partitionResponses": [{"index": 0, "errorCode": 6, "baseOffset": -1}]}]
+    }
+    wire = Wire().open().client(produce(1)[0]).server(response(0, 9, 1, refused))
+    wire.client(produce(2)[0]).server(produce(2)[1]).close()
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap(wire.packets))
+    [row] = ask("SELECT timestamp, recovered, lost_ms, error FROM leader_changes", path)
+    assert row["error"] == "NOT_LEADER_OR_FOLLOWER"
+    assert (row["recovered"] - row["timestamp"]).total_seconds() * 1000 == pytest.approx(row["lost_ms"], abs=0.002)
