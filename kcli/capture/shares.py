@@ -14,11 +14,10 @@ from kcli.capture.events import Event
 from kcli.capture.exchanges import CaptureDecoder, Item
 from kcli.capture.tally import Tally
 
-__all__ = ["MERGING", "Counts", "Share", "ShareDecoder", "buckets_of"]
+__all__ = ["Counts", "Share", "ShareDecoder", "buckets_of"]
 
 BUCKETS = 64  # of connections, by the hash of their ends
 STRETCH = 1 << 20  # bytes of packets whose lines are put in order together
-MERGING = 0.8  # what the first process has of another's share, where it has to put lines in order, too
 
 
 class Counts(NamedTuple):
@@ -41,10 +40,10 @@ class Share(CaptureDecoder):
     process = 0
     ended = False
 
-    def take_share(self, number: int, count: int, merging: float = 1) -> None:
-        """Be process `number` of `count`; to be called before anything is read. merging: as of `buckets_of`."""
+    def take_share(self, number: int, count: int) -> None:
+        """Be process `number` of `count`; to be called before anything is read."""
         self.process = number
-        self.engine.share_lines(buckets_of(number, count, merging), count)
+        self.engine.share_lines(buckets_of(number, count), count)
 
     def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
         """As `CaptureDecoder.read`."""
@@ -94,8 +93,6 @@ class ShareDecoder(Share):
                 yield
 
 
-def buckets_of(number: int, count: int, merging: float = 1) -> int:
-    """The buckets of a process, a bit each. merging: what the first has of another's share."""
-    first = BUCKETS if count == 1 else max(1, round(BUCKETS * merging / (merging + count - 1)))
-    buckets = range(first) if number == 0 else range(first + number - 1, BUCKETS, count - 1)
-    return sum(1 << bucket for bucket in buckets)
+def buckets_of(number: int, count: int) -> int:
+    """The buckets of a process, a bit each: every one is one process's."""
+    return sum(1 << bucket for bucket in range(number, BUCKETS, count))

@@ -20,7 +20,7 @@ from itertools import accumulate, pairwise
 from typing import Any, BinaryIO
 
 from kcli.capture.exchanges import CaptureDecoder
-from kcli.capture.shares import MERGING, Counts, ShareDecoder
+from kcli.capture.shares import Counts, ShareDecoder
 from kcli.cli.processes import fork_to, read_all, read_packed, stop, write_packed
 from kcli.errors import InputError
 
@@ -67,7 +67,7 @@ class SharedDecoder(ShareDecoder):
         try:
             for number in range(1, self.jobs):
                 self.helpers.append(Helper(self, number))
-            self.take_share(0, self.jobs, MERGING)
+            self.take_share(0, self.jobs)
             with contextlib.closing(self.stretches(moved)) as stretches:
                 try:
                     for _ in stretches:
@@ -105,7 +105,7 @@ class SharedDecoder(ShareDecoder):
 
     def help(self, number: int, outlet: Outlet) -> None:
         """Make the lines of that process's share; what is wrong with the input, the first process says."""
-        self.take_share(number, self.jobs, MERGING)
+        self.take_share(number, self.jobs)
         with contextlib.suppress(InputError):
             for _ in self.stretches():
                 outlet.put(self)
