@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import struct
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from kcli.cli import fetch_session_replay
 from kcli.cli.main import main
 from tests.cli.test_send import Background
 from tests.client.fetchable import FetchableBroker
@@ -234,3 +236,22 @@ def test_memory_bounds_what_is_held_of_a_capture(samples: Path, capsys: pytest.C
     assert "no fetch that can be replayed" in capsys.readouterr().err
     assert main([*words, "--memory", "1M"]) == 0
     assert capsys.readouterr().out
+
+
+def test_an_interrupted_replay_ends_with_what_was_seen(
+    samples: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+
+    def done() -> None:
+        seen.append(1)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(fetch_session_replay, "counting", lambda *_: contextlib.nullcontext(done))
+    file = str(samples / "java44-consume-classic.pcap")
+    assert main(["fetch-session", "replay", file, "--compare", "strict", "--format", "jsonl"]) == 130
+    captured = capsys.readouterr()
+    (row,) = map(json.loads, captured.out.splitlines())
+    assert (row["live"]["fetches"], row["differences"]) == (2, [])
+    assert "interrupted: 2 of 3 fetches" in captured.err
