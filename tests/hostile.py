@@ -134,10 +134,12 @@ class World:
         data = [{"topic": text, "partitions": [{"partitionIndex": 0, "highWatermark": 9, "records": records()}]}]
         steps: tuple[tuple[int, int, int, int, list[dict[str, Any]]], ...]
         steps = ((0, 0, 0, 777 + number, data), (777 + number, 1, 0, 777 + number, []), (777 + number, 9, 71, 0, []))
-        for correlation, (session, epoch, error, told, answered) in enumerate(steps, 2):
+        for correlation, (session, epoch, error, reported, answered) in enumerate(steps, 2):
             asked = {"maxWaitMs": 1, "minBytes": 1, "sessionId": session, "sessionEpoch": epoch, "topics": topics}
             wire.client(request(1, 11, correlation, asked, client=text))
-            wire.server(response(1, 11, correlation, {"errorCode": error, "sessionId": told, "responses": answered}))
+            wire.server(
+                response(1, 11, correlation, {"errorCode": error, "sessionId": reported, "responses": answered})
+            )
         sent = [{"name": text, "partitionData": [{"index": 0, "records": records()}]}]
         wire.client(request(0, 7, 9, {"acks": 1, "timeoutMs": 9, "topicData": sent, "transactionalId": text}))
         wire.server(response(0, 7, 9, {"responses": [{"name": text, "partitionResponses": [{"index": 0}]}]}))

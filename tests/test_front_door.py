@@ -89,8 +89,8 @@ def test_a_type_checker_knows_the_names(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--cache-dir", str(tmp_path), str(program)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    told = [line.partition(": ")[2] for line in done.stdout.splitlines() if "program.py" in line]
-    assert told == [
+    answer = [line.partition(": ")[2] for line in done.stdout.splitlines() if "program.py" in line]
+    assert answer == [
         'note: Revealed type is "kcli.capture.exchange.Exchange"',
         'note: Revealed type is "bytes | None"',
         'note: Revealed type is "bytes"',

@@ -38,8 +38,8 @@ def shows(text: str) -> bool:
 def exchanges() -> list[tuple[bytes, bytes]]:
     made = []
     for number, (name, (key, version)) in enumerate(APIS.items()):
-        asked, told = (VALUES.get(name + part, {}) for part in ("Request", "Response"))
-        made.append((request(key, version, number, asked), response(key, version, number, told)))
+        asked, answer = (VALUES.get(name + part, {}) for part in ("Request", "Response"))
+        made.append((request(key, version, number, asked), response(key, version, number, answer)))
     return made
 
 
@@ -47,8 +47,8 @@ def exchanges() -> list[tuple[bytes, bytes]]:
 def capture(tmp_path: Path) -> Path:
     """All APIs with secrets, versions that no release has, a cut message, and tokens without a header."""
     wire = Wire().open()
-    for asked, told in exchanges():
-        wire.client(asked).server(told)
+    for asked, answer in exchanges():
+        wire.client(asked).server(answer)
     strange = bytearray(exchanges()[0][0])
     strange[6:8] = b"\0\x63"  # SaslAuthenticate v99
     wire.client(bytes(strange)).server(frame(b"\0\0\0\0" + RAW))
@@ -201,7 +201,9 @@ def test_values_show_themselves_without(capture: Path, folder: Path) -> None:
     shown: list[Any] = [*kcli.read_capture(capture).items(), *kcli.read_segment(log), kcli.read_snapshot(log)]
     shown += [record for batch in kcli.read_segment(log) for record in batch.records()]
     shown += [kcli.decode_request(asked[4:]) for asked, _ in exchanges()]
-    shown += [kcli.decode_response(told[4:], *APIS[name]) for name, (_, told) in zip(APIS, exchanges(), strict=True)]
+    shown += [
+        kcli.decode_response(answer[4:], *APIS[name]) for name, (_, answer) in zip(APIS, exchanges(), strict=True)
+    ]
     shown += [kcli.decode_request(b"\x27\x0f\0\0\0\0\0\1\0\0\0" + RAW)]  # an API that no release has
     shown += [kcli.decode_response(b"\0\0\0\1\0" + RAW, "SaslAuthenticate", 99)]
     for value in shown:

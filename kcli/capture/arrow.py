@@ -34,10 +34,10 @@ TEXTS = {"header": "request_header", "request": "request", "response": "response
 class TableDecoder(CaptureDecoder, ColumnOwner):
     """A capture whose exchanges and events become record batches (`batches`), of the columns in `schema`.
 
-    told: API keys of exchanges that `more` takes, too; a subclass may have some.
+    forwarded: API keys of exchanges that `more` takes, too; a subclass may have some.
     """
 
-    told: tuple[int, ...] = ()
+    forwarded: tuple[int, ...] = ()
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
             where = self.chosen.where
             headed = "header" in self.kept_texts or (where is not None and "request_header" in where.wanted)
             self.sink = ExchangeRows(
-                self, self.told, ROWS, TEXT_BYTES, parted=False, headed=headed, bodies=self.bodies_wanted
+                self, self.forwarded, ROWS, TEXT_BYTES, parted=False, headed=headed, bodies=self.bodies_wanted
             )
         chosen = super().choose_engine(ports)
         if self.sink is not None:

@@ -25,7 +25,7 @@ class ColumnOwner:
         """Take topic names out of an exchange: the core has them already."""
 
     def more(self, link: bytes, *exchange: Any) -> None:
-        """Take an exchange of an API in `told`."""
+        """Take an exchange of an API in `forwarded`."""
 
     def layout(self, api_key: int, version: int) -> Any:
         """Where the core finds the rows of a version's partitions; None: they are not wanted."""

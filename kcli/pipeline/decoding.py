@@ -109,7 +109,7 @@ class RowSource(CaptureDecoder):
             whole = "exchanges" in wanted
             self.sink = ExchangeRows(
                 self,
-                told=MAKERS.keys() - {FETCH, PRODUCE},
+                forwarded=MAKERS.keys() - {FETCH, PRODUCE},
                 framed=FRAMED if "fetch_frames" in wanted else (),
                 headed=whole,
                 texts=None if whole else TEXTS,

@@ -58,7 +58,7 @@ class TopicNames:
                 self._names[topic["topicId"]] = topic["name"]
 
     def find(self, topic_id: str) -> str:
-        """The name; "" where no response has told it."""
+        """The name; "" where no response has named it."""
         return self._names.get(topic_id, "")
 
 

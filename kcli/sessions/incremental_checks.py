@@ -144,7 +144,7 @@ def check_response(registry: SessionRegistry, session: ObservedSession, x: Fetch
                 unchanged.append(key)
             elif reported[1] > seat.high >= 0 and not reported[0] and seat.answered != number - 1:
                 late_watermark(registry, session, x, key, seat)
-        seat.tell(reported, number)
+        seat.note(reported, number)
     check_odd(registry, session, x, foreign, unchanged)
     if not x.throttle_ms:
         added_unanswered(registry, session, x)
@@ -198,7 +198,7 @@ def unasked(registry: SessionRegistry, session: ObservedSession, x: FetchExchang
         return
     for key, reported in x.reported:
         if key in strange and key not in session.seats:
-            session.add(key, None, True).tell(reported, session.fetches)
+            session.add(key, None, True).note(reported, session.fetches)
 
 
 def added_unanswered(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:

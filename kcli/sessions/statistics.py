@@ -57,7 +57,7 @@ class PartitionState:
         error, high, _, start, size, preferred, diverging = reported
         return bool(size or error or high != self.high or start != self.start or preferred >= 0 or diverging)
 
-    def tell(self, reported: Reported, number: int) -> None:
+    def note(self, reported: Reported, number: int) -> None:
         """Note what a response reports of the partition. number: of its fetch, counted in the session."""
         error, high, stable, start, size, preferred, _ = reported
         self.informed = True
@@ -110,7 +110,7 @@ class Counts:
         for key, news in reported:
             seat = self.seats.get(key)
             if seat is not None:
-                seat.tell(news, self.fetches)
+                seat.note(news, self.fetches)
                 late = not privileged and seat.is_behind(isolation)
                 self.late += late - seat.late
                 seat.late = late

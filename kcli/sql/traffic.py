@@ -48,7 +48,7 @@ def name_of_login(token: bytes) -> str | None:
 class Traffic(TableDecoder):
     """Captures whose exchanges and events become record batches, with rows about their connections among them."""
 
-    told = (SASL_AUTHENTICATE,)
+    forwarded = (SASL_AUTHENTICATE,)
 
     def __init__(self, paths: Sequence[str], wanted: frozenset[str], options: dict[str, Any]) -> None:
         self.logins: dict[str, str | None] = {}

@@ -153,9 +153,9 @@ async def measure_session(bootstrap: str, kind: type[Final | Drafted], partition
     for number in range(FETCHES):
         await produce(peer, session.topic, 0)
         answer = await peer.ask(*session.request(moved))
-        told = session.take(answer[0])
+        reported = session.take(answer[0])
         moved = {0: start[0] + number + 1}
-        if told == 1:
+        if reported == 1:
             rows.append(answer[1:])
     sent, got = (statistics.median(row[at] for row in rows) for at in (0, 1))
     millis = statistics.median(row[2] for row in rows) * 1000

@@ -145,12 +145,12 @@ def conclude(kind: str, rows: list[dict[str, Any]]) -> None:
         if not all(both.values()):
             continue
         for figure, what in (("p99.9", "p99.9 of produce latency"), ("wait", "client's part, median")):
-            told = [[row[figure] for row in both[name] if row.get(figure) is not None] for name in (old, new)]
-            if all(told):
-                before, after = (statistics.median(each) for each in told)
+            answer = [[row[figure] for row in both[name] if row.get(figure) is not None] for name in (old, new)]
+            if all(answer):
+                before, after = (statistics.median(each) for each in answer)
                 print(
                     f"{kind}: {what}: {old} {before:,.2f} ms, {new} {after:,.2f} ms: "
-                    f"{100 * (after - before) / before:+.1f} % (medians of {len(told[0])} and {len(told[1])} runs)"
+                    f"{100 * (after - before) / before:+.1f} % (medians of {len(answer[0])} and {len(answer[1])} runs)"
                 )
 
 

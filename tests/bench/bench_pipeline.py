@@ -98,10 +98,12 @@ def stages(name: str, path: Path, folder: Path) -> None:
         rounds.append(worked(STAGES, path, folder))
     one, (all_at_once, peak) = min(alone), min(whole)
     first, second, _ = min(rounds, key=lambda each: each[0] + each[1])
-    told = f"{name:<16} {size:6.0f} MB   decode pcap {size / one:6,.0f} MB/s   one core {size / all_at_once:6,.0f} MB/s"
-    told += f" {one / all_at_once:.2f}x, {peak / 1000:,.0f} MB   in stages {size / (first + second):6,.0f} MB/s"
-    told += f" (sorting {size / first:,.0f}, decoding {size / second:,.0f}) {one / (first + second):.2f}x"
-    print(told, flush=True)
+    answer = (
+        f"{name:<16} {size:6.0f} MB   decode pcap {size / one:6,.0f} MB/s   one core {size / all_at_once:6,.0f} MB/s"
+    )
+    answer += f" {one / all_at_once:.2f}x, {peak / 1000:,.0f} MB   in stages {size / (first + second):6,.0f} MB/s"
+    answer += f" (sorting {size / first:,.0f}, decoding {size / second:,.0f}) {one / (first + second):.2f}x"
+    print(answer, flush=True)
 
 
 RUN = """
@@ -167,11 +169,11 @@ def beside_tshark(folder: Path) -> None:
     first, second, _ = worked(STAGES, part, folder)
     theirs, ours = counted(rows), exchanges_by_api(folder / "stages" / "rows" / "exchanges")
     same = "the same of each API" if theirs == ours else f"unlike: {sorted(theirs.items() ^ ours.items())}"
-    told = f"{'tshark':<16} {part.stat().st_size / 1e6:6.0f} MB   -T ek {dissected:.1f} s, Spark's JSON {read:.1f} s"
-    told += (
+    answer = f"{'tshark':<16} {part.stat().st_size / 1e6:6.0f} MB   -T ek {dissected:.1f} s, Spark's JSON {read:.1f} s"
+    answer += (
         f": {sum(theirs.values()):,} requests   kcli's stages {first + second:.2f} s: {sum(ours.values()):,} exchanges"
     )
-    print(f"{told}, {same}   {(dissected + read) / (first + second):.0f}x", flush=True)
+    print(f"{answer}, {same}   {(dissected + read) / (first + second):.0f}x", flush=True)
 
 
 def counted(rows: list[tuple[str, int]]) -> dict[int, int]:

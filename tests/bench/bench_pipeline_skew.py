@@ -68,8 +68,8 @@ def grown(path: Path, megabytes: int, records: int, heavy: int) -> None:
             wire.packets.clear()
             now = max(now, wire.now)
             wire.now = now
-            asked, told = produce(number, records=batch) if number % 10 else metadata(number)
-            wire.client(asked).server(told)
+            asked, answer = produce(number, records=batch) if number % 10 else metadata(number)
+            wire.client(asked).server(answer)
             now = wire.now
             file.write(pcap(wire.packets)[24:])
 
@@ -85,12 +85,14 @@ def main(megabytes: int) -> None:
                 grown(path, megabytes // (1 if records > 1 else 4), records, heavy)
             turn()
             words = [sys.executable, "-c", RUN, str(folder / "out"), *map(str, paths)]
-            told = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, env=environment).stdout.split()
-            even, skewed = map(float, told[:2])
+            answer = subprocess.run(
+                words, stdout=subprocess.PIPE, text=True, check=True, env=environment
+            ).stdout.split()
+            even, skewed = map(float, answer[:2])
             print(
                 f"{case:<16} {paths[1].stat().st_size / 1e6:6.0f} MB   even {even:.1f} s   "
                 f"nine tenths on one connection {skewed:.1f} s   {skewed / even:.2f}x   "
-                f"{told[2]} windows, {told[3]} decoded again",
+                f"{answer[2]} windows, {answer[3]} decoded again",
                 flush=True,
             )
 

@@ -78,7 +78,7 @@ def timed(arguments: Sequence[str], out: str = os.devnull) -> tuple[float, float
     return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def told(run: tuple[float, float, float]) -> str:
+def reported(run: tuple[float, float, float]) -> str:
     return f"{run[0]:.2f} s ({run[1]:.2f} of processors), {run[2]:.0f} MiB"
 
 
@@ -130,12 +130,12 @@ def bench_process(folder: Path) -> None:
     pairs = [(timed(a), timed(b)) for a, b in zip(ours, java, strict=True)]
     mine, theirs = min(a for a, _ in pairs), min(b for _, b in pairs)
     print(f"one cold process, {path.stat().st_size / MIB:.0f} MiB of 100 B (wanted: half of Java's time, 60 MiB)")
-    print(f"  kcli {told(mine)}   Java {told(theirs)}   {theirs[0] / mine[0]:.1f}x")
+    print(f"  kcli {reported(mine)}   Java {reported(theirs)}   {theirs[0] / mine[0]:.1f}x")
     path = great(folder)
     mine = timed([*KCLI, "down-convert", str(path), "--to-magic", "1", "-o", os.devnull])
     theirs = timed(oracle("down", path, 1, os.devnull, "--path", "chunks", heap="64m"))
-    print(f"  {path.stat().st_size / MIB:.0f} MiB of 1 kB: kcli {told(mine)}   ", end="")
-    print(f"java -Xmx64m {told(theirs)}   {theirs[0] / mine[0]:.1f}x (2x, 64 MiB)")
+    print(f"  {path.stat().st_size / MIB:.0f} MiB of 1 kB: kcli {reported(mine)}   ", end="")
+    print(f"java -Xmx64m {reported(theirs)}   {theirs[0] / mine[0]:.1f}x (2x, 64 MiB)")
 
 
 MEMORY_LIMIT = 200 * MIB
@@ -202,7 +202,7 @@ def bench_dump(folder: Path) -> None:
         ours = min(timed(mine) for _ in range(3))
         java = timed(dump_log(log, *options))
         print(f"  {name:10} {path.stat().st_size / MIB:5.0f} MiB   ", end="")
-        print(f"kcli {told(ours)}   Java {told(java)}   {java[0] / ours[0]:.1f}x ({wanted}x)", flush=True)
+        print(f"kcli {reported(ours)}   Java {reported(java)}   {java[0] / ours[0]:.1f}x ({wanted}x)", flush=True)
 
 
 PARTS: dict[str, Callable[[Path], None]] = {

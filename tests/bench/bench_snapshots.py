@@ -3,8 +3,8 @@
     python tests/bench/bench_snapshots.py [PARTITIONS]      1,000,000 by default (125 MB)
 
 Peers: DumpLogSegments (its output thrown away, as kcli's is), and RecordsSnapshotReader with a full replay into a
-MetadataImage, checksums on (SnapshotReplay.java). Rounds are interleaved; the best of each is told, with the memory it
-took at most.
+MetadataImage, checksums on (SnapshotReplay.java). Rounds are interleaved; the best of each is reported, with the memory
+it took at most.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def main(arguments: list[str]) -> None:
         for label, count in (("small", 130), ("large", partitions)):
             inner = Path(folder) / label
             inner.mkdir()
-            # In a process of its own: a child is told to have used what its parent did when it was forked.
+            # In a process of its own: a child is said to have used what its parent did when it was forked.
             making = [sys.executable, __file__, "--make", str(inner), str(count)]
             measure(label, Path(subprocess.run(making, capture_output=True, text=True, check=True).stdout.strip()))
 

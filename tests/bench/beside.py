@@ -149,10 +149,10 @@ def compared(new: Sequence[str], old: Sequence[str]) -> Iterator[str]:
 
 def beneath(new: str, old: str) -> str:
     """Ratios in the columns where the new figures end."""
-    told = ""
+    answer = ""
     for mine, other in zip(NUMBER.finditer(new), NUMBER.finditer(old), strict=True):
         if mine[0] != other[0]:
             before = value(other[0])
             ratio = f"{value(mine[0]) / before:.2f}" if before else "-"
-            told += f"{ratio:>{max(mine.end() - len(told), len(ratio) + bool(told))}}"
-    return told
+            answer += f"{ratio:>{max(mine.end() - len(answer), len(ratio) + bool(answer))}}"
+    return answer

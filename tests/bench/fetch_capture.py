@@ -90,10 +90,10 @@ class Session:
         news = sorted(capture.rng.sample(range(capture.partitions), capture.changes))
         for index in news:
             self.offsets[index] += 1
-        told = range(capture.partitions) if full else news
+        reported = range(capture.partitions) if full else news
         fresh = set(news)
         response = capture.response.write(
-            {"sessionId": self.id, "responses": self.grouped(told, lambda at: self.answer(at, at in fresh))}
+            {"sessionId": self.id, "responses": self.grouped(reported, lambda at: self.answer(at, at in fresh))}
         )
         self.moved = news
         self.epoch += 1

@@ -9,30 +9,30 @@ import pytest
 from tests.bench import beside
 
 
-def told(new: str, old: str) -> list[str]:
+def reported(new: str, old: str) -> list[str]:
     return list(beside.compared([new], [old]))
 
 
 def test_ratios_stand_below_the_figures_that_differ() -> None:
-    new, ratios = told("decode   200 MB  1,020 MB/s  0.45 s", "decode   200 MB    510 MB/s  0.50 s")
+    new, ratios = reported("decode   200 MB  1,020 MB/s  0.45 s", "decode   200 MB    510 MB/s  0.50 s")
     assert ratios.split() == ["2.00", "0.90", "new/old"]
     assert new.index("1,020") + len("1,020") == ratios.index("2.00") + len("2.00")
 
 
 def test_a_ratio_wider_than_its_figure_moves_to_the_right() -> None:
-    assert told("3x 4x", "2x 8x")[1] == "1.50 0.50   new/old"
+    assert reported("3x 4x", "2x 8x")[1] == "1.50 0.50   new/old"
 
 
 def test_the_same_figures_have_no_ratio() -> None:
-    assert told("4.4.0: 17 topics", "4.4.0: 17 topics") == ["4.4.0: 17 topics"]
+    assert reported("4.4.0: 17 topics", "4.4.0: 17 topics") == ["4.4.0: 17 topics"]
 
 
 def test_of_nothing_there_is_no_ratio() -> None:
-    assert told("5 lost", "0 lost")[1] == "-   new/old"
+    assert reported("5 lost", "0 lost")[1] == "-   new/old"
 
 
 def test_a_line_without_its_like_is_said() -> None:
-    assert told("kcli stats 1 s", "kcli decode 1 s") == ["kcli stats 1 s", "   (no such line from the old one)"]
+    assert reported("kcli stats 1 s", "kcli decode 1 s") == ["kcli stats 1 s", "   (no such line from the old one)"]
 
 
 def test_lines_alike_are_compared_in_their_order() -> None:
@@ -40,7 +40,7 @@ def test_lines_alike_are_compared_in_their_order() -> None:
 
 
 def test_a_version_is_no_figure() -> None:
-    assert told("kio v12 a2", "kio v13 a3") == ["kio v12 a2"]
+    assert reported("kio v12 a2", "kio v13 a3") == ["kio v12 a2"]
 
 
 @pytest.fixture

@@ -67,10 +67,10 @@ def sharing(fetchers: int, partitions: int, rounds: int) -> bytes:
     """A capture of fetchers that have all partitions of one topic in a session each. In each round each is told that
     one of them begins later now."""
 
-    def exchange(turn: int, session: int, told: range) -> tuple[bytes, bytes]:
-        wanted = [{"partition": each, "fetchOffset": 99, "partitionMaxBytes": 100} for each in told]
+    def exchange(turn: int, session: int, reported: range) -> tuple[bytes, bytes]:
+        wanted = [{"partition": each, "fetchOffset": 99, "partitionMaxBytes": 100} for each in reported]
         shown = {"highWatermark": 99, "lastStableOffset": 99, "logStartOffset": turn}
-        given = [{"partitionIndex": each, **shown} for each in told]
+        given = [{"partitionIndex": each, **shown} for each in reported]
         head = {"maxWaitMs": 0, "minBytes": 0, "sessionId": session if turn else 0, "sessionEpoch": turn}
         topics = [] if turn else [{"topic": "t", "partitions": wanted}]
         answer = {"sessionId": session, "responses": [{"topic": "t", "partitions": given}]}

@@ -76,14 +76,14 @@ def test_after_every_and_client() -> None:
     async def work() -> None:
         rule = "api=Produce,error=CORRUPT_MESSAGE,after=1,every=2,count=2"
         async with talking(topic="t", faults=[rule, "client=somebody else,error=UNKNOWN_SERVER_ERROR"]) as talk:
-            told = [await error_of(talk) for _ in range(6)]
-            assert told == ["NONE", "CORRUPT_MESSAGE", "NONE", "CORRUPT_MESSAGE", "NONE", "NONE"]
+            reported = [await error_of(talk) for _ in range(6)]
+            assert reported == ["NONE", "CORRUPT_MESSAGE", "NONE", "CORRUPT_MESSAGE", "NONE", "NONE"]
 
     run(work())
 
 
 def test_chance_is_seeded() -> None:
-    def told(seed: int) -> list[str]:
+    def reported(seed: int) -> list[str]:
         got: list[str] = []
 
         async def work() -> None:
@@ -94,8 +94,8 @@ def test_chance_is_seeded() -> None:
         run(work())
         return got
 
-    assert told(1) == told(1) != told(2)
-    assert 5 < told(1).count("CORRUPT_MESSAGE") < 35
+    assert reported(1) == reported(1) != reported(2)
+    assert 5 < reported(1).count("CORRUPT_MESSAGE") < 35
 
 
 def test_a_delay() -> None:

@@ -139,8 +139,8 @@ def test_the_metadata_log_is_cleaned_by_snapshots_alone() -> None:
     async def work() -> None:
         async with talking() as talk:
             asked = {"resourceType": 2, "resourceName": NAME, "configurationKeys": ["cleanup.policy"]}
-            told = (await talk(DESCRIBE_CONFIGS, 1, {"resources": [asked], "includeSynonyms": False}))["results"][0]
-            assert [(row["value"], row["readOnly"]) for row in told["configs"]] == [("snapshot", True)]
+            reported = (await talk(DESCRIBE_CONFIGS, 1, {"resources": [asked], "includeSynonyms": False}))["results"][0]
+            assert [(row["value"], row["readOnly"]) for row in reported["configs"]] == [("snapshot", True)]
             change = {"name": "cleanup.policy", "configOperation": 0, "value": "delete"}
             wanted = {"resourceType": 2, "resourceName": NAME, "configs": [change]}
             row = (await talk(ALTER_CONFIGS, 0, {"resources": [wanted], "validateOnly": False}))["responses"][0]

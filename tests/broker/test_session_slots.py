@@ -1,4 +1,4 @@
-"""Slots and turns told from grants: ids of shard n begin at n times WIDTH."""
+"""Slots and turns derived from grants: ids of shard n begin at n times WIDTH."""
 
 from __future__ import annotations
 
@@ -26,64 +26,64 @@ class Told:
 
 
 def test_as_long_as_everybody_gets_one_nothing_is_known() -> None:
-    told = Told()
+    answer = Told()
     for shard in range(3):
-        told.fetch(0, 0, shard * WIDTH + 5)
-    assert told.slots.slots is None
+        answer.fetch(0, 0, shard * WIDTH + 5)
+    assert answer.slots.slots is None
 
 
 def test_nobody_ever_got_one() -> None:
-    told = Told()
-    told.fetch(0, 0, 0)
-    assert told.slots.slots == 0
+    answer = Told()
+    answer.fetch(0, 0, 0)
+    assert answer.slots.slots == 0
 
 
 def test_nothing_to_fetch_is_no_refusal() -> None:
-    told = Told()
-    told.fetch(0, 0, 0, rows=0)
-    assert told.slots.slots is None
+    answer = Told()
+    answer.fetch(0, 0, 0, rows=0)
+    assert answer.slots.slots is None
 
 
 def test_the_fullest_shard_tells_of_all() -> None:
-    told = Told()
-    told.fetch(0, 0, 5)
-    told.fetch(0, 0, 6)
-    told.fetch(0, 0, WIDTH + 5)
-    told.fetch(0, 0, 0)
-    told.fetch(5, 1, 5)
-    told.fetch(6, 1, 6)
-    assert told.slots.slots == 16
+    answer = Told()
+    answer.fetch(0, 0, 5)
+    answer.fetch(0, 0, 6)
+    answer.fetch(0, 0, WIDTH + 5)
+    answer.fetch(0, 0, 0)
+    answer.fetch(5, 1, 5)
+    answer.fetch(6, 1, 6)
+    assert answer.slots.slots == 16
 
 
 def test_who_was_evicted_takes_no_slot_any_more() -> None:
-    told = Told()
-    told.fetch(0, 0, 5)
-    told.fetch(5, 1, 5)
-    told.fetch(0, 0, 6)
-    told.fetch(5, 2, 0, error=70)
-    assert told.slots.slots == 8
+    answer = Told()
+    answer.fetch(0, 0, 5)
+    answer.fetch(5, 1, 5)
+    answer.fetch(0, 0, 6)
+    answer.fetch(5, 2, 0, error=70)
+    assert answer.slots.slots == 8
 
 
 def test_whose_turn_it_was() -> None:
-    told = Told()
-    early = [told.fetch(0, 0, 0), told.fetch(0, 0, 0)]
-    first = told.fetch(0, 0, 4 * WIDTH + 1)
-    between = [told.fetch(0, 0, 0) for _ in range(3)]
-    second = told.fetch(0, 0, 1)
-    last = told.fetch(0, 0, 0)
-    turns = told.slots.turns
+    answer = Told()
+    early = [answer.fetch(0, 0, 0), answer.fetch(0, 0, 0)]
+    first = answer.fetch(0, 0, 4 * WIDTH + 1)
+    between = [answer.fetch(0, 0, 0) for _ in range(3)]
+    second = answer.fetch(0, 0, 1)
+    last = answer.fetch(0, 0, 0)
+    turns = answer.slots.turns
     assert [turns[each] for each in early] == [2, 3]
     assert (turns[first], turns[second], turns[last]) == (4, 0, 1)
     assert [turns[each] for each in between] == [5, 6, 7]
 
 
 def test_answers_of_the_same_moment_may_have_been_made_in_another_order() -> None:
-    told = Told()
-    told.fetch(0, 0, 4 * WIDTH + 1)
-    refused = [told.fetch(0, 0, 0, early=3) for _ in range(2)]
+    answer = Told()
+    answer.fetch(0, 0, 4 * WIDTH + 1)
+    refused = [answer.fetch(0, 0, 0, early=3) for _ in range(2)]
     # Right after the first: so those two came behind it.
-    granted = told.fetch(0, 0, 5 * WIDTH + 1, early=3)
-    turns = told.slots.turns
+    granted = answer.fetch(0, 0, 5 * WIDTH + 1, early=3)
+    turns = answer.slots.turns
     assert (turns[granted], [turns[each] for each in refused]) == (5, [6, 7])
 
 

@@ -75,8 +75,8 @@ def test_one_remote_partition_a_fetch() -> None:
             assert sizes[2] > 0
             # Its turn comes: in a session it stays due.
             opened = await talk.fetch(12, ("t", 0, 0), ("t", 1, 0), session=(0, 0))
-            told = parts(await talk.fetch(12, ("t", 0, 39), session=(opened["sessionId"], 1)))
-            assert len(told["t", 1]["records"]) > 0
+            answer = parts(await talk.fetch(12, ("t", 0, 39), session=(opened["sessionId"], 1)))
+            assert len(answer["t", 1]["records"]) > 0
 
     run(work())
 
@@ -119,9 +119,9 @@ def test_a_remote_partition_has_a_size_of_its_own() -> None:
                 (2 * one, 1, [one, 2 * one]),
             ):
                 got = parts(await talk(FETCH, 18, limited(talk, (0, 0), (1, 37), part=part, remote=remote)))
-                told = [len(got[topic_id, index]["records"]) for index in range(2)]
-                assert told[0] == sizes[0]
-                assert told[1] <= part
+                answer = [len(got[topic_id, index]["records"]) for index in range(2)]
+                assert answer[0] == sizes[0]
+                assert answer[1] <= part
             # The limit of the whole response holds for remote reads, too.
             got = parts(await talk(FETCH, 18, limited(talk, (0, 0), part=one, remote=4 * one, most=3 * one)))
             assert len(got[topic_id, 0]["records"]) == 3 * one

@@ -21,17 +21,17 @@ def response(key: int, version: int, number: int, body: Mapping[str, object]) ->
 
 def api_versions(number: int, version: int = 3) -> tuple[bytes, bytes]:
     asked = {"clientSoftwareName": "hand", "clientSoftwareVersion": "1"} if version >= 3 else {}
-    told = {
+    answer = {
         "apiKeys": [{"apiKey": 0, "minVersion": 3, "maxVersion": 9}, {"apiKey": 18, "minVersion": 0, "maxVersion": 4}]
     }
-    return request(18, version, number, asked), response(18, version, number, told)
+    return request(18, version, number, asked), response(18, version, number, answer)
 
 
 def refusal(number: int, version: int) -> tuple[bytes, bytes]:
     """An ApiVersions request in a version the broker doesn't know, answered in version 0 with error 35."""
-    told = {"errorCode": 35, "apiKeys": [{"apiKey": 18, "minVersion": 0, "maxVersion": 3}]}
+    answer = {"errorCode": 35, "apiKeys": [{"apiKey": 18, "minVersion": 0, "maxVersion": 3}]}
     return request(18, version, number, {"clientSoftwareName": "new", "clientSoftwareVersion": "9"}), response(
-        18, 0, number, told
+        18, 0, number, answer
     )
 
 
@@ -50,8 +50,8 @@ def produce(
 ) -> tuple[bytes, bytes]:
     data = [{"name": name, "partitionData": [{"index": 0, "records": records or None}]}]
     asked = request(0, version, number, {"acks": acks, "timeoutMs": 1000, "topicData": data})
-    told = [{"name": name, "partitionResponses": [{"index": 0, "errorCode": 0, "baseOffset": 7}]}]
-    return asked, response(0, version, number, {"responses": told})
+    answer = [{"name": name, "partitionResponses": [{"index": 0, "errorCode": 0, "baseOffset": 7}]}]
+    return asked, response(0, version, number, {"responses": answer})
 
 
 def sasl_handshake(number: int, version: int) -> tuple[bytes, bytes]:

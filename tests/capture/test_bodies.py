@@ -35,13 +35,15 @@ def in_json(value: Any, name: str = "") -> Any:
 
 def test_values_and_text_say_the_same() -> None:
     for asked, answer in (metadata(1), produce(2), api_versions(3), refusal(4, 4)):
-        frame, told = body(asked), body(answer)
+        frame, reported = body(asked), body(answer)
         key, version = frame[1], frame[3]
         header, end = BODIES.header_text(frame)
         assert json.loads(header) == BODIES.read_header(frame)
         assert json.loads(BODIES.request_text(frame, end)) == in_json(BODIES.read_request(frame))
-        assert json.loads(BODIES.response_text(told, key, version)) == in_json(BODIES.read_response(told, key, version))
-        assert BODIES.request_fits(frame) and BODIES.response_fits(told, key, version)
+        assert json.loads(BODIES.response_text(reported, key, version)) == in_json(
+            BODIES.read_response(reported, key, version)
+        )
+        assert BODIES.request_fits(frame) and BODIES.response_fits(reported, key, version)
         assert not BODIES.request_fits(frame[:-1]) and not BODIES.request_fits(frame + bytes(9))
 
 

@@ -134,7 +134,7 @@ def test_what_is_held_is_bounded(
 ) -> None:
     path = tmp_path / "many.pcap"
     path.write_bytes(pcap(mixed(*wires())))
-    told = []
+    answer = []
     for compiled in (True, False) if COMPILED else (False,):
         monkeypatch.setattr(exchanges, "COMPILED", compiled)
         found, most = lines(path, 40_000)
@@ -142,8 +142,8 @@ def test_what_is_held_is_bounded(
         assert said is None or any(said in line for line in found)
         free, more = lines(path, 1 << 28)
         assert more > 45_000 and not any(b"given up" in line for line in free)
-        told.append(found)
-    assert told[0] == told[-1]
+        answer.append(found)
+    assert answer[0] == answer[-1]
 
 
 def test_a_connection_goes_on_after_it_was_given_up(tmp_path: Path) -> None:

@@ -60,8 +60,8 @@ def test_names_in_values(
 
 def test_what_text_tells() -> None:
     both = {TOPIC, INDEX}
-    asked, told = scans(1, 12, both) or (None, None)
-    assert asked == told is None or (asked, told) == (
+    asked, answer = scans(1, 12, both) or (None, None)
+    assert asked == answer is None or (asked, answer) == (
         Scan(b'"topic":"', False, b'"partition":', None, None),
         Scan(b'"topic":"', False, b'"partitionIndex":', None, None),
     )

@@ -20,13 +20,13 @@ from tests.client.fetchable import FetchableBroker
 NS = "2026-11-21T00:52:34.{:06d}Z"
 
 
-def line(number: int, epoch: int, parts: dict[int, int], told: dict[int, int], **changes: Any) -> dict[str, Any]:
-    """A line of `decode pcap`: parts by offset asked for, told by bytes of records."""
+def line(number: int, epoch: int, parts: dict[int, int], answer: dict[int, int], **changes: Any) -> dict[str, Any]:
+    """A line of `decode pcap`: parts by offset asked for, answer by bytes of records."""
     header = {"requestApiKey": 1, "requestApiVersion": 12, "correlationId": number, "clientId": "c"}
     asked = [{"partition": index, "fetchOffset": at, "partitionMaxBytes": 100} for index, at in parts.items()]
     answered = [
         {"partitionIndex": index, "errorCode": 0, "highWatermark": 9, "records": {"sizeInBytes": size}}
-        for index, size in told.items()
+        for index, size in answer.items()
     ]
     made = {
         "timestamp": NS.format(number),

@@ -150,19 +150,19 @@ def test_a_directory_is_its_captures(
         Path(file).write_bytes((SAMPLES / sample).read_bytes())
     Path("folder/notes.txt").write_text("not a capture")
     code = main([*name.split(), *files])
-    told = capsys.readouterr().out
+    answer = capsys.readouterr().out
     assert main([*name.split(), "folder"]) == code
-    assert capsys.readouterr().out == told
-    assert told or name == "fetch-session lint"
+    assert capsys.readouterr().out == answer
+    assert answer or name == "fetch-session lint"
 
 
 @pytest.mark.parametrize("argv", READERS, ids=" ".join)
 def test_a_quiet_reader_says_the_same_and_nothing_else(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     code = main(argv)
-    told = capsys.readouterr()
+    answer = capsys.readouterr()
     assert main([*argv, "-q"]) == code
     quiet = capsys.readouterr()
-    assert (quiet.out, quiet.err) == (told.out, "")
+    assert (quiet.out, quiet.err) == (answer.out, "")
 
 
 @pytest.mark.parametrize(("default", "made"), [("table", "table"), (None, None)])

@@ -57,7 +57,7 @@ def test_they_are_those_that_kafkas_consumer_reads(capsys: Capture) -> None:
         assert equal(bytes_of(mine["key"]), row["key"]) and equal(bytes_of(mine["value"]), row["value"])
         headers = [(each["key"], bytes_of(each["value"])) for each in mine["headers"]]
         assert [key for key, _ in headers] == [key for key, _ in row["headers"]]
-        assert all(equal(value, told) for (_, value), (_, told) in zip(headers, row["headers"], strict=True))
+        assert all(equal(value, answer) for (_, value), (_, answer) in zip(headers, row["headers"], strict=True))
 
 
 def test_produce_and_fetch_show_the_same(capsys: Capture) -> None:

@@ -58,7 +58,7 @@ class Node:
         keys = [{"apiKey": key, "minVersion": 0, "maxVersion": VERSIONS[key]} for key in self.apis]
         return {"errorCode": 0, "apiKeys": keys, "throttleTimeMs": 0}
 
-    def told(self, code: int, **values: Any) -> dict[str, Any]:
+    def reported(self, code: int, **values: Any) -> dict[str, Any]:
         leader = {"leaderId": self.leader.number, "leaderEpoch": 2}
         return {"partitionIndex": 0, "errorCode": code, "currentLeader": leader, **values}
 
@@ -69,7 +69,7 @@ class Node:
         asked = body["topics"][0]["partitions"][0]
         code = 6 if self.leader is not self else 74 if asked["currentLeaderEpoch"] < 2 else 0
         common = {"highWatermark": 100, "lastStableOffset": -1, "logStartOffset": 100, "records": None}
-        partition = self.told(code, **common, **({} if code else {"snapshotId": ID}))
+        partition = self.reported(code, **common, **({} if code else {"snapshotId": ID}))
         topics = [{"topicId": "AAAAAAAAAAAAAAAAAAAAAQ", "partitions": [partition]}]
         return {"throttleTimeMs": 0, "errorCode": 0, "sessionId": 0, "responses": topics, "nodeEndpoints": self.nodes()}
 
@@ -83,7 +83,7 @@ class Node:
             self.missing -= 1
             code, data = 98, b""
         values = {"snapshotId": asked["snapshotId"], "size": len(self.data), "position": asked["position"]}
-        partition = self.told(code, index=0, unalignedRecords=data, **values)
+        partition = self.reported(code, index=0, unalignedRecords=data, **values)
         del partition["partitionIndex"]
         topics = [{"name": "__cluster_metadata", "partitions": [partition]}]
         return {"throttleTimeMs": 0, "errorCode": 0, "topics": topics}

@@ -38,7 +38,7 @@ def copied(tmp_path: Path) -> Path:
     return folder
 
 
-def told(folder: Path, capfd: Captured) -> set[tuple[str, str, str]]:
+def reported(folder: Path, capfd: Captured) -> set[tuple[str, str, str]]:
     code = main(["snapshot", "verify", str(folder.parent), "--format", "jsonl"])
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert code == any(row["severity"] == "error" for row in rows)
@@ -48,12 +48,12 @@ def told(folder: Path, capfd: Captured) -> set[tuple[str, str, str]]:
 def test_a_segment_that_is_missing(tmp_path: Path, capfd: Captured) -> None:
     folder = copied(tmp_path)
     (folder / "00000000000000000427.log").unlink()
-    assert ("error", "log-order", "00000000000000000641.log") in told(folder, capfd)
+    assert ("error", "log-order", "00000000000000000641.log") in reported(folder, capfd)
     for name in ("00000000000000000000.log", "00000000000000000053.log", "00000000000000000641.log"):
         (folder / name).unlink()
     for snapshot in folder.glob("*.checkpoint"):
         snapshot.unlink()
-    assert ("error", "invariant", "00000000000000001150.log") in told(folder, capfd)
+    assert ("error", "invariant", "00000000000000001150.log") in reported(folder, capfd)
 
 
 def test_small_files(tmp_path: Path, capfd: Captured) -> None:
@@ -62,7 +62,7 @@ def test_small_files(tmp_path: Path, capfd: Captured) -> None:
     (folder / "leader-epoch-checkpoint").write_text("0\n1\nx\n")
     (folder / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAg")
     (folder / "00000000000000002000-0000000001.checkpoint.part").write_bytes(b"")
-    found = told(folder, capfd)
+    found = reported(folder, capfd)
     assert found >= {
         ("error", "quorum-state", "quorum-state"),
         ("error", "files", "leader-epoch-checkpoint"),
@@ -78,7 +78,7 @@ def test_damage_in_a_directory_has_its_file(tmp_path: Path, capfd: Captured) -> 
     data = bytearray(log.read_bytes())
     data[5000] ^= 1
     log.write_bytes(data)
-    assert ("error", "checksum", log.name) in told(folder, capfd)
+    assert ("error", "checksum", log.name) in reported(folder, capfd)
 
 
 def test_the_table_and_quiet(capfd: Captured) -> None:

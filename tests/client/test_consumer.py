@@ -159,12 +159,12 @@ def test_kip_1018_remote_partitions_have_a_size_of_their_own_or_that_of_all(remo
 def test_kip_1018_is_not_spoken_with_a_broker_that_does_not_show_it() -> None:
     """Its Fetch v18 is another than Apache's, which this broker has."""
     broker = Embedded()
-    told: list[str] = []
+    reported: list[str] = []
 
     async def work() -> None:
         async with (
             broker,
-            Client(ClientConfig({"bootstrap.servers": broker.bootstrap}), "kip-1018", told.append) as client,
+            Client(ClientConfig({"bootstrap.servers": broker.bootstrap}), "kip-1018", reported.append) as client,
         ):
             await client.describe_topic("t", create=True)
             async with Producer(client, "t") as producer:
@@ -174,6 +174,6 @@ def test_kip_1018_is_not_spoken_with_a_broker_that_does_not_show_it() -> None:
             await consumer.aclose()  # type: ignore[attr-defined]
 
     asyncio.run(work())
-    (text,) = told
+    (text,) = reported
     assert text.startswith("broker 127.0.0.1:")
     assert text.endswith(" does not speak the dialect kip-1018: Apache Kafka's own messages are sent")

@@ -61,8 +61,8 @@ def test_an_older_broker_says_which_form_it_knows(newest: int, asked: list[int])
 
 def test_a_broker_too_old_to_name_its_range_gets_version_0() -> None:
     broker = FakeBroker(ranges={18: Range(0, 1)})
-    told = broker.answers[18]
-    broker.answers[18] = lambda version, body: {**(told(version, body) or {}), "apiKeys": []}
+    answer = broker.answers[18]
+    broker.answers[18] = lambda version, body: {**(answer(version, body) or {}), "apiKeys": []}
     shake(broker)
     assert [version for _, version, _ in broker.requests] == [5, 0]
 

@@ -104,9 +104,9 @@ def test_cut_anywhere_the_error_is_that_of_read() -> None:
     for codec, data in samples():
         selection = codec.select(paths_of(codec.grammar)[:3])
         for cut in range(len(data)):
-            with pytest.raises(DecodeError) as told:
+            with pytest.raises(DecodeError) as answer:
                 codec.read(data[:cut])
-            assert outcome(selection, data[:cut]) == str(told.value), (codec.what, cut)
+            assert outcome(selection, data[:cut]) == str(answer.value), (codec.what, cut)
 
 
 def test_with_flipped_bytes_the_core_and_the_reference_say_the_same() -> None:
@@ -222,9 +222,9 @@ def test_arrays_of_numbers_and_of_arrays() -> None:
     ],
 )
 def test_a_wrong_path_is_named(path: str, says: str) -> None:
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as answer:
         messages.request("Fetch", 12).select([path])
-    assert says in str(told.value)
+    assert says in str(answer.value)
 
 
 def test_a_column_that_was_not_asked_for() -> None:

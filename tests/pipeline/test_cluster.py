@@ -101,8 +101,8 @@ def captures(samples: Path, tmp_path: Path) -> list[Path]:
     for port in range(40_000, 40_250):
         wire = Wire(client=("10.0.0.1", port)).open()
         for number in range(20):
-            asked, told = exchange(number)
-            wire.client(asked).server(told)
+            asked, answer = exchange(number)
+            wire.client(asked).server(answer)
         packets += wire.close().packets
     path.write_bytes(pcap(packets))
     return [samples / "kcat-codecs.pcap", samples / "java44-txn.pcap", path]

@@ -14,8 +14,8 @@ from kcli.pipeline.writing import stored_schema
 NAMES = {3: "METADATA", 0: "PRODUCE"}
 
 
-def row(ts: int, key: int, told: int, link: int, client: int) -> bytes:
-    return struct.pack("10q", ts, ts + 5, key, 12, 7, 50, told, 1500, link, client)
+def row(ts: int, key: int, answer: int, link: int, client: int) -> bytes:
+    return struct.pack("10q", ts, ts + 5, key, 12, 7, 50, answer, 1500, link, client)
 
 
 def column(*texts: str) -> tuple[bytes, bytes]:

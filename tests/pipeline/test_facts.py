@@ -21,23 +21,23 @@ def test_uses_are_what_audit_counts(samples: Path, output: Path, monkeypatch: py
     for row in rows_of(output, "client_uses"):
         key = row["client_id"], row["api_key"], row["api_version"]
         counts[key] = counts.get(key, 0) + row["requests"]
-    told: dict[tuple[str | None, int, int], int] = {}
+    answer: dict[tuple[str | None, int, int], int] = {}
     for client in audit(read_capture(name).items()):
         for (key_, version), count in client.used.items():
-            told[client.client_id, key_, version] = told.get((client.client_id, key_, version), 0) + count
-    assert counts == told
+            answer[client.client_id, key_, version] = answer.get((client.client_id, key_, version), 0) + count
+    assert counts == answer
 
 
 def produced(number: int, error: int, hint: bool) -> tuple[bytes, bytes]:
     part: dict[str, object] = {"index": 0, "errorCode": error, "baseOffset": 1}
-    told: dict[str, object] = {}
+    answer: dict[str, object] = {}
     if hint:
         part["currentLeader"] = {"leaderId": 2, "leaderEpoch": 9}
-        told["nodeEndpoints"] = [{"nodeId": 2, "host": "b2", "port": 9092, "rack": None}]
-    told["responses"] = [{"name": "t", "partitionResponses": [part]}]
+        answer["nodeEndpoints"] = [{"nodeId": 2, "host": "b2", "port": 9092, "rack": None}]
+    answer["responses"] = [{"name": "t", "partitionResponses": [part]}]
     data = [{"name": "t", "partitionData": [{"index": 0, "records": None}]}]
     asked = {"acks": -1, "timeoutMs": 1000, "topicData": data}
-    return request(0, 10, number, asked), response(0, 10, number, told)
+    return request(0, 10, number, asked), response(0, 10, number, answer)
 
 
 def test_outcomes_are_answers_of_one_kind_in_a_row(
@@ -45,8 +45,8 @@ def test_outcomes_are_answers_of_one_kind_in_a_row(
 ) -> None:
     wire = Wire().open()
     for number, (error, hint) in enumerate([(0, False), (0, False), (6, True), (6, True), (0, False), (1, False)]):
-        asked, told = produced(number, error, hint)
-        wire.client(asked).server(told)
+        asked, answer = produced(number, error, hint)
+        wire.client(asked).server(answer)
     path = tmp_path / "made.pcap"
     path.write_bytes(pcap(wire.close().packets))
     run_here(monkeypatch, [path], output)

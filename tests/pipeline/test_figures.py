@@ -105,12 +105,14 @@ def test_fetch_partitions_are_those_in_the_log(name: str, fleet: Path) -> None:
             continue
         asked: Counter[Any] = Counter()
         answered: Counter[Any] = Counter()
-        for asks, told, topic in entries(each, 1):
+        for asks, reported, topic in entries(each, 1):
             if asks is not None:
                 asked[topic, asks["partition"], asks["fetchOffset"], asks["partitionMaxBytes"]] += 1
-            if told is not None:
-                ends = (told["highWatermark"], told.get("lastStableOffset"), told.get("logStartOffset"))
-                answered[topic, told["partitionIndex"], told["errorCode"] == 0, *ends, told["recordsSizeInBytes"]] += 1
+            if reported is not None:
+                ends = (reported["highWatermark"], reported.get("lastStableOffset"), reported.get("logStartOffset"))
+                answered[
+                    topic, reported["partitionIndex"], reported["errorCode"] == 0, *ends, reported["recordsSizeInBytes"]
+                ] += 1
         ours = rows[key]
         topics = [row["topic_id"] or row["topic"] for row in ours]
         assert asked == Counter(
@@ -164,8 +166,8 @@ def test_batches_have_the_bytes_that_brokers_logged(fleet: Path) -> None:
         for each in log_of(name):
             key = call(each["connection"], each["requestHeader"]["correlationId"])
             if each["requestHeader"]["requestApiKey"] == 0:
-                told = sum(asks["recordsSizeInBytes"] for asks, _, _ in entries(each, 0) if asks)
-                assert sizes[key] == told
+                reported = sum(asks["recordsSizeInBytes"] for asks, _, _ in entries(each, 0) if asks)
+                assert sizes[key] == reported
                 compared += 1
     assert compared > 200
 
@@ -194,7 +196,7 @@ def test_sessions_are_those_of_the_logs(fleet: Path) -> None:
         assert (row["full"], row["incremental"] - row["unanswered"]) == (epochs.count(0), len(epochs) - epochs.count(0))
         first = min(fetches, key=lambda each: each["requestHeader"]["correlationId"])
         assert row["partitions_first"] == sum(len(topic["partitions"]) for topic in first["request"]["topics"])
-        sizes = [told["recordsSizeInBytes"] for each in fetches for _, told, _ in entries(each, 1) if told]
+        sizes = [reported["recordsSizeInBytes"] for each in fetches for _, reported, _ in entries(each, 1) if reported]
         assert row["records_bytes"] == sum(sizes)
 
 
@@ -236,18 +238,18 @@ def test_down_conversions_are_the_fetches_that_took_a_broker_time(fleet: Path) -
     rows: dict[Any, list[Row]] = defaultdict(list)
     for row in rows_of(fleet, "down_conversions"):
         rows[call(row["connection"], row["correlation_id"])].append(row)
-    told: Counter[Any] = Counter()
+    reported: Counter[Any] = Counter()
     for each in log_of("old-librdkafka-on-3.9"):
         if each["requestHeader"]["requestApiKey"] == 1 and "messageConversionsTime" in each:
             for _, answer, topic in entries(each, 1):
                 if answer is not None and answer["recordsSizeInBytes"]:
                     key = call(each["connection"], each["requestHeader"]["correlationId"])
-                    told[key, topic, answer["partitionIndex"], answer["recordsSizeInBytes"]] += 1
+                    reported[key, topic, answer["partitionIndex"], answer["recordsSizeInBytes"]] += 1
     ours = Counter(
         (key, row["topic"], row["partition"], row["converted_bytes"]) for key, found in rows.items() for row in found
     )
-    assert ours == told
-    assert len(told) > 10
+    assert ours == reported
+    assert len(reported) > 10
     assert {row["to_magic"] for found in rows.values() for row in found} == {0}
 
 
@@ -260,12 +262,12 @@ def test_leader_changes_are_the_errors_in_the_log(fleet: Path) -> None:
         if key not in (0, 1):
             continue
         nodes = {node["nodeId"]: f"{node['host']}:{node['port']}" for node in each["response"].get("nodeEndpoints", ())}
-        for _, told, _ in entries(each, key):
-            if told is not None and told["errorCode"] in LEADERSHIP:
-                who = ("PRODUCE", "FETCH")[key], told["index" if key == 0 else "partitionIndex"]
+        for _, reported, _ in entries(each, key):
+            if reported is not None and reported["errorCode"] in LEADERSHIP:
+                who = ("PRODUCE", "FETCH")[key], reported["index" if key == 0 else "partitionIndex"]
                 errors[who] += 1
-                leader = told["currentLeader"]["leaderId"]
-                hints.add((*who, LEADERSHIP[told["errorCode"]], leader, nodes[leader]))
+                leader = reported["currentLeader"]["leaderId"]
+                hints.add((*who, LEADERSHIP[reported["errorCode"]], leader, nodes[leader]))
     rows = [row for row in rows_of(fleet, "leader_changes") if row["client_id"] == "lab-java"]
     ours: Counter[Any] = Counter()
     for row in rows:
@@ -322,10 +324,10 @@ def test_snapshots_are_those_that_the_log_says_were_fetched(fleet: Path) -> None
     """What a broker that came late fetched: one snapshot, in one answer."""
     (truth,) = [each for each in log_of("kraft-boot") if each["requestHeader"]["requestApiKey"] == 59]
     (asked,) = truth["request"]["topics"][0]["partitions"]
-    (told,) = truth["response"]["topics"][0]["partitions"]
+    (reported,) = truth["response"]["topics"][0]["partitions"]
     (row,) = rows_of(fleet, "quorum")
     assert (row["end_offset"], row["epoch"]) == (asked["snapshotId"]["endOffset"], asked["snapshotId"]["epoch"])
-    assert (row["size_bytes"], row["received_bytes"], row["requests"]) == (told["size"], told["size"], 1)
+    assert (row["size_bytes"], row["received_bytes"], row["requests"]) == (reported["size"], reported["size"], 1)
     assert (row["topic"], row["partition"], row["complete"]) == ("__cluster_metadata", 0, True)
     assert ports(f"{row['server']}-{row['client']}") == ports(truth["connection"])
     assert row["seconds"] * 1000 == pytest.approx(truth["totalTimeMs"], abs=50)
@@ -353,15 +355,15 @@ def tcp_bytes(frame: bytes) -> int:
 
 def test_what_cannot_be_decoded_by_hand(tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten exchanges, then: an answer whose body is cut short, a request without an answer; and another talk of 40
-    bytes that are no Kafka. Each byte of them is told once."""
+    bytes that are no Kafka. Each byte of them is counted once."""
     from tests.capture.messages import metadata, request
 
     wire = Wire(client=("10.0.0.1", 40_000)).open()
     for number in range(10):
-        asked, told = metadata(number)
-        wire.client(asked).server(told)
-    asked, told = metadata(10)
-    short = struct.pack(">i", len(told) - 4 - 7) + told[4:-7]
+        asked, reported = metadata(number)
+        wire.client(asked).server(reported)
+    asked, reported = metadata(10)
+    short = struct.pack(">i", len(reported) - 4 - 7) + reported[4:-7]
     wire.client(asked).server(short)
     last = request(3, 12, 11, {"topics": None})
     wire.client(last)

@@ -27,8 +27,8 @@ def test_rows_of_a_key_come_in_order(spark: Any, tmp_path: Path) -> None:
     )
 
     def make(rows: Any) -> Any:
-        told = list(rows)
-        yield told[0]["topic_id"], ",".join(str(row["learnt_ns"]) for row in told), len(told)
+        answer = list(rows)
+        yield answer[0]["topic_id"], ",".join(str(row["learnt_ns"]) for row in answer), len(answer)
 
     gathered = Gathered(spark, lambda _: [], str(tmp_path / "topic_names"), {})
     written = fold(gathered, lambda _: frame, ["topic_id"], ["learnt_ns"], make, "topic_names")
@@ -44,12 +44,12 @@ def test_rows_of_a_key_come_in_order(spark: Any, tmp_path: Path) -> None:
 def test_a_run_on_spark_is_whole(spark: Any, samples: Path, output: Path) -> None:
     """All tables, two runs; the second replaces those that are made anew."""
     names = ["java44-consume-classic.pcap", "old-librdkafka-on-3.9.pcap"]
-    told: list[tuple[str, int, int]] = []
+    answer: list[tuple[str, int, int]] = []
     for name in names:
-        run_pipeline(spark, [str(samples / name)], Options(str(output), shares=2), lambda *args: told.append(args))
+        run_pipeline(spark, [str(samples / name)], Options(str(output), shares=2), lambda *args: answer.append(args))
     assert_decoded(output, [samples / name for name in names])
     assert unaccounted(output) == 0
-    assert ("decoding", 2, 2) in told
+    assert ("decoding", 2, 2) in answer
     sessions, clients = rows_of(output, "fetch_sessions"), rows_of(output, "clients")
     assert {row["client_id"] for row in clients} >= {"rdkafka"}
     refused = {(row["api"], row["api_version"]) for row in clients if row["verdict"] == "refused"}

@@ -19,8 +19,8 @@ def talk() -> Wire:
     """Pipelined requests, frames over packet borders, a gap, packets out of order, SASL tokens, bytes left at the
     end."""
     wire = Wire().open()
-    for number, (asked, told) in enumerate([sasl_handshake(1, 0), (frame(b"token-1"), frame(b"token-2"))]):
-        wire.client(asked).server(told)
+    for number, (asked, answer) in enumerate([sasl_handshake(1, 0), (frame(b"token-1"), frame(b"token-2"))]):
+        wire.client(asked).server(answer)
         assert number < 2
     first, second, third = metadata(2), produce(3, records=b"r" * 300), api_versions(4)
     wire.client(first[0] + second[0][:50]).client(second[0][50:]).client(third[0])

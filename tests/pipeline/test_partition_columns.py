@@ -106,7 +106,7 @@ def named(version: int, since: int, name: str, topic_id: str, key: str) -> dict[
 
 
 def fetch(version: int, number: int, rng: random.Random) -> tuple[bytes, bytes]:
-    asked, told = [], []
+    asked, reported = [], []
     for name, topic_id in (("orders", TOPIC), ("other", UNKNOWN)):
         indices = rng.sample(range(40), rng.choice((1, 3, 30)))
         asked.append(named(version, 13, name, topic_id, "topic") | {"partitions": [
@@ -114,10 +114,10 @@ def fetch(version: int, number: int, rng: random.Random) -> tuple[bytes, bytes]:
             for index in indices
         ]})  # fmt: skip
         rng.shuffle(indices)
-        told.append(named(version, 13, name, topic_id, "topic") | {"partitions": [
+        reported.append(named(version, 13, name, topic_id, "topic") | {"partitions": [
             answer(version, index, rng) for index in [*indices[: rng.randrange(31)], 77]
         ]})  # fmt: skip
-    body: dict[str, Any] = {"responses": told}
+    body: dict[str, Any] = {"responses": reported}
     if version >= 16:
         body["nodeEndpoints"] = ENDPOINTS
     if version >= 7 and rng.random() < 0.1:
@@ -143,7 +143,7 @@ def answer(version: int, index: int, rng: random.Random) -> dict[str, Any]:
 
 
 def produce(version: int, number: int, rng: random.Random) -> tuple[bytes, bytes]:
-    asked, told = [], []
+    asked, reported = [], []
     for name, topic_id in (("orders", TOPIC), ("other", UNKNOWN)):
         topic = named(version, 13, name, topic_id, "name")
         indices = rng.sample(range(40), 3)
@@ -157,8 +157,8 @@ def produce(version: int, number: int, rng: random.Random) -> tuple[bytes, bytes
             if version >= 8 and each["errorCode"] == 3:
                 each["recordErrors"] = [{"batchIndex": 0, "batchIndexErrorMessage": "no"}]
         asked.append(topic | {"partitionData": data})
-        told.append(topic | {"partitionResponses": answers})
-    body: dict[str, Any] = {"responses": told}
+        reported.append(topic | {"partitionResponses": answers})
+    body: dict[str, Any] = {"responses": reported}
     if version >= 10:
         body["nodeEndpoints"] = ENDPOINTS
     return request(0, version, number, {"acks": -1, "timeoutMs": 1, "topicData": asked}), response(
@@ -173,8 +173,8 @@ def test_every_version(key: int, make: Any, tmp_path: Path) -> None:
     wire = Wire().open().client(metadata(1)[0]).server(metadata(1)[1])  # tells one topic's name
     for version in range(versions.lo, versions.hi + 1):
         for number in range(8):
-            asked, told = make(version, number, rng)
-            wire.client(asked).server(told)
+            asked, reported = make(version, number, rng)
+            wire.client(asked).server(reported)
     path = tmp_path / "made.pcap"
     path.write_bytes(pcap(wire.close().packets))
     rows = assert_equal(path)
@@ -192,10 +192,10 @@ def test_every_version(key: int, make: Any, tmp_path: Path) -> None:
 def test_the_same_partition_twice_goes_the_slower_way(tmp_path: Path) -> None:
     partition = {"partition": 3, "fetchOffset": 1, "partitionMaxBytes": 10}
     asked = {"maxWaitMs": 1, "topics": [{"topic": "t", "partitions": [partition, partition | {"fetchOffset": 9}]}]}
-    told = {"responses": [{"topic": "t", "partitions": [{"partitionIndex": 3, "highWatermark": 20}]}]}
+    reported = {"responses": [{"topic": "t", "partitions": [{"partitionIndex": 3, "highWatermark": 20}]}]}
     path = tmp_path / "made.pcap"
     path.write_bytes(
-        pcap(Wire().open().client(request(1, 11, 1, asked)).server(response(1, 11, 1, told)).close().packets)
+        pcap(Wire().open().client(request(1, 11, 1, asked)).server(response(1, 11, 1, reported)).close().packets)
     )
     (row,) = assert_equal(path)["fetch_partitions"]
     assert row[14] == 9
@@ -207,10 +207,12 @@ def test_an_answer_the_slower_way_ends_the_core_s_runs(tmp_path: Path) -> None:
     for number, error in enumerate((0, 6, 0)):
         partition = {"partition": 0, "fetchOffset": 1, "partitionMaxBytes": 10}
         topics = [{"topic": "t", "partitions": [partition] * (2 if error else 1)}]
-        told = {
+        reported = {
             "responses": [{"topic": "t", "partitions": [{"partitionIndex": 0, "errorCode": error, "highWatermark": 1}]}]
         }
-        wire.client(request(1, 11, number, {"maxWaitMs": 1, "topics": topics})).server(response(1, 11, number, told))
+        wire.client(request(1, 11, number, {"maxWaitMs": 1, "topics": topics})).server(
+            response(1, 11, number, reported)
+        )
     path = tmp_path / "made.pcap"
     path.write_bytes(pcap(wire.close().packets))
     outcomes = sorted(assert_equal(path)["outcomes"], key=lambda row: row[9])

@@ -29,7 +29,7 @@ def test_fetch_partitions_and_batches_are_those_in_the_lines(
     asked = [
         (p["partition"], p["fetchOffset"]) for f in fetches for t in f["request"]["topics"] for p in t["partitions"]
     ]
-    told = [
+    reported = [
         (p["partitionIndex"], p["highWatermark"], (p["records"] or {"sizeInBytes": 0})["sizeInBytes"])
         for f in fetches if f["response"]
         for t in f["response"]["responses"]
@@ -37,7 +37,7 @@ def test_fetch_partitions_and_batches_are_those_in_the_lines(
     ]  # fmt: skip
     assert Counter((r["partition"], r["fetch_offset"]) for r in rows if r["asked"]) == Counter(asked)
     answered = Counter((r["partition"], r["high_watermark"], r["records_bytes"]) for r in rows if r["answered"])
-    assert answered == Counter(told)
+    assert answered == Counter(reported)
     assert asked
 
 
@@ -47,7 +47,7 @@ def test_produce_partitions_are_those_in_the_lines(
 ) -> None:
     run_here(monkeypatch, [samples / name], output, shares=3)
     rows, produces = rows_of(output, "produce_partitions"), exchanges(samples / name, 0)
-    asked, told = [], []
+    asked, reported = [], []
     for line in produces:
         sent, reply = line["request"], line["response"] or {"responses": []}
         for topic in sent["topicData"]:
@@ -59,12 +59,12 @@ def test_produce_partitions_are_those_in_the_lines(
             called = topic.get("name") or topic["_topicName"]
             for each in topic["partitionResponses"]:
                 times = each.get("logAppendTimeMs"), each.get("logStartOffset")
-                told.append((called, each["index"], each["baseOffset"], *times, each["errorCode"] != 0))
+                reported.append((called, each["index"], each["baseOffset"], *times, each["errorCode"] != 0))
     names = ("acks", "timeout_ms", "topic", "partition", "records_bytes")
     assert Counter(tuple(r[each] for each in names) for r in rows) == Counter(asked)
     names = ("topic", "partition", "base_offset", "log_append_time_ms", "log_start_offset")
     answered = [(*(r[each] for each in names), r["error"] is not None) for r in rows if r["answered"]]
-    assert Counter(answered) == Counter(told)
+    assert Counter(answered) == Counter(reported)
     assert asked and sum(r["batches"] for r in rows) >= len(asked)
 
 
@@ -79,7 +79,7 @@ def test_batches_are_those_that_the_records_hold(samples: Path, output: Path, mo
     run_here(monkeypatch, [name], output, shares=2)
     out = io.BytesIO()
     CaptureDecoder([str(name)], text=True, records="batches").lines(out.write)
-    told: list[tuple[Any, ...]] = []
+    reported: list[tuple[Any, ...]] = []
     for line in map(json.loads, out.getvalue().splitlines()):
         for side, topics, partitions in (
             ("request", "topicData", "partitionData"),
@@ -88,12 +88,12 @@ def test_batches_are_those_that_the_records_hold(samples: Path, output: Path, mo
             for topic in (line[side] or {}).get(topics, ()):
                 for partition in topic.get(partitions, ()):
                     for batch in (partition.get("records") or {}).get("batches", ()):
-                        told.append(
+                        reported.append(
                             (batch["baseOffset"], batch["magic"], batch["compression"], batch["count"], batch["crc"])
                         )
     rows = rows_of(output, "record_batches")
     names = ("base_offset", "magic", "compression", "count", "crc")
-    assert Counter(tuple(row[name] for name in names) for row in rows) == Counter(told)
+    assert Counter(tuple(row[name] for name in names) for row in rows) == Counter(reported)
     assert {row["compression"] for row in rows} == {"none", "gzip", "snappy", "lz4", "zstd"}
     assert all(row["crc_valid"] for row in rows)
 
@@ -118,10 +118,10 @@ def fetch(offset: int, high: int, records: bytes, limit: int) -> Wire:
     asked = {"maxWaitMs": 500, "maxBytes": 1 << 25, "topics": [
         {"topic": "old", "partitions": [{"partition": 3, "fetchOffset": offset, "partitionMaxBytes": limit}]}
     ]}  # fmt: skip
-    told = {"responses": [
+    reported = {"responses": [
         {"topic": "old", "partitions": [{"partitionIndex": 3, "highWatermark": high, "records": records}]}
     ]}  # fmt: skip
-    return Wire().open().client(request(1, 11, 1, asked)).server(response(1, 11, 1, told)).close()
+    return Wire().open().client(request(1, 11, 1, asked)).server(response(1, 11, 1, reported)).close()
 
 
 def batch(first: int, count: int, size: int) -> bytes:

@@ -22,35 +22,35 @@ def fetch(number: int, topic_id: str = ORDERS, records: bytes = b"") -> tuple[by
     """Version 13, which names topics by their ids."""
     partition = {"partition": 0, "fetchOffset": number, "partitionMaxBytes": 1000}
     asked = {"topics": [{"topicId": topic_id, "partitions": [partition]}]}
-    told = {"partitionIndex": 0, "highWatermark": number, "records": records or None}
+    reported = {"partitionIndex": 0, "highWatermark": number, "records": records or None}
     return request(1, 13, number, asked), response(
-        1, 13, number, {"responses": [{"topicId": topic_id, "partitions": [told]}]}
+        1, 13, number, {"responses": [{"topicId": topic_id, "partitions": [reported]}]}
     )
 
 
 def begun() -> Wire:
     """ApiVersions, and the name of a topic: what is said once."""
     wire = Wire().open()
-    for asked, told in (api_versions(0), metadata(1)):
-        wire.client(asked).server(told)
+    for asked, reported in (api_versions(0), metadata(1)):
+        wire.client(asked).server(reported)
     return wire
 
 
 def in_turn(wire: Wire, numbers: range) -> Wire:
     for number in numbers:
-        asked, told = fetch(number) if number % 2 else produce(number, records=b"r" * 50)
-        wire.client(asked).server(told)
+        asked, reported = fetch(number) if number % 2 else produce(number, records=b"r" * 50)
+        wire.client(asked).server(reported)
     return wire
 
 
 def pipelined() -> Wire:
     """Up to three requests under way, frames over packet borders, several in one packet."""
     wire = in_turn(begun(), range(2, 5))
-    asked, told = zip(*(fetch(number, records=b"x" * 40) for number in range(5, 41)), strict=True)
+    asked, reported = zip(*(fetch(number, records=b"x" * 40) for number in range(5, 41)), strict=True)
     for at in range(0, 36, 3):
         first, second, third = asked[at : at + 3]
-        wire.client(first + second[:20]).client(second[20:]).server(told[at][:30]).client(third)
-        wire.server(told[at][30:] + told[at + 1][:7]).server(told[at + 1][7:] + told[at + 2])
+        wire.client(first + second[:20]).client(second[20:]).server(reported[at][:30]).client(third)
+        wire.server(reported[at][30:] + reported[at + 1][:7]).server(reported[at + 1][7:] + reported[at + 2])
     return in_turn(wire, range(50, 55))
 
 
@@ -109,8 +109,8 @@ def learnt() -> Wire:
     """A second topic's name is said late; its id was used before."""
     wire = in_turn(begun(), range(2, 8))
     for number in range(8, 20):
-        asked, told = fetch(number, OTHERS) if number != 13 else metadata(number, "others", topic_id=OTHERS)
-        wire.client(asked).server(told)
+        asked, reported = fetch(number, OTHERS) if number != 13 else metadata(number, "others", topic_id=OTHERS)
+        wire.client(asked).server(reported)
     return wire
 
 
@@ -161,31 +161,31 @@ def test_edges_everywhere_change_nothing(
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What tasks are handed out for, from here on."""
-    told: list[str] = []
+    reported: list[str] = []
     decode_tasks = stages.Stages.decode_tasks
 
     def note(self: stages.Stages, what: str, *words: Any) -> Any:
-        told.append(what)
+        reported.append(what)
         return decode_tasks(self, what, *words)
 
     monkeypatch.setattr(stages.Stages, "decode_tasks", note)
-    return told
+    return reported
 
 
 def test_a_steady_connection_is_not_decoded_twice(
     tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = counted(monkeypatch)
+    reported = counted(monkeypatch)
     packets = in_turn(begun(), range(2, 100)).packets
     cut_at(monkeypatch, [packets[at].ns for at in range(20, 180, 20)])
     run_here(monkeypatch, [written(packets, tmp_path)], output, window_bytes=1)
     assert window_count(output) == 9
-    assert told == ["decoding"]
+    assert reported == ["decoding"]
 
 
 def test_a_wrong_standing_is_found_out(tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows that begin with anything else than what the one before left are decoded again."""
-    told = counted(monkeypatch)
+    reported = counted(monkeypatch)
 
     def misplace(*words: Any) -> list[Window]:
         windows = resync.place(*words)
@@ -199,7 +199,7 @@ def test_a_wrong_standing_is_found_out(tmp_path: Path, output: Path, monkeypatch
     path = written(packets, tmp_path)
     cut_at(monkeypatch, [packets[at].ns for at in range(20, 180, 20)])
     run_here(monkeypatch, [path], output, window_bytes=1)
-    assert told == ["decoding", "decoding again"]
+    assert reported == ["decoding", "decoding again"]
     assert_decoded(output, [path])
     assert unaccounted(output) == 0
 

@@ -21,9 +21,9 @@ def ran(wire: Wire, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatc
 def test_an_undecodable_body_is_null_and_its_bytes_are_kept(
     tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, told = metadata(7)
+    asked, answer = metadata(7)
     ran(
-        Wire().open().client(asked).server(told[:3] + bytes([told[3] - 9]) + told[4:-9]).close(),
+        Wire().open().client(asked).server(answer[:3] + bytes([answer[3] - 9]) + answer[4:-9]).close(),
         tmp_path,
         output,
         monkeypatch,
@@ -33,14 +33,14 @@ def test_an_undecodable_body_is_null_and_its_bytes_are_kept(
     assert row["request"] is not None
     assert row["response"] is None
     assert (event["event"], event["sender"], event["captured"]) == ("undecodable", "server", False)
-    assert event["data"] == told[4:-9]
+    assert event["data"] == answer[4:-9]
     assert "response 7" in event["reason"]
 
 
 def test_errors_are_named_once_each(tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     partitions = [{"partitionIndex": n, "errorCode": code, "leaderId": -1} for n, code in enumerate((5, 0, 5, 6))]
-    told = response(3, 9, 1, {"topics": [{"errorCode": 0, "name": "t", "partitions": partitions}]})
-    ran(Wire().open().client(request(3, 9, 1, {"topics": None})).server(told).close(), tmp_path, output, monkeypatch)
+    answer = response(3, 9, 1, {"topics": [{"errorCode": 0, "name": "t", "partitions": partitions}]})
+    ran(Wire().open().client(request(3, 9, 1, {"topics": None})).server(answer).close(), tmp_path, output, monkeypatch)
     (row,) = rows_of(output, "exchanges")
     assert row["errors"] == ["LEADER_NOT_AVAILABLE", "NOT_LEADER_OR_FOLLOWER"]
 
@@ -55,7 +55,7 @@ def test_the_client_id_of_any_header(
 
 
 def test_names_are_learnt_where_a_message_has_both() -> None:
-    told = {
+    answer = {
         "topics": [{"name": "a", "topicId": "x"}, {"name": None, "topicId": "y"}, {"topicName": "c", "topicId": "z"}]
     }
-    assert list(named(told)) == [("x", "a"), ("z", "c")]
+    assert list(named(answer)) == [("x", "a"), ("z", "c")]

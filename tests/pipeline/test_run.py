@@ -100,8 +100,8 @@ def test_a_capture_of_two_hosts_counts_once(
     alone = tmp_path / "alone"
     run_here(monkeypatch, [name], alone, shares=2)
     keys = ("connection", "correlation_id", "api_key", "request", "response", "request_bytes", "response_bytes")
-    told = [sorted(str([row[key] for key in keys]) for row in rows_of(each, "exchanges")) for each in (output, alone)]
-    assert told[0] == told[1]
+    answer = [sorted(str([row[key] for key in keys]) for row in rows_of(each, "exchanges")) for each in (output, alone)]
+    assert answer[0] == answer[1]
     shares = [row for row in rows_of(output, "lineage") if row["scope"] == "share"]
     assert sum(row["duplicate_bytes"] for row in shares) >= sum(row["exchange_bytes"] for row in shares)
     assert unaccounted(output) == 0

@@ -39,8 +39,8 @@ def crowd(tmp_path: Path, heavy: int) -> Path:
     for number in range(10):
         wire = Wire(client=("10.0.1.9", 40_000 + number)).open()
         for turn in range(heavy if number == 4 else 1):
-            asked, told = metadata(turn)
-            wire.client(asked).server(told)
+            asked, answer = metadata(turn)
+            wire.client(asked).server(answer)
         packets += wire.packets
     path = tmp_path / "crowd.pcap"
     path.write_bytes(pcap(sorted(packets, key=lambda packet: packet.ns), nano=True))

@@ -1,4 +1,4 @@
-"""How evenly connections share the bytes, told from stretches of the captures."""
+"""How evenly connections share the bytes, estimated from stretches of the captures."""
 
 from __future__ import annotations
 

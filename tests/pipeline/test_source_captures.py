@@ -27,8 +27,8 @@ def test_every_packet_is_a_row(name: str, size: int, samples: Path) -> None:
 def test_a_connection_has_one_name_in_both_directions(samples: Path) -> None:
     for name in ("kcat-codecs.pcap", "ipv6.pcapng"):
         rows = read(PacketSource({"path": str(samples / name), "columns": "connection"}))
-        told = {item.connection for item in read_capture(samples / name).items() if item.connection}
-        ends = {frozenset(connection.split("-")) for connection in told}
+        answer = {item.connection for item in read_capture(samples / name).items() if item.connection}
+        ends = {frozenset(connection.split("-")) for connection in answer}
         assert {frozenset(row["connection"].split("-")) for row in rows} >= ends
         assert len({row["connection"] for row in rows}) == len(
             {frozenset(row["connection"].split("-")) for row in rows}
@@ -39,9 +39,9 @@ def test_a_connection_has_one_name_in_both_directions(samples: Path) -> None:
 def test_exchanges_are_those_of_all_files_together(shares: int, samples: Path) -> None:
     paths = [samples / "kcat-codecs.pcap", samples / "java44-txn.pcap"]
     rows = read(ExchangeSource({"path": ",".join(map(str, paths)), "shares": str(shares)}))
-    told = [item for item in read_capture(paths).items() if isinstance(item, Exchange)]
+    answer = [item for item in read_capture(paths).items() if isinstance(item, Exchange)]
     key = lambda row: (row["connection"], row["correlation_id"], row["request_bytes"])  # noqa: E731
-    assert sorted(map(key, rows)) == sorted((i.connection, i.correlation_id, i.request_bytes) for i in told)
+    assert sorted(map(key, rows)) == sorted((i.connection, i.correlation_id, i.request_bytes) for i in answer)
 
 
 def test_damage_is_passed_over_or_fails(samples: Path, tmp_path: Path) -> None:

@@ -26,12 +26,12 @@ def printed(words: list[str], capsys: pytest.CaptureFixture[str]) -> list[dict[s
 def test_records_are_those_of_decode_segment(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = read(SegmentSource({"path": str(samples / "orders-0")}))
     (log,) = (samples / "orders-0").glob("*.log")
-    told = printed(["decode", "segment", str(log), "--format", "jsonl", "--records", "full", "--quiet"], capsys)
-    offsets = [record["offset"] for batch in told for record in batch["records"]]
+    answer = printed(["decode", "segment", str(log), "--format", "jsonl", "--records", "full", "--quiet"], capsys)
+    offsets = [record["offset"] for batch in answer for record in batch["records"]]
     assert [row["offset"] for row in rows] == offsets == list(range(482))
     assert {(row["topic"], row["partition"]) for row in rows} == {("orders", 0)}
-    assert {row["compression"] for row in rows} == {batch["compression"] for batch in told}
-    tombstones = sum(record["value"] is None for batch in told for record in batch["records"])
+    assert {row["compression"] for row in rows} == {batch["compression"] for batch in answer}
+    tombstones = sum(record["value"] is None for batch in answer for record in batch["records"])
     assert sum(row["value"] is None for row in rows) == tombstones == 2
     assert all(row["crc_valid"] for row in rows)
 
@@ -62,9 +62,9 @@ def test_a_cut_segment(samples: Path, tmp_path: Path) -> None:
 def test_snapshots_are_those_of_inspect(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = sorted((samples / "__cluster_metadata-0").glob("*.checkpoint"))[0]
     rows = read(SnapshotSource({"path": str(path)}))
-    told = printed(["snapshot", "inspect", str(path), "--records", "--format", "jsonl"], capsys)
+    answer = printed(["snapshot", "inspect", str(path), "--records", "--format", "jsonl"], capsys)
     assert [(row["offset"], row["type"], json.loads(row["data"])) for row in rows] == [
-        (each["offset"], each["type"], each["data"]) for each in told
+        (each["offset"], each["type"], each["data"]) for each in answer
     ]
 
 

@@ -43,10 +43,10 @@ def pushing(spark: Any) -> Iterator[None]:
 )
 def test_exchanges_are_the_lines_of_decode_pcap(name: str, load: Any) -> None:
     """pcap, pcapng and a packed one."""
-    told = [line for line in decoded_lines([ROOT / name]) if "event" not in line]
+    answer = [line for line in decoded_lines([ROOT / name]) if "event" not in line]
     rows = load("exchanges", ROOT / name).collect()
     key = lambda row: (row["connection"], row["correlation_id"], json.loads(row["request"] or "null"))  # noqa: E731
-    theirs = [(line["connection"], line["requestHeader"]["correlationId"], line["request"]) for line in told]
+    theirs = [(line["connection"], line["requestHeader"]["correlationId"], line["request"]) for line in answer]
     assert sorted(map(str, map(key, rows))) == sorted(map(str, theirs))
     assert rows
 

@@ -161,10 +161,10 @@ def test_no_window_is_last_but_one() -> None:
 
 def test_windows_are_tasks_of_spark(spark: Any, output: Path) -> None:
     name = ROOT / "tests" / "capture" / "data" / "java44-admin.pcap.gz"
-    told: list[tuple[str, int]] = []
+    answer: list[tuple[str, int]] = []
     options = run.Options(str(output), shares=8, window_bytes=8_000)
-    run.run_pipeline(spark, [str(name)], options, lambda what, done, total: told.append((what, total)))
-    assert "decoding again" not in {what for what, _ in told}
-    assert max(total for what, total in told if what == "decoding") > 8
+    run.run_pipeline(spark, [str(name)], options, lambda what, done, total: answer.append((what, total)))
+    assert "decoding again" not in {what for what, _ in answer}
+    assert max(total for what, total in answer if what == "decoding") > 8
     assert_decoded(output, [name])
     assert unaccounted(output) == 0

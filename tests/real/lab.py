@@ -222,12 +222,12 @@ class Cluster:
     def topics(self, *arguments: str) -> str:
         """Kafka's own topic command, as `topics("--create", "--topic", "t", "--partitions", "3")`; a topic that it
         makes has its folders then."""
-        told = self.run("TopicCommand", *self.where, *arguments)
+        answer = self.run("TopicCommand", *self.where, *arguments)
         if "--create" in arguments:
             given = dict(pairwise(arguments))
             last = int(given.get("--partitions", 1)) - 1
             self.wait_for(lambda: any((each / f"{given['--topic']}-{last}").is_dir() for each in self.log_dirs))
-        return told
+        return answer
 
     def wait_for(self, done: Callable[[], bool]) -> None:
         """Until this is so, which a broker does by itself after it has answered."""

@@ -223,9 +223,9 @@ def test_kafkas_own_command_line(broker: Served) -> None:
         return done.stdout.decode()
 
     run("TopicCommand", "--create", "--topic", "cli", "--partitions", "4", "--config", "retention.ms=5000")
-    told = run("TopicCommand", "--describe", "--topic", "cli")
-    assert "PartitionCount: 4" in told
-    assert "retention.ms=5000" in told
+    answer = run("TopicCommand", "--describe", "--topic", "cli")
+    assert "PartitionCount: 4" in answer
+    assert "retention.ms=5000" in answer
     run("TopicCommand", "--alter", "--topic", "cli", "--partitions", "6")
     assert "PartitionCount: 6" in run("TopicCommand", "--describe", "--topic", "cli")
     run("ConfigCommand", "--alter", "--entity-type", "topics", "--entity-name", "cli", "--add-config", "segment.ms=9")

@@ -107,7 +107,7 @@ def test_what_no_client_can_mend_is_told() -> None:
     """A fatal error reaches the caller, by Kafka's name."""
     with served(*options(["api=Produce,error=TOPIC_AUTHORIZATION_FAILED"])) as broker:
         producer = confluent_kafka.Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
-        told: list[str] = []
-        producer.produce("t", b"x", on_delivery=lambda error, _: told.append(error.name()))
+        answer: list[str] = []
+        producer.produce("t", b"x", on_delivery=lambda error, _: answer.append(error.name()))
         producer.flush(10)
-        assert told == ["TOPIC_AUTHORIZATION_FAILED"]
+        assert answer == ["TOPIC_AUTHORIZATION_FAILED"]

@@ -110,9 +110,9 @@ def test_kafka_s_own_reader_takes_what_we_write_for_what_we_read(tmp_path: Path)
     jars = broker_jars("4.4.0")
     classes = compiled("SnapshotReplay.java", tuple(jars))
     files = [str(last), made.stdout.strip()]
-    told = [json.loads(line) for line in run_java([classes, *jars], "SnapshotReplay", *files).stdout.splitlines()]
-    assert len(told) == 2
-    for file, answer in zip(files, told, strict=True):
+    reported = [json.loads(line) for line in run_java([classes, *jars], "SnapshotReplay", *files).stdout.splitlines()]
+    assert len(reported) == 2
+    for file, answer in zip(files, reported, strict=True):
         summary = json.loads(kcli("snapshot", "image", file, "--format", "json").stdout)["summary"]
         assert {name: summary[name] for name in ("topics", "partitions", "brokers", "acls")} == {
             name: answer[name] for name in ("topics", "partitions", "brokers", "acls")
@@ -121,14 +121,14 @@ def test_kafka_s_own_reader_takes_what_we_write_for_what_we_read(tmp_path: Path)
 
 def describe(cluster: Cluster) -> list[str]:
     """What Kafka's own tools say of topics, configs, quotas and ACLs, without what moves by itself."""
-    told = [
+    reported = [
         re.sub(r"(LastKnownElr|Elr|Leader|Isr):\s*\S*", "", cluster.topics("--describe")),
         cluster.configs("--describe", "--entity-type", "topics"),
         cluster.configs("--describe", "--entity-type", "brokers"),
         cluster.configs("--describe", "--entity-type", "users"),
         cluster.run("AclCommand", "--bootstrap-server", cluster.bootstrap, "--list"),
     ]
-    return ["\n".join(sorted(line for line in text.splitlines() if line.strip())) for text in told]
+    return ["\n".join(sorted(line for line in text.splitlines() if line.strip())) for text in reported]
 
 
 def test_a_controller_starts_from_a_snapshot_of_ours_without_its_log() -> None:

@@ -131,8 +131,8 @@ def test_columns(codec: str) -> None:
 
 def test_metadata_records_decoded() -> None:
     members = record_members(METADATA_TOPIC)
-    told = json.loads(b"{" + members(None, SCRAM)[1:] + b"}")["_record"]
-    assert told["data"]["storedKey"] == redacted(len(MARK))
+    answer = json.loads(b"{" + members(None, SCRAM)[1:] + b"}")["_record"]
+    assert answer["data"]["storedKey"] == redacted(len(MARK))
     cut = json.loads(b"{" + members(None, SCRAM[:-3])[1:] + b"}")["_record"]
     assert cut["value"] == redacted(len(SCRAM) - 3)
     shown = json.loads(b"{" + record_members(METADATA_TOPIC, secrets=True)(None, SCRAM)[1:] + b"}")["_record"]

@@ -154,15 +154,15 @@ def test_envelopes_are_redacted_inside() -> None:
     assert body_of(bytes(new["requestData"]))["topics"][0]["name"] == NAMES.name(b"orders").decode()
     assert bytes(new["clientHostAddress"]) == NAMES.address(bytes([10, 1, 2, 3]))
     assert b"alice" not in bytes(new["requestPrincipal"]) and b"User" in bytes(new["requestPrincipal"])
-    told = frames.encode_response(
+    reported = frames.encode_response(
         {"correlationId": 7}, 20, 6, {"responses": [{"name": "orders", "errorMessage": "orders?"}]}
     )
-    answer = frames.encode_response({"correlationId": 7}, 58, 0, {"responseData": told})
+    answer = frames.encode_response({"correlationId": 7}, 58, 0, {"responseData": reported})
     made = frames.decode_response(frame.response(answer, 58, 0, request), 58, 0).body["responseData"]
     row = frames.decode_response(bytes(made), 20, 6).body["responses"][0]
     assert row["name"] == NAMES.name(b"orders").decode() and row["errorMessage"] == "x" * 7
     unknown = frames.decode_response(frame.response(answer, 58, 0), 58, 0).body["responseData"]
-    assert bytes(unknown) == b"\xff" * len(told)
+    assert bytes(unknown) == b"\xff" * len(reported)
 
 
 def test_records_and_their_control_records() -> None:

@@ -70,8 +70,11 @@ def test_the_key_decides() -> None:
 def talk(wire: Wire, count: int = 4) -> Wire:
     batch = build_batch([(1, b"customer-key", b"customer-value " * 20, [("customer-header", b"1")])], codec="gzip")
     for number in range(count):
-        for asked, told in (messages.metadata(2 * number, "secret-topic"), messages.produce(2 * number + 1, 1, batch)):
-            wire.client(asked).server(told)
+        for asked, answer in (
+            messages.metadata(2 * number, "secret-topic"),
+            messages.produce(2 * number + 1, 1, batch),
+        ):
+            wire.client(asked).server(answer)
     return wire
 
 

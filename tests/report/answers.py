@@ -80,10 +80,10 @@ def produced(number: int, client: str, topic: str, codec: str) -> Iterator[Packe
         failed = topic == "orders" and second in LOST and rng.random() < 0.8
         partition = {"index": 0, "records": build_batch(records, codec=codec)}
         data = [{"name": topic, "partitionData": [partition]}]
-        told = {"index": 0, "errorCode": NOT_LEADER if failed else 0, "baseOffset": -1 if failed else second}
+        answer = {"index": 0, "errorCode": NOT_LEADER if failed else 0, "baseOffset": -1 if failed else second}
         wire.client(request(0, 9, second, {"acks": -1, "timeoutMs": 1000, "topicData": data}, client))
         wire.now += int(rng.lognormvariate(1 + second / SECONDS, 0.5) * MILLISECOND)
-        wire.server(response(0, 9, second, {"responses": [{"name": topic, "partitionResponses": [told]}]}))
+        wire.server(response(0, 9, second, {"responses": [{"name": topic, "partitionResponses": [answer]}]}))
     yield from wire.packets
 
 
@@ -98,9 +98,9 @@ def fetched(number: int, client: str, topic: str) -> Iterator[Packet]:
             "forgottenTopicsData": [],
         }  # fmt: skip
         batch = build_batch([(1, None, rng.randbytes(80), ())], second)
-        told = {"partitionIndex": 0, "errorCode": 0, "highWatermark": second + 1, "records": batch}
+        answer = {"partitionIndex": 0, "errorCode": 0, "highWatermark": second + 1, "records": batch}
         wire.client(request(1, 7, second, asked, client))
         wire.now += rng.randrange(5, 480) * MILLISECOND
-        body = {"sessionId": 7, "responses": [{"topic": topic, "partitions": [told]}]}
+        body = {"sessionId": 7, "responses": [{"topic": topic, "partitions": [answer]}]}
         wire.server(response(1, 7, second, body))
     yield from wire.packets

@@ -176,7 +176,7 @@ class History:
             assert known.positions == wanted, "sets or positions differ"
             for partition, result in response.partitions.items():
                 self.believes[partition] = result.high_watermark
-            assert all(self.believes[p] == self.ends[p] for p in wanted), "a change was not told"
+            assert all(self.believes[p] == self.ends[p] for p in wanted), "a change was not reported"
         return request
 
 

@@ -131,7 +131,7 @@ MUTATIONS: dict[str, Rules] = {
         f"broker: {kind.name} + {found.name} -> {wrong.name}": broken_action(kind, found, wrong)
         for (kind, found), wrong in WRONG_ACTIONS.items()
     },
-    **{f"not told: {name}": without(name) for name in INCLUDE},
+    **{f"not reported: {name}": without(name) for name in INCLUDE},
     **{name: replace(RULES, **bent) for name, bent in BENT_RULES.items()},
 }
 

@@ -10,22 +10,22 @@ ASKED = (5, 0, 1 << 20, -1, -1)
 def test_a_seat_is_behind_when_it_was_told_of_records() -> None:
     seat = PartitionState(ASKED, True)
     assert not seat.is_behind(0)
-    seat.tell((0, 9, 7, 0, 0, -1, False), 1)
+    seat.note((0, 9, 7, 0, 0, -1, False), 1)
     assert seat.is_behind(0) and seat.is_behind(1)
-    seat.tell((0, 9, 5, 0, 0, -1, False), 2)
+    seat.note((0, 9, 5, 0, 0, -1, False), 2)
     assert seat.is_behind(0) and not seat.is_behind(1)
-    seat.tell((0, 9, 9, 0, 0, 3, False), 3)
+    seat.note((0, 9, 9, 0, 0, 3, False), 3)
     assert not seat.is_behind(0)
-    seat.tell((6, 9, 9, 0, 0, -1, False), 4)
+    seat.note((6, 9, 9, 0, 0, -1, False), 4)
     assert not seat.is_behind(0) and seat.high == -1
 
 
 def test_an_error_makes_the_same_offsets_news_again() -> None:
     seat = PartitionState(ASKED, True)
     reported = (0, 9, 9, 0, 0, -1, False)
-    seat.tell(reported, 1)
+    seat.note(reported, 1)
     assert not seat.is_news(reported)
-    seat.tell((6, 9, 9, 0, 0, -1, False), 2)
+    seat.note((6, 9, 9, 0, 0, -1, False), 2)
     assert seat.is_news(reported)
 
 

@@ -56,7 +56,7 @@ class Log:
         )
 
     def seen(self) -> tuple[int, int, int]:
-        """What a fetcher must believe once it was told: error, or the offsets."""
+        """What a fetcher must believe once it was reported: error, or the offsets."""
         return (self.error, 0, 0) if self.error else (0, self.end, self.start)
 
 
@@ -385,9 +385,9 @@ class History:
             client.believes[partition] = (result.error, *offsets)
         if not flight.mangled:
             for partition in client.built if response.session_id else ():
-                require(client.believes.get(partition) == flight.truth[partition], f"{partition} was not told")
+                require(client.believes.get(partition) == flight.truth[partition], f"{partition} was not reported")
                 reported = partition in response.partitions or partition not in flight.insist
-                require(reported, f"{partition}: an error or a redirection was not told again")
+                require(reported, f"{partition}: an error or a redirection was not reported again")
         self.move_on(client, response)
 
     def move_on(self, client: Client, response: FetchResponse) -> None:

@@ -32,7 +32,7 @@ def directory(
     return found
 
 
-def told(found: DirectoryEvidence) -> set[tuple[str, str]]:
+def reported(found: DirectoryEvidence) -> set[tuple[str, str]]:
     return {(finding.severity, finding.rule) for finding in judge_directory(found)}
 
 
@@ -41,62 +41,62 @@ def test_real_directories_are_sound() -> None:
         folder = partition_folder(node)
         found = DirectoryEvidence(list_directory(each.name for each in folder.iterdir()))
         found.segments = [examine(memoryview((folder / name).read_bytes()), name) for name, _ in found.listing.segments]
-        assert told(found) == set()
+        assert reported(found) == set()
 
 
 def test_every_rule_can_speak() -> None:
-    spoken = {rule for _, rule in told(directory({10: (1,), 12: (0,)}, ("11-3",)))}
-    spoken |= {rule for _, rule in told(directory({0: (1, 2)}, epochs=(EpochEntry(1, 0),)))}
-    spoken |= {rule for _, rule in told(directory({0: (2,)}, quorum=QuorumState(1, 1, -1, 1)))}
-    spoken |= {rule for found in (directory({}), directory({9: (1,)})) for _, rule in told(found)}
+    spoken = {rule for _, rule in reported(directory({10: (1,), 12: (0,)}, ("11-3",)))}
+    spoken |= {rule for _, rule in reported(directory({0: (1, 2)}, epochs=(EpochEntry(1, 0),)))}
+    spoken |= {rule for _, rule in reported(directory({0: (2,)}, quorum=QuorumState(1, 1, -1, 1)))}
+    spoken |= {rule for found in (directory({}), directory({9: (1,)})) for _, rule in reported(found)}
     assert spoken >= DIRECTORY_RULES.keys()
 
 
 def test_a_log_that_begins_late_needs_a_snapshot_from_there() -> None:
     """KIP-630: `snapshot verify` tells of a log that begins where no snapshot leads."""
-    assert ("error", "invariant") in told(directory({100: (1,)}))
-    assert ("error", "invariant") in told(directory({100: (1,)}, ("99-1",)))
-    assert told(directory({100: (1,)}, ("100-1",))) == set()
-    assert told(directory({0: (1,)})) == set()
+    assert ("error", "invariant") in reported(directory({100: (1,)}))
+    assert ("error", "invariant") in reported(directory({100: (1,)}, ("99-1",)))
+    assert reported(directory({100: (1,)}, ("100-1",))) == set()
+    assert reported(directory({0: (1,)})) == set()
 
 
 def test_segments_go_on_from_each_other() -> None:
-    assert told(directory({0: (1, 1), 2: (1,)})) == set()
-    assert ("error", "log-order") in told(directory({0: (1, 1), 3: (1,)}))
-    assert ("error", "log-order") in told(directory({0: (2, 2), 2: (1,)}))
+    assert reported(directory({0: (1, 1), 2: (1,)})) == set()
+    assert ("error", "log-order") in reported(directory({0: (1, 1), 3: (1,)}))
+    assert ("error", "log-order") in reported(directory({0: (2, 2), 2: (1,)}))
 
 
 def test_the_log_goes_on_from_a_snapshot() -> None:
     log = {0: (1, 1, 2, 2)}
-    assert told(directory(log, ("2-1",))) == set()
-    assert told(directory(log, ("4-2",))) == set()
-    assert told(directory(log, ("9-2",))) == {("note", "continuation")}
-    assert ("error", "continuation") in told(directory(log, ("2-2",)))
-    assert ("error", "continuation") in told(directory({2: (1,)}, ("2-3",)))
-    assert ("note", "continuation") in told(directory({5: (1,)}, ("2-1", "5-1")))
+    assert reported(directory(log, ("2-1",))) == set()
+    assert reported(directory(log, ("4-2",))) == set()
+    assert reported(directory(log, ("9-2",))) == {("note", "continuation")}
+    assert ("error", "continuation") in reported(directory(log, ("2-2",)))
+    assert ("error", "continuation") in reported(directory({2: (1,)}, ("2-3",)))
+    assert ("note", "continuation") in reported(directory({5: (1,)}, ("2-1", "5-1")))
 
 
 def test_leader_epochs() -> None:
     log = {0: (1, 1, 3)}
-    assert told(directory(log, epochs=(EpochEntry(1, 0), EpochEntry(3, 2)))) == set()
-    assert told(directory(log, epochs=(EpochEntry(1, 0), EpochEntry(3, 2), EpochEntry(4, 3)))) == set()
+    assert reported(directory(log, epochs=(EpochEntry(1, 0), EpochEntry(3, 2)))) == set()
+    assert reported(directory(log, epochs=(EpochEntry(1, 0), EpochEntry(3, 2), EpochEntry(4, 3)))) == set()
     for wrong in (
         (EpochEntry(1, 0),),
         (EpochEntry(1, 0), EpochEntry(3, 1)),
         (EpochEntry(3, 2), EpochEntry(1, 0)),
         (EpochEntry(1, 0), EpochEntry(3, 2), EpochEntry(4, 2)),
     ):
-        assert ("error", "leader-epochs") in told(directory(log, epochs=wrong))
+        assert ("error", "leader-epochs") in reported(directory(log, epochs=wrong))
 
 
 def test_quorum_state() -> None:
-    assert told(directory({0: (2,)}, quorum=QuorumState(1, 2, -1, 1))) == set()
-    assert ("error", "quorum-state") in told(directory({0: (2,)}, quorum=QuorumState(1, 1, -1, 1)))
-    assert ("error", "quorum-state") in told(directory({0: (0,)}, quorum=QuorumState(-2, 0, -1, 1)))
-    assert ("error", "quorum-state") in told(directory({0: (1,)}, ("0-5",), quorum=QuorumState(1, 4, -1, 1)))
+    assert reported(directory({0: (2,)}, quorum=QuorumState(1, 2, -1, 1))) == set()
+    assert ("error", "quorum-state") in reported(directory({0: (2,)}, quorum=QuorumState(1, 1, -1, 1)))
+    assert ("error", "quorum-state") in reported(directory({0: (0,)}, quorum=QuorumState(-2, 0, -1, 1)))
+    assert ("error", "quorum-state") in reported(directory({0: (1,)}, ("0-5",), quorum=QuorumState(1, 4, -1, 1)))
 
 
 def test_files() -> None:
     found = directory({0: (1,)}, unread=[("quorum-state", "not JSON")], topic_id="x")
     found.listing = list_directory(["1-1.checkpoint", f"{0:020d}.log", f"{0:020d}-{0:010d}.checkpoint.part"])
-    assert told(found) == {("error", "name"), ("error", "files"), ("note", "files")}
+    assert reported(found) == {("error", "name"), ("error", "files"), ("note", "files")}

@@ -57,10 +57,10 @@ def test_rows_are_the_lines_of_decode(
         assert row["request_bytes"] == line["requestBytes"] and row["response_bytes"] == line["responseBytes"]
         assert row["latency_ms"] == line["latencyMs"] and row["file"] == str(path)
         assert row["error"] == (row["errors"] or [None])[0]
-    told = [line for line in lines if "event" in line]
+    answer = [line for line in lines if "event" in line]
     events = ask("FROM events", path)
-    assert len(events) == len(told)
-    for row, line in zip(events, told, strict=True):
+    assert len(events) == len(answer)
+    for row, line in zip(events, answer, strict=True):
         assert list(row) == CAPTURED["events"].names
         names = {"timestamp", "connection", "event", "offset", "bytes", "reason"}
         assert {name: row[name] for name in names} == {name: line[name] for name in names} | {

@@ -44,7 +44,7 @@ def test_a_segments_records(ask: Ask, samples: Path) -> None:
         assert row["producer_id"] == batch.producer_id and row["base_sequence"] == batch.base_sequence
 
 
-def told(item: kcli.Exchange) -> Iterator[tuple[Any, ...]]:
+def reported(item: kcli.Exchange) -> Iterator[tuple[Any, ...]]:
     """The records in an exchange's JSON: (exchange, topic, partition, batch, record). What stands behind damage, as the
     end of an answer that was converted down, is left out."""
     body = json.loads(item.texts()[1 if item.api == "Produce" else 2]) or {}
@@ -62,7 +62,7 @@ def told(item: kcli.Exchange) -> Iterator[tuple[Any, ...]]:
 def test_a_captures_records(path: Path, ask: Ask) -> None:
     """Each record that the JSON of Produce and Fetch shows."""
     expected = [
-        each for item in kcli.read_capture(path, api=["Produce", "Fetch"], records="full") for each in told(item)
+        each for item in kcli.read_capture(path, api=["Produce", "Fetch"], records="full") for each in reported(item)
     ]
     rows = ask("FROM records WHERE api != 'SHARE_FETCH'", path)
     assert len(rows) == len(expected)

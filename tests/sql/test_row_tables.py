@@ -54,9 +54,9 @@ def test_each_row_of_several_knows_its_file(ask: Callable[..., Any], samples: Pa
 def test_a_topic_is_named_also_where_its_name_comes_late(ask: Callable[..., Any], tmp_path: Path) -> None:
     """The pipeline names topics throughout; a pipe, which can't be read twice, has no later name."""
     asked = request(1, 13, 1, {"topics": [{"topicId": TOPIC, "partitions": [{"partition": 4}]}]})
-    told = response(1, 13, 1, {"responses": [{"topicId": TOPIC, "partitions": [{"partitionIndex": 4}]}]})
+    answer = response(1, 13, 1, {"responses": [{"topicId": TOPIC, "partitions": [{"partitionIndex": 4}]}]})
     named = metadata(2, "late", topic_id=TOPIC)
-    wire = Wire().open().client(asked).server(told).client(named[0]).server(named[1])
+    wire = Wire().open().client(asked).server(answer).client(named[0]).server(named[1])
     path = tmp_path / "late.pcap"
     path.write_bytes(pcap(wire.packets))
     assert ask("SELECT topic, topic_id, partition FROM fetch_partitions", path) == [

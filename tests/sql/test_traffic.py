@@ -48,8 +48,8 @@ def test_a_login_counts_that_was_not_refused(
 ) -> None:
     wire = Wire().open()
     for number, (token, error) in enumerate(tokens):
-        asked, told = login(number, token, error)
-        wire.client(asked).server(told)
+        asked, answer = login(number, token, error)
+        wire.client(asked).server(answer)
     path = tmp_path / "x.pcap"
     path.write_bytes(pcap(wire.packets))
     (row,) = ask("SELECT principal, requests, tls, file FROM connections", path)

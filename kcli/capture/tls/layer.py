@@ -70,8 +70,8 @@ class TlsLayer:
     @property
     def is_settled(self) -> bool:
         """Whether it is known to be plain, or to be nothing of Kafka's."""
-        told = all(start is None for start in self.starts) or self.connection.foreign is not None
-        return self.session is None and self.refused is None and told
+        known = all(start is None for start in self.starts) or self.connection.foreign is not None
+        return self.session is None and self.refused is None and known
 
     @property
     def reader(self) -> CapturedConnection | TlsLayer:

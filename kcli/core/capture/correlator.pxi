@@ -189,6 +189,7 @@ cdef class Correlator(StreamHandler):
         if state.first == NULL or n < 4 or state.first.correlation_id != <int32_t>be32(frame):
             return False
         cdef Request* request = state.first
+        cdef Exchange exchange
         if not state.proved:
             if not proves(self.lines, request, frame, n):
                 return False
@@ -199,7 +200,10 @@ cdef class Correlator(StreamHandler):
         state.waiting -= 1
         state.waiting_bytes -= REQUEST_SIZE + request.size
         try:
-            self.exchanged(flow, state, request.key, request.version, request.ts, request.frame, request.size, ts, frame, n)
+            exchange.key, exchange.version = request.key, request.version
+            exchange.ts, exchange.request, exchange.request_size = request.ts, request.frame, request.size
+            exchange.answered, exchange.response, exchange.response_size = ts, frame, n
+            self.exchanged(flow, state, &exchange)
         finally:
             drop(&self.spare, request)
         return True
@@ -207,6 +211,7 @@ cdef class Correlator(StreamHandler):
     cdef bint request(self, Flow* flow, ConnectionState* state, uint64_t ts, const uint8_t* frame, size_t n, PartialFrame* owner) except -1:
         cdef int16_t key, version
         cdef Request* request
+        cdef Exchange exchange
         if n < 8 or state.waiting >= WAITING:
             return False
         key, version = <int16_t>be16(frame), <int16_t>be16(frame + 2)
@@ -216,7 +221,10 @@ cdef class Correlator(StreamHandler):
             if not state.proved:
                 return False
             state.greeted = True
-            self.exchanged(flow, state, key, version, ts, frame, n, 0, NULL, 0)
+            exchange.key, exchange.version = key, version
+            exchange.ts, exchange.request, exchange.request_size = ts, frame, n
+            exchange.answered, exchange.response, exchange.response_size = 0, NULL, 0
+            self.exchanged(flow, state, &exchange)
             return True
         state.greeted = True
         if owner != NULL and owner.capacity > 4096:
@@ -237,11 +245,11 @@ cdef class Correlator(StreamHandler):
         append_request(state, request)
         return True
 
-    cdef int exchanged(self, Flow* flow, ConnectionState* state, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
-                       uint64_t answered, const uint8_t* response, size_t m) except -1:
+    cdef int exchanged(self, Flow* flow, ConnectionState* state, Exchange* e) except -1:
         if state.link == NULL:
             name_link(flow, state)
-        return self.output.receive(state.link, state.link_size, key, version, ts, request, n, answered, response, m)
+        e.link, e.link_size = state.link, state.link_size
+        return self.output.receive(e)
 
     # What is held
 

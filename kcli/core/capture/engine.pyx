@@ -14,7 +14,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
-from kcli.core.capture.exchange_json cimport KEYS, PRODUCE, SASL_HANDSHAKE, VERSIONS, ApiCodecs, ExchangeWriter
+from kcli.core.capture.exchange_json cimport PRODUCE, SASL_HANDSHAKE, ApiCodecs, ExchangeWriter
 from kcli.core.capture.line_order cimport LineOrder
 from kcli.core.capture.packets cimport (
     FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_ACK, KC_CUT, KC_END_ROOM, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_RST, KC_SYN, KC_TCP, Ends, Packet,
@@ -27,7 +27,7 @@ from kcli.core.capture.streams cimport (
 from kcli.core.capture.draft cimport Draft, DraftHead, Extents, extents_add, extents_fill, extents_free, put_blank
 from kcli.core.codec.messages cimport Node, Out, out_free, out_put, out_reserve
 from kcli.core.codec.request_header cimport *
-from kcli.core.codec.sink cimport Sink
+from kcli.core.codec.sink cimport KEYS, VERSIONS, Exchange, Sink, link_of, values_of
 
 include "line_filter.pxi"
 include "exchange_output.pxi"

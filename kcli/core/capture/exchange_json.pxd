@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from kcli.core.codec.messages cimport JsonContext, Names, Node, Out, Selection
 from kcli.core.codec.request_header cimport *
+from kcli.core.codec.sink cimport KEYS, VERSIONS, Exchange
 
 cdef extern from "exchange_json.h" nogil:
     ctypedef struct Date "kc_date":
@@ -16,8 +17,6 @@ cdef extern from "exchange_json.h" nogil:
     char* put_no_answer "kc_put_no_answer"(char* p) nogil
 
 cdef enum:
-    KEYS = 128
-    VERSIONS = 32
     PRODUCE = 0
     CONTROLLED_SHUTDOWN = 7
     SASL_HANDSHAKE = 17
@@ -45,8 +44,7 @@ cdef class ExchangeWriter:
     cdef size_t answer_at                     # where in `out` the last line's response begins
 
     cdef PyObject* codecs(self, int key, int version) except NULL
-    cdef bint put(self, ApiCodecs codecs, const char* link, size_t link_size, uint64_t ts, const uint8_t* request, size_t n,
-                  uint64_t answered, const uint8_t* response, size_t m) except -1
+    cdef bint put(self, ApiCodecs codecs, Exchange* e) except -1
     cdef bint put_request(self, ApiCodecs codecs, const uint8_t* frame, size_t n) except -1
     cdef bint put_response(self, ApiCodecs codecs, const uint8_t* frame, size_t n) except -1
 
@@ -63,11 +61,10 @@ cdef inline int client_id_size(const uint8_t* request, size_t n, int key, int ve
     return size
 
 
-cdef inline PyObject* steady_codecs(ExchangeWriter lines, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
-                                    uint64_t answered, bint has_answer, int* client) except NULL:
+cdef inline PyObject* steady_codecs(ExchangeWriter lines, Exchange* e, int* client) except NULL:
     """`lines.codecs` for an exchange; None also where its times or client id take the slower way. client: `client_id_size`."""
-    cdef PyObject* found = lines.codecs(key, version)
-    if <object>found is None or (has_answer and answered < ts):
+    cdef PyObject* found = lines.codecs(e.key, e.version)
+    if <object>found is None or (e.response != NULL and e.answered < e.ts):
         return <PyObject*>None
-    client[0] = client_id_size(request, n, key, version)
+    client[0] = client_id_size(e.request, e.request_size, e.key, e.version)
     return found if client[0] >= -1 else <PyObject*>None

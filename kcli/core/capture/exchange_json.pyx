@@ -7,6 +7,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from kcli.core.capture.packets cimport be16
 from kcli.core.codec.messages cimport Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, out_free, out_put, out_reserve
 from kcli.core.codec.request_header cimport *
+from kcli.core.codec.sink cimport KEYS, VERSIONS, Exchange
 
 __all__ = ["ApiCodecs", "ExchangeWriter"]
 
@@ -66,23 +67,22 @@ cdef class ExchangeWriter:
             self.by_api[key][version] = <PyObject*>codecs
         return self.by_api[key][version]
 
-    cdef bint put(self, ApiCodecs codecs, const char* link, size_t link_size, uint64_t ts, const uint8_t* request, size_t n,
-                  uint64_t answered, const uint8_t* response, size_t m) except -1:
+    cdef bint put(self, ApiCodecs codecs, Exchange* e) except -1:
         """One line; False, and nothing written, where only the slower way can (or says why not)."""
         cdef Out* out = &self.out
         cdef size_t before = out.size
-        if answered and answered < ts:
+        if e.answered and e.answered < e.ts:
             return False
-        if out_reserve(out, link_size + 128):
+        if out_reserve(out, e.link_size + 128):
             raise MemoryError
         cdef char* p = put_opening(out.data + out.size)
-        p = put_instant(p, &self.date, ts)
-        out.size = put_link(p, link, link_size) - out.data
-        if self.put_request(codecs, request, n) and self.put_response(codecs, response, m):
+        p = put_instant(p, &self.date, e.ts)
+        out.size = put_link(p, e.link, e.link_size) - out.data
+        if self.put_request(codecs, e.request, e.request_size) and self.put_response(codecs, e.response, e.response_size):
             if out_reserve(out, 128):
                 raise MemoryError
-            p = put_sizes(out.data + out.size, n + 4)
-            p = put_no_answer(p) if response == NULL else put_answer(p, m + 4, (answered - ts) // 1000)
+            p = put_sizes(out.data + out.size, e.request_size + 4)
+            p = put_no_answer(p) if e.response == NULL else put_answer(p, e.response_size + 4, (e.answered - e.ts) // 1000)
             out.size = p - out.data
             return True
         out.size = before

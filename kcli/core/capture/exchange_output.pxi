@@ -24,37 +24,31 @@ cdef class ExchangeOutput:
         if chosen is not None and not chosen.takes_all:
             self.chosen = LineFilter(chosen)
 
-    cdef int receive(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
-                     uint64_t answered, const uint8_t* response, size_t m) except -1:
-        """As `Sink.take`."""
+    cdef int receive(self, Exchange* e) except -1:
         # Any key may come back with the requests of a connection that was handed over.
-        if 0 <= key < KEYS and (self.sink is not None or self.text) and self.put(link, link_size, key, version, ts, request, n, answered, response, m):
+        if 0 <= e.key < KEYS and (self.sink is not None or self.text) and self.put(e):
             self.exchanges += 1
-            self.answered += response != NULL
-            self.message_bytes += n + PREFIX + (m + PREFIX if response != NULL else 0)
-            self.by_key[key] += 1
+            self.answered += e.response != NULL
+            self.message_bytes += e.request_size + PREFIX + (e.response_size + PREFIX if e.response != NULL else 0)
+            self.by_key[e.key] += 1
             return 0
-        self.owner.exchanged(
-            link[:link_size], key, version, ts, request[:n], None if response == NULL else answered, None if response == NULL else response[:m]
-        )
+        self.owner.exchanged(link_of(e), *values_of(e))
         return 0
 
-    cdef bint put(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
-                  uint64_t answered, const uint8_t* response, size_t m) except -1:
+    cdef bint put(self, Exchange* e) except -1:
         """Give an exchange to the owner's sink, or write its line; False where only the slower way can."""
         cdef PyObject* codecs
         cdef Out* out = &self.lines.out
         cdef size_t before = out.size
-        if self.sink is not None and self.sink.take(link, link_size, key, version, ts, request, n, answered, response, m):
+        if self.sink is not None and self.sink.take(e):
             return True
-        codecs = self.lines.codecs(key, version)
+        codecs = self.lines.codecs(e.key, e.version)
         if not self.text or <object>codecs is None:
             return False
-        if not self.lines.put(<ApiCodecs>codecs, link, link_size, ts, request, n, answered, response, m):
+        if not self.lines.put(<ApiCodecs>codecs, e):
             return False
         if self.chosen is not None and not self.chosen.keeps(
-            key, version, link, link_size, ts, request, n, latency(ts, answered, response != NULL),
-            out.data + before, out.size - before, self.lines.answer_at - before
+            e, out.data + before, out.size - before, self.lines.answer_at - before
         ):
             out.size = before       # read all the same: it may have named topics
         else:

@@ -1,5 +1,5 @@
 # Segments that wait in one direction, in order of their bytes: a treap, so that any order of arrival costs O(n log n).
-# Places are told by their distance from the first one that waited (`anchor`), so that they have one order.
+# Places are distances from the first one that waited (`anchor`), so that they have one order.
 
 from libc.stdint cimport int32_t
 

@@ -35,11 +35,6 @@ cdef enum:
     MOST_NAMES = 10000      # that are remembered
 
 
-cdef inline uint64_t latency(uint64_t asked, uint64_t answered, bint there) noexcept nogil:
-    """In ns; -1: there is no answer."""
-    return <uint64_t>-1 if not there else answered - asked if answered > asked else 0
-
-
 cdef class LineFilter:
     """A Filter. topic: only lines that have its name in quotes are looked into; looked: so are all lines, as
     it is a pattern. clients, links: whether names fit the pattern; None: there is none."""
@@ -75,22 +70,21 @@ cdef class LineFilter:
         self.until = <uint64_t>-1 if filter.until is None else max(0, filter.until)
         self.errors = filter.errors
 
-    cdef bint keeps(self, int key, int version, const char* link, size_t link_size, uint64_t ts, const uint8_t* frame, size_t n,
-                    uint64_t latency, const char* line, size_t size, size_t answer) except -1:
-        """latency: in ns, -1 without a response. answer: where in the line the response begins."""
-        if self.keys_given and not self.keys[key]:
+    cdef bint keeps(self, Exchange* e, const char* line, size_t size, size_t answer) except -1:
+        """answer: where in the line the response begins."""
+        if self.keys_given and not self.keys[e.key]:
             return False
-        if ts < self.since or ts > self.until:
+        if e.ts < self.since or e.ts > self.until:
             return False
-        if self.client is not None and not self.is_client(key, version, frame, n):
+        if self.client is not None and not self.is_client(e):
             return False
-        if self.slow and (latency == <uint64_t>-1 or latency <= self.slower_than):
+        if self.slow and (e.response == NULL or e.answered <= e.ts or e.answered - e.ts <= self.slower_than):
             return False
-        if self.connection is not None and not has_text(link, link_size, PyBytes_AS_STRING(self.connection), PyBytes_GET_SIZE(self.connection)):
+        if self.connection is not None and not has_text(e.link, e.link_size, PyBytes_AS_STRING(self.connection), PyBytes_GET_SIZE(self.connection)):
             return False
-        if self.clients is not None and not self.is_fitting_client(key, version, frame, n):
+        if self.clients is not None and not self.is_fitting_client(e):
             return False
-        if self.links is not None and not self.fits(self.links, self.filter.fits_connection, link[:link_size]):
+        if self.links is not None and not self.fits(self.links, self.filter.fits_connection, link_of(e)):
             return False
         if self.errors and not has_error(line + answer, size - answer):
             return False
@@ -101,17 +95,17 @@ cdef class LineFilter:
                 return False
         return self.filter.wants_line(line[:size]) if self.looked or self.topic is not None else True
 
-    cdef bint is_client(self, int key, int version, const uint8_t* frame, size_t n) noexcept:
+    cdef bint is_client(self, Exchange* e) noexcept:
         cdef int64_t size
-        cdef const uint8_t* text = client_id(frame, n, &size)
-        if not has_client_id(key, version) or size != PyBytes_GET_SIZE(self.client):
+        cdef const uint8_t* text = client_id(e.request, e.request_size, &size)
+        if not has_client_id(e.key, e.version) or size != PyBytes_GET_SIZE(self.client):
             return False
         return memcmp(text, PyBytes_AS_STRING(self.client), size) == 0
 
-    cdef bint is_fitting_client(self, int key, int version, const uint8_t* frame, size_t n) except -1:
+    cdef bint is_fitting_client(self, Exchange* e) except -1:
         cdef int64_t size
-        cdef const char* text = <const char*>client_id(frame, n, &size)
-        if not has_client_id(key, version) or size < 0:
+        cdef const char* text = <const char*>client_id(e.request, e.request_size, &size)
+        if not has_client_id(e.key, e.version) or size < 0:
             return False
         return self.fits(self.clients, self.filter.fits_client, text[:size])
 

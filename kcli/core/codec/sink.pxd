@@ -1,8 +1,43 @@
+from cpython.object cimport PyObject
 from libc.stdint cimport uint8_t, uint64_t
+
+cdef enum:
+    KEYS = 128
+    VERSIONS = 32
+
+
+# One exchange of a connection that goes on steadily. Times in ns; frames without their length.
+cdef struct Exchange:
+    const char* link          # "server-client"
+    size_t link_size
+    int key, version
+    uint64_t ts
+    const uint8_t* request
+    size_t request_size
+    uint64_t answered         # 0 without a response
+    const uint8_t* response   # NULL without one
+    size_t response_size
+
+
+cdef inline bytes link_of(Exchange* e):
+    return e.link[: e.link_size]
+
+
+cdef inline tuple values_of(Exchange* e):
+    """(key, version, ts, request, answered, response): the exchange as Python has it."""
+    return (
+        e.key, e.version, e.ts, (<const char*>e.request)[: e.request_size], e.answered if e.response != NULL else None,
+        (<const char*>e.response)[: e.response_size] if e.response != NULL else None,
+    )
 
 
 cdef class Sink:
-    # One exchange of a connection that goes on steadily, without any Python object. link: "server-client"; times in ns;
-    # frames without their length; answered 0 and response NULL without a response. False: not taken, and nothing changed.
-    cdef bint take(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
-                   uint64_t answered, const uint8_t* response, size_t m) except -1
+    cdef bint take(self, Exchange* e) except -1
+
+
+cdef class Layouts:
+    cdef object find
+    cdef PyObject* found[KEYS][VERSIONS]
+    cdef list kept
+
+    cdef PyObject* of(self, int key, int version) except NULL

@@ -2,6 +2,23 @@
 
 
 cdef class Sink:
-    cdef bint take(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
-                   uint64_t answered, const uint8_t* response, size_t m) except -1:
+    cdef bint take(self, Exchange* e) except -1:
+        """False: not taken, and nothing changed."""
         return False
+
+
+cdef class Layouts:
+    """What `find(key, version)` says of how a version is read, asked once."""
+
+    def __init__(self, find):
+        self.find, self.kept = find, []
+
+    cdef PyObject* of(self, int key, int version) except NULL:
+        """None beyond the versions that the core knows."""
+        if not (0 <= key < KEYS and 0 <= version < VERSIONS):
+            return <PyObject*>None
+        if self.found[key][version] == NULL:
+            made = self.find(key, version)
+            self.kept.append(made)
+            self.found[key][version] = <PyObject*>made
+        return self.found[key][version]

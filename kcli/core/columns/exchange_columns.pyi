@@ -33,7 +33,7 @@ class ExchangeRows(Sink):
     def __init__(
         self,
         owner: Owner,
-        told: Iterable[int] = (),
+        forwarded: Iterable[int] = (),
         rows: int = 20000,
         size: int = ...,
         parted: bool = True,

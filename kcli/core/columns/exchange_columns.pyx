@@ -6,12 +6,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort, realloc
 from libc.string cimport memcmp, memset
 
-from kcli.core.capture.exchange_json cimport API_VERSIONS, KEYS, VERSIONS, ApiCodecs, ExchangeWriter, steady_codecs
-from kcli.core.capture.packets cimport be32
+from kcli.core.capture.exchange_json cimport API_VERSIONS, ApiCodecs, ExchangeWriter, steady_codecs
 from kcli.core.capture.streams cimport Streams
 from kcli.core.codec.interner cimport *
+from kcli.core.codec.request_header cimport correlation_id
 from kcli.core.codec.messages cimport Level, Name, NameTable, Out, Selection, name_find, name_miss, out_free, out_put
-from kcli.core.codec.sink cimport Sink
+from kcli.core.codec.sink cimport KEYS, Exchange, Layouts, Sink, link_of, values_of
 from kcli.core.columns.json_columns cimport *
 from kcli.core.records.batches cimport KB_OK, Batch, batch_checksum, crc_setup, read_batch
 
@@ -42,9 +42,9 @@ cdef class ExchangeRows(Sink):
     - `layout(key, version)`, a Layout or None;
     - `voice(link)`, the number of what its client and broker have said of themselves, and `heard(link, voice, *exchange)`,
       that number after an ApiVersions;
-    - `learn` and `more`, each (link, *exchange): told of those that taught a topic's name, and those of an API in `told`;
+    - `learn` and `more`, each (link, *exchange): take those that taught a topic's name, and those of an API in `forwarded`;
     - `flush()`, which calls `take_columns`: called when there is enough to write.
-    told: API keys. parted: whether rows of partitions and batches are made, too, and it counts who says what. framed: API keys
+    forwarded: API keys. parted: whether rows of partitions and batches are made, too, and it counts who says what. framed: API keys
     whose frames are kept, a Fetch's whole unless parted. headed: whether headers are wanted as text. texts: API keys whose
     bodies are kept as text; None: all. bodies: whether they are read at all: else neither texts nor errors nor names come of
     them, and nobody looks whether they can be read. fields: columns of numbers that the owner's `fields(key, version)` asks for, see Fields.
@@ -65,16 +65,16 @@ cdef class ExchangeRows(Sink):
     cdef DictionaryBuilder used_clients
     cdef object owner
     cdef public Streams streams            # whose clock tells when an exchange came out
-    cdef bint[KEYS] told, framed, textless
+    cdef bint[KEYS] forwarded, framed, textless
     cdef bint parted
-    cdef PyObject* layouts[2][VERSIONS]    # of Produce and Fetch
-    cdef list kept, topic_texts
+    cdef Layouts layouts                   # of Produce and Fetch
+    cdef list topic_texts
     cdef readonly Py_ssize_t count
     cdef Py_ssize_t rows_limit, bytes_limit
 
-    def __init__(self, owner, told=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True, framed=(), bint headed=True,
+    def __init__(self, owner, forwarded=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True, framed=(), bint headed=True,
                  texts=None, int fields=0, bint bodies=True):
-        self.owner, self.parted = owner, parted
+        self.owner, self.parted, self.layouts = owner, parted, Layouts(owner.layout)
         self.lines = ExchangeWriter(owner.bodies)
         self.messages = MessageColumns(self.lines, headed, bodies)
         self.fields = FieldColumns(owner, fields) if fields else None
@@ -84,14 +84,14 @@ cdef class ExchangeRows(Sink):
         self.frames = FrameColumns()
         self.connections = Connections()
         self.partitions.names = &self.lines.names.table
-        for key in told:
-            self.told[key] = True
+        for key in forwarded:
+            self.forwarded[key] = True
         for key in framed:
             self.framed[key] = True
         for key in range(KEYS):
             self.textless[key] = texts is not None and key not in texts
         self.rows_limit, self.bytes_limit = rows, size
-        self.kept, self.topic_texts = [], []
+        self.topic_texts = []
 
     def __dealloc__(self):
         out_free(&self.numbers)
@@ -99,34 +99,33 @@ cdef class ExchangeRows(Sink):
         texts_free(&self.clients)
         places_free(&self.used_clients)
 
-    cdef bint take(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
-                   uint64_t answered, const uint8_t* response, size_t m) except -1:
+    cdef bint take(self, Exchange* e) except -1:
         cdef PyObject* codecs
         cdef size_t names, missed
         cdef int client
         cdef bint parted
-        codecs = steady_codecs(self.lines, key, version, ts, request, n, answered, response != NULL, &client)
+        codecs = steady_codecs(self.lines, e, &client)
         if <object>codecs is None:
             return False
         names, missed = self.lines.names.table.used, self.lines.names.table.missed
-        if not self.messages.put(<ApiCodecs>codecs, request, n, response, m):
+        if not self.messages.put(<ApiCodecs>codecs, e):
             return False
-        parted = self.parted and key <= FETCH and self.read_partitions(key, version, request, n, response, m)
-        if response != NULL and self.messages.bodies and not (parted and key == FETCH and self.partitions.is_fine()):
+        parted = self.parted and e.key <= FETCH and self.read_partitions(e)
+        if e.response != NULL and self.messages.bodies and not (parted and e.key == FETCH and self.partitions.is_fine()):
             self.messages.note_errors()
         if self.fields is not None:
-            self.put_fields(<ApiCodecs>codecs, key, version, request, n, response, m)
-        if self.textless[key]:
+            self.put_fields(<ApiCodecs>codecs, e)
+        if self.textless[e.key]:
             self.messages.drop_texts()
-        self.put(link, link_size, key, version, ts, request, n, client, answered, response, m, parted)
-        if self.framed[key] and (parted or key != FETCH or not self.parted):
-            self.frames.put(self.count - 1, request, n, answered, response, m, self.partitions if parted and key == FETCH else None)
+        self.put(e, client, parted)
+        if self.framed[e.key] and (parted or e.key != FETCH or not self.parted):
+            self.frames.put(self.count - 1, e, self.partitions if parted and e.key == FETCH else None)
         if self.lines.names.table.missed != missed:
             self.note_nameless()
-        if self.told[key] or (self.parted and key <= FETCH and not parted):
-            self.owner.more(link[:link_size], *exchange(key, version, ts, request, n, answered, response, m))
+        if self.forwarded[e.key] or (self.parted and e.key <= FETCH and not parted):
+            self.owner.more(link_of(e), *values_of(e))
         if self.lines.names.table.used != names:
-            self.owner.learn(link[:link_size], *exchange(key, version, ts, request, n, answered, response, m))
+            self.owner.learn(link_of(e), *values_of(e))
         if self.is_full():
             self.owner.flush()
         return True
@@ -136,59 +135,48 @@ cdef class ExchangeRows(Sink):
         cdef size_t rows = self.partitions.rows.size + self.partitions.batches.size
         return self.count >= self.rows_limit or <Py_ssize_t>(texts + rows) > self.bytes_limit
 
-    cdef int put(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
-                 int client, uint64_t answered, const uint8_t* response, size_t m, bint parted) except -1:
+    cdef int put(self, Exchange* e, int client, bint parted) except -1:
         """The numbers of a row, and what hangs on it."""
         cdef int64_t[NUMBERS] row
-        cdef uint32_t number = self.link(link, link_size), who = self.client(request, client)
-        row[0], row[1], row[2], row[3] = ts, max(answered if response != NULL else ts, self.clock()), key, version
-        row[4], row[5], row[6] = <int32_t>be32(request + 4), n + 4, m + 4 if response != NULL else -1
-        row[7] = (answered - ts) // 1000 if response != NULL else 0
+        cdef uint32_t number = self.link(e.link, e.link_size), who = self.client(e.request, client)
+        row[0], row[1], row[2], row[3] = e.ts, max(e.answered if e.response != NULL else e.ts, self.clock()), e.key, e.version
+        row[4], row[5], row[6] = correlation_id(e.request), e.request_size + 4, e.response_size + 4 if e.response != NULL else -1
+        row[7] = (e.answered - e.ts) // 1000 if e.response != NULL else 0
         row[8], row[9] = place_of(&self.connections.used, number), place_of(&self.used_clients, who) if who else -1
         if self.parted:
-            if key == API_VERSIONS:
-                self.connections.known[number - 1].voice = self.voices.next(
-                    self.connections.known[number - 1].voice, link, link_size, version, ts, request, n, answered, response, m
-                )
-            self.uses.count(number, who, self.connections.known[number - 1].voice, key, version)
+            if e.key == API_VERSIONS:
+                self.connections.known[number - 1].voice = self.voices.next(self.connections.known[number - 1].voice, e)
+            self.uses.count(number, who, self.connections.known[number - 1].voice, e.key, e.version)
         if out_put(&self.numbers, row, sizeof(row)):
             raise MemoryError
         self.messages.end_row()
         if parted:
-            self.partitions.put_rows(self.count, key == FETCH)
-            if response != NULL and not self.partitions.failed:
-                self.runs.put(self.partitions, number, who, key, ts, answered)
+            self.partitions.put_rows(self.count, e.key == FETCH)
+            if e.response != NULL and not self.partitions.failed:
+                self.runs.put(self.partitions, number, who, e.key, e.ts, e.answered)
         self.count += 1
         return 0
 
-    cdef int put_fields(self, ApiCodecs codecs, int key, int version, const uint8_t* request, size_t n, const uint8_t* response,
-                        size_t m) except -1:
+    cdef int put_fields(self, ApiCodecs codecs, Exchange* e) except -1:
         """The numbers that are asked for; none of an answer in another version than was asked."""
-        cdef size_t asked = self.messages.request_body, told = self.messages.response_body
-        if response != NULL and codecs.answer(response + told, m - told) is codecs.response:
-            return self.fields.put(key, version, request + asked, n - asked, response + told, m - told)
-        return self.fields.put(key, version, request + asked, n - asked, NULL, 0)
+        cdef const uint8_t* request = e.request + self.messages.request_body
+        cdef size_t n = e.request_size - self.messages.request_body, m = e.response_size - self.messages.response_body
+        cdef const uint8_t* response = e.response + self.messages.response_body
+        if e.response == NULL or codecs.answer(response, m) is not codecs.response:
+            return self.fields.put(e.key, e.version, request, n, NULL, 0)
+        return self.fields.put(e.key, e.version, request, n, response, m)
 
-    cdef bint read_partitions(self, int key, int version, const uint8_t* request, size_t n, const uint8_t* response,
-                              size_t m) except -1:
+    cdef bint read_partitions(self, Exchange* e) except -1:
         """Those of a Fetch or Produce; False where only the slower way can."""
-        cdef PyObject* layout = self.layout(key, version)
+        cdef PyObject* layout = self.layouts.of(e.key, e.version)
+        cdef size_t request_body = self.messages.request_body
+        cdef size_t response_body = self.messages.response_body if e.response != NULL else 0
         if layout == <PyObject*>None:
             return False
-        if response != NULL:
-            response += self.messages.response_body
-            m -= self.messages.response_body
-        request += self.messages.request_body
-        return self.partitions.read(<Layout>layout, request, n - self.messages.request_body, response, m, key == FETCH)
-
-    cdef PyObject* layout(self, int key, int version) except NULL:
-        if version >= VERSIONS:
-            return <PyObject*>None
-        if self.layouts[key][version] == NULL:
-            made = self.owner.layout(key, version)
-            self.kept.append(made)
-            self.layouts[key][version] = <PyObject*>made
-        return self.layouts[key][version]
+        return self.partitions.read(
+            <Layout>layout, e.request + request_body, e.request_size - request_body,
+            e.response + response_body, e.response_size - response_body, e.key == FETCH,
+        )
 
     cdef int note_nameless(self) except -1:
         """The last row has a topic id whose name nobody knows so far."""

@@ -6,10 +6,10 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memset
 
-from kcli.core.capture.exchange_json cimport KEYS, VERSIONS, ApiCodecs, ExchangeWriter, steady_codecs
+from kcli.core.capture.exchange_json cimport ApiCodecs, ExchangeWriter, steady_codecs
 from kcli.core.codec.interner cimport *
 from kcli.core.codec.messages cimport Out, out_free, out_put
-from kcli.core.codec.sink cimport Sink
+from kcli.core.codec.sink cimport KEYS, Exchange, Layouts, Sink
 from kcli.core.columns.json_columns cimport *
 
 include "groups.pxi"
@@ -30,9 +30,7 @@ cdef class ExchangeCounts(Sink):
     cdef Groups groups
     cdef GroupValues values
     cdef Out request, response
-    cdef object fields
-    cdef PyObject* scans[KEYS][VERSIONS]
-    cdef list kept
+    cdef Layouts layouts              # what `fields` gives
     # The filter
     cdef bint all_apis, only_errors
     cdef bint[KEYS] apis
@@ -42,8 +40,8 @@ cdef class ExchangeCounts(Sink):
 
     def __init__(self, bodies, by, fields, chosen):
         self.lines = ExchangeWriter(bodies)
-        self.fields, self.kept = fields, []
         self.values = GroupValues(by)
+        self.layouts = Layouts(fields if self.values.named else no_scans)
         self.groups = Groups(self.values.count)
         self.all_apis, self.only_errors = not chosen.apis, chosen.errors
         for key in chosen.apis:
@@ -57,38 +55,32 @@ cdef class ExchangeCounts(Sink):
         out_free(&self.request)
         out_free(&self.response)
 
-    cdef bint take(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
-                   uint64_t answered, const uint8_t* response, size_t m) except -1:
+    cdef bint take(self, Exchange* e) except -1:
         cdef PyObject* found
         cdef PyObject* scans
         cdef ApiCodecs codecs
         cdef int client
-        found = steady_codecs(self.lines, key, version, ts, request, n, answered, response != NULL, &client)
+        found = steady_codecs(self.lines, e, &client)
         if <object>found is None:
             return False
         codecs = <ApiCodecs>found
-        scans = self.scans_of(key, version)
+        scans = self.layouts.of(e.key, e.version)
         if <object>scans is None:
             return False
         self.request.size = self.response.size = 0
-        if not self.read_request(codecs, request, n, <tuple>scans) or not self.read_response(codecs, response, m):
+        if not self.read_request(codecs, e.request, e.request_size, <tuple>scans):
+            return False
+        if not self.read_response(codecs, e.response, e.response_size):
             return False
         if <tuple>scans and (self.refuses((<tuple>scans)[0], &self.request) or self.refuses((<tuple>scans)[1], &self.response)):
             return False
-        if self.passes(key, ts, request, client):
-            self.note(link, link_size, key, version, ts, request, n, client, response != NULL, (answered - ts) // 1000, m, <tuple>scans)
+        if self.passes(e, client):
+            self.note(e, client, <tuple>scans)
         if self.response.capacity > MOST_SCRATCH:
             out_free(&self.response)
         if self.request.capacity > MOST_SCRATCH:
             out_free(&self.request)
         return True
-
-    cdef PyObject* scans_of(self, int key, int version) except NULL:
-        if self.scans[key][version] == NULL:
-            made = self.fields(key, version) if self.values.named else ()
-            self.kept.append(made)
-            self.scans[key][version] = <PyObject*>made
-        return self.scans[key][version]
 
     cdef bint read_request(self, ApiCodecs codecs, const uint8_t* frame, size_t n, tuple scans) except -1:
         cdef Py_ssize_t start = codecs.request_header.skip_at(frame, n)
@@ -109,22 +101,21 @@ cdef class ExchangeCounts(Sink):
         return codecs.answer(frame + start, n - start).json_at(frame + start, n - start, &self.response, &self.lines.context, True) >= 0
 
     cdef bint refuses(self, scan, Out* text) except -1:
-        """Whether something stands in the text whose meaning only the values tell."""
+        """Whether something stands in the text whose meaning only the values show."""
         if scan is None or text.size == 0 or scan[4] is None:
             return False
         cdef bytes refused = scan[4]
         return search(text.data, end_of(text), PyBytes_AS_STRING(refused), PyBytes_GET_SIZE(refused)) != NULL
 
-    cdef bint passes(self, int key, uint64_t ts, const uint8_t* request, int client) except -1:
+    cdef bint passes(self, Exchange* e, int client) except -1:
         """The filter, errors aside."""
-        if ts < self.since or ts > self.until or not (self.all_apis or self.apis[key]):
+        if e.ts < self.since or e.ts > self.until or not (self.all_apis or self.apis[e.key]):
             return False
         if self.client is None:
             return True
-        return client == PyBytes_GET_SIZE(self.client) and memcmp(request + 10, PyBytes_AS_STRING(self.client), client) == 0
+        return client == PyBytes_GET_SIZE(self.client) and memcmp(e.request + 10, PyBytes_AS_STRING(self.client), client) == 0
 
-    cdef int note(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
-                  int client, bint answered, int64_t latency, size_t m, tuple scans) except -1:
+    cdef int note(self, Exchange* e, int client, tuple scans) except -1:
         """Count the exchange in each of its groups."""
         cdef Counted counted
         self.groups.codes.size = 0
@@ -133,9 +124,9 @@ cdef class ExchangeCounts(Sink):
         if self.only_errors and not counted.failed:
             return 0
         self.counted += 1
-        counted.asked, counted.answered = n + 4, m + 4 if answered else 0
-        counted.latency = latency if answered else -1
-        self.values.take(link, link_size, key, version, ts, request, client, &self.groups.codes)
+        counted.asked, counted.answered = e.request_size + 4, e.response_size + 4 if e.response != NULL else 0
+        counted.latency = (e.answered - e.ts) // 1000 if e.response != NULL else -1
+        self.values.take(e, client, &self.groups.codes)
         self.values.take_names(scans, &self.request, &self.response)
         return self.groups.count_all(self.values.values, &counted, self.values.beyond)
 
@@ -161,3 +152,8 @@ cdef class ExchangeCounts(Sink):
             (None if number == 0 else self.values.key_of(self.groups.key(number)), *self.groups.figures(number), codes.get(number, {}))
             for number in range(self.groups.size())
         ]
+
+
+def no_scans(key, version):
+    """No text is looked into."""
+    return ()

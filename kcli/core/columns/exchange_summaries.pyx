@@ -11,8 +11,8 @@ from libc.string cimport memcmp, memcpy
 
 from kcli.core.codec.request_header cimport *
 from kcli.core.codec.messages cimport Name, NameTable, Out, Selection, name_find, out_free, out_put, put_uint
-from kcli.core.capture.exchange_json cimport KEYS, PRODUCE, VERSIONS, ApiCodecs, ExchangeWriter, steady_codecs
-from kcli.core.codec.sink cimport Sink
+from kcli.core.capture.exchange_json cimport PRODUCE, ApiCodecs, ExchangeWriter, steady_codecs
+from kcli.core.codec.sink cimport Exchange, Layouts, Sink, link_of, values_of
 from kcli.core.records.batches cimport KB_CODEC, KB_OK, Batch, read_batch
 
 cdef enum:
@@ -39,63 +39,56 @@ cdef class ExchangeSummaries(Sink):
     cdef ExchangeWriter lines
     cdef PartitionWords words
     cdef object owner
-    cdef PyObject* layouts[2][VERSIONS]
-    cdef list kept
+    cdef Layouts layouts
     cdef dict known
     cdef size_t remembered, named
 
     def __init__(self, owner):
-        self.owner, self.kept, self.known = owner, [], {}
+        self.owner, self.layouts, self.known = owner, Layouts(owner.layout), {}
         self.lines = ExchangeWriter(owner.bodies)
         self.words = PartitionWords()
         self.words.names = &self.lines.names.table
 
-    cdef bint take(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
-                   uint64_t answered, const uint8_t* response, size_t m) except -1:
+    cdef bint take(self, Exchange* e) except -1:
         cdef PyObject* found
         cdef ApiCodecs codecs
-        cdef Py_ssize_t asked, told = 0
+        cdef Py_ssize_t request_body, response_body = 0
         cdef int client
-        found = steady_codecs(self.lines, key, version, ts, request, n, answered, response != NULL, &client)
+        found = steady_codecs(self.lines, e, &client)
         if <object>found is None:
             return False
         codecs = <ApiCodecs>found
-        asked = codecs.request_header.skip_at(request, n)
-        if response != NULL:
-            told = codecs.response_header.skip_at(response, m)
-        if asked < 0 or told < 0:
+        request_body = codecs.request_header.skip_at(e.request, e.request_size)
+        if e.response != NULL:
+            response_body = codecs.response_header.skip_at(e.response, e.response_size)
+        if request_body < 0 or response_body < 0:
             return False
-        words = self.said(key, version, request + asked, n - asked, response, m, told)
+        words = self.said(e, request_body, response_body)
         if words is None:
-            words = self.known_words(link, link_size, key, version, ts, request, n, asked, answered, response, m, told)
+            words = self.known_words(e, request_body, response_body)
             if words is None:
                 return False
         self.owner.row(
-            link[:link_size], ts, key, version, None if client < 0 else (<const char*>request)[10 : 10 + client], words,
-            None if response == NULL else answered, n + 4, None if response == NULL else m + 4,
+            link_of(e), e.ts, e.key, e.version, None if client < 0 else (<const char*>e.request)[10 : 10 + client], words,
+            None if e.response == NULL else e.answered, e.request_size + 4, None if e.response == NULL else e.response_size + 4,
         )
         return True
 
     # Words that were made before
 
-    cdef object known_words(self, const char* link, size_t link_size, int key, int version, uint64_t ts,
-                            const uint8_t* request, size_t n, size_t asked, uint64_t answered, const uint8_t* response, size_t m,
-                            size_t told):
+    cdef object known_words(self, Exchange* e, size_t request_body, size_t response_body):
         """The owner's words for an exchange; None where there are none."""
-        cdef size_t size = n - asked + m - told + 5
+        cdef size_t size = e.request_size - request_body + e.response_size - response_body + 5
         cdef bytes bytes_of = None
         if self.lines.names.table.used != self.named:
             self.named = self.lines.names.table.used
             self.forget()
         if size <= MOST_BYTES:
-            bytes_of = key_of(key, version, request + asked, n - asked, response == NULL, response + told, m - told)
+            bytes_of = key_of(e, request_body, response_body)
             words = self.known.get(bytes_of)
             if words is not None:
                 return words
-        words = self.owner.summary(
-            link[:link_size], key, version, ts, (<const char*>request)[:n], None if response == NULL else answered,
-            None if response == NULL else (<const char*>response)[:m],
-        )
+        words = self.owner.summary(link_of(e), *values_of(e))
         if words is not None and bytes_of is not None:
             if len(self.known) >= MOST_WORDS or self.remembered > MOST_REMEMBERED:
                 self.forget()
@@ -110,31 +103,28 @@ cdef class ExchangeSummaries(Sink):
 
     # Fetch and Produce
 
-    cdef object said(self, int key, int version, const uint8_t* request, size_t n, const uint8_t* response, size_t m, size_t told):
+    cdef object said(self, Exchange* e, size_t request_body, size_t response_body):
         """The words of a Fetch or Produce that went well; None for any other exchange."""
         cdef PyObject* layout
-        if key > FETCH or (response == NULL and key == FETCH):
+        if e.key > FETCH or (e.response == NULL and e.key == FETCH):
             return None
-        layout = self.layout(key, version)
+        layout = self.layouts.of(e.key, e.version)
         if layout == <PyObject*>None:
             return None
-        return self.words.of(<tuple>layout, key == FETCH, request, n, response, response + told, m - told)
-
-    cdef PyObject* layout(self, int key, int version) except NULL:
-        if self.layouts[key][version] == NULL:
-            made = self.owner.layout(key, version)
-            self.kept.append(made)
-            self.layouts[key][version] = <PyObject*>made
-        return self.layouts[key][version]
+        return self.words.of(
+            <tuple>layout, e.key == FETCH, e.request + request_body, e.request_size - request_body,
+            e.response, e.response + response_body, e.response_size - response_body,
+        )
 
 
-cdef bytes key_of(int key, int version, const uint8_t* request, size_t n, bint alone, const uint8_t* response, size_t m):
-    """What tells an exchange's bodies from others."""
+cdef bytes key_of(Exchange* e, size_t request_body, size_t response_body):
+    """What distinguishes an exchange's bodies from others."""
+    cdef uint32_t n = <uint32_t>(e.request_size - request_body)
+    cdef size_t m = e.response_size - response_body
     cdef bytes made = PyBytes_FromStringAndSize(NULL, n + m + 7)
     cdef char* p = PyBytes_AS_STRING(made)
-    cdef uint32_t size = <uint32_t>n
-    p[0], p[1], p[2] = key, version, alone
-    memcpy(p + 3, &size, 4)
-    memcpy(p + 7, request, n)
-    memcpy(p + 7 + n, response, m)
+    p[0], p[1], p[2] = e.key, e.version, e.response == NULL
+    memcpy(p + 3, &n, 4)
+    memcpy(p + 7, e.request + request_body, n)
+    memcpy(p + 7 + n, e.response + response_body, m)
     return made

@@ -8,12 +8,12 @@ cdef class Fields:
     """How one version is read: (selection, the column of each of its first slots) of the request and of the response; None:
     nothing is asked of that side. Of two slots with one column the one that is not missing counts."""
 
-    cdef Selection asks, tells
+    cdef Selection asks, reports
     cdef int columns[2][FIELDS]
     cdef int counts[2]
 
     def __init__(self, request, response):
-        self.asks, self.tells = (None if each is None else each[0] for each in (request, response))
+        self.asks, self.reports = (None if each is None else each[0] for each in (request, response))
         for side, given in enumerate((request, response)):
             for slot, column in enumerate(() if given is None else given[1][:FIELDS]):
                 self.columns[side][slot], self.counts[side] = column, slot + 1
@@ -22,14 +22,12 @@ cdef class Fields:
 cdef class FieldColumns:
     """The rows. width: columns; owner: its fields(key, version) gives a Fields, or None."""
 
-    cdef object owner
     cdef int width
     cdef Out rows
-    cdef PyObject* layouts[KEYS][VERSIONS]
-    cdef list kept
+    cdef Layouts layouts
 
     def __init__(self, owner, int width):
-        self.owner, self.width, self.kept = owner, min(width, FIELDS), []
+        self.layouts, self.width = Layouts(owner.fields), min(width, FIELDS)
 
     def __dealloc__(self):
         out_free(&self.rows)
@@ -38,13 +36,13 @@ cdef class FieldColumns:
         """A row. request, response: bodies; response NULL: there is none."""
         cdef int64_t row[FIELDS]
         cdef int i
-        cdef PyObject* layout = self.layout(key, version)
+        cdef PyObject* layout = self.layouts.of(key, version)
         for i in range(self.width):
             row[i] = MISSING
         if <object>layout is not None:
             self.fill(row, <Fields>layout, (<Fields>layout).asks, 0, request, n)
             if response != NULL:
-                self.fill(row, <Fields>layout, (<Fields>layout).tells, 1, response, m)
+                self.fill(row, <Fields>layout, (<Fields>layout).reports, 1, response, m)
         if out_put(&self.rows, row, self.width * sizeof(int64_t)):
             raise MemoryError
         return 0
@@ -60,10 +58,3 @@ cdef class FieldColumns:
             if found[i] != MISSING:
                 row[layout.columns[number][i]] = found[i]
         return 0
-
-    cdef PyObject* layout(self, int key, int version) except NULL:
-        if self.layouts[key][version] == NULL:
-            made = self.owner.fields(key, version)
-            self.kept.append(made)
-            self.layouts[key][version] = <PyObject*>made
-        return self.layouts[key][version]

@@ -27,15 +27,14 @@ cdef class FrameColumns:
         out_free(&self.rows)
         free(self.found)
 
-    cdef int put(self, int64_t row, const uint8_t* request, size_t n, uint64_t answered, const uint8_t* response, size_t m,
-                 Partitions partitions) except -1:
+    cdef int put(self, int64_t row, Exchange* e, Partitions partitions) except -1:
         """partitions: those of the response, whose records are left out; None: it has none."""
         cdef FrameRow made
-        made.row, made.answered = row, <int64_t>answered if response != NULL else -1
-        if out_put(&self.rows, &made, sizeof(made)) or out_put(&self.request.text, request, n):
+        made.row, made.answered = row, <int64_t>e.answered if e.response != NULL else -1
+        if out_put(&self.rows, &made, sizeof(made)) or out_put(&self.request.text, e.request, e.request_size):
             raise MemoryError
-        if response != NULL:
-            self.put_response(response, m, 0 if partitions is None else self.find_records(response, partitions))
+        if e.response != NULL:
+            self.put_response(e.response, e.response_size, 0 if partitions is None else self.find_records(e.response, partitions))
         end(&self.request.ends, self.request.text.size)
         end(&self.response.ends, self.response.text.size)
         end(&self.cuts.ends, self.cuts.text.size)
@@ -98,11 +97,3 @@ cdef void column_free(Column* column) noexcept:
 cdef int by_place(const void* one, const void* other) noexcept nogil:
     cdef int64_t a = (<const Cut*>one).place, b = (<const Cut*>other).place
     return (a > b) - (a < b)
-
-
-cdef tuple exchange(int key, int version, uint64_t ts, const uint8_t* request, size_t n, uint64_t answered,
-                    const uint8_t* response, size_t m):
-    return (
-        key, version, ts, (<const char*>request)[:n], answered if response != NULL else None,
-        (<const char*>response)[:m] if response != NULL else None,
-    )

@@ -63,25 +63,24 @@ cdef class GroupValues:
         for i in range(MOST_BY):
             out_free(&self.values[i])
 
-    cdef int take(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, int client,
-                  Out* errors) except -1:
-        """All but names. client: bytes of the client id in `request`, below 0: null; errors: int64 codes."""
+    cdef int take(self, Exchange* e, int client, Out* errors) except -1:
+        """All but names. client: bytes of the request's client id, below 0: null; errors: int64 codes."""
         cdef int i
         self.beyond = False
         for i in range(self.count):
             self.values[i].size = 0
             if self.by[i] == BY_API:
-                self.put(i, key)
+                self.put(i, e.key)
             elif self.by[i] == BY_VERSION:
-                self.put(i, version)
+                self.put(i, e.version)
             elif self.by[i] == BY_CLIENT:
-                self.put(i, self.number(request + 10, client, BY_CLIENT) if client >= 0 else 0)
+                self.put(i, self.number(e.request + 10, client, BY_CLIENT) if client >= 0 else 0)
             elif self.by[i] == BY_BROKER:
-                self.put(i, self.number(<const uint8_t*>link, dash_at(link, link_size), BY_BROKER))
+                self.put(i, self.number(<const uint8_t*>e.link, dash_at(e.link, e.link_size), BY_BROKER))
             elif self.by[i] == BY_CONNECTION:
-                self.put(i, self.number(<const uint8_t*>link, link_size, BY_CONNECTION))
+                self.put(i, self.number(<const uint8_t*>e.link, e.link_size, BY_CONNECTION))
             elif self.by[i] == BY_MINUTE:
-                self.put(i, ts // <uint64_t>60_000_000_000)
+                self.put(i, e.ts // <uint64_t>60_000_000_000)
             elif self.by[i] == BY_ERROR:
                 if errors.size == 0:
                     self.put(i, 0)

@@ -27,14 +27,14 @@ cdef class MessageColumns:
         out_free(&self.errors)
         out_free(&self.error_ends)
 
-    cdef bint put(self, ApiCodecs codecs, const uint8_t* request, size_t n, const uint8_t* response, size_t m) except -1:
+    cdef bint put(self, ApiCodecs codecs, Exchange* e) except -1:
         """Both sides of an exchange; False, and nothing, where only the slower way can."""
         cdef size_t[3] before
         cdef int i
         for i in range(3):
             before[i] = self.columns[i].text.size
         self.request_at, self.response_at = before[REQUEST], before[RESPONSE]
-        if self.put_request(codecs, request, n) and self.put_response(codecs, response, m):
+        if self.put_request(codecs, e.request, e.request_size) and self.put_response(codecs, e.response, e.response_size):
             return True
         for i in range(3):
             self.columns[i].text.size = before[i]

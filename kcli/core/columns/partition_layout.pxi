@@ -39,14 +39,14 @@ cdef class Layout:
     """How one version is read: (selection, columns of a partition's slots, whether its records stand behind them, whether
     topics go by ids) of the request and of the response, as `kcli.pipeline.projections` has them."""
 
-    cdef Selection asks, tells
+    cdef Selection asks, reports
     cdef int columns[2][COLUMNS]
     cdef int counts[2]
     cdef bint records[2]
     cdef int kinds[2]
 
     def __init__(self, request, response):
-        self.asks, self.tells = request[0], response[0]
+        self.asks, self.reports = request[0], response[0]
         for side, (_, columns, records, by_ids) in enumerate((request, response)):
             self.counts[side], self.records[side], self.kinds[side] = len(columns), records, ID if by_ids else NAME
             for i, column in enumerate(columns[:COLUMNS]):

@@ -44,21 +44,21 @@ cdef class PartitionWords:
                    size_t m):
         """The words; None where an error or anything unusual is. base: the response's frame, NULL without one; response: its
         body."""
-        cdef Selection asks = layout[0], tells = layout[1]
+        cdef Selection asks = layout[0], reports = layout[1]
         cdef bint good
         self.words.size = 0
         if asks.select_at(request, request, request + n) != <Py_ssize_t>n:
             return None
-        if base != NULL and tells.select_at(base, response, response + m) != <Py_ssize_t>m:
+        if base != NULL and reports.select_at(base, response, response + m) != <Py_ssize_t>m:
             return None
         good = self.fetch(layout, request, base) if fetch else self.produce(layout, request, base != NULL)
         return self.words.data[: self.words.size].decode("ascii") if good else None
 
     cdef bint produce(self, tuple layout, const uint8_t* request, bint answered) except -1:
-        cdef Selection asks = layout[0], tells = layout[1]
+        cdef Selection asks = layout[0], reports = layout[1]
         cdef ProducedRow* rows = <ProducedRow*>asks.levels[PARTITIONS].rows.data
-        cdef OffsetRow* results = <OffsetRow*>tells.levels[PARTITIONS].rows.data
-        cdef size_t i, count = height(asks, PARTITIONS), reported = height(tells, PARTITIONS) if answered else 0
+        cdef OffsetRow* results = <OffsetRow*>reports.levels[PARTITIONS].rows.data
+        cdef size_t i, count = height(asks, PARTITIONS), reported = height(reports, PARTITIONS) if answered else 0
         cdef int64_t acks = (<int64_t*>asks.levels[0].rows.data)[0], records = 0
         cdef int[CODECS] order
         cdef int codecs = 0
@@ -86,13 +86,13 @@ cdef class PartitionWords:
         return True
 
     cdef bint fetch(self, tuple layout, const uint8_t* request, const uint8_t* response) except -1:
-        cdef Selection asks = layout[0], tells = layout[1]
-        cdef FetchedRow* results = <FetchedRow*>tells.levels[PARTITIONS].rows.data
+        cdef Selection asks = layout[0], reports = layout[1]
+        cdef FetchedRow* results = <FetchedRow*>reports.levels[PARTITIONS].rows.data
         cdef int64_t* own = <int64_t*>asks.levels[0].rows.data
-        cdef int64_t* answer = <int64_t*>tells.levels[0].rows.data
+        cdef int64_t* answer = <int64_t*>reports.levels[0].rows.data
         cdef int64_t session = 0 if own[0] == INT64_MIN else own[0], epoch = -1 if own[1] == INT64_MIN else own[1]
         cdef int64_t forgotten = 0, records = 0
-        cdef size_t i, count = height(asks, PARTITIONS), reported = height(tells, PARTITIONS)
+        cdef size_t i, count = height(asks, PARTITIONS), reported = height(reports, PARTITIONS)
         cdef bint changed = epoch > 0 or count == 0, some = False
         cdef int[CODECS] order
         cdef int codecs = 0

@@ -79,13 +79,13 @@ cdef class Partitions:
             return False
         if response == NULL:
             return True
-        if layout.tells.select_at(response, response, response + m) < 0:
+        if layout.reports.select_at(response, response, response + m) < 0:
             return False
-        row = <int64_t*>layout.tells.levels[0].rows.data
+        row = <int64_t*>layout.reports.levels[0].rows.data
         self.failed = 0 if row[FAILED] == MISSING else row[FAILED]
-        self.response, self.endpoints = response, <EndpointRow*>layout.tells.levels[ENDPOINTS].rows.data
-        self.endpoint_count = layout.tells.levels[ENDPOINTS].rows.size // layout.tells.levels[ENDPOINTS].width
-        return self.topics(layout, layout.tells, response, 1, adds)
+        self.response, self.endpoints = response, <EndpointRow*>layout.reports.levels[ENDPOINTS].rows.data
+        self.endpoint_count = layout.reports.levels[ENDPOINTS].rows.size // layout.reports.levels[ENDPOINTS].width
+        return self.topics(layout, layout.reports, response, 1, adds)
 
     cdef bint topics(self, Layout layout, Selection body, const uint8_t* base, int side, bint adds) except -1:
         """What one side says of its partitions."""

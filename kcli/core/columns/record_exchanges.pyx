@@ -3,9 +3,9 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from kcli.core.capture.exchange_json cimport KEYS, VERSIONS, ApiCodecs, ExchangeWriter, steady_codecs
+from kcli.core.capture.exchange_json cimport ApiCodecs, ExchangeWriter, steady_codecs
 from kcli.core.codec.messages cimport Level, Name, Names, Node, Selection, name_find
-from kcli.core.codec.sink cimport Sink
+from kcli.core.codec.sink cimport Exchange, Layouts, Sink, link_of, values_of
 
 cdef enum:
     # Levels of rows
@@ -43,55 +43,40 @@ cdef class RecordExchanges(Sink):
     cdef ExchangeWriter lines
     cdef Names names
     cdef int64_t partition
-    cdef PyObject* layouts[KEYS][VERSIONS]
-    cdef list kept
+    cdef Layouts layouts
     cdef dict known
 
     def __init__(self, owner, Names names not None, int64_t partition=-1):
         self.owner, self.names, self.partition = owner, names, partition
-        self.kept, self.known = [], {}
         self.lines = ExchangeWriter(owner.bodies)
+        self.layouts, self.known = Layouts(owner.layout), {}
 
-    cdef bint take(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
-                   uint64_t answered, const uint8_t* response, size_t m) except -1:
+    cdef bint take(self, Exchange* e) except -1:
         cdef int found
-        if key < 0 or key >= KEYS or version < 0 or version >= VERSIONS:
-            return False
-        layout = <object>self.layout(key, version)
+        layout = <object>self.layouts.of(e.key, e.version)
         if layout is True:
-            return self.learn(key, version, ts, request, n, answered, response, m)
+            return self.learn(e)
         if not isinstance(layout, tuple):
             return layout is False
-        found = self.holds(<tuple>layout, request, n, response, m)
+        found = self.holds(<tuple>layout, e)
         if found > 0:
-            self.owner.picked(
-                link[:link_size], key, version, ts, (<const char*>request)[:n], None if response == NULL else answered,
-                None if response == NULL else (<const char*>response)[:m],
-            )
+            self.owner.picked(link_of(e), *values_of(e))
         return found >= 0
 
-    cdef bint learn(self, int key, int version, uint64_t ts, const uint8_t* request, size_t n, uint64_t answered,
-                    const uint8_t* response, size_t m) except -1:
+    cdef bint learn(self, Exchange* e) except -1:
         """Learn the topic names of an exchange: its text teaches them. False: only the slower way can."""
         cdef int client
-        cdef PyObject* codecs = steady_codecs(self.lines, key, version, ts, request, n, answered, response != NULL, &client)
+        cdef PyObject* codecs = steady_codecs(self.lines, e, &client)
         self.lines.out.size = 0
-        if <object>codecs is None or not self.lines.put_request(<ApiCodecs>codecs, request, n):
+        if <object>codecs is None or not self.lines.put_request(<ApiCodecs>codecs, e.request, e.request_size):
             return False
-        return response == NULL or self.lines.put_response(<ApiCodecs>codecs, response, m)
+        return e.response == NULL or self.lines.put_response(<ApiCodecs>codecs, e.response, e.response_size)
 
-    cdef PyObject* layout(self, int key, int version) except NULL:
-        if self.layouts[key][version] == NULL:
-            made = self.owner.layout(key, version)
-            self.kept.append(made)
-            self.layouts[key][version] = <PyObject*>made
-        return self.layouts[key][version]
-
-    cdef int holds(self, tuple layout, const uint8_t* request, size_t n, const uint8_t* response, size_t m) except -2:
+    cdef int holds(self, tuple layout, Exchange* e) except -2:
         """Whether an exchange holds records that are wanted; -1: only the slower way can tell."""
         cdef Selection body = <Selection>layout[1]
-        cdef const uint8_t* frame = response if layout[2] else request
-        cdef size_t size = m if layout[2] else n, at
+        cdef const uint8_t* frame = e.response if layout[2] else e.request
+        cdef size_t size = e.response_size if layout[2] else e.request_size, at
         cdef Py_ssize_t start
         cdef TopicRow* topic
         cdef PartitionRow* row

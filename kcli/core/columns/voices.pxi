@@ -24,25 +24,21 @@ cdef class Voices:
         texts_free(&self.words)
         out_free(&self.scratch)
 
-    cdef int64_t next(self, int64_t voice, const char* link, size_t link_size, int version, uint64_t ts, const uint8_t* request,
-                      size_t n, uint64_t answered, const uint8_t* response, size_t m) except? -1:
+    cdef int64_t next(self, int64_t voice, Exchange* e) except? -1:
         """The voice that these words lead to: mostly the same words after the same voice were heard before."""
-        cdef uint32_t* last = &self.last[(n * 7 + m + <uint64_t>voice) % HEARD_LAST]
+        cdef uint32_t* last = &self.last[(e.request_size * 7 + e.response_size + <uint64_t>voice) % HEARD_LAST]
         cdef uint32_t number
-        if response == NULL:
-            m = 4
-        if last[0] and is_heard(&self.words.texts[last[0] - 1], voice, request + 8, n - 8, response + 4, m - 4):
+        cdef size_t n = e.request_size - 8, m = e.response_size - 4 if e.response != NULL else 0
+        if last[0] and is_heard(&self.words.texts[last[0] - 1], voice, e.request + 8, n, e.response + 4, m):
             return self.after[last[0] - 1]
         self.scratch.size = 0
-        if out_put(&self.scratch, request + 8, n - 8) or out_put(&self.scratch, response + 4, m - 4):
+        if out_put(&self.scratch, e.request + 8, n) or out_put(&self.scratch, e.response + 4, m):
             raise MemoryError
         number = text_number(&self.words, <const uint8_t*>self.scratch.data, self.scratch.size, <int>voice)
         if number == 0:
             raise MemoryError
         if number > <uint32_t>len(self.after):
-            self.after.append(
-                self.owner.heard(link[:link_size], voice, *exchange(API_VERSIONS, version, ts, request, n, answered, response, m))
-            )
+            self.after.append(self.owner.heard(link_of(e), voice, *values_of(e)))
         last[0] = number
         return self.after[number - 1]
 

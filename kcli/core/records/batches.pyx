@@ -1,7 +1,7 @@
 """Kernels over buffers of record batches: JSON text straight from the bytes, frames, checksums, the next sound batch.
 
 They run without the interpreter's lock except where a payload is decompressed or a hook is asked, so that several pieces
-of a segment are worked on at once. What is accepted is told in batches.h.
+of a segment are worked on at once. batches.h says what is accepted.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer

@@ -13,7 +13,7 @@ from libc.string cimport memcmp, memset
 from kcli.core.codec.interner cimport *
 from kcli.core.codec.request_header cimport *
 from kcli.core.codec.messages cimport Node, Selection, put_uuid, uuid_parse
-from kcli.core.codec.sink cimport Sink
+from kcli.core.codec.sink cimport Exchange, Sink
 
 include "interning.pxi"
 include "partition_state.pxi"

@@ -56,43 +56,46 @@ cdef class Kernel(Openings):
 
     # Exchanges
 
-    cdef bint take(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
-                   uint64_t answered, const uint8_t* response, size_t m) except -1:
+    cdef bint take(self, Exchange* e) except -1:
         cdef Found found
         cdef Counts session
-        cdef Side asks, tells
-        if key != FETCH:
-            if key < 0 or key > 63:
-                return key not in self.rare
-            return not self.heard >> key & 1
-        if response == NULL or answered < ts or not self.knows(version):
+        cdef Side asks, reports
+        if e.key != FETCH:
+            if e.key < 0 or e.key > 63:
+                return e.key not in self.rare
+            return not self.heard >> e.key & 1
+        if e.response == NULL or e.answered < e.ts or not self.knows(e.version):
             return False
         self.serial += 1
-        asks, tells = <Side>self.asked_sides[version], <Side>self.reported_sides[version]
-        if not asks.read(request, n):
+        asks, reports = <Side>self.asked_sides[e.version], <Side>self.reported_sides[e.version]
+        if not asks.read(e.request, e.request_size):
             return False
         memset(&found, 0, sizeof(Found))
         found.request = asks.message()
         if self.opener is not None and found.request[SESSION] == 0 and found.request[EPOCH] == 0:
-            return self.open(link, link_size, version, ts, asks, n, answered, tells, response, m)
-        session = self.due(link, link_size, version, ts, &found)
-        if session is None or found.request[FORGOTTEN] > 0 or not tells.read(response, m):
+            return self.open(e, asks, reports)
+        session = self.due(e, &found)
+        if session is None or found.request[FORGOTTEN] > 0 or not reports.read(e.response, e.response_size):
             return False
         # The response first: its partitions are far apart in memory, and those of the request pass the time.
-        if not self.read_reported(tells, session, &found) or not self.read_asked(asks, session, &found):
+        if not self.read_reported(reports, session, &found) or not self.read_asked(asks, session, &found):
             return False
         if not find_seats(self, session, &found) or not may_pass(self, session, &found):
             return False
-        self.apply(session, ts, n + 4, answered, m + 4, &found)
+        self.apply(session, e.ts, e.request_size + 4, e.answered, e.response_size + 4, &found)
         return True
 
     def offer(self, str connection, int version, uint64_t ns, const uint8_t[::1] request not None, answered, const uint8_t[::1] response):
         """A Fetch exchange that came another way; whether it was taken."""
+        cdef Exchange e
         cdef bytes link
         if answered is None or response is None or not request.shape[0] or response.shape[0] == 0:
             return False
         link = connection.encode()
-        return self.take(link, len(link), FETCH, version, ns, &request[0], request.shape[0], answered, &response[0], response.shape[0])
+        e.link, e.link_size, e.key, e.version = link, len(link), FETCH, version
+        e.ts, e.request, e.request_size = ns, &request[0], request.shape[0]
+        e.answered, e.response, e.response_size = answered, &response[0], response.shape[0]
+        return self.take(&e)
 
     cdef Counts find(self, const char* link, size_t link_size, int64_t session_id):
         cdef uint64_t at = map_find(&self.sessions, hash_of(<const uint8_t*>link, link_size), session_id)
@@ -104,15 +107,15 @@ cdef class Kernel(Openings):
             return None
         return session
 
-    cdef Counts due(self, const char* link, size_t link_size, int version, uint64_t ts, Found* found):
+    cdef Counts due(self, Exchange* e, Found* found):
         """The session of a request, if the request's epoch is the one that is due in it; else None."""
         cdef Counts session
         if found.request[EPOCH] <= 0:
             return None
-        session = self.find(link, link_size, found.request[SESSION])
-        if session is None or session.version_ != version or session.unsure:
+        session = self.find(e.link, e.link_size, found.request[SESSION])
+        if session is None or session.version_ != e.version or session.unsure:
             return None
-        if found.request[EPOCH] != session.next_epoch or <int64_t>ts < session.answered_ns:
+        if found.request[EPOCH] != session.next_epoch or <int64_t>e.ts < session.answered_ns:
             return None
         found.late = session.late
         return session
@@ -138,24 +141,24 @@ cdef class Kernel(Openings):
             topic += 1
         return True
 
-    cdef bint read_reported(self, Side tells, Counts session, Found* found) except -1:
+    cdef bint read_reported(self, Side reports, Counts session, Found* found) except -1:
         """The partitions of a response are then in `reported`. False: not the steady way."""
-        cdef TopicRow* topic = tells.topics()
-        cdef ReportedRow* row = <ReportedRow*>tells.partitions()
+        cdef TopicRow* topic = reports.topics()
+        cdef ReportedRow* row = <ReportedRow*>reports.partitions()
         cdef uint64_t base
         cdef int64_t i, j
         cdef bint shared
         cdef Reported* reported
-        found.response = tells.message()
+        found.response = reports.message()
         if found.response[ERROR] or found.response[THROTTLE] or found.response[SESSION] != session.id_:
             return False
-        found.reported_topics = tells.topic_count()
-        self.need_reported(tells.partition_count())
+        found.reported_topics = reports.topic_count()
+        self.need_reported(reports.partition_count())
         for i in range(found.reported_topics):
-            base = self.base_of(tells, topic)
+            base = self.base_of(reports, topic)
             if base == 0:
                 return False
-            found.reported_cost += topic_cost(&session.sizes[3], topic.size if tells.kind == NAME else 0, topic.partitions)
+            found.reported_cost += topic_cost(&session.sizes[3], topic.size if reports.kind == NAME else 0, topic.partitions)
             shared = self.marks.is_shared(<uint32_t>(base >> 32), session.id_)
             for j in range(topic.partitions):
                 if row.error or row.preferred >= 0 or is_special(row):
@@ -186,7 +189,7 @@ cdef class Kernel(Openings):
         for i in range(found.asked):
             self.take_in(session, &self.asked[i])
         for i in range(found.reported):
-            self.tell(session, &self.reported[i], found.request[ISOLATION])
+            self.note(session, &self.reported[i], found.request[ISOLATION])
             if self.reported[i].shared:
                 seat = <PartitionState>self.reported[i].seat
                 if seat.mark == 0:
@@ -206,7 +209,7 @@ cdef class Kernel(Openings):
         seat.late = seat.will_be_late
         return 0
 
-    cdef int tell(self, Counts session, Reported* reported, int64_t isolation) except -1:
+    cdef int note(self, Counts session, Reported* reported, int64_t isolation) except -1:
         cdef PartitionState seat = <PartitionState>reported.seat
         cdef bint late
         seat.high, seat.stable, seat.start = reported.high, reported.stable, reported.start

@@ -157,12 +157,12 @@ cdef class Tables(Sink):
     def columns(self, const uint8_t[::1] request not None, const uint8_t[::1] response, int version):
         """(session id, epoch, max bytes, isolation, replica id, asked), (throttle, error, session id, partitions or None without a
         response): what FetchExchange has. None where partitions leave the session, or a message can't be read."""
-        cdef Side asks, tells
+        cdef Side asks, reports
         cdef int64_t* asked
         cdef int64_t* reported
         if not self.knows(version) or not request.shape[0]:
             return None
-        asks, tells = <Side>self.asked_sides[version], <Side>self.reported_sides[version]
+        asks, reports = <Side>self.asked_sides[version], <Side>self.reported_sides[version]
         if not asks.read(&request[0], request.shape[0]):
             return None
         asked = asks.message()
@@ -175,10 +175,10 @@ cdef class Tables(Sink):
         asked_ = asked[SESSION], asked[EPOCH], asked[MAX_BYTES], asked[ISOLATION], replica, rows
         if response is None or not response.shape[0]:
             return asked_, (0, 0, 0, None)
-        if not tells.read(&response[0], response.shape[0]):
+        if not reports.read(&response[0], response.shape[0]):
             return None
-        reported = tells.message()
-        rows = self.rows(tells, False)
+        reported = reports.message()
+        rows = self.rows(reports, False)
         return None if rows is None else (asked_, (reported[THROTTLE], reported[ERROR], reported[SESSION], rows))
 
     cdef list rows(self, Side side, bint asks):

@@ -41,15 +41,16 @@ cdef class Openings(Tables):
         free(self.asked)
         free(self.reported)
 
-    cdef bint open(self, const char* link, size_t link_size, int version, uint64_t ts, Side asks, size_t n, uint64_t answered,
-                   Side tells, const uint8_t* response, size_t m) except -1:
+    cdef bint open(self, Exchange* e, Side asks, Side reports) except -1:
         cdef Found found
         cdef size_t i
         cdef int64_t replica, size
         cdef const uint8_t* client
         memset(&found, 0, sizeof(Found))
         topics = {}
-        if not tells.read(response, m) or not self.read_opening(asks, &found, topics) or not self.read_granted(tells, &found):
+        if not reports.read(e.response, e.response_size):
+            return False
+        if not self.read_opening(asks, &found, topics) or not self.read_granted(reports, &found):
             return False
         map_clear(&self.names)
         if map_reserve(&self.names, found.asked):
@@ -59,10 +60,10 @@ cdef class Openings(Tables):
         if self.names.used < found.asked:
             return False
         replica = found.request[FOLLOWER] if found.request[FOLLOWER] != -1 else found.request[REPLICA]
-        client = client_id(asks.frame, n, &size)
+        client = client_id(e.request, e.request_size, &size)
         session = self.opener(
-            link[:link_size].decode(), (<const char*>client)[: max(0, size)].decode("utf-8", "replace"), version,
-            correlation_id(asks.frame), ts, answered, n + 4, m + 4, found.request[MAX_BYTES], found.request[ISOLATION],
+            e.link[: e.link_size].decode(), (<const char*>client)[: max(0, size)].decode("utf-8", "replace"), e.version,
+            correlation_id(e.request), e.ts, e.answered, e.request_size + 4, e.response_size + 4, found.request[MAX_BYTES], found.request[ISOLATION],
             replica, found.response[SESSION], found.records,
             [(self.key(<uint64_t>number << 32)[0], count) for number, count in topics.items()],
         )
@@ -70,7 +71,7 @@ cdef class Openings(Tables):
         for number in topics:
             self.marks.is_shared(number, found.response[SESSION])
         self.fetches += 1
-        self.now = max(self.now, <int64_t>ts)
+        self.now = max(self.now, <int64_t>e.ts)
         return True
 
     cdef bint read_opening(self, Side asks, Found* found, dict topics) except -1:
@@ -99,21 +100,21 @@ cdef class Openings(Tables):
             topic += 1
         return True
 
-    cdef bint read_granted(self, Side tells, Found* found) except -1:
-        """A response that grants a session and tells of the request's partitions in their order, without an error."""
-        cdef TopicRow* topic = tells.topics()
-        cdef ReportedRow* row = <ReportedRow*>tells.partitions()
+    cdef bint read_granted(self, Side reports, Found* found) except -1:
+        """A response that grants a session and reports the request's partitions in their order, without an error."""
+        cdef TopicRow* topic = reports.topics()
+        cdef ReportedRow* row = <ReportedRow*>reports.partitions()
         cdef int64_t i, j
         cdef uint64_t base
         cdef Reported* reported
-        found.response = tells.message()
+        found.response = reports.message()
         if found.response[ERROR] or found.response[THROTTLE] or found.response[SESSION] <= 0:
             return False
-        if tells.partition_count() != found.asked:
+        if reports.partition_count() != found.asked:
             return False
         self.need_reported(found.asked)
-        for i in range(tells.topic_count()):
-            base = self.base_of(tells, topic)
+        for i in range(reports.topic_count()):
+            base = self.base_of(reports, topic)
             for j in range(topic.partitions):
                 reported = &self.reported[found.reported]
                 set_reported(reported, base, row)

@@ -50,7 +50,7 @@ cdef class PartitionState:
         error, high, _, start, size, preferred, diverging = reported
         return bool(size or error or high != self.high or start != self.start or preferred >= 0 or diverging)
 
-    def tell(self, reported, int64_t number):
+    def note(self, reported, int64_t number):
         error, high, stable, start, size, preferred, _ = reported
         self.informed = True
         self.high = -1 if error else high

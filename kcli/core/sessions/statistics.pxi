@@ -65,7 +65,7 @@ cdef class Counts:
             found = seats.get(key)
             if found is not None:
                 seat = <PartitionState>found
-                seat.tell(news, self.fetches)
+                seat.note(news, self.fetches)
                 self.look(seat, isolation, privileged)
 
     cdef void look(self, PartitionState seat, int64_t isolation, bint privileged) noexcept:

@@ -439,9 +439,9 @@ def test_another_nodes_partition_is_refused_with_a_hint() -> None:
             assert "currentLeader" not in await talk.produce("t", batch("a"), version=9)
             for version in (15, 16):
                 answer = await talk.fetch(version, (topic.id, 0, 0), (topic.id, 1, 0))
-                told = [each.get("currentLeader") for each in parts(answer).values()]
+                reported = [each.get("currentLeader") for each in parts(answer).values()]
                 hints = [{"leaderId": 3, "leaderEpoch": 1}, {"leaderId": 2, "leaderEpoch": 0}]
-                assert told == (hints if version >= 16 else [None, None])
+                assert reported == (hints if version >= 16 else [None, None])
                 ends = {each["nodeId"]: each["port"] for each in answer.get("nodeEndpoints", ())}
                 ports = {node.id: node.port for node in talk.broker.nodes if node.id in (2, 3)}
                 assert ends == (ports if version >= 16 else {})

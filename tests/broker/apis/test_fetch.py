@@ -1,4 +1,4 @@
-"""Fetch: what every version is told, limits, waiting, sessions."""
+"""Fetch: what every version is answered, limits, waiting, sessions."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def test_a_session_tells_only_what_changed() -> None:
             await asyncio.sleep(0.02)
             await other.produce("t", batch("n"), 2)
             assert list(parts(await asyncio.wait_for(waiting, 15))) == [(name, 2)]
-            # Not moved on: told again.
+            # Not moved on: reported again.
             assert list(parts(await talk.fetch(15, session=(session, 3)))) == [(name, 2)]
             assert parts(await talk.fetch(15, (name, 2, 1), session=(session, 4))) == {}
             assert parts(await talk.fetch(15, session=(session, 5), forgotten=((name, 2),))) == {}

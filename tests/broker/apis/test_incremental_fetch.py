@@ -27,7 +27,7 @@ def more(uuid: int, *moved: tuple[object, int], wait: int = 0, replica: int = -1
     return body | {"topics": topics}
 
 
-def told(answer: dict[str, Any]) -> dict[int, list[bytes | None]]:
+def reported(answer: dict[str, Any]) -> dict[int, list[bytes | None]]:
     return {
         each["header"]["partitionId"]: [record.value for one in scan(each["records"]) for record in one.records()]
         for topic in answer["topics"]
@@ -44,13 +44,13 @@ def test_a_full_fetch_then_what_changed() -> None:
             uuid = opened["uuid"]
             assert uuid != 0
             assert len(opened["responses"][0]["partitions"]) == 3
-            assert told(await talk(INCREMENTAL_FETCH, 0, more(uuid))) == {}
+            assert reported(await talk(INCREMENTAL_FETCH, 0, more(uuid))) == {}
             waiting = talk(INCREMENTAL_FETCH, 0, more(uuid, wait=20_000))
             await asyncio.sleep(0.02)
             assert not waiting.done()
             await other.produce("t", batch("n"), 1)
-            assert told(await asyncio.wait_for(waiting, 15)) == {1: [b"n"]}
-            assert told(await talk(INCREMENTAL_FETCH, 0, more(uuid, (1, 1)))) == {}
+            assert reported(await asyncio.wait_for(waiting, 15)) == {1: [b"n"]}
+            assert reported(await talk(INCREMENTAL_FETCH, 0, more(uuid, (1, 1)))) == {}
 
     run(work())
 

@@ -29,11 +29,11 @@ def test_who_takes_a_key_log() -> None:
 
 @pytest.mark.parametrize("words", READERS)
 def test_more_is_read_with_the_keys(words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    without = told(words, [CAPTURE], capsys)
-    assert told(words, [CAPTURE, "--key-log", KEYS], capsys) != without
+    without = reported(words, [CAPTURE], capsys)
+    assert reported(words, [CAPTURE, "--key-log", KEYS], capsys) != without
 
 
-def told(words: str, more: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def reported(words: str, more: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     main([*words.split(), *more, *READERS[words]])
     said = capsys.readouterr()
     return said.out + said.err

@@ -35,7 +35,7 @@ class WritableBroker(FakeBroker):
         self.ranges |= {0: Range(3, 13), 22: Range(0, 5)}
         self.topics[cluster.topic] = len(cluster.leaders)
         self.errors: list[int] = []
-        self.told = 0
+        self.reported = 0
 
     def init_producer_id(self, version: int, body: Body) -> Body:
         return {"errorCode": 0, "producerId": 77, "producerEpoch": 0}

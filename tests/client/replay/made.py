@@ -24,7 +24,7 @@ def fetch(
     answered: bool = True,
     replica: int = -1,
 ) -> Captured:
-    """asked: partition -> fetch offset; told: partition -> bytes of records."""
+    """asked: partition -> fetch offset; reported: partition -> bytes of records."""
     header = {"requestApiKey": 1, "requestApiVersion": version, "correlationId": 0, "clientId": "c"}
     request: dict[str, Any] = {
         "maxWaitMs": 500,

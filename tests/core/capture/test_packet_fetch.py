@@ -18,7 +18,9 @@ FOREVER = (1 << 63) - 1
 def parts_of(data: bytes, count: int, *, refer: bool) -> dict[tuple[int, int], list[bytes]]:
     """What is handed on for each bucket and link layer."""
     out: dict[tuple[int, int], list[bytes]] = {}
-    scatter = Scatter(count, lambda share, link, *told: out.setdefault((share, link), []).append(told[-1]), refer=refer)
+    scatter = Scatter(
+        count, lambda share, link, *answer: out.setdefault((share, link), []).append(answer[-1]), refer=refer
+    )
     assert scatter.run(PacketReader(), data, FOREVER) == (len(data), "end")
     scatter.finish()
     return out

@@ -25,9 +25,9 @@ def chat(port: int) -> Wire:
 def deal(data: bytes, count: int, *, only: int = -1, refer: bool = False) -> tuple[Scatter, dict[int, bytes]]:
     out: dict[int, bytes] = {}
 
-    def write(share: int, link: int, *told: object) -> None:
-        assert isinstance(told[-1], bytes)
-        out[share] = out.get(share, b"") + told[-1]
+    def write(share: int, link: int, *answer: object) -> None:
+        assert isinstance(answer[-1], bytes)
+        out[share] = out.get(share, b"") + answer[-1]
 
     scatter = Scatter(count, write, only=only, refer=refer)
     used, why = scatter.run(PacketReader(), data, FOREVER)

@@ -33,9 +33,9 @@ class Owner(CaptureDecoder):
 
     def choose_engine(self, ports: Any) -> Any:
         self.learnt: list[tuple[Any, ...]] = []
-        self.told: list[tuple[Any, ...]] = []
+        self.forwarded: list[tuple[Any, ...]] = []
         self.flushes = 0
-        self.sink = ExchangeRows(self, told=(12,), rows=4, **self.options)
+        self.sink = ExchangeRows(self, forwarded=(12,), rows=4, **self.options)
         return super().choose_engine(ports)
 
     def layout(self, _key: int, _version: int) -> None:
@@ -54,10 +54,17 @@ class Owner(CaptureDecoder):
         self.learnt.append(exchange)
 
     def more(self, *exchange: Any) -> None:
-        self.told.append(exchange)
+        self.forwarded.append(exchange)
 
     def flush(self) -> None:
         self.flushes += 1
+
+
+class LayoutOwner(Owner):
+    """One that wants rows of partitions."""
+
+    def layout(self, key: int, version: int) -> Any:
+        return layout(self.bodies, key, version)
 
 
 def ran(wire: Wire, tmp_path: Path) -> tuple[Owner, dict[str, Any]]:
@@ -111,8 +118,8 @@ def test_what_only_the_slower_way_can_leaves_no_trace(tmp_path: Path) -> None:
 
 def test_errors_are_noted(tmp_path: Path) -> None:
     partitions = [{"partitionIndex": n, "errorCode": code, "leaderId": -1} for n, code in enumerate((0, 5, -1, 5))]
-    told = response(3, 9, 1, {"topics": [{"errorCode": 0, "name": "t", "partitions": partitions}]})
-    _, taken = ran(Wire().open().client(request(3, 9, 1, {"topics": None})).server(told).close(), tmp_path)
+    answer = response(3, 9, 1, {"topics": [{"errorCode": 0, "name": "t", "partitions": partitions}]})
+    _, taken = ran(Wire().open().client(request(3, 9, 1, {"topics": None})).server(answer).close(), tmp_path)
     assert codes(taken["errors"]) == [[5, -1]]
 
 
@@ -126,8 +133,8 @@ def test_bodies_may_stay_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_texts_are_kept_of_the_apis_that_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = response(3, 9, 1, {"topics": [{"errorCode": 3, "name": "t", "partitions": []}]})
-    wire = Wire().open().client(request(3, 9, 1, {"topics": None})).server(told)
+    answer = response(3, 9, 1, {"topics": [{"errorCode": 3, "name": "t", "partitions": []}]})
+    wire = Wire().open().client(request(3, 9, 1, {"topics": None})).server(answer)
     wire.client(request(12, 4, 2, {"groupId": "g"})).server(response(12, 4, 2, {})).close()
     monkeypatch.setattr(Owner, "options", {"texts": {12}})
     _, taken = ran(wire, tmp_path)
@@ -192,26 +199,25 @@ def test_ids_without_a_name_and_errors_of_partitions(tmp_path: Path) -> None:
     asked = {"maxWaitMs": 1, "topics": [{"topicId": ids[0], "partitions": [{"partition": 1}]}]}
     asked |= {"forgottenTopicsData": [{"topicId": ids[1], "partitions": [1]}]}
     partitions = [{"partitionIndex": index, "errorCode": 6} for index in (1, 2)]
-    told = {"responses": [{"topicId": ids[2], "partitions": partitions}, {"topicId": ids[3], "partitions": []}]}
+    answer = {"responses": [{"topicId": ids[2], "partitions": partitions}, {"topicId": ids[3], "partitions": []}]}
     path = tmp_path / "made.pcap"
-    wire = Wire().open().client(request(1, 13, 1, asked)).server(response(1, 13, 1, told))
+    wire = Wire().open().client(request(1, 13, 1, asked)).server(response(1, 13, 1, answer))
     path.write_bytes(
         pcap(wire.client(request(1, 13, 2, asked)).server(response(1, 13, 2, {"errorCode": 71})).close().packets)
     )
-    owner = Owner([str(path)])
-    owner.layout = lambda key, version: layout(owner.bodies, key, version)  # type: ignore[method-assign,assignment]
+    owner = LayoutOwner([str(path)])
     list(owner.pieces())
     taken = owner.sink.take_columns()
     assert codes(taken["errors"]) == [[6], [71]]
     assert sorted(map(uuid_text, owner.bodies.names.missing())) == sorted(ids)
-    assert (owner.told, len(taken["partitions"]) // (19 * 8)) == ([], 4)
+    assert (owner.forwarded, len(taken["partitions"]) // (19 * 8)) == ([], 4)
 
 
-def test_apis_that_are_told_and_partitions_without_a_layout_go_the_slower_way(tmp_path: Path) -> None:
+def test_apis_that_are_forwarded_and_partitions_without_a_layout_go_the_slower_way(tmp_path: Path) -> None:
     wire = Wire().open().client(produce(1)[0]).server(produce(1)[1])
     wire.client(request(12, 4, 2, {"groupId": "g"})).server(response(12, 4, 2, {})).close()
     owner, taken = ran(wire, tmp_path)
-    assert [each[1] for each in owner.told] == [0, 12]
+    assert [each[1] for each in owner.forwarded] == [0, 12]
     assert taken["partitions"] == taken["batches"] == b""
 
 

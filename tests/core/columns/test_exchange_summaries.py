@@ -83,14 +83,14 @@ class Draw:
             key = "topicId" if version >= 13 else "topic"
             gone = [{key: (IDS if version >= 13 else NAMES)[0], "partitions": [*range(self.chance.randrange(3))]}]
             asked["forgottenTopicsData"] = gone if self.chance.random() < 0.3 else []
-        told: dict[str, Any] = {"throttleTimeMs": 0, "errorCode": self.chance.choice((0, 0, 0, 0, 70))}
-        told |= {"sessionId": self.chance.choice((0, 5))} if version >= 7 else {}
-        told["responses"] = [
+        reported: dict[str, Any] = {"throttleTimeMs": 0, "errorCode": self.chance.choice((0, 0, 0, 0, 70))}
+        reported |= {"sessionId": self.chance.choice((0, 5))} if version >= 7 else {}
+        reported["responses"] = [
             topic | {"partitions": [self.part(at, error) for at in partitions]} for topic, partitions in topics
         ]
         if version < 7:
-            del told["errorCode"]
-        return request(1, version, number, asked), response(1, version, number, told)
+            del reported["errorCode"]
+        return request(1, version, number, asked), response(1, version, number, reported)
 
     def part(self, at: int, error: int) -> dict[str, Any]:
         found = {"partitionIndex": at, "errorCode": error, "highWatermark": 9, "lastStableOffset": 9}
@@ -106,11 +106,11 @@ class Draw:
             for topic, partitions in topics
         ]
         error = self.chance.choice((0, 0, 0, 0, 6))
-        told = [
+        reported = [
             {"name": topic["topic"], "partitionResponses": [self.result(at, error) for at in partitions]}
             for topic, partitions in topics
         ]
-        answer = response(0, version, number, {"responses": told}) if acks else None
+        answer = response(0, version, number, {"responses": reported}) if acks else None
         return request(0, version, number, asked), answer
 
     def result(self, at: int, error: int) -> dict[str, int]:
@@ -124,11 +124,11 @@ def test_the_words_of_every_shape_are_those_of_values(
     draw = Draw(seed)
     wire = Wire().open()
     for number in range(60):
-        asked, told = metadata(number) if number == 20 else draw.chance.choice((draw.fetch, draw.produce))(number)
+        asked, reported = metadata(number) if number == 20 else draw.chance.choice((draw.fetch, draw.produce))(number)
         for _ in range(2):  # the second time as remembered
             wire.client(asked)
-            if told is not None:
-                wire.server(told)
+            if reported is not None:
+                wire.server(reported)
     path = tmp_path / "drawn.pcap"
     path.write_bytes(pcap(wire.close().packets))
     found = rows(path, monkeypatch, core=True)

@@ -175,7 +175,7 @@ def test_a_seat_and_its_twin(news: list[tuple[Any, int]], asked: Any) -> None:
     for number, (reported, isolation) in enumerate(news):
         assert seats[0].is_news(reported) == seats[1].is_news(reported)
         for seat in seats:
-            seat.tell(reported, number)
+            seat.note(reported, number)
         assert view(seats[0]) == view(seats[1])
         assert seats[0].is_behind(isolation) == seats[1].is_behind(isolation)
     for seat in seats:

@@ -24,13 +24,13 @@ def test_both_read_the_same_records(data: bytes) -> None:
             continue
         if batch.magic >= 2:
             where = (payload, min(batch.count, 100_000), batch.base_offset, batch.base_timestamp, batch.is_append_time)
-            assert told(interpreted.read_records(*where)) == told(compiled.read_records(*where))
+            assert reported(interpreted.read_records(*where)) == reported(compiled.read_records(*where))
         else:
             old = (payload, batch.magic, batch.attributes, batch.base_offset, batch.max_timestamp)
-            assert told(interpreted.read_messages(*old)) == told(compiled.read_messages(*old))
+            assert reported(interpreted.read_messages(*old)) == reported(compiled.read_messages(*old))
 
 
-def told(found: tuple[list[Any], tuple[int, int, int, int, int] | None]) -> tuple[Any, ...]:
+def reported(found: tuple[list[Any], tuple[int, int, int, int, int] | None]) -> tuple[Any, ...]:
     """The rows, and what is said of a problem: not every reason uses both figures."""
     rows, problem = found
     if problem is None:
