@@ -143,8 +143,8 @@ def compared(new: Sequence[str], old: Sequence[str]) -> Iterator[str]:
             continue
         if not known[shape(line)]:
             yield "   (no such line from the old one)"
-        elif told := beneath(line, known[shape(line)].pop(0)):
-            yield f"{told}   new/old"
+        elif ratios := beneath(line, known[shape(line)].pop(0)):
+            yield f"{ratios}   new/old"
 
 
 def beneath(new: str, old: str) -> str:

@@ -107,6 +107,26 @@ cdef void drop(PartialFrame* spare, Request* request) noexcept:
     free(request)
 
 
+cdef void empty_state(PartialFrame* spare, ConnectionState* state) noexcept:
+    """Free all that a connection holds."""
+    cdef Request* request = state.first
+    cdef int d
+    while request != NULL:
+        state.first = request.next
+        drop(spare, request)
+        request = state.first
+    state.last, state.waiting, state.waiting_bytes = NULL, 0, 0
+    for d in range(2):
+        free(state.half[d].data)
+        free(state.record[d].data)
+        state.half[d] = state.record[d] = PartialFrame(NULL, 0, 0)
+    free(state.link)
+    state.link = NULL
+    if state.connection != NULL:
+        Py_DECREF(<object>state.connection)
+        state.connection = NULL
+
+
 cdef inline size_t wanted(const uint8_t* data, size_t n) noexcept:
     """Bytes of the frame that begins here, as far as can be told."""
     return PREFIX + <size_t>be32(data) if n >= PREFIX else PREFIX

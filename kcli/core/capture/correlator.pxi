@@ -281,23 +281,9 @@ cdef class Correlator(StreamHandler):
 
     cdef int release(self, ConnectionState* state) except -1:
         """Let go of all that a connection holds."""
-        cdef Request* request = state.first
-        while request != NULL:
-            state.first = request.next
-            drop(&self.spare, request)
-            request = state.first
-        state.last, state.waiting, state.waiting_bytes = NULL, 0, 0
         self.held -= state.weight
         state.weight = 0
-        for d in range(2):
-            free(state.half[d].data)
-            free(state.record[d].data)
-            state.half[d] = state.record[d] = PartialFrame(NULL, 0, 0)
-        free(state.link)
-        state.link = NULL
-        if state.connection != NULL:
-            Py_DECREF(<object>state.connection)
-            state.connection = NULL
+        empty_state(&self.spare, state)
         return 0
 
     cdef tuple dump(self, Flow* flow):

@@ -159,12 +159,13 @@ cdef class ExchangeRows(Sink):
 
     cdef int put_fields(self, ApiCodecs codecs, Exchange* e) except -1:
         """The numbers that are asked for; none of an answer in another version than was asked."""
-        cdef const uint8_t* request = e.request + self.messages.request_body
-        cdef size_t n = e.request_size - self.messages.request_body, m = e.response_size - self.messages.response_body
-        cdef const uint8_t* response = e.response + self.messages.response_body
-        if e.response == NULL or codecs.answer(response, m) is not codecs.response:
-            return self.fields.put(e.key, e.version, request, n, NULL, 0)
-        return self.fields.put(e.key, e.version, request, n, response, m)
+        cdef size_t request_body = self.messages.request_body, m = 0
+        cdef const uint8_t* response = NULL
+        if e.response != NULL:
+            response, m = e.response + self.messages.response_body, e.response_size - self.messages.response_body
+            if codecs.answer(response, m) is not codecs.response:
+                response, m = NULL, 0
+        return self.fields.put(e.key, e.version, e.request + request_body, e.request_size - request_body, response, m)
 
     cdef bint read_partitions(self, Exchange* e) except -1:
         """Those of a Fetch or Produce; False where only the slower way can."""
