@@ -69,8 +69,7 @@ cdef class Places:
 cdef class CountingSink(Sink):
     """Exchanges are counted, and not kept."""
 
-    cdef bint take(self, const char* link, size_t link_size, int key, int version, uint64_t ts, const uint8_t* request, size_t n,
-                   uint64_t answered, const uint8_t* response, size_t m) except -1:
+    cdef bint take(self, Exchange* e) except -1:
         return True
 
 
