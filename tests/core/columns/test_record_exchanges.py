@@ -86,9 +86,9 @@ def test_names_are_learnt_from_every_api_that_has_them(
         "assignment": assigned, "targetAssignment": {"topicPartitions": []},
     }  # fmt: skip
     group = {"errorCode": 0, "groupId": "g", "groupState": "", "groupEpoch": 1, "assignmentEpoch": 1}
-    told = {"groups": [group | {"assignorName": "", "members": [member]}]}
+    answer = {"groups": [group | {"assignorName": "", "members": [member]}]}
     wire.client(request(69, 0, 1, {"groupIds": ["g"], "includeAuthorizedOperations": False}))
-    wire.server(response(69, 0, 1, told))
+    wire.server(response(69, 0, 1, answer))
     fetched = [{"partitionIndex": 0, "highWatermark": 1, "abortedTransactions": None, "records": b"x" * 70}]
     wire.client(request(1, 13, 2, {"topics": [{"topicId": topic_id, "partitions": [{"partition": 0}]}]}))
     wire.server(response(1, 13, 2, {"responses": [{"topicId": topic_id, "partitions": fetched}]}))
