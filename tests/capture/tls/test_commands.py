@@ -19,7 +19,16 @@ READERS = {
     "fetch-session explain": ["--format", "jsonl", "-q"],
     "fetch-session lint": [],
 }
-ELSEWHERE = {"sql", "report", "pipeline run", "broker serve", "fetch-session replay", "snapshot extract", "redact"}
+ELSEWHERE = {
+    "sql",
+    "report",
+    "pipeline run",
+    "broker serve",
+    "replay",
+    "fetch-session replay",
+    "snapshot extract",
+    "redact",
+}
 
 
 def test_who_takes_a_key_log() -> None:
