@@ -20,15 +20,7 @@ from kcli.cli.capture_files import captures_in
 from kcli.cli.captured import name_of
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import warn
-from kcli.cli.inputs import (
-    dialect_option,
-    files_argument,
-    format_option,
-    key_log_option,
-    memory_option,
-    port_option,
-    quiet_option,
-)
+from kcli.cli.inputs import files_argument, format_option, port_option, quiet_option, reading_options
 from kcli.cli.lines import print_line
 from kcli.cli.output import open_output
 from kcli.cli.problems import conclude
@@ -67,7 +59,9 @@ INTERRUPTED = 130
 )
 @click.option("--only", multiple=True, metavar="API,...", help="Only requests of these APIs.")
 @click.option("--skip", multiple=True, metavar="API,...", help="No requests of these APIs.")
-@click.option("--client-id", "--client", metavar="ID", help="Only this client; * and ? stand for other characters.")
+@click.option(
+    "--client-id", "--client", "client", metavar="ID", help="Only this client; * and ? stand for other characters."
+)
 @click.option(
     "--admin", is_flag=True, help="Also requests that change the cluster: topics, configs, ACLs and the like."
 )
@@ -89,9 +83,7 @@ INTERRUPTED = 130
 @click.option("--record", metavar="FILE", help="Save what the replay says and hears, as a capture (pcapng).")
 @format_option(("table", "json", "jsonl"), "A table, one JSON object, or an object for each API.", default="table")
 @port_option
-@dialect_option
-@key_log_option
-@memory_option
+@reading_options
 @quiet_option("No progress, no notes.")
 def replay_command(
     files: tuple[str, ...],
@@ -102,7 +94,7 @@ def replay_command(
     clients: int,
     only: tuple[str, ...],
     skip: tuple[str, ...],
-    client_id: str | None,
+    client: str | None,
     admin: bool,
     topics: tuple[str, ...],
     create: bool,
@@ -136,7 +128,7 @@ def replay_command(
     config = configure(bootstrap, settings, quiet=quiet)
     options = Options(parse_speed(speed), repeat, clients, parse_topic_map(topics), create, max(memory >> 2, 1))
     known = catalog(dialect)
-    choice = Choice(known, keys(only, known.api_key), keys(skip, known.api_key), client_id, admin)
+    choice = Choice(known, keys(only, known.api_key), keys(skip, known.api_key), client, admin)
     outcome = Outcome(level, shown, dialect)
     problems: list[InputError] = []
     with tempfile.TemporaryDirectory(prefix="kcli-replay-") if "-" in files else nullcontext("") as folder:
