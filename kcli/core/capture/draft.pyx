@@ -7,8 +7,6 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memmove, memset
 from posix.unistd cimport pread, pwrite
 
-import tempfile
-
 from kcli.core.capture.packets cimport Packet, Segment, be16
 from kcli.core.codec.messages cimport Out, out_free, out_put, out_reserve
 
@@ -28,6 +26,8 @@ cdef class Draft:
     """Packets in a temporary file. OSError: there is no room for it."""
 
     def __init__(self, folder=None):
+        import tempfile     # every capture loads this module
+
         self.file = tempfile.TemporaryFile(dir=folder)
         self.fd = self.file.fileno()
 
