@@ -9,6 +9,7 @@ from kcli.capture.names import new_names
 from kcli.errors import DecodeError
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec, guarded
+from kcli.grammar.request_start import api_of
 from kcli.grammar.topics import annotate, teaches
 from kcli.jsontext import dumps
 from kcli.schemas.apikeys import API_VERSIONS, ENVELOPE, PRODUCE
@@ -83,14 +84,14 @@ class Bodies:
         if found is not None:
             return found
         header, body = frames.request_codecs(frame, 0, self.dialect)
-        if self.knows(*frames.api_of(frame)):
+        if self.knows(*api_of(frame)):
             self.known[frame[:4]] = header, body
             return header, body
         try:
             header.skip(frame)
         except DecodeError:
             header = messages.data("RequestHeader", 1, self.dialect)
-        return header, body if frames.api_of(frame)[0] in self.apis else guarded(body)
+        return header, body if api_of(frame)[0] in self.apis else guarded(body)
 
     def exchange_nodes(self, api_key: int, version: int) -> tuple[Node | None, Node | None, Node | None, Node | None]:
         """The core's nodes of request header, request, response header and response; None: the core has none.
@@ -134,8 +135,8 @@ class Bodies:
 
     def check(self, frame: bytes) -> None:
         """DecodeError: the tables don't have this request."""
-        if frame[:4] not in self.known and not self.knows(*frames.api_of(frame)):
-            raise frames.unknown_version(*frames.api_of(frame), self.dialect)
+        if frame[:4] not in self.known and not self.knows(*api_of(frame)):
+            raise frames.unknown_version(*api_of(frame), self.dialect)
 
     def read_response(self, frame: bytes, api_key: int, version: int) -> dict[str, Any]:
         """A response body's value, by key and version of its request. DecodeError."""
@@ -208,7 +209,7 @@ class Bodies:
             errors["client"] = error
         if response is not None:
             try:
-                answer = self.response_text(response, *frames.api_of(request), request)
+                answer = self.response_text(response, *api_of(request), request)
             except DecodeError as error:
                 errors["server"] = error
         return (head, asked, answer), errors
@@ -218,7 +219,7 @@ class Bodies:
         text, end = self.codecs(frame)[0].json(frame)
         closing = self.closings.get(frame[:2])
         if closing is None:
-            name = dumps(self.name(frames.api_of(frame)[0]))
+            name = dumps(self.name(api_of(frame)[0]))
             closing = self.closings[frame[:2]] = f',"requestApiKeyName":{name}}}'.encode()
         return text[:-1] + closing, end
 
@@ -239,7 +240,7 @@ class Bodies:
 
     def request_fits(self, frame: bytes) -> bool:
         """Whether a request of a known version is all of these bytes."""
-        if len(frame) < 4 or not self.knows(*frames.api_of(frame)):
+        if len(frame) < 4 or not self.knows(*api_of(frame)):
             return False
         header, body = self.codecs(frame)
         try:

@@ -6,7 +6,7 @@ from kcli.capture.connection_state import ConnectionState
 from kcli.capture.frames import acks_of, plausible_request
 from kcli.capture.pending import Pending
 from kcli.capture.verdict import contradict, decide, judge, prove
-from kcli.grammar.frames import PREFIX
+from kcli.grammar.request_start import PREFIX
 from kcli.schemas.apikeys import PRODUCE, SASL_HANDSHAKE
 
 __all__ = ["add_request", "add_response", "end_pending", "is_request"]

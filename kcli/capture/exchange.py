@@ -11,7 +11,7 @@ from kcli.capture.clock import instant, milliseconds, moment
 from kcli.capture.error_codes import error_codes
 from kcli.capture.events import Event, Link
 from kcli.errors import DecodeError
-from kcli.grammar.frames import PREFIX, client_id_of
+from kcli.grammar.request_start import PREFIX, client_id_of
 from kcli.jsontext import dumps
 from kcli.schemas.apikeys import CONTROLLED_SHUTDOWN
 from kcli.schemas.catalog import catalog

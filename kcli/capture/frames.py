@@ -16,7 +16,7 @@ from kcli.capture.bodies import Bodies
 from kcli.capture.pending import PendingRequests
 from kcli.errors import DecodeError
 from kcli.grammar import messages, tls
-from kcli.grammar.frames import PREFIX
+from kcli.grammar.request_start import PREFIX
 from kcli.grammar.source import ByteSource
 from kcli.grammar.trace import DecodeTrace
 from kcli.schemas.apikeys import PRODUCE

@@ -9,7 +9,7 @@ from kcli.capture.connection_state import ConnectionState
 from kcli.capture.frames import FrameStream
 from kcli.capture.pending import Pending
 from kcli.capture.verdict import judge
-from kcli.grammar.frames import PREFIX
+from kcli.grammar.request_start import PREFIX
 
 __all__ = ["WHY_GIVEN_UP", "damage", "give_up_buffer", "leftover", "report_damaged"]
 

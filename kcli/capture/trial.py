@@ -18,7 +18,7 @@ from kcli.capture.bodies import Bodies
 from kcli.capture.events import Event
 from kcli.capture.exchange import Exchange
 from kcli.capture.pending import Pending
-from kcli.grammar.frames import client_id_of
+from kcli.grammar.request_start import client_id_of
 
 __all__ = ["Trial"]
 

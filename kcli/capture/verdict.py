@@ -5,7 +5,7 @@ from __future__ import annotations
 from kcli.capture.connection_state import ConnectionState
 from kcli.capture.frames import FrameStream
 from kcli.capture.pending import Pending
-from kcli.grammar.frames import PREFIX
+from kcli.grammar.request_start import PREFIX
 
 __all__ = ["contradict", "decide", "end_trial", "judge", "prove", "refuse"]
 

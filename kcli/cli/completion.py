@@ -39,11 +39,9 @@ def completion(shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
-    from kcli.cli.main import cli
-
     made = get_completion_class(shell)
     assert made is not None  # click has all three
-    click.echo(made(cli, {}, "kcli", "_KCLI_COMPLETE").source())
+    click.echo(made(click.get_current_context().find_root().command, {}, "kcli", "_KCLI_COMPLETE").source())
 
 
 def teach(command: click.Command) -> None:

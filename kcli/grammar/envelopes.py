@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from kcli.core import COMPILED
 from kcli.errors import DecodeError
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.frames import api_of
+from kcli.grammar.request_start import api_of
 from kcli.grammar.secrets import Hidden, redacted
 from kcli.grammar.trace import Span
 from kcli.jsontext import dumps, loads

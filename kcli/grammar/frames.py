@@ -9,17 +9,15 @@ from kcli.arguments import bytes_like, need
 from kcli.errors import DecodeError, EncodeError, KcliError, SchemaError, UsageError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec, guarded
+from kcli.grammar.request_start import PREFIX, Buffer, api_of
 from kcli.jsontext import dumps
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
 
 __all__ = [
-    "PREFIX",
     "Message",
     "Request",
     "Response",
-    "api_of",
-    "client_id_of",
     "decode_request",
     "decode_response",
     "encode",
@@ -33,10 +31,6 @@ __all__ = [
 
 UNSUPPORTED_VERSION = 35
 KEY, VERSION, NAME_OF_KEY = "requestApiKey", "requestApiVersion", "requestApiKeyName"
-PREFIX = 4  # bytes of the length in front of a frame on a connection
-CLIENT_ID = 8  # bytes in front of it in a request's header: key, version, correlation id
-
-Buffer = bytes | bytearray | memoryview
 
 
 @dataclass(slots=True, repr=False)
@@ -163,15 +157,6 @@ def request_codecs(data: Buffer, start: int = 0, dialect: str | None = None) -> 
     return messages.request_header(api_key, version, dialect), request_codec(api_key, version, dialect)
 
 
-def api_of(data: Buffer, start: int = 0) -> tuple[int, int]:
-    """(API key, version) of the request frame at `start`. DecodeError: it is too short for them."""
-    left = len(data) - start
-    if left < 4:
-        raise DecodeError("requestApiKey", start, f"needs 4 bytes of api key and version at {start:#x}, {left} left")
-    version = int.from_bytes(data[start + 2 : start + 4], "big", signed=True)
-    return int.from_bytes(data[start : start + 2], "big", signed=True), version
-
-
 def unknown_version(api_key: int, version: int, dialect: str | None = None) -> DecodeError:
     """The error for a message that the tables don't have; it says which versions there are."""
     tables = catalog(dialect)
@@ -203,16 +188,6 @@ def decode_request(data: Buffer, start: int = 0, dialect: str | None = None) -> 
         raise DecodeError("", start, f"the frame's length is still in front: pass what is behind its {PREFIX} bytes")
     header[NAME_OF_KEY] = known.log_name if known else None
     return Request(header, codec.read_whole(data, body_start), dialect=dialect, start=body_start)
-
-
-def client_id_of(frame: Buffer) -> bytes | None:
-    """The client id of a request frame as it stands, from its fixed place; None for null or a frame that is cut there.
-
-    Compiled twin: core/codec/request_header.h. ControlledShutdown v0 alone has no client id there.
-    """
-    size = int.from_bytes(frame[CLIENT_ID : CLIENT_ID + 2], "big", signed=True)
-    found = bytes(frame[CLIENT_ID + 2 : CLIENT_ID + 2 + max(0, size)])
-    return found if size == len(found) and len(frame) >= CLIENT_ID + 2 else None
 
 
 def starts_with_length(data: Buffer, start: int) -> bool:

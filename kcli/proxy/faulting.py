@@ -14,7 +14,7 @@ from kcli.broker.faults import NOWHERE, Faults
 from kcli.client.framing import describe_first_bytes
 from kcli.errors import KcliError, NetworkError, UsageError
 from kcli.grammar import frames
-from kcli.grammar.frames import PREFIX
+from kcli.grammar.request_start import PREFIX, client_id_of
 from kcli.proxy.error_answers import CodeOf, Place, error_body, places_in, without
 from kcli.proxy.request_stream import LARGEST_HELD, Awaited, RequestStream
 from kcli.schemas.catalog import catalog
@@ -74,7 +74,7 @@ class FaultedRequest:
     def __init__(self, frame: bytes, awaited: Awaited, names: TopicNames, dialect: str | None) -> None:
         self.frame, self.names, self.dialect = frame, names, dialect
         self.awaited, self.api = awaited, Api(awaited.api_key)
-        self.client_id = (frames.client_id_of(frame) or b"").decode(errors="replace")
+        self.client_id = (client_id_of(frame) or b"").decode(errors="replace")
 
     @cached_property
     def decoded(self) -> frames.Request | None:

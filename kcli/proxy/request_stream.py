@@ -13,7 +13,7 @@ from kcli.broker.faults import Plan
 from kcli.capture.frames import LARGEST, acks_of
 from kcli.client.framing import describe_first_bytes
 from kcli.errors import NetworkError
-from kcli.grammar.frames import PREFIX
+from kcli.grammar.request_start import PREFIX
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.catalog import catalog
 

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from kcli.broker.faults import Plan
 from kcli.errors import DecodeError, EncodeError
-from kcli.grammar.frames import PREFIX, decode_response
+from kcli.grammar.frames import decode_response
+from kcli.grammar.request_start import PREFIX
 from kcli.proxy.error_answers import merge
 from kcli.proxy.request_stream import Awaited
 from kcli.proxy.rewriting import AddressRewriter

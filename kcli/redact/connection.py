@@ -8,7 +8,7 @@ from typing import Any
 from kcli.capture.connection import CapturedConnection
 from kcli.capture.correlation import is_request
 from kcli.capture.events import Kind
-from kcli.grammar.frames import PREFIX
+from kcli.grammar.request_start import PREFIX
 from kcli.redact.batches import BLANK
 from kcli.redact.messages import FrameRedactor
 

@@ -14,7 +14,7 @@ from kcli.capture.bodies import Bodies
 from kcli.errors import DecodeError, SchemaError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.frames import api_of, client_id_of
+from kcli.grammar.request_start import api_of, client_id_of
 from kcli.grammar.trace import Span
 from kcli.records.control import MESSAGES as CONTROL_MESSAGES
 from kcli.redact.batches import BLANK, FILL, BatchRedactor

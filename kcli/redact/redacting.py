@@ -12,7 +12,7 @@ from kcli.capture.pcapng import PcapngWriter, interface_block, section_block
 from kcli.capture.tls.layer import TlsLayer
 from kcli.core import COMPILED
 from kcli.filelike import Stream
-from kcli.grammar.frames import api_of
+from kcli.grammar.request_start import api_of
 from kcli.redact.connection import RedactedConnection
 from kcli.redact.draft import CAPTURED, MADE, Draft, DraftPacket
 from kcli.redact.headers import set_checksums

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kcli.core import COMPILED
 from kcli.errors import SchemaError
@@ -23,8 +23,10 @@ from kcli.redact.fields import NO_RULE, Rule, rules_of
 from kcli.schemas.apikeys import API_VERSIONS
 
 if TYPE_CHECKING:
+    from kcli.capture.bodies import Bodies
     from kcli.core.codec.rewriting import FrameRewriter, Rewriter
-    from kcli.redact.messages import FrameRedactor
+    from kcli.redact.batches import BatchRedactor
+    from kcli.redact.pseudonyms import Pseudonyms
 
 __all__ = ["rewriter_of"]
 
@@ -37,7 +39,20 @@ LOOKS_AROUND = ("resource", "coordinator", "frame")
 UNKNOWN = "_unknownTaggedFields[].tag"
 
 
-def rewriter_of(frames: FrameRedactor, key: int, version: int, is_response: bool) -> FrameRewriter | None:
+class Frames(Protocol):
+    """What redacts field by field, where a rewriter asks what stands for a field (`kcli.redact.messages`)."""
+
+    names: Pseudonyms
+    keep: frozenset[str]
+    bodies: Bodies
+    batches: BatchRedactor
+
+    def replaced(self, rule: Rule, data: bytes) -> bytes:
+        """What stands for the content of a field whose rule needs nothing but the content."""
+        ...
+
+
+def rewriter_of(frames: Frames, key: int, version: int, is_response: bool) -> FrameRewriter | None:
     """What redacts requests, or responses, of a known version; None: the core can't."""
     if not COMPILED:
         return None
@@ -57,7 +72,7 @@ def rewriter_of(frames: FrameRedactor, key: int, version: int, is_response: bool
     return FrameRewriter(header, body, UNSUPPORTED_VERSION if is_response and key == API_VERSIONS and version else 0)
 
 
-def rewriter_of_message(frames: FrameRedactor, codec: MessageCodec) -> Rewriter | None:
+def rewriter_of_message(frames: Frames, codec: MessageCodec) -> Rewriter | None:
     """What redacts one message of one version."""
     from kcli.core.codec.rewriting import Rewriter
 
@@ -113,7 +128,7 @@ def flexible(word: object, path: str) -> Iterator[str]:
             yield from flexible(word.subcon, path)
 
 
-def replacement_of(frames: FrameRedactor, type_: str, rule: Rule) -> Replacement | None:
+def replacement_of(frames: Frames, type_: str, rule: Rule) -> Replacement | None:
     """What stands for the content of a field of that type and rule; None: it stays."""
     if rule.kind is not None and rule.kind in frames.keep:
         return None

@@ -107,16 +107,3 @@ def test_messages_in_a_notebook() -> None:
     assert "this body can&#x27;t be shown: TypeError" in request._repr_html_()
     request.header = {}
     assert repr(request).startswith("<Request that can't be encoded (requestHeader.requestApiKey: needs an int16")
-
-
-def test_a_client_id_stands_at_its_fixed_place() -> None:
-    from kcli.grammar.fixed import fixed_layout
-    from kcli.grammar.frames import CLIENT_ID, client_id_of
-    from kcli.grammar.structs import Struct
-
-    header = messages.data("RequestHeader", 1)
-    assert fixed_layout(Struct(*header.grammar.fields[:-1])).size == CLIENT_ID
-    for name in ("", "tester", None):
-        frame = header.write({"clientId": name})
-        assert client_id_of(frame) == (None if name is None else name.encode())
-        assert all(client_id_of(frame[:cut]) is None for cut in range(len(frame)))

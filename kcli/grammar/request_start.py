@@ -1,0 +1,31 @@
+"""What stands at fixed places at the start of a request: its length, API key, version and client id."""
+
+from __future__ import annotations
+
+from kcli.errors import DecodeError
+
+__all__ = ["PREFIX", "Buffer", "api_of", "client_id_of"]
+
+Buffer = bytes | bytearray | memoryview
+
+PREFIX = 4  # bytes of the length in front of a frame on a connection
+CLIENT_ID = 8  # bytes in front of it in a request's header: key, version, correlation id
+
+
+def api_of(data: Buffer, start: int = 0) -> tuple[int, int]:
+    """(API key, version) of the request frame at `start`. DecodeError: it is too short for them."""
+    left = len(data) - start
+    if left < 4:
+        raise DecodeError("requestApiKey", start, f"needs 4 bytes of api key and version at {start:#x}, {left} left")
+    version = int.from_bytes(data[start + 2 : start + 4], "big", signed=True)
+    return int.from_bytes(data[start : start + 2], "big", signed=True), version
+
+
+def client_id_of(frame: Buffer) -> bytes | None:
+    """The client id of a request frame as it stands, from its fixed place; None for null or a frame that is cut there.
+
+    Compiled twin: core/codec/request_header.h. ControlledShutdown v0 alone has no client id there.
+    """
+    size = int.from_bytes(frame[CLIENT_ID : CLIENT_ID + 2], "big", signed=True)
+    found = bytes(frame[CLIENT_ID + 2 : CLIENT_ID + 2 + max(0, size)])
+    return found if size == len(found) and len(frame) >= CLIENT_ID + 2 else None

@@ -1,0 +1,28 @@
+"""What stands at fixed places of a request."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcli.errors import DecodeError
+from kcli.grammar import messages
+from kcli.grammar.fixed import fixed_layout
+from kcli.grammar.request_start import CLIENT_ID, api_of, client_id_of
+from kcli.grammar.structs import Struct
+
+
+def test_a_client_id_stands_at_its_fixed_place() -> None:
+    header = messages.data("RequestHeader", 1)
+    assert fixed_layout(Struct(*header.grammar.fields[:-1])).size == CLIENT_ID
+    for name in ("", "tester", None):
+        frame = header.write({"clientId": name})
+        assert client_id_of(frame) == (None if name is None else name.encode())
+        assert all(client_id_of(frame[:cut]) is None for cut in range(len(frame)))
+
+
+def test_key_and_version_come_first() -> None:
+    frame = messages.data("RequestHeader", 1).write({"requestApiKey": 18, "requestApiVersion": -1, "clientId": "c"})
+    assert api_of(frame) == (18, -1)
+    assert api_of(b"??" + frame, 2) == (18, -1)
+    with pytest.raises(DecodeError, match="needs 4 bytes of api key and version at 0x2, 3 left"):
+        api_of(b"??" + frame[:3], 2)
