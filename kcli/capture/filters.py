@@ -95,6 +95,13 @@ class Filter:
         return self == Filter()
 
     @property
+    def patterns(self) -> tuple[bool, bool, bool]:
+        """Which of client_id, connection and topic are patterns."""
+        names = self.client_id, self.connection, self.topic
+        client_id, connection, topic = (name is not None and is_pattern(name) for name in names)
+        return client_id, connection, topic
+
+    @property
     def is_plain(self) -> bool:
         """Whether columns can tell what passes, the condition aside; else each exchange becomes a value, or a line."""
         names = (self.client_id or "") + (self.topic or "")

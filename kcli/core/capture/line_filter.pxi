@@ -48,7 +48,6 @@ cdef class LineFilter:
     cdef object filter
 
     def __init__(self, filter):
-        from kcli.capture.filters import is_pattern
         from kcli.jsontext import dumps
 
         self.filter = filter
@@ -57,7 +56,7 @@ cdef class LineFilter:
             if 0 <= key < KEYS:
                 self.keys[key] = 1
         names = [filter.client_id, filter.connection, filter.topic]
-        patterns = [name is not None and is_pattern(name) for name in names]
+        patterns = filter.patterns
         client, connection, topic = [None if pattern else name for name, pattern in zip(names, patterns)]
         self.clients, self.links = {} if patterns[0] else None, {} if patterns[1] else None
         self.looked = patterns[2]
