@@ -101,6 +101,17 @@ def fills(part: dict[str, Any]) -> bool:
     return bool(part.get("picks")) or max(slots) >= 0
 
 
+def filled(parts: list[dict[str, Any]]) -> set[int]:
+    """The slots that a program fills whatever the bytes are; what is below tags or may be null fills none of these."""
+    slots: set[int] = set()
+    for part in parts:
+        for type_, _, slot in part.get("picks", ()):
+            slots |= {slot, slot + 1} if type_ == "uuid" else {slot}
+        if part.get("slot", -1) >= 0:
+            slots |= {part["slot"], part["slot"] + 1} if part["what"] == "sized" else {part["slot"]}
+    return slots
+
+
 def emit(word: Word, node: codec.Node, branch: Branch | None, parts: list[dict[str, Any]]) -> None:
     wanted = branch is not None and (branch.slot >= 0 or branch.below or branch.element is not None)
     match word:
@@ -116,8 +127,8 @@ def emit(word: Word, node: codec.Node, branch: Branch | None, parts: list[dict[s
         case Array() if branch and branch.element is not None:
             assert isinstance(node, codec.Array)
             below = program(branch.element, node.element)
-            level = branch.element.level
-            parts.append({"what": "each", "node": node, "slot": branch.slot, "level": level, "below": below})
+            place = {"slot": branch.slot, "level": branch.element.level}
+            parts.append({"what": "each", "node": node, "below": below, "filled": filled(below), **place})
         case Optional() if branch and branch.present >= 0:
             assert isinstance(node, codec.Optional)
             made: list[dict[str, Any]] = []

@@ -121,6 +121,18 @@ def test_with_flipped_bytes_the_core_and_the_reference_say_the_same() -> None:
             assert outcome(selection, damaged) == reference(selection, damaged), (codec.what, damaged.hex())
 
 
+def test_a_selection_that_reads_one_message_after_another_keeps_nothing_of_them() -> None:
+    """Rows have a buffer that is used again: what an entry lacks is blank, be the bytes whole or damaged."""
+    rng = random.Random(3)
+    for codec, data in samples():
+        selection, plain = codec.select(paths_of(codec.grammar)), codec.write({})
+        for _ in range(60):
+            damaged = bytearray(data)
+            damaged[rng.randrange(len(data))] = rng.choice((0, 1, 2, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+            for each in (data, bytes(damaged), data[: rng.randrange(len(data))], plain):
+                assert outcome(selection, each) == reference(selection, each), (codec.what, each.hex())
+
+
 def test_columns_of_two_levels_are_joined_by_counts() -> None:
     codec = messages.request("Fetch", 12)
     body = {"sessionId": 7, "topics": [ORDERS, {"topic": "é", "partitions": []}, {"topic": "t", "partitions": [{}]}]}
@@ -156,6 +168,18 @@ def test_what_is_not_sent_is_missing() -> None:
     assert present is not None
     assert list(present) == [1, 0]
     assert selected.present("responses[].partitions[]") is None
+
+
+def test_entries_with_and_without_tags_stand_side_by_side() -> None:
+    codec = messages.response("Fetch", 17)
+    parted = {"divergingEpoch": {"epoch": 3, "endOffset": 9}, "_unknownTaggedFields": [{"tag": 70, "data": b"x"}]}
+    selection = codec.select(["responses[].partitions[].divergingEpoch.epoch", "responses[].partitions[]._tags"])
+    for entries in ([parted, {}, parted, {}], [{}, {}, {}, parted]):
+        selected = selection.read(codec.write({"responses": [{"partitions": entries}]}))
+        tags = selected.column("responses[].partitions[]._tags")
+        epochs = selected.column("responses[].partitions[].divergingEpoch.epoch")
+        assert list(tags) == [2 if entry else 0 for entry in entries]
+        assert list(epochs) == [3 if entry else MISSING for entry in entries]
 
 
 def test_a_struct_that_may_be_null() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,10 @@ from kcli.capture.events import Link
 from kcli.capture.exchange import Exchange
 from kcli.cli.schema_views import definition
 from kcli.core import COMPILED
+from kcli.errors import DecodeError
 from kcli.grammar import messages
+from kcli.grammar.selection import Selection
+from kcli.grammar.selection_rows import interpreted_rows
 from kcli.schemas.catalog import catalog
 from kcli.sessions.columns import REQUEST, RESPONSE, layout
 from kcli.sessions.state import new_kernel
@@ -95,3 +99,39 @@ def test_the_kernel_reads_what_followers_are_told(version: int, diverges: bool) 
     fast.take(found[0], found[1], answered=True)
     assert all(getattr(fast, name, None) == getattr(plain, name, None) for name in FetchExchange.__slots__)
     assert plain.replica_id == 5 and plain.reported[0][1][-1] == diverges
+
+
+def rows_of(selection: Selection, data: bytes, interpreted: bool) -> Any:
+    try:
+        if interpreted:
+            return interpreted_rows(selection, data, 0)
+        selected = selection.read(data)
+    except DecodeError as error:
+        return error.reason
+    return selected.rows, selected.end
+
+
+@pytest.mark.skipif(not COMPILED, reason="the core is not built")
+@pytest.mark.parametrize("version", range(7, 19))
+def test_damaged_fetches_give_the_rows_of_the_reference(version: int) -> None:
+    """Many entries of one width, some with tags: cut and changed, in one buffer."""
+    rng = random.Random(version)
+    topic = {"topicId": "sS0LwVrdS_S2ZBihRjwhpQ"} if version >= 13 else {"topic": "orders"}
+    tagged = [{"_unknownTaggedFields": [{"tag": 90, "data": b"ab"}]}] if version >= 12 else []
+    asked = [{"partition": at, "fetchOffset": at << 33, "partitionMaxBytes": 7} for at in range(3)]
+    answered = [{"partitionIndex": at, "highWatermark": at << 40, "records": bytes(at)} for at in range(3)]
+    answered += [{"abortedTransactions": None}, {"abortedTransactions": [{"producerId": 5, "firstOffset": 7}]}]
+    request, response = messages.request(1, version), messages.response(1, version)
+    topics = [topic | {"partitions": [*asked, *tagged]}, topic | {"partitions": []}, topic | {"partitions": asked}]
+    answers = [topic | {"partitions": [*answered, *tagged, *answered[:1]]}, topic | {"partitions": answered}]
+    for codec, paths, value in (
+        (request, REQUEST, {"sessionId": 9, "sessionEpoch": 4, "topics": topics}),
+        (response, RESPONSE, {"sessionId": 9, "responses": answers}),
+    ):
+        selection, whole = codec.select(paths, missing=-1), codec.write(value)
+        for _ in range(120):
+            damaged = bytearray(whole)
+            for _ in range(rng.randrange(3)):
+                damaged[rng.randrange(len(whole))] = rng.choice((0, 1, 2, 5, 0x7F, 0x80, 0xFF))
+            data = bytes(damaged[: rng.choice((len(whole), rng.randrange(len(whole))))])
+            assert rows_of(selection, data, False) == rows_of(selection, data, True), data.hex()

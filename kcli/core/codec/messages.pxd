@@ -117,9 +117,15 @@ cdef struct Pick:         # a field of a run: its place among the run's bytes, a
     int op, at, slot
 
 
+cdef struct Blank:        # a slot as it is where an entry has nothing for it
+    int64_t value
+    int slot
+
+
 cdef struct Program:
     Part* parts
-    int count
+    Blank* blanks         # those slots of an array's row that not every entry fills
+    int count, blank
 
 
 cdef struct Part:
@@ -129,6 +135,8 @@ cdef struct Part:
     int slot              # -1: of no interest
     int level             # of an array's rows, or of unknown tags'
     int count             # of picks or tags
+    int fours, eights     # of picks: int32 in front, then int64, then the others
+    Py_ssize_t least      # bytes of an array's element
     Pick* picks
     TagPart* tags
     PyObject* node        # borrowed: the Selection holds it
@@ -160,10 +168,11 @@ cdef class Selection:
     # might). They stay as they are until the next message. Slices start at `base`.
     cdef Py_ssize_t select_at(self, const uint8_t* base, const uint8_t* at, const uint8_t* end) except -2
     cdef int64_t* add_row(self, int level) noexcept
-    cdef int run(self, Program* program, Cursor* cursor, int64_t* row) noexcept
+    cdef int run(self, Program* program, Cursor* cursor, int64_t* row, size_t slots, int64_t rows) noexcept
     cdef int run_each(self, Part* part, Cursor* cursor, int64_t* row) noexcept
     cdef int run_maybe(self, Part* part, Cursor* cursor, int64_t* row) noexcept
     cdef int run_tags(self, Part* part, Cursor* cursor, int64_t* row) noexcept
     cdef int run_tag(self, TagPart* found, uint32_t size, Cursor* cursor, int64_t* row) noexcept
     cdef int compile(self, Program* made, list parts) except -1
     cdef int compile_part(self, Part* part, dict given) except -1
+    cdef int compile_blanks(self, Part* part, object filled) except -1

@@ -64,14 +64,30 @@ cdef class Selection:
         part.tags = <TagPart*>calloc(max(1, len(tags)), sizeof(TagPart))
         if part.picks == NULL or part.tags == NULL:
             raise MemoryError
-        for i, (type_, at, slot) in enumerate(picks):
+        fours, eights = [pick for pick in picks if pick[0] == "int32"], [pick for pick in picks if pick[0] == "int64"]
+        others = [pick for pick in picks if pick[0] not in ("int32", "int64")]
+        part.fours, part.eights = len(fours), len(eights)
+        for i, (type_, at, slot) in enumerate(fours + eights + others):
             part.picks[i] = Pick(OPS[type_], at, slot)
             part.count = i + 1
         for i, (tag, slot, parts) in enumerate(tags):
             part.count = i + 1
             part.tags[i].tag, part.tags[i].slot = tag, slot
             self.compile(&part.tags[i].below, parts)
-        return self.compile(&part.below, given.get("below", []))
+        self.compile(&part.below, given.get("below", []))
+        return self.compile_blanks(part, given["filled"]) if part.what == EACH else 0
+
+    cdef int compile_blanks(self, Part* part, object filled) except -1:
+        cdef const int64_t* template = <const int64_t*>self.levels[part.level].template
+        cdef int slot, slots = self.levels[part.level].width // sizeof(int64_t)
+        part.flags, part.least = (<Array?>part.node).flags, (<Array>part.node).element.least
+        part.below.blanks = <Blank*>calloc(slots, sizeof(Blank))
+        if part.below.blanks == NULL:
+            raise MemoryError
+        for slot in set(range(slots)) - filled:
+            part.below.blanks[part.below.blank] = Blank(template[slot], slot)
+            part.below.blank += 1
+        return 0
 
     def read(self, data, Py_ssize_t offset=0):
         """(rows of each level as bytes, end). None: the bytes are not canonical, only the interpreted grammar reads them.
@@ -104,7 +120,7 @@ cdef class Selection:
         for i in range(self.depth):
             self.levels[i].rows.size = 0
         row = self.add_row(0)
-        if row != NULL and self.run(&self.program, &cursor, row) == 0:
+        if row != NULL and self.run(&self.program, &cursor, row, 0, 1) == 0:
             return cursor.at - at
         xdecref(cursor.path)
         if row == NULL or cursor.code == RAISED:
@@ -121,74 +137,74 @@ cdef class Selection:
         to.rows.size += to.width
         return <int64_t*>row
 
-    cdef int run(self, Program* program, Cursor* cursor, int64_t* row) noexcept:
-        cdef int i, j
+    cdef int run(self, Program* program, Cursor* cursor, int64_t* row, size_t slots, int64_t rows) noexcept:
+        """Fill so many rows, each of so many slots, from as many structs or elements one behind the other."""
+        cdef int i
         cdef Part* part
-        cdef Pick* pick
+        cdef Part* end = program.parts + program.count
         cdef Py_ssize_t size
-        for i in range(program.count):
-            part = &program.parts[i]
-            if part.what == RUN:
-                if part.width > cursor.end - cursor.at:
-                    return short_of(cursor, part.width)
-                for j in range(part.count):
-                    pick = &part.picks[j]
-                    pick_fixed(pick.op, cursor.at + pick.at, cursor.base, row + pick.slot)
-                cursor.at += part.width
-            elif part.what == SIZED:
-                size = length_of(part.op, part.flags, cursor)
-                if size == -2:
-                    return -1
-                if part.slot >= 0:
-                    row[part.slot], row[part.slot + 1] = cursor.at - cursor.base, size
-                if size > 0:
-                    cursor.at += size
-            elif part.what == TAGS:
-                if cursor.at < cursor.end and cursor.at[0] == 0:
-                    cursor.at += 1
+        while rows > 0:
+            for i in range(program.blank):
+                row[program.blanks[i].slot] = program.blanks[i].value
+            part = program.parts
+            while part < end:
+                if part.what == RUN:
+                    if part.width > cursor.end - cursor.at:
+                        return short_of(cursor, part.width)
+                    pick_run(part, cursor.at, cursor.base, row)
+                    cursor.at += part.width
+                elif part.what == SIZED:
+                    size = length_of(part.op, part.flags, cursor)
+                    if size == -2:
+                        return -1
                     if part.slot >= 0:
+                        row[part.slot], row[part.slot + 1] = cursor.at - cursor.base, size
+                    if size > 0:
+                        cursor.at += size
+                elif part.what == TAGS:
+                    if cursor.at < cursor.end and cursor.at[0] == 0:
+                        cursor.at += 1
+                        if part.slot >= 0:
+                            row[part.slot] = 0
+                    elif self.run_tags(part, cursor, row):
+                        return -1
+                elif part.what == EACH:
+                    if part.flags & COMPACT and cursor.at < cursor.end and cursor.at[0] == 1:
+                        cursor.at += 1
                         row[part.slot] = 0
-                elif self.run_tags(part, cursor, row):
-                    return -1
-            elif part.what == EACH:
-                if self.run_each(part, cursor, row):
-                    return -1
-            elif part.what == PASS:
-                if (<Node>part.node).skip_c(cursor):
-                    return -1
-            elif part.what == MAYBE:
-                if self.run_maybe(part, cursor, row):
-                    return -1
+                    elif self.run_each(part, cursor, row):
+                        return -1
+                elif part.what == PASS:
+                    if (<Node>part.node).skip_c(cursor):
+                        return -1
+                elif part.what == MAYBE:
+                    if self.run_maybe(part, cursor, row):
+                        return -1
+                part += 1
+            row += slots
+            rows -= 1
         return 0
 
     cdef int run_each(self, Part* part, Cursor* cursor, int64_t* row) noexcept:
-        cdef Array array = <Array>part.node
         cdef Level* to = &self.levels[part.level]
-        cdef const int64_t* template = <const int64_t*>to.template
-        cdef size_t j, slots = to.width // sizeof(int64_t)
-        cdef int64_t i, count = array.count(cursor)
-        if count == -2 or count * array.element.least > cursor.end - cursor.at:
+        cdef int64_t count = (<Array>part.node).count(cursor)
+        if count == -2 or count * part.least > cursor.end - cursor.at:
             return -1
         row[part.slot] = count
         if count <= 0:
             return 0
         if out_reserve(&to.rows, count * to.width):
             return no_memory(cursor)
-        for i in range(count):
-            row = <int64_t*>(to.rows.data + to.rows.size)
-            for j in range(slots):
-                row[j] = template[j]
-            to.rows.size += to.width
-            if self.run(&part.below, cursor, row):
-                return -1
-        return 0
+        row = <int64_t*>(to.rows.data + to.rows.size)
+        to.rows.size += count * to.width
+        return self.run(&part.below, cursor, row, to.width // sizeof(int64_t), count)
 
     cdef int run_maybe(self, Part* part, Cursor* cursor, int64_t* row) noexcept:
         cdef int present = (<Optional>part.node).present(cursor)
         if present < 0:
             return -1
         row[part.slot] = present
-        return self.run(&part.below, cursor, row) if present else 0
+        return self.run(&part.below, cursor, row, 0, 1) if present else 0
 
     cdef int run_tags(self, Part* part, Cursor* cursor, int64_t* row) noexcept:
         """A section that has some. Every field that the version knows is a tag of the part."""
@@ -222,7 +238,7 @@ cdef class Selection:
         cursor.end = cursor.at + size
         if found.slot >= 0:
             row[found.slot] = 1
-        if self.run(&found.below, cursor, row) or cursor.at != cursor.end:
+        if self.run(&found.below, cursor, row, 0, 1) or cursor.at != cursor.end:
             return -1
         cursor.end = end
         return 0
@@ -236,10 +252,25 @@ cdef inline TagPart* tag_part(Part* part, uint32_t tag) noexcept:
     return NULL
 
 
+cdef inline void pick_run(Part* part, const uint8_t* at, const uint8_t* base, int64_t* row) noexcept:
+    """The numbers of most fields first, each kind in a loop of its own that asks for no kind."""
+    cdef Pick* pick = part.picks
+    cdef Pick* end = pick + part.fours
+    while pick < end:
+        row[pick.slot] = <int32_t>be32(at + pick.at)
+        pick += 1
+    end += part.eights
+    while pick < end:
+        row[pick.slot] = <int64_t>be64(at + pick.at)
+        pick += 1
+    end = part.picks + part.count
+    while pick < end:
+        pick_fixed(pick.op, at + pick.at, base, row + pick.slot)
+        pick += 1
+
+
 cdef inline void pick_fixed(int op, const uint8_t* at, const uint8_t* base, int64_t* slot) noexcept:
-    if op == INT32:
-        slot[0] = <int32_t>be32(at)
-    elif op == INT64 or op == FLOAT64:
+    if op == FLOAT64:
         slot[0] = <int64_t>be64(at)
     elif op == INT16:
         slot[0] = <int16_t>be16(at)
@@ -266,3 +297,4 @@ cdef void free_program(Program* program) noexcept:
         free(program.parts[i].picks)
         free(program.parts[i].tags)
     free(program.parts)
+    free(program.blanks)
