@@ -6,6 +6,7 @@ hold, each has its part. Topics' names are put in afterwards, where only another
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
@@ -46,9 +47,13 @@ class Share(CaptureDecoder):
         self.engine.share_lines(buckets_of(number, count), count)
 
     def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
-        """As `CaptureDecoder.read`."""
+        """As `CaptureDecoder.read`; it ends where this process holds more than its part: one begins again."""
         try:
-            yield from super().read(moved)
+            with contextlib.closing(super().read(moved)) as pieces:
+                for _ in pieces:
+                    yield
+                    if self.engine.order.exceeded:
+                        break
         finally:
             self.ended = True
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kcli.capture import shares
+from kcli.capture import capture_file, shares
 from kcli.capture.exchanges import CaptureDecoder
 from kcli.capture.filters import Filter
 from kcli.capture.shares import BUCKETS, Counts, ShareDecoder, buckets_of
@@ -140,6 +140,13 @@ def test_too_much_for_a_share_is_said() -> None:
     path = str(SAMPLES / "java44-txn.pcap")
     assert share([path], 0, 2)[1].engine.order.exceeded is False
     assert share([path], 0, 2, memory=2000)[1].engine.order.exceeded is True
+
+
+def test_what_holds_too_much_reads_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capture_file, "PIECE", 4096)
+    path = str(SAMPLES / "java44-txn.pcap")
+    whole, ended = share([path], 0, 2)[1], share([path], 0, 2, memory=2000)[1]
+    assert 0 < ended.engine.packets < whole.engine.packets
 
 
 def test_secrets_in_a_capture_may_be_those_of_any_connection() -> None:
