@@ -152,8 +152,10 @@ def drive(
     heapq.heapify(queue)
     sources = [entry[2] for entry in queue]
     try:
-        for number, source, limit in by_time(queue):
-            entered(number)
+        while queue:
+            take_turns(queue, engine, entered)
+            _, number, source = heapq.heappop(queue)
+            limit = queue[0][0] if queue else FOREVER
             for after in run_source(source, engine, limit, emit, failures, moved):
                 if after is None:
                     yield
@@ -179,6 +181,27 @@ def first_time(paths: Sequence[str | Stream], new_reader: Callable[[], PacketRea
         found.append(cursor.first)
         cursor.close()
     return min((first for first in found if first), default=None)
+
+
+def take_turns(queue: list[tuple[int, int, FileCursor]], engine: CaptureEngine, entered: Callable[[int], None]) -> None:
+    """Read a heap's files by time, packet by packet if need be, until the first of them has no whole packet at hand.
+
+    Captures of several brokers at one time take as many turns as there are packets: a turn does no more than it must.
+    """
+    while True:
+        _, number, source = queue[0]
+        entered(number)
+        if len(queue) == 1:
+            return
+        limit = queue[1][0]
+        if len(queue) > 2 and queue[2][0] < limit:
+            limit = queue[2][0]
+        file = source.opened()
+        used, why = engine.run(source.reader, file.data, limit)
+        file.use(used)
+        if why != "limit":
+            return
+        heapq.heapreplace(queue, (engine.next_ns, number, source))
 
 
 def by_time(queue: list[tuple[int, int, S]], until: int = FOREVER) -> Iterator[tuple[int, S, int]]:

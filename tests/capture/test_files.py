@@ -7,12 +7,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
 
+from kcli.capture import files
 from kcli.capture.capture_file import CaptureFile
 from kcli.capture.exchanges import CaptureDecoder, Event, Exchange
+from kcli.capture.files import run_source
 from kcli.capture.reading import read_capture
 from kcli.errors import InputError
 from tests.capture.messages import metadata
@@ -161,3 +164,31 @@ def test_files_that_take_turns_are_counted_once(tmp_path: Path, engine: str, pac
     source = CaptureDecoder([str(path) for path in paths])
     assert [len(items) for items in source.pieces(moved.append)] == [150 - 2, 1, 1]  # one piece of a file each
     assert sum(moved) == sum(path.stat().st_size for path in paths)
+
+
+def test_turns_follow_time_past_damage(tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    wires = [Wire(client=("10.0.0.1", 40000 + number)).open() for number in range(3)]
+    for number in range(50):
+        for wire in wires:
+            wire.client(metadata(number)[0]).server(metadata(number)[1])
+    captures = [bytearray(pcap(wire.packets)) for wire in wires]
+    captures[1][2000:2300] = b"\xff" * 300
+    paths = [str(tmp_path / f"{number}.pcap") for number in range(len(wires))]
+    for path, data in zip(paths, captures, strict=True):
+        Path(path).write_bytes(data)
+    calls: list[Any] = []
+
+    def counted(*args: Any) -> Any:
+        calls.append(args)
+        return run_source(*args)
+
+    monkeypatch.setattr(files, "run_source", counted)
+    items: list[Exchange | Event] = []
+    with pytest.raises(InputError, match="bytes passed over"):
+        for part in CaptureDecoder(paths).pieces():
+            items += part
+    whole = [item for item in items if isinstance(item, Exchange) and not item.link.client.endswith(":40001")]
+    times = [item.response_ns or 0 for item in whole]
+    assert len(times) == 100 and times == sorted(times)
+    assert [item.file for item in items if isinstance(item, Event) and item.file] == [paths[1]]
+    assert len(calls) < 10  # all other turns are short
