@@ -72,6 +72,11 @@ CASES: dict[str, list[str]] = {
         "{segment} --values",
     ],
     "redact": ["{capture} -o {out}/{name}", "{garbage} -o {out}/x", "{name} -o {out}/x"],
+    "replay": [
+        "{capture} --speed max --quiet", "{garbage}", "{name}", "{capture} --bootstrap {name}",
+        "{capture} --only {name}", "{capture} --topic-map {name}={name}", "{capture} --client-id {name}",
+        "{capture} --record {out}/{name} --only {name}",
+    ],
     "report": ["{capture} -o {out}/{name}", "{garbage} -o {out}/{name}", "{name} -o {out}", "{capture} -o -"],
     "schema diff": ["Metadata 0 1", "{name} 1 2", "--schema {dialect} Metadata 0 0", "--release {name} 4.0"],
     "schema import": ["{garbage} --to {out}/{name}", "{name} --to {out}"],

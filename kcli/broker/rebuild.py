@@ -60,7 +60,11 @@ def rebuild(
     """
     capture = read_capture(paths, ports=ports, dialect=dialect, memory=memory, key_logs=key_logs)
     history = CaptureHistory.of(capture.items(), problem)
-    return RebuiltBroker(history, staged=staged, dialect=dialect, **options)
+    try:
+        return RebuiltBroker(history, staged=staged, dialect=dialect, **options)
+    except BaseException:
+        history.close()
+        raise
 
 
 class RebuiltBroker(Broker):
@@ -79,7 +83,13 @@ class RebuiltBroker(Broker):
         self._made_up = MOST_MADE_UP
 
     async def start(self) -> None:
-        await super().start()
+        try:
+            await super().start()
+            await self._fill_topics()
+        finally:
+            self.history.close()
+
+    async def _fill_topics(self) -> None:
         renamed = [seen.name for seen in self.history.topics.values() if name_fault(seen.name)]
         if renamed:
             self.note(renaming(renamed))
@@ -89,8 +99,6 @@ class RebuiltBroker(Broker):
         except BaseException:
             await self.stop()
             raise
-        finally:
-            self.history.close()
 
     def now(self) -> int:
         return self.captured.ns // 1_000_000 if self.staged and self.captured.ns else super().now()

@@ -154,8 +154,8 @@ def replay_command(
         begun = time.monotonic()
         with counting(seen.requests * repeat * clients, quiet, "requests") as done:
             say = ignore if quiet else warn
-            history = CaptureHistory.of(read_capture(paths, **reading), lambda _: None) if fill else None
             with recording(record, files) as save:
+                history = CaptureHistory.of(read_capture(paths, **reading), lambda _: None) if fill else None
                 extra = Extra(dialect, say, done, save, history)
                 try:
                     finished = asyncio.run(work(read, seen, choice, config, options, outcome, extra))

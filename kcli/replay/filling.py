@@ -102,11 +102,11 @@ async def fill_all(
     config: ClientConfig, history: CaptureHistory, live_name: Callable[[str], str], sizes: Mapping[str, int]
 ) -> Filled:
     """Fill the topics of a cluster with all that was seen, and be done with the history. NetworkError."""
-    async with Client(config) as client:
-        try:
+    try:
+        async with Client(config) as client:
             return await fill(client, history, live_name, sizes, lambda *_: None)
-        finally:
-            history.close()
+    finally:
+        history.close()
 
 
 async def fill_partition(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from kcli.broker.capture_history import CaptureHistory
 from kcli.broker.rebuild import RebuiltBroker, rebuild
-from kcli.broker.seen_topics import SeenPartition
+from kcli.broker.seen_topics import SeenPartition, SpooledBatch
 from kcli.broker.session_slots import Place, SessionSlots
 from kcli.errors import InputError
 from kcli.records import scan
@@ -305,3 +306,13 @@ def test_a_topic_that_was_made_again_is_another_one() -> None:
             assert made.find((TOPIC_ID, 0)).leaders == {3: 7}
 
     run(work())
+
+
+def test_a_broker_that_does_not_start_leaves_no_file_open(tmp_path: Path) -> None:
+    there = tmp_path / "file"
+    there.touch()
+    history = CaptureHistory()
+    with pytest.raises(OSError, match="file"):
+        asyncio.run(RebuiltBroker(history, data=there).start())
+    with pytest.raises(ValueError, match="closed file"):
+        history.spool.read(SpooledBatch(0, 0, 2, 0, 1, True))

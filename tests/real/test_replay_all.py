@@ -30,7 +30,8 @@ def replay(cluster: Cluster, file: str, *options: str) -> tuple[int, dict[str, d
 
 def test_transactions(cluster: Cluster) -> None:
     """Committed, aborted and fenced ones; 3.9 adds no partitions by itself, and bumps no epochs."""
-    code, rows, err = replay(cluster, "java44-txn.pcap", "--speed", "3")
+    topics = ("--topic-map", "pay-in=replay-all-in", "--topic-map", "pay-out=replay-all-out")
+    code, rows, err = replay(cluster, "java44-txn.pcap", "--speed", "3", *topics)
     assert code == 0, (rows, err)
     for api in ("Produce", "EndTxn", "TxnOffsetCommit", "Fetch", "JoinGroup"):
         assert rows[api]["live"]["errors"] == rows[api]["captured"]["errors"], api  # type: ignore[index]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from kcli.broker import Broker
+from kcli.broker.capture_history import CaptureHistory
 from kcli.broker.record_spans import CutBatch
-from kcli.broker.seen_topics import BatchSpool, SeenPartition
+from kcli.broker.seen_topics import BatchSpool, SeenPartition, SpooledBatch
 from kcli.broker.storage.incoming import stored
 from kcli.client.properties import ClientConfig
+from kcli.errors import NetworkError
 from kcli.records import build_batch, build_marker, build_message_set, scan
 from kcli.replay.filling import BATCH, Filled, fill_all, pieces, reachable, writable
 from tests.replay.test_replaying import values
@@ -102,3 +106,12 @@ def test_an_offset_that_is_too_far_is_not_made_up() -> None:
             return await fill_all(config, history, lambda name: name, {"t": 1})  # type: ignore[arg-type]
 
     assert asyncio.run(work()) == Filled(left=1)
+
+
+def test_a_cluster_that_is_not_there_gets_nothing_and_the_history_is_closed() -> None:
+    history = CaptureHistory()
+    config = ClientConfig({"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "200"})
+    with pytest.raises(NetworkError):
+        asyncio.run(fill_all(config, history, str, {"t": 1}))
+    with pytest.raises(ValueError, match="closed file"):
+        history.spool.read(SpooledBatch(0, 0, 2, 0, 1, True))
