@@ -241,11 +241,12 @@ def source_class(
         return RowDecoder
     if format_ == "tree":
         return CaptureDecoder
-    if jobs > 1 and chosen.where is None and chosen.topic is None and not key_logs:
-        from kcli.cli.pcap_jobs import SharedDecoder
-        from kcli.cli.processes import most_jobs
+    if jobs > 1:
+        from kcli.cli.processes import can_share
 
-        if most_jobs(files) > 1:
+        if can_share(files, chosen, key_logs):
+            from kcli.cli.pcap_jobs import SharedDecoder
+
             return partial(SharedDecoder, jobs=jobs)
     return partial(CaptureDecoder, text=True)
 

@@ -22,6 +22,7 @@ from kcli.cli.inputs import (
     reading_options,
 )
 from kcli.cli.lines import print_line
+from kcli.cli.live_topics import live_topics_options
 from kcli.cli.problems import conclude
 from kcli.cli.replay_progress import counting, ignore
 from kcli.client.properties import ClientConfig
@@ -46,12 +47,7 @@ __all__ = ["replay_command"]
 @click.command("replay")
 @files_argument("FILE|DIR...", expand=captures_in)
 @client_options
-@click.option(
-    "--topic-map", "topics", multiple=True, metavar="CAPTURED=LIVE", help="Replay a captured topic on another one."
-)
-@click.option(
-    "--create-topics/--no-create-topics", "create", default=True, help="Create topics that the cluster lacks."
-)
+@live_topics_options
 @click.option("--fill", is_flag=True, help="Write to empty topics the records that the captures show, before.")
 @click.option(
     "--offsets", type=click.Choice(MODES), default="captured", show_default=True, help="The offsets to fetch from."

@@ -11,20 +11,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from kcli.capture.filters import Filter
 from kcli.core import COMPILED
 
-__all__ = ["MOST_JOBS", "fork_to", "most_jobs", "read_all", "read_packed", "stop", "write_all", "write_packed"]
+__all__ = ["can_share", "fork_to", "read_all", "read_packed", "stop", "write_all", "write_packed"]
 
-MOST_JOBS = 64
 LENGTH = struct.Struct("=q")
 
 
-def most_jobs(files: Sequence[str]) -> int:
-    """How many processes can share these files: one where a file can be read only once, or there is no core."""
-    if not COMPILED or not hasattr(os, "fork"):
-        return 1
-    plain = all(name != "-" and stat.S_ISREG(Path(name).stat().st_mode) for name in files if Path(name).exists())
-    return MOST_JOBS if plain and "-" not in files else 1
+def can_share(files: Sequence[str], chosen: Filter, key_logs: Sequence[str]) -> bool:
+    """Whether several processes can read these files: each more than once, by the core, and each process can tell what
+    is wanted without the others."""
+    if not COMPILED or not hasattr(os, "fork") or key_logs or chosen.where is not None or chosen.topic is not None:
+        return False
+    return "-" not in files and all(stat.S_ISREG(Path(name).stat().st_mode) for name in files if Path(name).exists())
 
 
 def fork_to(work: Callable[[], None], unused: Sequence[int]) -> int:

@@ -22,6 +22,7 @@ from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import warn
 from kcli.cli.inputs import files_argument, format_option, port_option, quiet_option, reading_options
 from kcli.cli.lines import print_line
+from kcli.cli.live_topics import live_topics_options
 from kcli.cli.output import open_output
 from kcli.cli.problems import conclude
 from kcli.cli.replay_progress import counting, ignore
@@ -65,12 +66,7 @@ INTERRUPTED = 130
 @click.option(
     "--admin", is_flag=True, help="Also requests that change the cluster: topics, configs, ACLs and the like."
 )
-@click.option(
-    "--topic-map", "topics", multiple=True, metavar="CAPTURED=LIVE", help="Replay a captured topic on another one."
-)
-@click.option(
-    "--create-topics/--no-create-topics", "create", default=True, help="Create topics that the cluster lacks."
-)
+@live_topics_options
 @click.option(
     "--compare", "level", type=click.Choice(LEVELS), default="errors", show_default=True,
     help="What must be equal: errors by API, also the shape of each answer, every value, or nothing.",

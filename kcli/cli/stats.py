@@ -99,10 +99,10 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
 
 def decoder_class(paths: tuple[str, ...], chosen: Filter, options: dict[str, Any]) -> Callable[..., StatisticsDecoder]:
     """What counts: as many processes as are asked for, where they can tell what is wanted without each other."""
-    if options["jobs"] > 1 and chosen.where is None and chosen.topic is None and not options["key_logs"]:
-        from kcli.cli.processes import most_jobs
+    if options["jobs"] > 1:
+        from kcli.cli.processes import can_share
 
-        if most_jobs(paths) > 1:
+        if can_share(paths, chosen, options["key_logs"]):
             from kcli.cli.stats_jobs import SharedStatistics
 
             return partial(SharedStatistics, jobs=options["jobs"])

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kcli.cli.processes import fork_to, most_jobs, read_packed, stop, write_packed
+from kcli.capture.filters import Filter
+from kcli.cli.processes import can_share, fork_to, read_packed, stop, write_packed
 from kcli.core import COMPILED
 from tests.capture.wires import SAMPLES
 
@@ -17,8 +18,12 @@ TXN, CODECS = str(SAMPLES / "java44-txn.pcap"), str(SAMPLES / "kcat-codecs.pcap"
 
 def test_which_files_can_be_shared(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    assert most_jobs([TXN, CODECS]) > 1
-    assert most_jobs([TXN, "-"]) == most_jobs([str(tmp_path / "fifo")]) == 1
+    everything = Filter()
+    assert can_share([TXN, CODECS], everything, [])
+    assert not can_share([TXN, "-"], everything, [])
+    assert not can_share([str(tmp_path / "fifo")], everything, [])
+    assert not can_share([TXN], Filter(topic="pay-in"), [])
+    assert not can_share([TXN], everything, ["keys.log"])
 
 
 def test_a_fork_does_its_work_and_nothing_else(capfd: pytest.CaptureFixture[str]) -> None:
