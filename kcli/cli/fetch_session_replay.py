@@ -28,7 +28,7 @@ from kcli.cli.replay_progress import counting, ignore
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.drafting import DIALECT
 from kcli.client.replay.names import TopicNames, parse_topic_map
-from kcli.client.replay.outcome import Pair, pairs, set_apart
+from kcli.client.replay.outcome import Pair, pairs, set_apart, take_out_internal
 from kcli.client.replay.plan import Captured, ReplayPlan, make_plan
 from kcli.client.replay.positions import MODES
 from kcli.client.replay.runner import Options, Replayed, parse_speed, replay
@@ -149,6 +149,8 @@ def replay_command(
     found = list(pairs(replayed, names.names, level))
     if broker is not None:
         set_apart(found, broker.captured.unknown)
+    elif (internal := take_out_internal(found)) and not quiet:
+        warn(f"not compared: {shown(internal)}: no client can write what the brokers keep there")
     show(found, format_, shown_kinds, names)
     if interrupted:
         warn(f"interrupted: {sum(len(each.fetches) for each in found):,} of {plan.fetches * options.repeat:,} fetches")

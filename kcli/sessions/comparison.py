@@ -9,8 +9,9 @@ from typing import Any, Literal
 from kcli.counting import counted
 from kcli.errors import UsageError
 from kcli.sessions.report import ResponseReport, SessionReport
+from kcli.topic_names import INTERNAL
 
-__all__ = ["LEVELS", "Difference", "Level", "compare", "compare_all", "shown"]
+__all__ = ["LEVELS", "Difference", "Level", "compare", "compare_all", "is_internal", "shown"]
 
 Level = Literal["strict", "shape", "none"]
 LEVELS: tuple[Level, ...] = ("strict", "shape", "none")
@@ -21,7 +22,7 @@ SHOWN = 5  # names of a list; the rest is counted
 class Difference:
     """A difference between a live session and the captured one; fetch: its number, None for the whole session.
 
-    partitions: those of which the responses have other records or errors, by name; none where the session differs
+    partitions: those of which there are other records or errors, by name; none where the session differs
     unknown: why the capture does not tell what the answer should be; "" where it does
     """
 
@@ -104,8 +105,11 @@ def compare_shape(captured: SessionReport, live: SessionReport) -> Iterable[Diff
         only = sorted(captured.wanted - live.wanted), sorted(live.wanted - captured.wanted)
         yield Difference(label, "partitions asked for by one side only", shown(only[0]), shown(only[1]))
     silent = sorted(captured.delivered.keys() - live.delivered.keys())
-    if silent:
-        yield Difference(label, f"records of {shown(silent)}", sum(captured.delivered[name] for name in silent), 0)
+    internal = [name for name in silent if is_internal(name)]
+    for names in ([name for name in silent if name not in internal], internal):
+        if names:
+            size = sum(captured.delivered[name] for name in names)
+            yield Difference(label, f"records of {shown(names)}", size, 0, partitions=tuple(names))
     if live.lost > captured.lost:
         yield Difference(label, "fetches without an answer", captured.lost, live.lost)
 
@@ -130,6 +134,11 @@ def compare_partitions(label: str, number: int, one: ResponseReport, other: Resp
     for name in sorted(ones.keys() & others.keys()):
         if ones[name] != others[name]:
             yield Difference(label, f"error and bytes of {name}", ones[name], others[name], number, (name,))
+
+
+def is_internal(partition: str) -> bool:
+    """Whether a partition, by its name ("orders[0]"), is of a topic that only brokers write to."""
+    return partition.rpartition("[")[0] in INTERNAL
 
 
 def shown(names: Sequence[str]) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 from kcli.client.replay.live_fetch import LiveFetch
 from kcli.client.replay.plan import Captured, Fetcher
 from kcli.client.replay.runner import Replayed
-from kcli.sessions.comparison import Difference, Level, compare
+from kcli.sessions.comparison import Difference, Level, compare, is_internal
 from kcli.sessions.report import Recorder, SessionReport
 
-__all__ = ["Pair", "fetch_of", "pairs", "set_apart"]
+__all__ = ["Pair", "fetch_of", "pairs", "set_apart", "take_out_internal"]
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,19 @@ def set_apart(found: Sequence[Pair], reason: Callable[[Captured, Sequence[str]],
             else:
                 kept.append(each)
         pair.differences[:], pair.unknown[:] = kept, apart
+
+
+def take_out_internal(found: Sequence[Pair]) -> list[str]:
+    """Take out the differences in topics that only brokers write to, and return the names of those partitions.
+
+    For live clusters: what is in these topics is the cluster's own, and no client can fill them.
+    """
+    names: set[str] = set()
+    for pair in found:
+        own = [each for each in pair.differences if each.partitions and all(map(is_internal, each.partitions))]
+        names.update(name for each in own for name in each.partitions)
+        pair.differences[:] = [each for each in pair.differences if each not in own]
+    return sorted(names)
 
 
 def fetch_of(pair: Pair, difference: Difference) -> Captured:

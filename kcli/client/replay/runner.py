@@ -20,6 +20,7 @@ from kcli.client.replay.target import Target, find_target
 from kcli.client.replay.verbatim import VerbatimFetching
 from kcli.counting import counted
 from kcli.errors import UsageError
+from kcli.topic_names import INTERNAL
 
 __all__ = ["Options", "Replayed", "parse_speed", "replay"]
 
@@ -91,7 +92,11 @@ async def replay(
             target = Target(client, {}, {})
         else:
             target = await find_target(client, plan, names, options.topics, create=options.create, notify=say)
-            empty = sum(target.bounds[key].latest == 0 for key in plan.delivering() if key in target.bounds)
+            empty = sum(
+                target.bounds[key].latest == 0 and target.names[key[0]] not in INTERNAL
+                for key in plan.delivering()
+                if key in target.bounds
+            )
             if empty:
                 say(f"the cluster has no records in {counted(empty, 'partition')} that gave some (--fill writes them)")
         for _ in range(options.repeat):

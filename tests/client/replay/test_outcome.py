@@ -1,5 +1,5 @@
 from kcli.client.replay.live_fetch import LiveFetch
-from kcli.client.replay.outcome import pairs
+from kcli.client.replay.outcome import pairs, take_out_internal
 from kcli.client.replay.plan import make_plan
 from kcli.client.replay.runner import Replayed
 from kcli.jsontext import dumps
@@ -36,3 +36,14 @@ def test_no_comparison_no_differences() -> None:
     assert [pair.differences for pair in pairs(replayed, {}, "none")] == [[]]
     assert [len(pair.differences) for pair in pairs(replayed, {}, "shape")] == [2]
     assert [len(pair.differences) for pair in pairs(replayed, {}, "strict")] == [3]
+
+
+def test_what_brokers_keep_for_themselves_is_no_difference_of_a_live_cluster() -> None:
+    own = ("__consumer_offsets", 2)
+    plan = make_plan([fetch(0, {T0: 0, own: 0}, {T0: 100, own: 50})])
+    (fetcher,) = plan.fetchers
+    nothing = fetch(0, {T0: 0, own: 0}, {T0: 0, own: 0})
+    found = list(pairs(Replayed([(fetcher, [LiveFetch(fetcher.steps[0], nothing)])]), {}, "shape"))
+    assert [each.what for each in found[0].differences] == ["records of t[0]", "records of __consumer_offsets[2]"]
+    assert take_out_internal(found) == ["__consumer_offsets[2]"]
+    assert [each.what for each in found[0].differences] == ["records of t[0]"]
