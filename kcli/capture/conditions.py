@@ -7,26 +7,44 @@ becomes a value only where the condition holds, or the decoder wants to hear of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from kcli.capture.bodies import Bodies
 from kcli.capture.column_owner import ColumnOwner
 from kcli.capture.columns import batch_of, exchange_row, rows_batch, wanted_rows
 from kcli.capture.events import Event
 from kcli.capture.exchange import Exchange
 from kcli.capture.file_marks import FileMarks
+from kcli.capture.filters import Filter
 from kcli.capture.held_rows import HeldRows
 from kcli.core import COMPILED
 from kcli.tables.captured import EXCHANGE_COLUMNS
 from kcli.tables.definition import schema_of
-
-if TYPE_CHECKING:
-    from kcli.capture.exchanges import CaptureDecoder
 
 __all__ = ["ConditionalFeed"]
 
 ROWS = 20_000  # that wait, at most
 TEXT_BYTES = 1 << 25  # of JSON or frames among them; one may have more
 KEYS = 128  # API keys that the core keeps frames of are below
+
+
+class Decoder(Protocol):
+    """What gets the exchanges. bodies, chosen, text, overhears and number: those of `CaptureDecoder`."""
+
+    bodies: Bodies
+    chosen: Filter
+    text: bool
+    overhears: frozenset[int]
+    entered_names: list[str]
+    number: int
+    engine: Any
+
+    def meet(self, connection: str) -> None: ...
+    def learn_names(self, item: Exchange) -> None: ...
+    def put_line(self, line: bytes, exchange: bool) -> None: ...
+    def emit(self, item: Exchange | Event) -> None: ...
+    def overlook(self, item: Exchange) -> None: ...
+    def enter(self, number: int) -> None: ...
 
 
 class Waiting(NamedTuple):
@@ -49,7 +67,7 @@ class ConditionalFeed(ColumnOwner):
     `overhears`; `enter` tells which file they are of.
     """
 
-    def __init__(self, decoder: CaptureDecoder) -> None:
+    def __init__(self, decoder: Decoder) -> None:
         self.decoder, self.bodies, self.chosen = decoder, decoder.bodies, decoder.chosen
         assert self.chosen.where is not None
         self.condition = self.chosen.where

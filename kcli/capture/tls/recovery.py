@@ -3,15 +3,17 @@ seen whole."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kcli.capture.tls import protection
 from kcli.capture.tls.ciphers import TLS_13
+from kcli.capture.tls.handshake import Handshake
+from kcli.capture.tls.keylog import Effort, KeyLog
 from kcli.capture.tls.stream import TlsEnd
 from kcli.grammar.tls import APPLICATION_DATA, HEADER, is_record_header, next_record_header, record_size
 
 if TYPE_CHECKING:
-    from kcli.capture.tls.session import TlsSession
+    from kcli.capture.connection import CapturedConnection
 
 __all__ = ["Recovery"]
 
@@ -19,10 +21,32 @@ MOST_NUMBERS = 4096  # that are tried for a record behind a loss whose size is u
 MOST_GUESSED = 4  # records of a direction without a handshake that are tried against all keys
 
 
+class Session(Protocol):
+    """What a session lends: its connection, its two ends, what its handshake agreed on, and the keys there are.
+
+    opened: how often records were. data_bytes: that were handed on.
+    """
+
+    connection: CapturedConnection
+    ends: tuple[TlsEnd, TlsEnd]
+    agreed: Handshake
+    log: KeyLog
+    effort: Effort
+    opened: int
+    data_bytes: int
+    foreign: str | None
+
+    def find_keys(self, d: int, end: TlsEnd) -> bool: ...
+    def follow(self, d: int, end: TlsEnd) -> protection.Protection | None: ...
+    def contents(self, d: int, end: TlsEnd, kind: int, text: bytes) -> None: ...
+    def refuse(self, why: str) -> None: ...
+    def why_closed(self, why: str) -> str: ...
+
+
 class Recovery:
     """Finds out how a session goes on where records, or its handshake, are missing."""
 
-    def __init__(self, session: TlsSession) -> None:
+    def __init__(self, session: Session) -> None:
         self.session = session
 
     def resume(self, d: int, end: TlsEnd) -> bool:
