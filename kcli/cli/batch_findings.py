@@ -12,18 +12,25 @@ from kcli.errors import InputError
 if TYPE_CHECKING:
     from kcli.records.text import Findings
 
-__all__ = ["report_findings"]
+__all__ = ["error_lines", "report_findings"]
 
 
 def report_findings(found: Findings, name: str, quiet: bool) -> None:
     """Warn of each problem on stderr; the last ends the command. Raises InputError (exit 3)."""
+    for damage in found.damages:
+        if damage.lawful and damage.start:
+            text = f"at 0x{damage.start:x}: {damage.reason}"
+            warn(f"{name}: {text} (a cut batch: what follows it was not written, or not fetched)", quiet)
+    conclude([InputError(line, file=name) for line in error_lines(found)], quiet)
+
+
+def error_lines(found: Findings) -> list[str]:
+    """What is wrong, a line for each problem; a batch cut at the end is none."""
     lines = [f"{path}: {reason}" if path else reason for _at, path, reason in found.problems]
     for damage in found.damages:
-        text = f"at 0x{damage.start:x}: {damage.reason}"
-        if damage.lawful and damage.start:
-            warn(f"{name}: {text} (a cut batch: what follows it was not written, or not fetched)", quiet)
-        else:
-            lines.append(f"{text}; {counted(damage.end - damage.start, 'byte')} passed over")
+        if not (damage.lawful and damage.start):
+            size = counted(damage.end - damage.start, "byte")
+            lines.append(f"at 0x{damage.start:x}: {damage.reason}; {size} passed over")
     if found.wrong_checksums:
         lines.append(f"{counted(found.wrong_checksums, 'batch has', 'batches have')} a wrong checksum (crcValid false)")
-    conclude([InputError(line, file=name) for line in lines], quiet)
+    return lines

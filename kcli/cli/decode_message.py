@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import click
 
-from kcli.cli.console import console, is_terminal
-from kcli.cli.inputs import (
-    binary_input,
-    dialect_option,
-    format_option,
-    name_of,
-    quiet_option,
-    read_message,
-    secrets_option,
-)
-from kcli.cli.lines import print_line
+from kcli.cli.console import warn
+from kcli.cli.inputs import binary_input, dialect_option, format_option, name_of, quiet_option, secrets_option
+from kcli.cli.message_formats import PaddingError, Shape, is_whole, show
+from kcli.cli.message_input import Frame, frames_of, pieces
+from kcli.cli.problems import conclude
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.secrets import hide_span
-from kcli.grammar.trace import Span
-from kcli.jsontext import dumps, loads
+from kcli.grammar.request_start import PREFIX, api_of
 from kcli.schemas.catalog import catalog
 
-__all__ = ["request", "response"]
+__all__ = ["RECORDS", "request", "response"]
 
+ShapeOf = Callable[[bytes, Frame, dict[str, Any]], Shape]
 RECORDS = click.Choice(["none", "raw", "batches", "full"])
 
 
@@ -62,21 +54,6 @@ def options_of(api: str, version: str) -> tuple[Callable[..., Any], ...]:
         binary_input,
         click.argument("file", default="-"),
     )
-
-
-class Frame(NamedTuple):
-    """Where a message's frame lies in the input: `start` to `end`, without the length prefix."""
-
-    start: int
-    end: int
-
-
-class Shape(NamedTuple):
-    """How the parts of a frame are read: header and body codec, and the JSON around them."""
-
-    header: MessageCodec
-    body: Callable[[int], MessageCodec]
-    wrap: Callable[[dict[str, Any], Any], dict[str, Any]]
 
 
 @click.command()
@@ -113,70 +90,76 @@ def response(**options: Any) -> None:
     decode(options, response_shape)
 
 
-def decode(options: dict[str, Any], shape_of: Callable[[bytes, Frame, dict[str, Any]], Shape]) -> None:
-    file = options["file"]
-    data = read_message(file, options["hex_"], options["base64_"])
-    failure: InputError | None = None
-    try:
-        for frame in frames_of(data, options["framed"], options.get("api") is not None):
-            try:
-                show(data[: frame.end], frame, shape_of(data[: frame.end], frame, options), options)
-            except DecodeError as error:
-                failure = failure or error
-    except InputError as error:
-        failure = failure or error
-    if failure is not None:
-        raise failure.within(name_of(file)) if file != "-" else failure
+def decode(options: dict[str, Any], shape_of: ShapeOf) -> None:
+    file, problems = options["file"], list[InputError]()
 
-
-def frames_of(data: bytes, framed: bool | None, response: bool) -> Iterator[Frame]:
-    """The frames in the input. By default framed when lengths lead exactly to the end of it."""
-    if framed is None:
-        framed = chain_fits(data)
-    if not framed:
-        yield Frame(0, len(data))
-        return
-    at = 0
-    while at < len(data) or not data:
-        size = int.from_bytes(data[at : at + 4], "big", signed=True)
-        left = len(data) - at - 4
-        if left < 0 or size < 0:
-            raise DecodeError(
-                "",
-                at,
-                f"needs a length of 4 bytes at {at:#x}, {len(data) - at} left"
-                if left < 0
-                else f"length {size} at {at:#x}",
-            )
-        if size > left:
-            raise DecodeError("", at, f"the length at {at:#x} says {size} bytes, {left} are left")
-        yield Frame(at + 4, at + 4 + size)
-        at += 4 + size
-
-
-def chain_fits(data: bytes) -> bool:
-    at = 0
-    while at + 8 <= len(data):
-        size = int.from_bytes(data[at : at + 4], "big", signed=True)
-        if size < 4:
+    def reads(data: bytes) -> bool:
+        try:
+            return is_whole(data, shape_of(data, Frame(0, len(data)), options))
+        except (DecodeError, UsageError):
             return False
-        at += 4 + size
-    return at == len(data) and at > 0
+
+    def begins(data: bytes) -> bool:
+        return shape_of is request_shape and begins_known(data, options["dialect"])
+
+    for place, data in pieces(file, options["hex_"], options["base64_"], reads, begins):
+        found: list[InputError] = [data] if isinstance(data, InputError) else []
+        if isinstance(data, bytes):
+            found += decode_piece(data, reads, shape_of, options)
+        name = ": ".join(part for part in (name_of(file) if file != "-" or place else "", place) if part)
+        for each in found:
+            each = each.within(name) if name else each
+            if isinstance(each, PaddingError):
+                warn(str(each), options["quiet"])
+            else:
+                problems.append(each)
+    conclude(problems, options["quiet"])
+
+
+def decode_piece(
+    data: bytes, reads: Callable[[bytes], bool], shape_of: ShapeOf, options: dict[str, Any]
+) -> list[InputError]:
+    """Show each message, and return what is wrong."""
+    found: list[InputError] = []
+    try:
+        for frame in frames_of(data, options["framed"], reads, found.append):
+            try:
+                found += show(data[: frame.end], frame, shape_of(data[: frame.end], frame, options), options)
+            except DecodeError as error:
+                found.append(error)
+    except InputError as error:
+        found.append(error)
+    return found
+
+
+def begins_known(data: bytes, dialect: str | None) -> bool:
+    """Whether data starts with an API and version that the tables have, behind its length or not."""
+    for start in (0, PREFIX) if len(data) >= 2 * PREFIX else (0,) if len(data) >= PREFIX else ():
+        api_key, version = api_of(data, start)
+        known = catalog(dialect).api(api_key)
+        if known is not None and version in known.versions:
+            return True
+    return False
 
 
 def request_shape(data: bytes, frame: Frame, options: dict[str, Any]) -> Shape:
     dialect = options["dialect"]
     header, body = frames.request_codecs(data, frame.start, dialect)
-    api_key = int.from_bytes(data[frame.start : frame.start + 2], "big", signed=True)
-    version = int.from_bytes(data[frame.start + 2 : frame.start + 4], "big", signed=True)
+    api_key, version = api_of(data, frame.start)
     check_said(api_key, version, options)
     known = catalog(dialect).api(api_key)
-    if known is None or version not in known.versions:
+    if known is None:
         raise frames.unknown_version(api_key, version, dialect)
     name = known.log_name
+
+    def body_at(_start: int) -> MessageCodec:
+        if version not in known.versions:
+            raise frames.unknown_version(api_key, version, dialect)
+        return body
+
     return Shape(
         header,
-        lambda _start: body,
+        body_at,
         lambda head, value: {"requestHeader": head | {"requestApiKeyName": name}, "request": value},
     )
 
@@ -202,90 +185,3 @@ def response_shape(data: bytes, frame: Frame, options: dict[str, Any]) -> Shape:
             "response": value,
         },
     )
-
-
-def show(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> None:
-    if options["format_"] == "json":
-        show_json(data, frame, shape, options)
-    elif options["format_"] == "table":
-        show_table(data, frame, shape, options["secrets"])
-    else:
-        show_spans(data, frame, shape, options)
-
-
-def show_json(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> None:
-    header, start = shape.header.read(data, frame.start)
-    codec = shape.body(start)
-    form = {
-        "records": options["records"],
-        "hook": records_hook(options["records"], options["secrets"]),
-        "secrets": options["secrets"],
-    }
-    text, _ = codec.json(data, start, whole=True, **form)
-    made = shape.wrap(shape.header.json_value(header), loads(text))
-    if is_terminal(sys.stdout):
-        from rich.highlighter import JSONHighlighter
-
-        console().print(JSONHighlighter()(dumps(made, indent=2)))
-    else:
-        print_line(dumps(made))
-
-
-def records_hook(records: str, secrets: bool = False) -> Callable[[memoryview], bytes] | None:
-    if records in ("none", "raw"):
-        return None
-    from kcli.records import batches_json
-
-    return lambda data: batches_json(data, records, secrets=secrets)
-
-
-def show_table(data: bytes, frame: Frame, shape: Shape, secrets: bool) -> None:
-    """Path and value, a line each."""
-    header, start = shape.header.read(data, frame.start)
-    codec = shape.body(start)
-    body = codec.json_value(codec.read_whole(data, start), secrets=secrets)
-    rows = list(leaves(shape.wrap(shape.header.json_value(header), body)))
-    width = max((len(path) for path, _ in rows), default=0)
-    for path, value in rows:
-        print_line(f"{path:<{width}}  {dumps(value)}")
-
-
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict) and value:
-        for name, item in value.items():
-            yield from leaves(item, f"{path}.{name}" if path else name)
-    elif isinstance(value, list) and value:
-        for index, item in enumerate(value):
-            yield from leaves(item, f"{path}[{index}]")
-    else:
-        yield path, value
-
-
-def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> None:
-    """Every field's bytes; those before an error are shown before it is raised."""
-    from kcli.cli.spans import failure_line, hexdump_lines, tree_lines
-
-    spans: list[Span] = []
-    hidden = False
-    failure: DecodeError | None = None
-    what = shape.header.what
-    try:
-        shape.header.spans(data, frame.start, spans)
-        start = spans[-1].end if spans else frame.start
-        codec = shape.body(start)
-        what = codec.what
-        hidden = codec.guarded and not options["secrets"]
-        codec.spans(data, start, spans, secrets=options["secrets"])
-        end = spans[-1].end if spans else start
-        if end < len(data):
-            rest = Span("_trailing", end, len(data), "bytes behind the message", bytes(data[end:]))
-            spans.append(hide_span(rest) if hidden else rest)
-    except DecodeError as error:
-        failure = error
-    print_line(f"{what}, {frame.end - frame.start} bytes")
-    lines = tree_lines if options["format_"] == "tree" else hexdump_lines
-    for line in lines(data, spans, options["dialect"]):
-        print_line(line)
-    if failure is not None:
-        print_line(failure_line(data, failure, hidden, options["format_"]))
-        raise failure

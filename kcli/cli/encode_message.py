@@ -106,6 +106,8 @@ def rows(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
 def checked(row: Any, place: str) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise InputError("a JSON object expected, as decode prints it", file=place)
+    if "_error" in row:
+        raise EncodeError("_error", "this message did not decode whole", file=place)
     return row
 
 

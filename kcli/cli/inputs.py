@@ -22,6 +22,7 @@ __all__ = [
     "dialect_option",
     "files_argument",
     "format_option",
+    "is_dump",
     "jobs_option",
     "key_log_option",
     "memory_option",
@@ -33,6 +34,7 @@ __all__ = [
     "reading_options",
     "refuse_others",
     "secrets_option",
+    "unbase64",
     "unhex",
 ]
 
@@ -213,6 +215,7 @@ def name_of(file: str) -> str:
 
 
 def unbase64(data: bytes) -> bytes:
+    """Bytes from base64 text, white space in it or not. InputError."""
     import base64
     import binascii
 
@@ -234,6 +237,12 @@ def unhex(data: bytes) -> bytes:
         else:
             out += plain_line(line, number)
     return bytes(out)
+
+
+def is_dump(line: bytes) -> bool:
+    """Whether a line of text has the columns of a hex dump: an offset in front."""
+    columns = COLUMNS.fullmatch(line.decode("latin-1").strip())
+    return columns is not None and bool(columns[2])
 
 
 def bare(columns: re.Match[str], size: int) -> bool:

@@ -12,7 +12,7 @@ import click
 
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import warn
-from kcli.cli.decode_message import RECORDS, records_hook
+from kcli.cli.decode_message import RECORDS
 from kcli.cli.inputs import (
     binary_input,
     dialect_option,
@@ -23,6 +23,7 @@ from kcli.cli.inputs import (
     secrets_option,
 )
 from kcli.cli.lines import print_line
+from kcli.cli.message_formats import records_hook
 from kcli.client.calls import call_of
 from kcli.client.cluster import Client
 from kcli.client.connection import BrokerConnection, Frame

@@ -83,8 +83,10 @@ def test_the_wrong_byte_is_found_by_eye(file: Path, capsys: pytest.CaptureFixtur
 
 def test_a_tree_shows_trailing_bytes(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_bytes(FETCH + b"\1\2")
-    assert main(["decode", "request", str(file), "--format", "tree", "--unframed"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].split()[1:4] == ["01", "02", "_trailing"]
+    assert main(["decode", "request", str(file), "--format", "tree", "--unframed"]) == 3
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[-1].split()[1:4] == ["01", "02", "_trailing"]
+    assert printed.err.endswith("_trailing: 2 bytes left behind the message at 0xb1\n")
 
 
 def test_a_table_is_paths_and_values(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,7 +145,8 @@ def test_the_frames_before_and_after_a_broken_one_are_shown(file: Path, capsys: 
     file.write_bytes(b"".join(len(frame).to_bytes(4, "big") + frame for frame in (FETCH, FETCH[:50], PRODUCE)))
     assert main(["decode", "request", str(file)]) == 3
     captured = capsys.readouterr()
-    assert len(captured.out.splitlines()) == 2
+    rows = [json.loads(line) for line in captured.out.splitlines()]
+    assert ["_error" in row for row in rows] == [False, True, False]
     assert captured.err.startswith(f"kcli: {file}: FetchRequest v12: ")
 
 
@@ -177,3 +180,23 @@ def test_help_says_what_the_api_is_for(capsys: pytest.CaptureFixture[str]) -> No
     for command, text in (("request", "another API than this"), ("response", "The API of the response")):
         assert main(["decode", command, "--help"]) == 0
         assert text in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_librdkafka_sends_behind_a_message_is_noted_and_lawful(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    header = HEADER | {"requestApiKey": 3, "requestApiVersion": 12}
+    file.write_bytes(frames.encode_request(header, {"topics": None}) + b"\1\0\0")
+    assert main(["decode", "request", str(file)]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["request"]["_trailing"] == "AQAA"
+    assert "3 bytes behind the message at 0x10, as librdkafka sends" in printed.err
+    assert main(["decode", "request", str(file), "-q"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("form", ["json", "tree", "hexdump", "table"])
+def test_bytes_left_over_are_an_error(file: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_bytes(PRODUCE + b"\1\2")
+    assert main(["decode", "request", str(file), "--format", form]) == 3
+    assert "_trailing: 2 bytes left behind the message at" in capsys.readouterr().err

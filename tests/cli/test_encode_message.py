@@ -131,3 +131,11 @@ def test_wrong_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert text in capsys.readouterr().err
     assert main(["encode", "request", "--api", "Metadata", "--api-version", "99", str(tmp_path / "json")]) == 3
     assert "Metadata has no version 99" in capsys.readouterr().err
+
+
+def test_what_did_not_decode_is_not_encoded(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "cut").write_bytes(FETCH[:50])
+    assert main(["decode", "request", str(tmp_path / "cut")]) == 3
+    (tmp_path / "row").write_text(capsys.readouterr().out)
+    assert main(["encode", "request", str(tmp_path / "row")]) == 3
+    assert "row: _error: this message did not decode whole" in capsys.readouterr().err

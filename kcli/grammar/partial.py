@@ -1,0 +1,65 @@
+"""What of a message could be read before an error: the spans of its fields, as JSON in the form of whole messages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+from kcli.grammar.messages import scalar
+from kcli.grammar.secrets import UNKNOWN_TAGS, Hidden, redacted
+from kcli.grammar.trace import Span
+from kcli.grammar.word import JsonForm
+from kcli.schemas.model import SCALARS
+
+__all__ = ["partial_json"]
+
+NAME_OR_INDEX = re.compile(r"([^.\[\]]+)|\[(-?\d+)\]")
+NOTES = ("tag count", "tag and size")  # spans of no field
+
+
+def partial_json(spans: Iterable[Span], form: JsonForm) -> dict[str, Any]:
+    """The fields that the spans of one message are, nested as in its JSON. form: how records are shown."""
+    made: dict[str, Any] = {}
+    for span in spans:
+        if span.type == "unknown tagged field":
+            parent, _, tag = span.path.rpartition("tag ")
+            data = json_of(span._replace(type="bytes"), form)
+            put(made, f"{parent}{UNKNOWN_TAGS}[-1]", {"tag": int(tag), "data": data})
+        elif span.type not in NOTES:
+            put(made, span.path, json_of(span, form))
+    return made
+
+
+def put(made: dict[str, Any], path: str, value: Any) -> None:
+    """Put a value where its path leads; objects and lists on the way are made."""
+    at: Any = made
+    words = [name or int(index) for name, index in NAME_OR_INDEX.findall(path)]
+    for word, following in pairwise(words):
+        at = step(at, word, [] if isinstance(following, int) else {})
+    if isinstance(at, list):
+        at.append(value)
+    else:
+        at[words[-1]] = value
+
+
+def step(at: Any, word: str | int, empty: Any) -> Any:
+    """What stands in `at` under a name or index; `empty` is put there where that is no object or list."""
+    if isinstance(word, int):
+        at.extend({} for _ in range(word + 1 - len(at)))
+    elif not isinstance(at.get(word), type(empty)):
+        at[word] = empty
+    return at[word]
+
+
+def json_of(span: Span, form: JsonForm) -> Any:
+    """A field's value as JSON; a count stands for its array, still empty."""
+    value, kind = span.value, span.type.rpartition(" ")[2]
+    if isinstance(value, Hidden):
+        return redacted(value.size)
+    if span.type.endswith("array count"):
+        return None if value.startswith("null") else []
+    if span.type == "nullable struct":
+        return None if value is None else {}
+    return scalar(kind, True, False).json_value(value, form) if kind in SCALARS else value
