@@ -65,7 +65,8 @@ def request(**options: Any) -> None:
     """Decode a request: header and body, by the api key and version that it starts with.
 
     FILE holds the request's bytes ("-", the default: standard input), with or without the length in front; several
-    framed requests one after another are decoded one after another.
+    framed requests one after another are decoded one after another, and so are lines of hex or base64 text.
+    Of a damaged one what could be read is printed; that, and bytes left over, end the command with 3.
 
     \b
     kcli decode request request.bin

@@ -87,19 +87,17 @@ def partly(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> 
 
     header, body = list[Span](), list[Span]()
     form = JsonForm(options["records"], records_hook(options["records"], options["secrets"]))
-    known = True
+    reached = False
     try:
         shape.header.spans(data, frame.start, header)
-        start = header[-1].end if header else frame.start
-        known = False
-        codec = shape.body(start)
-        known = True
+        codec = shape.body(start := header[-1].end if header else frame.start)
+        reached = True
         codec.spans(data, start, body, secrets=options["secrets"])
     except DecodeError:
         pass
     if not header:
         return None
-    return shape.wrap(partial_json(header, form), partial_json(body, form) if known else None)
+    return shape.wrap(partial_json(header, form), partial_json(body, form) if reached else None)
 
 
 def print_json(made: dict[str, Any]) -> None:
