@@ -33,8 +33,8 @@ cdef uint64_t NEVER = <uint64_t>-1
 include "stream_handler.pxi"
 include "held_segments.pxi"
 include "timers.pxi"
-include "flows.pxi"
-include "reassembly.pxi"
+include "flow_table.pxi"
+include "stream_reassembly.pxi"
 include "streams_state.pxi"
 include "streams_memory.pxi"
 
