@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -28,7 +29,11 @@ __all__ = ["inspect"]
 
 @click.command()
 @files_argument("FILE|DIR...", "paths")
-@click.option("--records", is_flag=True, help="Print every record in Kafka's JSON form, an object a line.")
+@click.option(
+    "--records",
+    is_flag=True,
+    help="Print every record in Kafka's JSON form, an object a line; those of a log with time and leader epoch.",
+)
 @format_option(("table", "jsonl"), "A table, or one JSON object a line.", default="table", name="form")
 @click.option("--stats", is_flag=True, help="Print the KIP's measures, too: size, load time, generation time.")
 @output_option
@@ -56,29 +61,39 @@ def inspect(
     kcli snapshot inspect __cluster_metadata-0
     kcli snapshot inspect 00000000000000001496-0000000001.checkpoint --records --format jsonl
     """
+    from kcli.snapshots.names import segment_offset
+
     problems: list[InputError] = []
     files = chosen_files(paths, logs=records)
+    logged = any(segment_offset(Path(path).name) is not None for path in files)
+    show = records_shower(dialect, secrets, logged) if records else None
     with open_output(output, [*paths, *files]) as out:
         for path in files:
             with open_file(path) as file:
-                if records:
-                    shown = show_records(file, out, dialect, secrets)
-                else:
-                    shown = show_survey(file, out, form, stats, dialect)
+                shown = show(file, out) if show is not None else show_survey(file, out, form, stats, dialect)
             problems += [InputError(text, file=file.path) for text in shown]
     conclude(problems, quiet)
     return 0
 
 
-def show_records(file: OpenFile, out: BinaryIO, dialect: str | None, secrets: bool) -> list[str]:
-    """Write every record as a line; what could not be read."""
-    from kcli.snapshots.lines import RecordLines
+def records_shower(dialect: str | None, secrets: bool, logged: bool) -> Callable[[OpenFile, BinaryIO], list[str]]:
+    """Make a function that writes every record of a file as a line. It returns what could not be read.
 
-    lines = RecordLines(dialect, secrets)
-    write = raw_writer(out)
-    for piece in lines.lines(file.data, file.mapped):
-        write(piece)
-    return lines.problems[:20]
+    logged: there are log segments among the files, whose records remove what others of these files named.
+    """
+    from kcli.snapshots.lines import RecordLines
+    from kcli.snapshots.names import segment_offset
+
+    lines = RecordLines(dialect, secrets, names=logged)
+
+    def show(file: OpenFile, out: BinaryIO) -> list[str]:
+        lines.problems = []
+        write = raw_writer(out)
+        for piece in lines.lines(file.data, file.mapped, log=segment_offset(file.name) is not None):
+            write(piece)
+        return lines.problems[:20]
+
+    return show
 
 
 def raw_writer(out: BinaryIO) -> Callable[[bytes | memoryview], object]:

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kcli.cli.console import warn
 from kcli.cli.inputs import dialect_option, format_option, quiet_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
 from kcli.cli.problems import conclude
 from kcli.errors import InputError
 from kcli.jsontext import dumps
-from kcli.snapshots.reading import load_image, parse_wanted
+from kcli.snapshots.reading import apart, load_image, parse_wanted
 
 if TYPE_CHECKING:
     from kcli.snapshots.diff import Change
+    from kcli.snapshots.image import Image
 
 __all__ = ["diff"]
 
@@ -59,7 +61,8 @@ def diff(
     """Show what was created, deleted and changed from A to B: by object, whatever the order of the records.
 
     A and B are snapshots or directories; a directory with `@OFFSET` behind it is its state before that log offset
-    (`kcli snapshot diff DIR@1200 DIR@1600`).
+    (`kcli snapshot diff DIR@1200 DIR@1600`). The offsets that were compared stand on standard error: between two
+    offsets there is what happened meanwhile; `kcli snapshot drift` compares nodes at one offset.
 
     \b
     kcli snapshot diff old.checkpoint new.checkpoint
@@ -70,11 +73,13 @@ def diff(
     images = []
     inputs = []
     problems: list[InputError] = []
-    for wanted in (before, after):
-        loaded = load_image(parse_wanted(wanted), dialect=dialect)
+    for text, wanted in zip((before, after), apart(parse_wanted(before), parse_wanted(after)), strict=True):
+        loaded = load_image(wanted, dialect=dialect)
         images.append(loaded.loader.image)
-        inputs += [str(parse_wanted(wanted).path), *loaded.sources]
-        problems += [InputError(text, file=wanted) for _, text in loaded.loader.problems]
+        inputs += [str(wanted.path), *loaded.sources]
+        problems += [InputError(problem, file=text) for _, problem in loaded.loader.problems]
+        if loaded.note:
+            warn(f"{text}: {loaded.note}", quiet)
     counts: Counter[str] = Counter()
     with open_output(output, inputs) as out:
         write = Lines(out).line
@@ -83,9 +88,13 @@ def diff(
             write(dumps(change_json(change)) if form == "jsonl" else change_text(change))
     if not quiet:
         kinds = ", ".join(f"{counts[kind]:,} {kind}" for kind in MARKS if counts[kind])
-        print_note(kinds or "no difference")
+        print_note(f"{kinds or 'no difference'} from {extent(images[0])} to {extent(images[1])}")
     conclude(problems, quiet)
     return 1 if counts and exit_code else 0
+
+
+def extent(image: Image) -> str:
+    return f"offset {image.provenance.end_offset}, epoch {image.provenance.epoch}"
 
 
 def change_json(change: Change) -> dict[str, Any]:

@@ -237,7 +237,8 @@ class PartFile:
         if self.stream is None:
             return True
         settle(self.stream)
-        self.close()
+        self.stream.close()
+        self.stream = None
         errors = sound_errors(self.part, self.final.name)
         if errors and self.resumed:
             self.notify(f"{errors[0]}; begins again")
@@ -251,9 +252,15 @@ class PartFile:
         return True
 
     def close(self) -> None:
-        if self.stream is not None:
-            self.stream.close()
-            self.stream = None
+        """Close the file; a part without a byte is removed, with its note."""
+        if self.stream is None:
+            return
+        empty = self.stream.seek(0, os.SEEK_END) == 0
+        self.stream.close()
+        self.stream = None
+        if empty:
+            self.part.unlink(missing_ok=True)
+            self.note.unlink(missing_ok=True)
 
 
 def read_note(path: Path) -> object:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from kcli.cli.cells import align
+from kcli.cli.console import warn
 from kcli.cli.inputs import dialect_option, format_option, quiet_option, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output
@@ -44,7 +45,12 @@ VERBS = ("ls", "cat", "find", "tree")
 @click.argument("verb", metavar="[ls|cat|find|tree]", required=False, type=click.Choice(VERBS))
 @click.argument("place", metavar="[PATH]", required=False)
 @click.option("--log", metavar="DIR", help="Replay the log segments of this directory behind the snapshot.")
-@click.option("--at-offset", type=click.IntRange(min=0), metavar="N", help="The state before log offset N.")
+@click.option(
+    "--at-offset",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The state before log offset N, or before the batch that it lies in.",
+)
 @click.option("--path", metavar="GLOB", help="Print the nodes that match, as `tree` does: 'topics/byName/*'.")
 @click.option("--ask", type=click.Choice(QUESTIONS), help="Answer a question.")
 @format_option(
@@ -96,6 +102,8 @@ def image(
     loaded = load_image(Wanted(source, log, at_offset), dialect=dialect)
     if stats:
         warn_stats(loaded)
+    if loaded.note:
+        warn(f"{source}: {loaded.note}", quiet)
     write = writer_for(verb, place, path, ask, form, secrets)
     inputs = [source, *filter(None, [log]), *loaded.sources]
     if form == "parquet":

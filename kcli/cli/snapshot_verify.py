@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,11 +11,11 @@ import click
 
 from kcli.cli.inputs import (
     dialect_option,
-    files_argument,
     format_option,
     quiet_option,
 )
-from kcli.cli.lines import print_line
+from kcli.cli.lines import print_line, print_note
+from kcli.cli.problems import conclude
 from kcli.counting import counted
 from kcli.errors import InputError
 from kcli.snapshots.directory import parse_leader_epochs, parse_partition_metadata, parse_quorum_state
@@ -31,7 +32,7 @@ T = TypeVar("T")
 
 
 @click.command()
-@files_argument("FILE|DIR...", "paths")
+@click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR...")
 @format_option(("table", "jsonl"), "Findings as text, or one JSON object each.", default="table", name="form")
 @quiet_option("Only findings: no summary.")
 @dialect_option
@@ -39,23 +40,45 @@ def verify(paths: tuple[str, ...], form: str, quiet: bool, dialect: str | None) 
     """Check snapshots, metadata log segments, or a partition's directory; exit 1 when something is wrong.
 
     Framing, checksums, offsets, header and footer, the name against the content, every record, and what records say of
-    each other. For a directory (`__cluster_metadata-0`, or the log directory around it) also the log behind each
-    snapshot, KIP-630's invariant, leader-epoch-checkpoint and quorum-state. What is unusual but lawful is a note.
+    each other. For a directory (`__cluster_metadata-0`, or the log directory around it) also whether each snapshot fits
+    the log (offset, epoch, time), KIP-630's invariant, leader-epoch-checkpoint and quorum-state. What is unusual but
+    lawful is a note. What can't be read is an error of its own (exit 3), and all else is still verified.
 
     \b
     kcli snapshot verify __cluster_metadata-0
     kcli snapshot verify *.checkpoint --format jsonl
     """
-    errors = notes = 0
+    errors, problems = 0, list[InputError]()
     for path in paths:
-        for finding in findings(path, dialect):
-            errors += finding.is_error
-            notes += not finding.is_error
+        verdict, before = Verdict(), len(problems)
+        for finding in findings(path, dialect, problems):
+            verdict.count(finding)
             write(finding, form)
-    if not quiet and form == "table":
-        verdict = counted(errors, "error") if errors else "sound"
-        print_line(f"{', '.join(paths)}: {verdict}" + (f", {counted(notes, 'note')}" if notes else ""))
+        errors += verdict.errors
+        verdict.unread = len(problems) - before
+        if not quiet and (is_folder(path) or not verdict.unread):
+            (print_line if form == "table" else print_note)(f"{path}: {verdict}")
+    conclude(problems, quiet)
     return 1 if errors else 0
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What the findings on a path add up to; unread: files that could not be read."""
+
+    errors: int = 0
+    notes: int = 0
+    unread: int = 0
+
+    def count(self, finding: SnapshotFinding) -> None:
+        """Add a finding."""
+        self.errors += finding.is_error
+        self.notes += not finding.is_error
+
+    def __str__(self) -> str:
+        parts = [counted(self.errors, "error")] if self.errors else [] if self.unread else ["sound"]
+        parts += [counted(self.notes, "note")] if self.notes else []
+        return ", ".join(parts + ([f"{counted(self.unread, 'file')} not read"] if self.unread else []))
 
 
 def write(finding: SnapshotFinding, form: str) -> None:
@@ -75,15 +98,34 @@ def write(finding: SnapshotFinding, form: str) -> None:
     print_line(f"{finding.severity:<5}  {finding.rule:<20}  {place}: {finding.message}")
 
 
-def findings(path: str, dialect: str | None) -> Iterator[SnapshotFinding]:
-    if path != "-" and Path(path).is_dir():
-        yield from directory_findings(metadata_directory(path), dialect)
-        return
-    with open_file(path) as file:
-        yield from in_order(judge(examine(file.data, file.name, dialect=dialect, mapped=file.mapped)), path)
+def findings(path: str, dialect: str | None, problems: list[InputError]) -> Iterator[SnapshotFinding]:
+    """The findings on a file or folder; what can't be read is added to `problems`."""
+    if is_folder(path):
+        yield from directory_findings(metadata_directory(path), dialect, problems)
+    elif found := examined(path, dialect, problems):
+        yield from in_order(found[1], path)
 
 
-def in_order(found: Iterator[SnapshotFinding], path: str) -> Iterator[SnapshotFinding]:
+def is_folder(path: str) -> bool:
+    return path != "-" and Path(path).is_dir()
+
+
+def examined(
+    path: str, dialect: str | None, problems: list[InputError], ends: Collection[int] = ()
+) -> tuple[Evidence, list[SnapshotFinding]] | None:
+    """Examine and judge a file. None: it can't be read, which is added to `problems`."""
+    try:
+        with open_file(path) as file:
+            found = examine(file.data, file.name, dialect=dialect, mapped=file.mapped, ends=ends)
+            judged = list(judge(found))
+            found.rescan = lambda: ()
+            return found, judged
+    except OSError as error:
+        problems.append(InputError(error.strerror or str(error), file=path))
+        return None
+
+
+def in_order(found: Iterable[SnapshotFinding], path: str) -> Iterator[SnapshotFinding]:
     """Errors first, each with the path of its file."""
     from dataclasses import replace
 
@@ -91,15 +133,17 @@ def in_order(found: Iterator[SnapshotFinding], path: str) -> Iterator[SnapshotFi
         yield replace(finding, file=path)
 
 
-def directory_findings(folder: Path, dialect: str | None) -> Iterator[SnapshotFinding]:
-    """Each file by itself, then all together."""
+def directory_findings(folder: Path, dialect: str | None, problems: list[InputError]) -> Iterator[SnapshotFinding]:
+    """Each file by itself, then all together, where all could be read."""
     evidence = DirectoryEvidence(listing_of(folder))
+    ends = {each.end_offset for each in evidence.ids}
+    before = len(problems)
     for name, kept in files_of(evidence):
-        with open_file(str(folder / name)) as file:
-            found = examine(file.data, file.name, dialect=dialect, mapped=file.mapped)
-            yield from in_order(judge(found), str(folder / name))
-            found.rescan = lambda: ()
-            kept.append(found)
+        if found := examined(str(folder / name), dialect, problems, ends):
+            kept.append(found[0])
+            yield from in_order(found[1], str(folder / name))
+    if len(problems) > before:
+        return
     read_small_files(folder, evidence)
     for finding in judge_directory(evidence):
         path = str(folder / finding.file) if finding.file else str(folder)

@@ -16,7 +16,7 @@ from kcli.schemas.errors import error_name
 
 __all__ = ["Session", "connect"]
 
-UNSUPPORTED_VERSION, UNSUPPORTED_SASL_MECHANISM = 35, 33
+UNSUPPORTED_VERSION, UNSUPPORTED_SASL_MECHANISM, ILLEGAL_SASL_STATE = 35, 33, 34
 
 
 class Session:
@@ -68,6 +68,9 @@ async def authenticate(connection: BrokerConnection, versions: ApiVersions, mech
     if answer["errorCode"] == UNSUPPORTED_SASL_MECHANISM:
         offered = ", ".join(answer["mechanisms"]) or "none"
         raise NetworkError(f"{who} does not take {mechanism.name} (sasl.mechanism); it offers {offered}")
+    if answer["errorCode"] == ILLEGAL_SASL_STATE:
+        hint = "its listener has no SASL, as those of controllers often have none (security.protocol)"
+        check(ILLEGAL_SASL_STATE, f"{who} refused the SASL handshake: {hint}")
     check(answer["errorCode"], f"{who} refused the SASL handshake")
     try:
         return await (

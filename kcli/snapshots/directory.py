@@ -20,6 +20,7 @@ __all__ = [
     "Listing",
     "QuorumState",
     "list_directory",
+    "parse_cluster_id",
     "parse_leader_epochs",
     "parse_partition_metadata",
     "parse_quorum_state",
@@ -110,6 +111,15 @@ def parse_leader_epochs(text: str) -> tuple[EpochEntry, ...]:
 def parse_partition_metadata(text: str) -> str:
     """Read the topic id from the file `partition.metadata`. Raises InputError."""
     return str(parse_text(PARTITION_METADATA, text, "partition.metadata")["topicId"])
+
+
+def parse_cluster_id(text: str) -> str | None:
+    """Read the cluster's id from the file `meta.properties`, which lies in the log directory; None: it has none."""
+    for line in text.splitlines():
+        name, mark, value = line.partition("=")
+        if mark and name.strip() == "cluster.id":
+            return value.strip() or None
+    return None
 
 
 def parse_text(grammar: Struct, text: str, name: str) -> Any:

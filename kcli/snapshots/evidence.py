@@ -18,6 +18,7 @@ from kcli.snapshots.walk import Row
 __all__ = ["MOST", "Control", "Evidence", "Noted"]
 
 MOST = 100  # items of a kind
+HEADER = 3  # the control record that a snapshot begins with
 
 
 class Noted:
@@ -72,6 +73,7 @@ class Evidence:
     epochs: {partitionLeaderEpoch: position of its first batch}; epoch_starts: [(epoch, its first offset)]
     compressed: {codec: position of the first batch}; timestamps: append timestamp of the last batch, ms
     types: {(apiKey, version): [count, first offset]}; unknown_tags: (count, first offset)
+    ends: {offset asked for: header of the batch that holds the record before it}, of a log segment
     brokers, controllers: {id: record}; features: {name: level}; topics: {id as bytes: (name, offset)}
     partitions: the closed PartitionTable; rescan: the file's records again, for what needs a second look
     """
@@ -103,6 +105,7 @@ class Evidence:
     controls: list[Control] = field(default_factory=list)
     types: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     unknown_tags: list[int] = field(default_factory=list)
+    ends: dict[int, Batch] = field(default_factory=dict)
     brokers: dict[int, dict[str, Any]] = field(default_factory=dict)
     controllers: dict[int, dict[str, Any]] = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)
@@ -114,7 +117,13 @@ class Evidence:
     @property
     def is_snapshot(self) -> bool:
         """Whether the file is a snapshot: by its name, or else by its first control record."""
-        return self.name is not None or any(each.kind == 3 for each in self.controls[:1])
+        return self.name is not None or any(each.kind == HEADER for each in self.controls[:1])
+
+    @property
+    def logged_at(self) -> int | None:
+        """When the last record of the log that a snapshot holds was written: ms, by its header; None: no header."""
+        found = next((each.value for each in self.controls[:1] if each.kind == HEADER), None)
+        return found["lastContainedLogTimestamp"] if found else None
 
     @property
     def end_offset(self) -> int | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from kcli.errors import DecodeError, InputError
@@ -19,12 +20,14 @@ __all__ = ["examine"]
 TOPIC, PARTITION, CONFIG = 2, 3, 4
 
 
-def examine(data: memoryview, file: str, *, dialect: str | None = None, mapped: object = None) -> Evidence:
-    """Examine every byte of a file. file: its name; mapped: see `framing.release`."""
+def examine(
+    data: memoryview, file: str, *, dialect: str | None = None, mapped: object = None, ends: Collection[int] = ()
+) -> Evidence:
+    """Examine every byte of a file. file: its name; mapped: see `framing.release`; ends: see `Evidence`."""
     decoder = Decoder(dialect)
     found = Evidence(file, len(data), parse_snapshot_name(file), segment_offset(file), decoder=decoder)
     found.rescan = lambda: rows_again(data)
-    return Examiner(found, decoder).run(data, mapped)
+    return Examiner(found, decoder, ends).run(data, mapped)
 
 
 def rows_again(data: memoryview) -> Iterator[tuple[Row, memoryview]]:
@@ -45,9 +48,10 @@ def rows_again(data: memoryview) -> Iterator[tuple[Row, memoryview]]:
 class Examiner:
     """Collects the evidence of one file, batch by batch and record by record."""
 
-    def __init__(self, found: Evidence, decoder: Decoder) -> None:
+    def __init__(self, found: Evidence, decoder: Decoder, ends: Collection[int] = ()) -> None:
         self.found = found
         self.decoder = decoder
+        self.ends = sorted(ends)
         self.seen = make_seen()
         self.configured: dict[str, int] = {}  # topic -> offset of its first config
         self.names: set[str] = set()
@@ -106,6 +110,10 @@ class Examiner:
             found.control_batches.append(index)
         elif not batch.is_control and len(found.control_batches) > 1 and found.data_after is None:
             found.data_after = index
+        if self.ends:
+            first = bisect_right(self.ends, batch.base_offset)
+            for offset in self.ends[first : bisect_right(self.ends, batch.last_offset + 1)]:
+                found.ends[offset] = batch
         found.first, found.last = found.first or batch, batch
 
     def controls(self, rows: Iterable[Row], records: memoryview) -> None:

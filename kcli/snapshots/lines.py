@@ -19,19 +19,33 @@ __all__ = ["RecordLines"]
 CHUNK = 1 << 20
 
 
-class RecordLines:
-    """Writes the records of files as lines. problems: (position in the file, or record offset; text)."""
+TOPIC, REMOVE_TOPIC, ACL, REMOVE_ACL = 2, 9, 18, 19
+NAMED = {TOPIC: (TOPIC, "topicId"), REMOVE_TOPIC: (TOPIC, "topicId"), ACL: (ACL, "id"), REMOVE_ACL: (ACL, "id")}
 
-    def __init__(self, dialect: str | None = None, secrets: bool = False) -> None:
+
+class RecordLines:
+    """Writes the records of files as lines. problems: (position in the file, or record offset; text).
+
+    A maker with `names` remembers topics and ACLs, over several files, and shows what a record removes by more than its
+    id: `_topicName` of a topic, `_removed` with the whole ACL.
+    """
+
+    def __init__(self, dialect: str | None = None, secrets: bool = False, names: bool = False) -> None:
         """secrets: show them."""
         self.decoder = Decoder(dialect)
-        self.secrets = secrets
+        self.secrets, self.names = secrets, names
+        self.known: dict[tuple[int, str], bytes] = {}  # (type, id) -> what stands for it in the line of its removal
         self.problems: list[str] = []
         self.records = 0
+        self.batch = b""  # what stands in each line of the batch, behind the offset
 
-    def lines(self, data: memoryview, mapped: object = None) -> Iterator[bytes | memoryview]:
-        """Yield text in pieces of whole lines; a memoryview is valid until the next piece."""
+    def lines(self, data: memoryview, mapped: object = None, *, log: bool = False) -> Iterator[bytes | memoryview]:
+        """Yield text in pieces of whole lines; a memoryview is valid until the next piece.
+
+        log: with time and leader epoch of each record's batch, which in a snapshot are those of its writing.
+        """
         for batch in batches(data):
+            self.batch = batch_text(batch) if log and isinstance(batch, Batch) else b""
             if isinstance(batch, Fault):
                 self.problems.append(f"at byte {batch.position}: {batch.reason}")
                 yield fault_line(batch)
@@ -60,7 +74,9 @@ class RecordLines:
         if batch.is_control or (fast := self.fast) is None:
             return walk(records, batch)
         mapped = mapped and batch.compression == "none"
-        made: Iterable[memoryview | Row] = fast.lines(records, batch.base_offset, batch.record_count, mapped)
+        made: Iterable[memoryview | Row] = fast.lines(
+            records, batch.base_offset, batch.record_count, mapped, self.batch
+        )
         return made
 
     @property
@@ -81,7 +97,7 @@ class RecordLines:
     def node(self, key: int, version: int) -> tuple[bytes, Any] | None:
         """What the kernel needs to write records of a type and version: the text in front, and the message's node."""
         codec = self.decoder.codec(key, version)
-        if codec is None or codec.compiled is None:
+        if codec is None or codec.compiled is None or (self.names and key in NAMED):
             return None
         return head(self.decoder.type_names[key], version), codec.compiled
 
@@ -105,9 +121,22 @@ class RecordLines:
         codec = self.decoder.codec(key, version)
         if codec is None:
             raise DecodeError("", 0, self.decoder.why_unknown(key, version))
-        self.decoder.read(key, version, data)  # refuses what ends too early or too late
+        value = self.decoder.read(key, version, data)  # refuses what ends too early or too late
         text, _ = codec.json(data, whole=True, secrets=self.secrets)
-        return b'{"offset":%d%s%s}\n' % (offset, head(self.decoder.type_names[key], version), text)
+        if self.names and key in NAMED:
+            text = self.with_name(key, value, text)
+        return b'{"offset":%d%s%s%s}\n' % (offset, self.batch, head(self.decoder.type_names[key], version), text)
+
+    def with_name(self, key: int, value: dict[str, Any], text: bytes) -> bytes:
+        """The JSON of a record, with what it removes; a topic or ACL is remembered."""
+        kind, field = NAMED[key]
+        if key == TOPIC:
+            self.known[kind, value[field]] = b',"_topicName":' + dumps(value["name"]).encode()
+        elif key == ACL:
+            self.known[kind, value[field]] = b',"_removed":' + text
+        else:
+            return text[:-1] + self.known.get((kind, value[field]), b"") + b"}"
+        return text
 
     def control_line(self, offset: int, kind: int, data: memoryview) -> bytes:
         """The line of a control record. DecodeError."""
@@ -117,7 +146,7 @@ class RecordLines:
         self.decoder.read_control(kind, data)
         text, _ = codec.json(data)
         version = int.from_bytes(data[:2], signed=True)
-        return b'{"offset":%d%s%s}\n' % (offset, head(CONTROL_TYPES[kind], version), text)
+        return b'{"offset":%d%s%s%s}\n' % (offset, self.batch, head(CONTROL_TYPES[kind], version), text)
 
     def unread_line(self, offset: int, key: int | None, version: int | None, data: memoryview, reason: str) -> bytes:
         """The line of a record that can't be decoded, with its bytes and the reason."""
@@ -135,6 +164,10 @@ class RecordLines:
 
 def head(name: str, version: int) -> bytes:
     return b',"type":"%s","version":%d,"data":' % (name.encode(), version)
+
+
+def batch_text(batch: Batch) -> bytes:
+    return b',"timestamp":%d,"leaderEpoch":%d' % (batch.append_timestamp, batch.leader_epoch)
 
 
 def fault_line(fault: Fault) -> bytes:

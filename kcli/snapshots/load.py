@@ -43,7 +43,8 @@ class Loader:
         self.problems: list[tuple[int, str]] = []
         self.held: list[Held] | None = None  # the records of an open transaction
         self.records = 0
-        self.split: tuple[int, int] | None = None  # the batch that `until` cut: its first offset, and the one after it
+        self.split: tuple[int, int] | None = None  # the batch that `until` lies in: its first offset, the one after it
+        self.reached = 0  # the log offset behind the last batch that was seen, sound or not
         self.table: PartitionTable | None = None  # of the snapshot being read
 
     def snapshot(self, data: memoryview, *, end_offset: int = 0, epoch: int = 0, mapped: object = None) -> None:
@@ -78,26 +79,43 @@ class Loader:
             topic.partitions = {**partitions, **topic.partitions} if topic.partitions else partitions
 
     def segment(self, data: memoryview, *, until: int | None = None, mapped: object = None) -> None:
-        """Replay a log segment's records from the image's end offset up to `until` (not included)."""
+        """Replay a log segment's batches from the image's end offset up to `until` (not included).
+
+        A batch is applied whole, as nodes do: where `until` lies inside one, the image ends before it, and `split` says
+        which one it is. Offsets that no batch has are a problem: what they held is missing from the image.
+        """
         image = self.image
         for batch in self.sound_batches(data, mapped):
-            if batch.last_offset < image.provenance.end_offset:
+            start = image.provenance.end_offset
+            if batch.last_offset < start:
                 continue
             if until is not None and batch.base_offset >= until:
                 return
+            if until is not None and batch.last_offset >= until:
+                self.split = batch.base_offset, batch.last_offset + 1
+                return
+            self.note_gap(batch)
             records = opened(data, batch)
             for row in walk(records, batch):
-                if row[0] >= image.provenance.end_offset and (until is None or row[0] < until):
+                if row[0] >= start:
                     self.take(row, records, batch)
-            if until is not None and until <= batch.last_offset:
-                self.split = batch.base_offset, batch.last_offset + 1
             image.file_provenance = None
-            image.provenance.end_offset = batch.last_offset + 1 if until is None else min(batch.last_offset + 1, until)
+            image.provenance.end_offset = self.reached = batch.last_offset + 1
             image.provenance.epoch = batch.leader_epoch
             image.provenance.timestamp = batch.append_timestamp
 
+    def note_gap(self, batch: Batch) -> None:
+        """Complain of offsets that are missing before a batch or inside it."""
+        expected = max(self.reached, self.image.provenance.end_offset)
+        if batch.base_offset > expected:
+            missing = f"offsets {expected} to {batch.base_offset - 1}"
+            self.complain(expected, f"the log has no {missing}: the next batch begins at {batch.base_offset}")
+        if batch.record_count != batch.last_offset_delta + 1:
+            spanned = f"offsets {batch.base_offset} to {batch.last_offset}"
+            self.complain(batch.base_offset, f"the batch of {spanned} has {counted(batch.record_count, 'record')}")
+
     def sound_batches(self, data: memoryview, mapped: object) -> Iterable[Batch]:
-        """The batches of magic 2 with a correct checksum; the others are reported."""
+        """The batches of magic 2 with a correct checksum; the others are reported, and passed over."""
         for batch in batches(data):
             if isinstance(batch, Fault):
                 self.complain(batch.position, f"at byte {batch.position}: {batch.reason}")
@@ -108,6 +126,8 @@ class Loader:
                 self.complain(batch.position, f"at byte {batch.position}: the batch's checksum is wrong")
             else:
                 yield batch
+                continue
+            self.reached = max(self.reached, batch.last_offset + 1)
 
     def complain(self, offset: int, text: str) -> None:
         """Raise InputError where `strict`, else note the problem."""

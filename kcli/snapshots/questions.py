@@ -47,6 +47,7 @@ def blank(number: int, image: Image) -> Row:
         "broker": number,
         "registered": broker is not None,
         "fenced": bool(broker and broker.get("fenced")),
+        "inControlledShutdown": bool(broker and broker.get("inControlledShutdown")),
         "replicas": 0,
         "inSync": 0,
         "leads": 0,
@@ -70,14 +71,16 @@ def preferred_leader_skew(image: Image) -> list[Row]:
 
 
 def brokers_fenced(image: Image) -> Iterator[Row]:
-    """The brokers that are fenced, by id."""
+    """The brokers that are fenced or in controlled shutdown, which lead no partition either; by id."""
     for number, broker in sorted(image.brokers.items()):
-        if broker.get("fenced"):
+        fenced, leaving = bool(broker.get("fenced")), bool(broker.get("inControlledShutdown"))
+        if fenced or leaving:
             yield {
                 "broker": number,
                 "brokerEpoch": broker["brokerEpoch"],
                 "rack": broker.get("rack"),
-                "inControlledShutdown": bool(broker.get("inControlledShutdown")),
+                "fenced": fenced,
+                "inControlledShutdown": leaving,
                 "endPoints": [f"{each['name']}://{each['host']}:{each['port']}" for each in broker["endPoints"]],
             }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kcli.arguments import need
@@ -14,26 +14,29 @@ from kcli.snapshots.image import Image
 from kcli.snapshots.load import Loader
 from kcli.snapshots.names import SnapshotName, parse_snapshot_name
 
-__all__ = ["Loaded", "Wanted", "load_image", "parse_wanted", "read_snapshot"]
+__all__ = ["Loaded", "Wanted", "apart", "load_image", "parse_wanted", "read_snapshot"]
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """path: a snapshot, or a directory of snapshots and segments; log: a directory of segments to replay behind it;
-    at_offset: the first log offset that is not wanted."""
+    at_offset: the first log offset that is not wanted; before: of a directory no snapshot that ends there or later."""
 
     path: str | Stream
     log: str | None = None
     at_offset: int | None = None
+    before: int | None = None
 
 
 @dataclass(slots=True)
 class Loaded:
-    """loader: with the image; sources: the files that were read; seconds it took."""
+    """loader: with the image; sources: the files that were read; seconds it took; note: that the image ends before the
+    offset that was asked for, and why."""
 
     loader: Loader
     sources: list[str]
     seconds: float
+    note: str | None = None
 
 
 def parse_wanted(text: str) -> Wanted:
@@ -54,7 +57,8 @@ def read_snapshot(
     """The metadata image of a KRaft snapshot (KIP-630): topics, brokers, configs, ACLs, features.
 
     file: a snapshot, by path or opened in binary mode, or a directory: its newest snapshot and the log behind that.
-    log: a directory of segments to replay behind the snapshot. at_offset: the first log offset that is not wanted.
+    log: a directory of segments to replay behind the snapshot. at_offset: the first log offset that is not wanted; an
+    offset inside a batch means the state before that batch, as no node ever had the one in between.
     Raises InputError at the first thing that can't be read or applied, UsageError for arguments that make no sense.
     """
     found = files_of(file, "read_snapshot")
@@ -67,6 +71,29 @@ def read_snapshot(
         return load_image(wanted, dialect=dialect, strict=True).loader.image
     except OSError as error:
         raise InputError(error.strerror or str(error), file=name_of(found[0])) from None
+
+
+def apart(*both: Wanted) -> list[Wanted]:
+    """Two sources, neither of which takes its state from the other one's file: a log leads there from before it.
+
+    InputError: there is no other way to a snapshot than the snapshot.
+    """
+    first, second = both
+    return [apart_from(first, second), apart_from(second, first)]
+
+
+def apart_from(wanted: Wanted, other: Wanted) -> Wanted:
+    if wanted.at_offset is None or not is_directory(wanted.path) or isinstance(other.path, Stream):
+        return wanted
+    folder, file = metadata_directory(str(wanted.path)), Path(other.path)
+    name = parse_snapshot_name(file.name)
+    if name is None or name.id.end_offset != wanted.at_offset or file.resolve().parent != folder.resolve():
+        return wanted
+    found = replace(wanted, before=wanted.at_offset)
+    listing = listing_of(folder)
+    if chosen_snapshot(found) is None and (not listing.segments or listing.segments[0][1] > 0):
+        raise InputError(f"no log leads to offset {wanted.at_offset} but from {file.name} itself", file=str(folder))
+    return found
 
 
 def load_image(wanted: Wanted, *, dialect: str | None = None, strict: bool = False) -> Loaded:
@@ -83,11 +110,15 @@ def load_image(wanted: Wanted, *, dialect: str | None = None, strict: bool = Fal
     if folder is not None:
         sources += take_log(loader, folder, wanted.at_offset)
     reached = loader.image.provenance.end_offset
-    if wanted.at_offset is not None and reached < wanted.at_offset:
+    note = None
+    if loader.split is not None:
+        first, after = loader.split
+        note = f"offset {wanted.at_offset} lies inside the batch of {first} to {after - 1}: the state before {first}"
+    elif wanted.at_offset is not None and reached < wanted.at_offset:
         raise InputError(
             f"offset {wanted.at_offset} is not reached: the files end at {reached}", file=name_of(wanted.path)
         )
-    return Loaded(loader, sources, time.perf_counter() - began)
+    return Loaded(loader, sources, time.perf_counter() - began, note)
 
 
 def log_folder(wanted: Wanted) -> Path | None:
@@ -113,7 +144,8 @@ def chosen_snapshot(wanted: Wanted) -> str | Stream | None:
     usable = [
         (each.id, name)
         for name, each in listing_of(folder).snapshots
-        if wanted.at_offset is None or each.id.end_offset <= wanted.at_offset
+        if (wanted.at_offset is None or each.id.end_offset <= wanted.at_offset)
+        and (wanted.before is None or each.id.end_offset < wanted.before)
     ]
     return str(folder / max(usable)[1]) if usable else None
 

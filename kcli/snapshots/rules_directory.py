@@ -14,6 +14,7 @@ from kcli.snapshots.evidence import Evidence
 from kcli.snapshots.findings import SnapshotFinding, registering
 from kcli.snapshots.names import SnapshotId
 from kcli.snapshots.policy import violations
+from kcli.snapshots.report import instant
 
 __all__ = ["DIRECTORY_RULES", "METADATA_TOPIC_ID", "DirectoryEvidence", "judge_directory"]
 
@@ -22,7 +23,8 @@ METADATA_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 
 @dataclass(slots=True)
 class DirectoryEvidence:
-    """segments in order; epochs, quorum, topic_id: None where the file is missing; unread: (file, reason)."""
+    """segments in order, with the batches where snapshots end (`Evidence.ends`); epochs, quorum, topic_id: None where
+    the file is missing; unread: (file, reason)."""
 
     listing: Listing
     snapshots: list[Evidence] = field(default_factory=list)
@@ -142,6 +144,30 @@ def epoch_at(found: DirectoryEvidence, offset: int) -> int | None:
         if start <= offset:
             epoch = each
     return epoch
+
+
+@rule("contradiction")
+def judge_contradiction(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
+    """A snapshot ends between two batches of the log, and its header has the time of the one before it.
+
+    The header is what tells another state, or another cluster, under a name that fits: no record has a cluster's id.
+    """
+    logged = {offset: batch for segment in found.segments for offset, batch in segment.ends.items()}
+    for snapshot in found.snapshots:
+        end = snapshot.name.id.end_offset if snapshot.name else -1
+        batch = logged.get(end)
+        if batch is None:
+            continue
+        if batch.last_offset + 1 != end:
+            text = f"ends at {end}, inside the log's batch of {batch.base_offset} to {batch.last_offset}"
+            yield SnapshotFinding("error", "contradiction", text, None, snapshot.file)
+        elif snapshot.logged_at is not None and snapshot.logged_at != batch.append_timestamp:
+            was, expected = instant(snapshot.logged_at), instant(batch.append_timestamp)
+            text = (
+                f"its last record was written at {was or snapshot.logged_at} by its header, and in the log the record "
+                f"{batch.last_offset} at {expected or batch.append_timestamp}: another state, or another cluster's"
+            )
+            yield SnapshotFinding("error", "contradiction", text, None, snapshot.file)
 
 
 @rule("leader-epochs")

@@ -27,7 +27,24 @@ def test_a_directory_gives_every_file(capfd: Captured) -> None:
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert [row["endOffset"] for row in rows] == [0, 44, 952, 1600]
     assert main(["snapshot", "inspect", str(folder), "--records"]) == 0
-    assert len(capfd.readouterr().out.splitlines()) > 2000
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert len(rows) > 2000
+    removed = [row["data"] for row in rows if row["type"] == "REMOVE_ACCESS_CONTROL_ENTRY_RECORD"]
+    added = {row["data"]["id"]: row["data"] for row in rows if row["type"] == "ACCESS_CONTROL_ENTRY_RECORD"}
+    assert removed
+    assert all(data == {"id": data["id"], "_removed": added[data["id"]]} for data in removed)
+    named = [row["data"] for row in rows if row["type"] == "REMOVE_TOPIC_RECORD"]
+    assert named
+    assert all(data["_topicName"] for data in named)
+
+
+def test_records_of_a_log_have_time_and_leader_epoch(capfd: Captured) -> None:
+    folder = partition_folder("431-single/n1")
+    assert main(["snapshot", "inspect", str(folder / "00000000000000000427.log"), "--records"]) == 0
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [list(row) for row in rows] == [["offset", "timestamp", "leaderEpoch", "type", "version", "data"]] * 214
+    assert {row["leaderEpoch"] for row in rows} == {1}
+    assert 1795223720000 < rows[0]["timestamp"] < rows[-1]["timestamp"] < 1795223740000
 
 
 def test_the_table(capfd: Captured) -> None:

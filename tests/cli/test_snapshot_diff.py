@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -35,7 +37,46 @@ def test_text(capfd: Captured) -> None:
 def test_two_offsets_and_the_exit_code(capfd: Captured) -> None:
     assert main(["snapshot", "diff", f"{FOLDER}@952", FILES[2], "--exit-code"]) == 0
     assert "no difference" in capfd.readouterr().err
-    assert main(["snapshot", "diff", f"{FOLDER}@952", f"{FOLDER}@1000", "--exit-code"]) == 1
+    assert main(["snapshot", "diff", f"{FOLDER}@952", f"{FOLDER}@1007", "--exit-code"]) == 1
+    assert capfd.readouterr().err.endswith(" from offset 952, epoch 1 to offset 1007, epoch 1\n")
+
+
+def test_an_offset_inside_a_batch(capfd: Captured) -> None:
+    assert main(["snapshot", "diff", f"{FOLDER}@952", f"{FOLDER}@1000"]) == 0
+    said = capfd.readouterr().err.splitlines()
+    assert said[0].endswith("@1000: offset 1000 lies inside the batch of 956 to 1006: the state before 956")
+    assert said[1] == "no difference from offset 952, epoch 1 to offset 956, epoch 1"
+
+
+def test_a_snapshot_is_not_compared_with_itself(tmp_path: Path, capfd: Captured) -> None:
+    folder = shutil.copytree(FOLDER, tmp_path / "log")
+    file = folder / Path(FILES[2]).name
+    file.unlink()
+    state, made = f"{FOLDER}@641", tmp_path / "made"
+    assert main(["snapshot", "create", "--log", str(FOLDER), "--at-offset", "641", "-o", str(made)]) == 0
+    shutil.copy(next(made.iterdir()), file)  # under the name 952-1
+    assert main(["snapshot", "diff", str(file), f"{folder}@952", "--exit-code", "-q"]) == 1
+    assert main(["snapshot", "diff", str(file), state, "--exit-code", "-q"]) == 0
+    capfd.readouterr()
+    assert main(["snapshot", "verify", str(folder)]) == 1
+    assert "another state, or another cluster's" in capfd.readouterr().out
+
+
+def test_a_gap_in_the_log(tmp_path: Path, capfd: Captured) -> None:
+    folder = shutil.copytree(FOLDER, tmp_path / "log")
+    (folder / "00000000000000000641.log").unlink()
+    for wanted in (["diff", f"{folder}@44", f"{folder}@641"], ["diff", f"{folder}@44", f"{folder}@700"]):
+        assert main(["snapshot", *wanted]) == (0 if wanted[2].endswith("641") else 3)
+    for path in folder.glob("*9[0-9]*.checkpoint"):
+        path.unlink()
+    (folder / "00000000000000001600-0000000001.checkpoint").unlink()
+    capfd.readouterr()
+    assert main(["snapshot", "image", str(folder)]) == 3
+    assert "the log has no offsets 641 to 1149" in capfd.readouterr().err
+    assert main(["snapshot", "diff", f"{folder}@44", str(folder)]) == 3
+    assert main(["snapshot", "create", "--log", str(folder), "-o", str(tmp_path / "made")]) == 3
+    assert "the log has no offsets 641 to 1149" in capfd.readouterr().err
+    assert not (tmp_path / "made").exists()
 
 
 def test_what_is_not_there(capfd: Captured) -> None:

@@ -180,6 +180,7 @@ def test_a_snapshot_that_went_away(node: Node, tmp_path: Path, capfd: Captured) 
     (tmp_path / NAME).unlink()
     assert fetch(node.address, tmp_path, "--snapshot", "100-2") == 4
     assert "does not have snapshot 100-2" in capfd.readouterr().err
+    assert list(tmp_path.iterdir()) == []  # a fetch that is refused leaves nothing
 
 
 def test_what_is_not_sound_gets_no_name(node: Node, tmp_path: Path, capfd: Captured) -> None:

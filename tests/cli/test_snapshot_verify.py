@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from kcli.cli import snapshot_verify
 from kcli.cli.main import main
-from tests.snapshots.files import LAWFUL, NODES, TRUTH, damaged, log_file, partition_folder
+from kcli.snapshots.files import open_file
+from tests.snapshots.files import LAST_431, LAWFUL, NODES, TRUTH, damaged, log_file, partition_folder
 
 Captured = pytest.CaptureFixture[str]
 
@@ -94,6 +96,43 @@ def test_standard_input_has_no_name_to_be_wrong(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(damaged("wrong-name-log").read_bytes())))
     assert main(["snapshot", "verify", "-"]) == 0
     assert capfd.readouterr().out == "-: sound\n"
+
+
+def test_the_rest_is_verified_where_one_can_t_be_read(tmp_path: Path, capfd: Captured) -> None:
+    sound, unsound = str(log_file(LAST_431)), str(damaged("no-footer"))
+    assert main(["snapshot", "verify", "nowhere", sound, unsound, "--format", "table"]) == 3
+    captured = capfd.readouterr()
+    assert captured.err == "kcli: nowhere: No such file or directory\n"
+    assert captured.out.splitlines()[0] == f"{sound}: sound"
+    assert captured.out.splitlines()[-1] == f"{unsound}: 1 error"
+    folder = copied(tmp_path)
+    missing = folder / "00000000000000000952-0000000001.checkpoint"
+    missing.unlink()
+    missing.symlink_to(tmp_path)
+    (folder / "00000000000000000427.log").unlink()
+    (folder / "00000000000000000427.log").symlink_to(folder / "0")
+    assert main(["snapshot", "verify", str(folder)]) == 1  # links that lead nowhere are no files of the log
+
+
+def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured) -> None:
+    folder = copied(tmp_path)
+
+    def refuse(path: str) -> object:
+        if path.endswith("427.log"):
+            raise PermissionError(13, "Permission denied", path)
+        return open_file(path)
+
+    monkeypatch.setattr(snapshot_verify, "open_file", refuse)
+    assert main(["snapshot", "verify", str(folder), "--format", "table"]) == 3
+    captured = capfd.readouterr()
+    assert captured.out == f"{folder}: 1 file not read\n"
+    assert captured.err == f"kcli: {folder}/00000000000000000427.log: Permission denied\n"
+
+
+def test_json_lines_have_their_verdict_on_stderr(capfd: Captured) -> None:
+    assert main(["snapshot", "verify", str(partition_folder("431-single/n1")), "--format", "jsonl"]) == 0
+    captured = capfd.readouterr()
+    assert (captured.out, captured.err.endswith(": sound\n")) == ("", True)
 
 
 def test_what_is_not_there(capfd: Captured) -> None:

@@ -43,6 +43,14 @@ def with_sasl(**ranges: Range) -> FakeBroker:
     return broker
 
 
+def test_a_listener_without_sasl() -> None:
+    """What Kafka's plain listeners answer, those of controllers among them."""
+    broker = FakeBroker({17: lambda _version, _body: {"errorCode": 34, "mechanisms": []}})
+    broker.ranges |= {17: Range(0, 1), 36: Range(0, 2)}
+    with pytest.raises(BrokerError, match=r"its listener has no SASL, .* \(security.protocol\): ILLEGAL_SASL_STATE"):
+        shake(broker, **LOGIN)
+
+
 def test_a_broker_that_knows_our_newest_form_is_asked_once() -> None:
     broker = FakeBroker(ranges={18: Range(0, 5), 1: Range(4, 17)})
     session = shake(broker)

@@ -9,9 +9,9 @@ from tests.snapshots.files import all_files, damaged, dumped, without_ours
 from tests.snapshots.made import headers, snapshot, with_crc
 
 
-def rows_of(data: bytes, maker: RecordLines | None = None) -> list[dict[str, object]]:
+def rows_of(data: bytes, maker: RecordLines | None = None, log: bool = False) -> list[dict[str, object]]:
     maker = maker or RecordLines(secrets=True)
-    text = b"".join(bytes(piece) for piece in maker.lines(memoryview(data)))
+    text = b"".join(bytes(piece) for piece in maker.lines(memoryview(data), log=log))
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -28,10 +28,11 @@ def test_every_record_is_what_kafka_s_own_dump_says(number: int) -> None:
 def test_without_the_kernel_the_text_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     for file, _ in all_files()[::7]:
         data = file.read_bytes()
-        fast = rows_of(data)
-        with monkeypatch.context() as context:
-            context.setattr(RecordLines, "fast", None)
-            assert rows_of(data) == fast
+        for log in (False, True):
+            fast = rows_of(data, RecordLines(names=log), log)
+            with monkeypatch.context() as context:
+                context.setattr(RecordLines, "fast", None)
+                assert rows_of(data, RecordLines(names=log), log) == fast
 
 
 @pytest.mark.parametrize(

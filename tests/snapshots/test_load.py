@@ -15,7 +15,7 @@ from kcli.snapshots.load import Loader, load_snapshot
 from kcli.snapshots.names import parse_snapshot_name
 from kcli.snapshots.summary import image_summary
 from tests.snapshots.files import NODES, TRUTH, damaged, log_file, partition_folder
-from tests.snapshots.made import OTHER_ID, image, snapshot
+from tests.snapshots.made import OTHER_ID, headers, image, snapshot, with_crc
 
 
 def loaded(path: str) -> Image:
@@ -142,11 +142,13 @@ def test_a_transaction_counts_when_it_ends() -> None:
 
 
 def test_replay_stops_before_an_offset() -> None:
+    """A batch is applied whole, as nodes do: an offset inside it is the state before it."""
     data = segment([topic("a"), ("RemoveTopicRecord", {"topicId": OTHER_ID})], [topic("b")])
     names = [
         sorted(each.name for each in replayed(data, until).image.topics.values()) for until in (100, 101, 102, 103)
     ]
-    assert names == [["orders"], ["a", "orders"], ["orders"], ["b", "orders"]]
+    assert names == [["orders"], ["orders"], ["orders"], ["b", "orders"]]
+    assert [replayed(data, until).image.provenance.end_offset for until in (101, 102)] == [100, 102]
     assert [replayed(data, until).split for until in (101, 102)] == [(100, 102), None]
     provenance = replayed(data).image.provenance
     assert (provenance.end_offset, provenance.epoch, provenance.timestamp) == (103, 3, 1_700_000_002_000)
@@ -155,6 +157,32 @@ def test_replay_stops_before_an_offset() -> None:
 def test_records_that_the_snapshot_has_are_passed_over() -> None:
     data = segment([topic("old"), topic("new")], start=99)
     assert sorted(each.name for each in replayed(data).image.topics.values()) == ["new", "orders"]
+
+
+def test_a_gap_in_the_log_is_found() -> None:
+    first, last = segment([topic("a")]), segment([topic("b")], start=103)
+    with pytest.raises(InputError, match="the log has no offsets 101 to 102: the next batch begins at 103"):
+        replayed(first + last)
+    loader = replayed(first + last, strict=False)
+    assert [offset for offset, _ in loader.problems] == [101]
+    assert {each.name for each in loader.image.topics.values()} == {"orders", "b"}  # the ids are one topic's
+    assert len(replayed(segment([topic("a")], start=101), strict=False).problems) == 1
+
+
+def test_a_batch_that_lacks_records_is_found() -> None:
+    data = segment([topic("a"), topic("b"), topic("c")])
+    batch = headers(data)[0]
+    short = bytearray(data)
+    short[batch.position + 57 : batch.position + 61] = (2).to_bytes(4)
+    problems = replayed(with_crc(bytes(short), batch), strict=False).problems
+    assert problems[0] == (100, "the batch of offsets 100 to 102 has 2 records")
+
+
+def test_a_batch_that_is_not_sound_is_one_problem() -> None:
+    data = bytearray(segment([topic("a")]) + segment([topic("b")], start=101))
+    data[70] ^= 1
+    (problem,) = replayed(bytes(data), strict=False).problems
+    assert problem == (0, "at byte 0: the batch's checksum is wrong")
 
 
 def test_control_records_of_a_log() -> None:

@@ -49,6 +49,7 @@ def test_by_broker() -> None:
         "broker": 1,
         "registered": True,
         "fenced": False,
+        "inControlledShutdown": False,
         "replicas": 5,
         "inSync": 4,
         "leads": 3,
@@ -67,6 +68,16 @@ def test_skew() -> None:
 def test_fenced() -> None:
     (row,) = ask(lame(), "fenced")
     assert (row["broker"], row["brokerEpoch"], row["endPoints"]) == (2, 12, ["PLAINTEXT://b2:9092"])
+    assert (row["fenced"], row["inControlledShutdown"]) == (True, False)
+
+
+def test_controlled_shutdown_is_shown() -> None:
+    """Such a broker is not fenced yet, and leads no partition any more."""
+    leaving = ("BrokerRegistrationChangeRecord", {"brokerId": 1, "brokerEpoch": 11, "inControlledShutdown": 1})
+    found = load_snapshot(memoryview(snapshot(image(leaving))))
+    (row,) = ask(found, "fenced")
+    assert (row["broker"], row["fenced"], row["inControlledShutdown"]) == (1, False, True)
+    assert [each["inControlledShutdown"] for each in ask(found, "by-broker")] == [True, False, False]
 
 
 def test_the_command_line_knows_every_question() -> None:

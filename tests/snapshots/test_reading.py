@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kcli.errors import InputError, UsageError
-from kcli.snapshots.reading import Wanted, load_image, parse_wanted, read_snapshot
+from kcli.snapshots.reading import Wanted, apart, load_image, parse_wanted, read_snapshot
 from tests.snapshots.files import LAST_431, damaged, log_file, partition_folder
 
 FOLDER = str(partition_folder("431-single/n1"))
@@ -25,9 +25,11 @@ def test_a_path_with_an_offset() -> None:
         (Wanted(FOLDER), 1602, 2),
         (Wanted(FILE, FOLDER), 1602, 2),
         (Wanted(FOLDER, None, 1600), 1600, 1),
-        (Wanted(FOLDER, None, 1000), 1000, 2),
+        (Wanted(FOLDER, None, 1007), 1007, 2),
+        (Wanted(FOLDER, None, 1000), 956, 2),
         (Wanted(FOLDER, None, 45), 45, 2),
-        (Wanted(FOLDER, None, 700), 700, 5),
+        (Wanted(FOLDER, None, 700), 641, 5),
+        (Wanted(FOLDER, None, 952, before=952), 952, 5),
     ],
 )
 def test_what_is_read(wanted: Wanted, end: int, files: int) -> None:
@@ -35,6 +37,21 @@ def test_what_is_read(wanted: Wanted, end: int, files: int) -> None:
     assert loaded.loader.image.provenance.end_offset == end
     assert len(loaded.sources) == files
     assert loaded.seconds > 0
+    text = f"offset {wanted.at_offset} lies inside the batch of {end} to "
+    assert end == wanted.at_offset or wanted.at_offset is None or str(loaded.note).startswith(text)
+
+
+def test_two_ways_to_one_offset() -> None:
+    """A directory at the offset of its own snapshot is another state than that file: the one that the log makes."""
+    file = str(Path(FOLDER) / "00000000000000000952-0000000001.checkpoint")
+    assert apart(Wanted(file), Wanted(FOLDER, None, 952)) == [Wanted(file), Wanted(FOLDER, None, 952, before=952)]
+    assert apart(Wanted(FOLDER, None, 952), Wanted(file))[0].before == 952
+    for other in (Wanted(FOLDER, None, 953), Wanted(FOLDER), Wanted(str(partition_folder("440-three/n1")), None, 952)):
+        assert apart(Wanted(file), other) == [Wanted(file), other]
+    late = partition_folder("440-three/n1")
+    first = sorted(late.glob("*.checkpoint"))[0]
+    with pytest.raises(InputError, match=r"no log leads to offset 2555 but from 0+2555-0+1\.checkpoint itself"):
+        apart(Wanted(str(first)), Wanted(str(late), None, 2555))
 
 
 def test_what_can_t_be_reached() -> None:

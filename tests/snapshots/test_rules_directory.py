@@ -7,6 +7,7 @@ from kcli.snapshots.directory import EpochEntry, QuorumState, list_directory
 from kcli.snapshots.examination import examine
 from kcli.snapshots.rules_directory import DIRECTORY_RULES, DirectoryEvidence, judge_directory
 from tests.snapshots.files import NODES, partition_folder
+from tests.snapshots.made import image, snapshot
 
 RECORD = (b"\0\0\0\4", b"\0\0\0")
 
@@ -32,6 +33,31 @@ def directory(
     return found
 
 
+def with_snapshot(end: int, logged_at: int, *counts: int, written_at: int = 1) -> DirectoryEvidence:
+    """A snapshot that ends at `end`, by its header of `logged_at`, and a log from 98 in batches of so many records."""
+    out, offset = b"", 98
+    for count in counts:
+        out += build_control_batch([RECORD] * count, written_at, offset, partition_leader_epoch=2)
+        offset += count
+    made = image(end_offset=end)
+    made.provenance.timestamp = logged_at
+    name, log = f"{end:020d}-{2:010d}.checkpoint", f"{98:020d}.log"
+    found = DirectoryEvidence(list_directory([name, log]))
+    found.snapshots = [examine(memoryview(snapshot(made)), name)]
+    found.segments = [examine(memoryview(out), log, ends={end})]
+    return found
+
+
+def test_a_snapshot_that_its_log_contradicts() -> None:
+    assert reported(with_snapshot(100, 1, 1, 1, 1)) == set()
+    (finding,) = judge_directory(with_snapshot(100, 2, 1, 1))
+    assert "by its header, and in the log the record 99 at" in finding.message
+    (finding,) = judge_directory(with_snapshot(100, 1, 1, 3))
+    assert finding.message == "ends at 100, inside the log's batch of 99 to 101"
+    assert reported(with_snapshot(100, -(1 << 62), 2, written_at=1 << 62)) == {("error", "contradiction")}
+    assert reported(with_snapshot(99, 1, 1)) == set()
+
+
 def reported(found: DirectoryEvidence) -> set[tuple[str, str]]:
     return {(finding.severity, finding.rule) for finding in judge_directory(found)}
 
@@ -48,6 +74,7 @@ def test_every_rule_can_speak() -> None:
     spoken = {rule for _, rule in reported(directory({10: (1,), 12: (0,)}, ("11-3",)))}
     spoken |= {rule for _, rule in reported(directory({0: (1, 2)}, epochs=(EpochEntry(1, 0),)))}
     spoken |= {rule for _, rule in reported(directory({0: (2,)}, quorum=QuorumState(1, 1, -1, 1)))}
+    spoken |= {rule for _, rule in reported(with_snapshot(100, 2, 1, 1))}
     spoken |= {rule for found in (directory({}), directory({9: (1,)})) for _, rule in reported(found)}
     assert spoken >= DIRECTORY_RULES.keys()
 

@@ -41,11 +41,13 @@ cdef class JsonLines:
     chunk: bytes at which `lines` hands out what it has
     secrets: show them
 
-    lines(body, base_offset, count) is an iterator of memoryviews, each of whole lines, each good until the next one is
-    asked for; in between stand rows (as Walk's) for the records it leaves to the caller.
+    lines(body, base_offset, count, batch) is an iterator of memoryviews, each of whole lines, each good until the next one is
+    asked for; in between stand rows (as Walk's) for the records it leaves to the caller. batch: text that stands behind
+    each offset, `,"leaderEpoch":3` and the like.
     """
 
     cdef object node
+    cdef bytes batch
     cdef list kept
     cdef PyObject* node_at[TYPES][VERSIONS]
     cdef PyObject* head_at[TYPES][VERSIONS]
@@ -84,7 +86,7 @@ cdef class JsonLines:
         if self.held:
             PyBuffer_Release(&self.view)
 
-    def lines(self, body, int64_t base_offset, int64_t count, bint mapped=False):
+    def lines(self, body, int64_t base_offset, int64_t count, bint mapped=False, bytes batch not None=b""):
         """Begin a body; returns self, to be iterated to the end."""
         if self.held:
             PyBuffer_Release(&self.view)
@@ -98,6 +100,7 @@ cdef class JsonLines:
         self.over = False
         self.flushed = False
         self.mapped = mapped
+        self.batch = batch
         return self
 
     def __iter__(self):
@@ -168,7 +171,7 @@ cdef class JsonLines:
         cdef size_t before = self.out.size
         cdef char* to
         cdef PyObject* head
-        cdef Py_ssize_t taken
+        cdef Py_ssize_t taken, extra = PyBytes_GET_SIZE(self.batch)
         if key >= TYPES or version >= VERSIONS:
             return False
         if not self.asked[key][version]:
@@ -176,11 +179,13 @@ cdef class JsonLines:
         if self.node_at[key][version] == NULL:
             return False
         head = self.head_at[key][version]
-        if out_reserve(&self.out, HEAD + 24 + PyBytes_GET_SIZE(<object>head)) != 0:
+        if out_reserve(&self.out, HEAD + 24 + extra + PyBytes_GET_SIZE(<object>head)) != 0:
             raise MemoryError
         to = self.out.data + before
         memcpy(to, b'{"offset":', HEAD)
         to = put_int(to + HEAD, offset)
+        memcpy(to, PyBytes_AS_STRING(self.batch), extra)
+        to += extra
         memcpy(to, PyBytes_AS_STRING(<object>head), PyBytes_GET_SIZE(<object>head))
         self.out.size = to + PyBytes_GET_SIZE(<object>head) - self.out.data
         taken = (<Node>self.node_at[key][version]).json_at(start, end - start, &self.out, &self.context, False)
