@@ -41,7 +41,7 @@ def nanoseconds(when: str | float | datetime) -> int:
     at = when
     if not isinstance(at, datetime):
         try:
-            return round(float(at) * SECOND)
+            return exact(at) if isinstance(at, str) else round(float(at) * SECOND)
         except (ValueError, OverflowError, TypeError):
             pass
         try:
@@ -52,3 +52,14 @@ def nanoseconds(when: str | float | datetime) -> int:
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     elapsed = at - EPOCH
     return (elapsed.days * 86400 + elapsed.seconds) * SECOND + elapsed.microseconds * 1000
+
+
+def exact(seconds: str) -> int:
+    """Nanoseconds of seconds in digits, all of which count: a float has 15, and a time to the millisecond 13.
+
+    ValueError, OverflowError: they are no number.
+    """
+    from decimal import Decimal
+
+    round(float(seconds) * SECOND)
+    return round(Decimal(seconds) * SECOND)

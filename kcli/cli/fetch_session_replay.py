@@ -15,6 +15,7 @@ from kcli.cli.captured import holds_rows, name_of, rows
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import warn
 from kcli.cli.fetch_session_fill import fill_topics
+from kcli.cli.filter_options import filter_of_times, say_what_there_is, time_options
 from kcli.cli.inputs import (
     files_argument,
     format_option,
@@ -78,6 +79,7 @@ __all__ = ["replay_command"]
     help="Of the first N kinds of differences, show one with both exchanges in full.",
 )
 @format_option(("table", "jsonl"), "A table, or an object for each fetch.", default="table")
+@time_options
 @reading_options
 @quiet_option("No progress, no notes.")
 def replay_command(
@@ -94,6 +96,8 @@ def replay_command(
     level: Level | None,
     shown_kinds: int,
     format_: str,
+    since: str | None,
+    until: str | None,
     dialect: str | None,
     key_logs: tuple[str, ...],
     memory: int,
@@ -110,7 +114,7 @@ def replay_command(
 
     --offsets: captured keeps the positions (clamped to what the live partitions hold), relative counts them from the
     live beginning, earliest and latest start there and follow the live records. --fill gives empty topics the records
-    first.
+    first. --since and --until choose sessions that were in use between; these are replayed whole.
 
     Exit 1 when the answers differ. What a rebuilt broker can't know, as the capture lacks it, is counted apart, with
     the reason, and is no difference. Ctrl-C ends with what there was so far.
@@ -126,8 +130,15 @@ def replay_command(
     level = level or ("shape" if mode == "incremental" else "none")
     names = TopicNames()
     problems: list[InputError] = []
-    plan = make_plan(read_fetches(files, names, problems, dialect=dialect, memory=memory, key_logs=key_logs))
+    chosen = filter_of_times({"since": since, "until": until}, files)
+    fetches = read_fetches(files, names, problems, dialect=dialect, memory=memory, key_logs=key_logs)
+    plan = make_plan(fetches, None if chosen.takes_all else lambda each: chosen.in_time(each.ns))
     notify_plan(plan, quiet, rebuilt=rebuilt)
+    if not plan.fetches and not chosen.takes_all and not problems:
+        captures = [file for file in files if not holds_rows(file)]
+        reading = {"ports": (), "dialect": dialect, "memory": memory, "key_logs": key_logs, "quiet": quiet}
+        say_what_there_is(captures or ["-"], chosen, reading)
+        return 1
     if not plan.fetches:
         raise (
             problems[0] if problems else InputError(f"{', '.join(map(name_of, files))}: no fetch that can be replayed")

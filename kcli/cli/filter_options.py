@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from kcli.capture.statistics import StatisticsDecoder
     from kcli.sql.conditions import SqlCondition
 
-__all__ = ["FilterCommand", "few_of", "filter_of", "filter_options", "say_what_there_is", "words_of"]
+__all__ = [
+    "FilterCommand",
+    "few_of",
+    "filter_of",
+    "filter_of_times",
+    "filter_options",
+    "say_what_there_is",
+    "time_options",
+    "words_of",
+]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -57,6 +66,8 @@ OPTIONS = (
         metavar="EXPR",
         help="Only exchanges for which this SQL condition is true, on columns of kcli sql: latency_ms > 100.",
     ),
+)
+TIMES = (
     click.option("--since", metavar="T", help=f"Only requests at or after this time ({WHEN})."),
     click.option("--until", metavar="T", help="Only requests at or before this time."),
 )
@@ -77,7 +88,16 @@ class FilterCommand(click.Command):
 
 def filter_options(command: Command) -> Command:
     """The options that choose exchanges; the command's class is FilterCommand."""
-    for option in reversed(OPTIONS):
+    return with_options(command, (*OPTIONS, *TIMES))
+
+
+def time_options(command: Command) -> Command:
+    """Those of them that choose exchanges by time, for commands that have other ways for the rest."""
+    return with_options(command, TIMES)
+
+
+def with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    for option in reversed(options):
         command = option(command)
     return command
 
@@ -98,7 +118,6 @@ def filter_of(options: dict[str, Any], files: Sequence[str]) -> Filter:
 
     UsageError: no such API or error, or no time.
     """
-    since, until = (moment(name, options[name], files) for name in ("since", "until"))
     made = chosen(
         options["apis"],
         options["client_id"],
@@ -110,7 +129,14 @@ def filter_of(options: dict[str, Any], files: Sequence[str]) -> Filter:
         connection=options["connection"],
     )
     where = None if options["where"] is None else opened_condition(options["where"], options["dialect"])
-    return replace(made, since=since, until=until, where=where)
+    times = filter_of_times(options, files)
+    return replace(made, since=times.since, until=times.until, where=where)
+
+
+def filter_of_times(options: dict[str, Any], files: Sequence[str]) -> Filter:
+    """What --since and --until say, of a command that has `time_options`. UsageError: no time."""
+    since, until = (moment(name, options[name], files) for name in ("since", "until"))
+    return Filter(since=since, until=until)
 
 
 def opened_condition(text: str, dialect: str | None) -> SqlCondition:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from kcli.capture.filters import Filter
 from kcli.capture.record_fields import CapturedField, RecordDecoder
 from kcli.cli.capture_files import is_capture, starts_capture
 from kcli.cli.streams import standard_input
@@ -24,6 +25,7 @@ from kcli.topic_names import partition_of
 __all__ = ["Problems", "inputs_of", "record_rows"]
 
 MOST_PROBLEMS = 20
+NS_MS = 1_000_000
 Row = dict[str, Any]
 
 
@@ -52,8 +54,9 @@ def record_rows(
     """The records of all files, captures first: they are read as one, in order of time.
 
     topics: takes those that captures have records of. options: of RecordDecoder; its topic and partition are no matter
-    to segments. UsageError: exchanges are chosen, and a log segment has none.
+    to segments, whose records have times of their own. UsageError: exchanges are chosen, and a log segment has none.
     """
+    chosen: Filter = options["chosen"]
     captures, segments = list[str](), list[str]()
     for file in files:
         try:
@@ -66,14 +69,15 @@ def record_rows(
             continue
         for name, capture in kinds:
             (captures if capture else segments).append(name)
-    if segments and not options["chosen"].takes_all:
+    if segments and not replace(chosen, since=None, until=None).takes_all:
         raise UsageError(f"{name_of(segments[0])}: a log segment; the options that choose exchanges are for captures")
     if captures:
         source = RecordDecoder(captures, secrets=secrets, **options)
         source.topics = topics
         yield from capture_rows(source, problems, moved)
     for name in segments:
-        yield from segment_rows(name, problems, secrets, moved)
+        rows = segment_rows(name, problems, secrets, moved)
+        yield from rows if chosen.takes_all else (row for row in rows if chosen.in_time(row["timestamp"] * NS_MS))
 
 
 def inputs_of(files: Sequence[str]) -> list[str]:

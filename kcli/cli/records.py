@@ -55,7 +55,7 @@ def records(files: tuple[str, ...], **options: Any) -> int:
     FILE is a capture, as `kcli decode pcap` reads them, a log segment, or "-" for either on standard input; DIR a
     directory with captures or segments. A record that was sent and fetched stands once for each, unless --distinct. Its
     offset is the one that the answer gave; none where it gave none. `"aborted": true` stands where the Fetch said so.
-    Exit code 1: no record matches.
+    --since and --until: when it was asked for; in log segments, the record's own time. Exit code 1: no record matches.
 
     \b
     Columns: topic[partition], offset, the record's timestamp (UTC), key, value, and

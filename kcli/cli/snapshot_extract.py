@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 import click
 
 from kcli.capture.exchange import Exchange
-from kcli.capture.reading import read_capture
+from kcli.capture.filters import Filter
+from kcli.capture.reading import Capture
 from kcli.cli.capture_files import captures_in
 from kcli.cli.console import warn
+from kcli.cli.filter_options import filter_of_times, say_what_there_is, time_options
 from kcli.cli.inputs import (
     files_argument,
     port_option,
@@ -23,9 +26,12 @@ from kcli.cli.lines import print_line
 from kcli.cli.output import refuse_inputs
 from kcli.cli.snapshot_files import publish, settle
 from kcli.errors import InputError
+from kcli.schemas.apikeys import FETCH_SNAPSHOT
 from kcli.snapshots.extract import Assembly, Key, Piece, pieces_of
 
 __all__ = ["extract"]
+
+OF_SNAPSHOTS = Filter(frozenset({FETCH_SNAPSHOT}))
 
 
 @click.command()
@@ -34,9 +40,10 @@ __all__ = ["extract"]
     "-o", "--output", default=".", metavar="DIR", help="The directory to write to; by default the current one."
 )
 @port_option
+@time_options
 @quiet_option("Print nothing but errors.")
 @reading_options
-def extract(captures: tuple[str, ...], output: str, ports: tuple[int, ...], quiet: bool, **reading: Any) -> int:
+def extract(captures: tuple[str, ...], output: str, **options: Any) -> int:
     """Put together the snapshots that FetchSnapshot responses carry in network captures.
 
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. A snapshot is written as
@@ -46,13 +53,17 @@ def extract(captures: tuple[str, ...], output: str, ports: tuple[int, ...], quie
     \b
     kcli snapshot extract night.pcap -o snapshots/
     """
+    quiet, chosen = options["quiet"], filter_of_times(options, captures)
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         files = Files(folder, stack, captures)
-        for piece in pieces_of(only_exchanges(captures, ports=ports, **reading)):
+        for piece in pieces_of(only_exchanges(captures, chosen, options)):
             files.write(piece)
         files.settle()
+    if not files.parts and not chosen.takes_all:
+        say_what_there_is(captures, chosen, options, OF_SNAPSHOTS)
+        return 1
     if not files.parts:
         raise InputError("no snapshot in this capture (no FetchSnapshot response with bytes)", file=captures[0])
     broken = []
@@ -67,10 +78,10 @@ def extract(captures: tuple[str, ...], output: str, ports: tuple[int, ...], quie
     return 0
 
 
-def only_exchanges(captures: tuple[str, ...], **options: Any) -> Iterator[Exchange]:
-    for item in read_capture(captures, **options).items():
-        if isinstance(item, Exchange):
-            yield item
+def only_exchanges(captures: tuple[str, ...], chosen: Filter, options: dict[str, Any]) -> Iterator[Exchange]:
+    """The FetchSnapshots of captures that are chosen."""
+    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    return iter(Capture(captures, chosen=replace(chosen, apis=OF_SNAPSHOTS.apis), **read))
 
 
 class Files:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from kcli.cli.console import is_terminal, terminal_room
+from kcli.cli.filter_options import filter_of_times, time_options
 from kcli.cli.inputs import (
     format_option,
     port_option,
@@ -35,6 +36,7 @@ FORMATS = ("table", "json", "jsonl", "csv", "parquet")
     "--question", type=click.Choice([each.name for each in QUESTIONS]), help="Answer one of the report's questions."
 )
 @port_option
+@time_options
 @output_option
 @quiet_option("Do not print the number of rows.")
 @secrets_option()
@@ -44,6 +46,7 @@ def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
 
     Several captures are read as one. A DIR stands for all it holds: a topic's folder, a folder of captures, the tables
     of `kcli pipeline run`. Without QUERY, kcli asks for queries, one after another. `kcli sql --list` shows the tables.
+    --since and --until leave out exchanges before any table is made of them.
 
     \b
     kcli sql "SELECT client_id, count(*) FROM exchanges GROUP BY ALL" night.pcap
@@ -82,8 +85,12 @@ def ask(query: str | None, files: tuple[str, ...], options: dict[str, Any]) -> N
     require("kcli sql", "sql")
     from kcli.sql.tables import open_engine
 
+    inputs = sort_inputs(files)
     captured = {name: options[name] for name in ("ports", "dialect", "memory", "secrets", "key_logs")}
-    with open_engine(sort_inputs(files), captured) as engine:
+    captured["chosen"] = chosen = filter_of_times(options, inputs.captures)
+    if inputs.others and not chosen.takes_all:
+        raise UsageError(f"{inputs.others[0]}: no capture; --since and --until are for captures (WHERE timestamp ...)")
+    with open_engine(inputs, captured) as engine:
         if query is None:
             if "-" in files:
                 raise UsageError("QUERY: missing; it can't be asked for where standard input is read")

@@ -17,9 +17,10 @@ from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import Item
 from kcli.capture.files import FOREVER
 from kcli.capture.tls.layer import TlsLayer
-from kcli.pipeline.decoding import Decoded, RowSource
+from kcli.pipeline.decoding import Decoded
 from kcli.pipeline.open_connections import Carried, dump, restore
 from kcli.pipeline.reading import START, Reading
+from kcli.pipeline.row_source import RowSource
 from kcli.pipeline.windows import Heavy, Window, moments
 
 __all__ = ["ResumePoint", "agrees", "aim", "find", "place"]

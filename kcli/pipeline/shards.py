@@ -34,10 +34,10 @@ class Shard:
 
     def decode(self, folder: str, options: dict[str, Any]) -> Decoded:
         """Decode it into files below `folder`. options: as for `kcli.pipeline.decoding.decode`."""
-        chosen = None if self.without is None else (self.without, False)
+        connection = None if self.without is None else (self.without, False)
         with at_hand([each.whole for each in self.staged]) as slices:
             opened = partial(Reading, slices=slices)
-            return decode(self.number, opened, folder, chosen=chosen, carried=self.carried, **options)
+            return decode(self.number, opened, folder, connection=connection, carried=self.carried, **options)
 
 
 def deal(scattered: Sequence[ShuffledRange], carried: Sequence[Carried], count: int) -> list[Shard]:

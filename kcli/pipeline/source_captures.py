@@ -100,8 +100,8 @@ class ExchangeSource(KcliSource):
         return [([file.uri for file in files], share, shares) for share in range(shares)]
 
     def rows(self, task: tuple[list[str], int, int], wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
-        from kcli.pipeline.decoding import RowSource
         from kcli.pipeline.reading import Reading
+        from kcli.pipeline.row_source import RowSource
         from kcli.pipeline.shuffle import gather_share
 
         uris, share, shares = task

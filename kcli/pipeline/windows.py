@@ -53,7 +53,7 @@ class Window:
         """Decode it into files below `folder`. options: as for `kcli.pipeline.decoding.decode`."""
         opened = partial(Reading, slices=self.slices, after=self.after)
         return decode(
-            self.share, opened, folder, until=self.until, chosen=(self.heavy, True),
+            self.share, opened, folder, until=self.until, connection=(self.heavy, True),
             window=self.number, carried=self.carried,
             **options | {"clock": self.clock, "names": [*options["names"], *self.names]},
         )  # fmt: skip

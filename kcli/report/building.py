@@ -6,14 +6,10 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from kcli.capture.arrays import batch_of_columns
-from kcli.capture.exchange import Exchange
-from kcli.capture.exchanges import Item
 from kcli.capture.filters import ALL, Filter
 from kcli.core import COMPILED
-from kcli.grammar.topics import naming_apis
-from kcli.pipeline.decoding import RowSource
+from kcli.pipeline.row_source import RowSource
 from kcli.pipeline.writing import ROWS, TableWriter, stored_schema
-from kcli.schemas.apikeys import API_VERSIONS
 
 __all__ = ["USED", "TableBuilder"]
 
@@ -25,20 +21,13 @@ USED = frozenset({
 
 
 class TableBuilder(RowSource):
-    """Captures whose rows go to `folder`, as table/[date=.../]name.parquet. options: as for `CaptureDecoder`.
-
-    What exchanges that are not chosen say of their client and of topic names counts all the same. built: whether there
-    are rows of exchanges or events that a filter chose.
-    """
+    """Captures whose rows go to `folder`, as table/[date=.../]name.parquet. options: as for `CaptureDecoder`."""
 
     def __init__(self, paths: Sequence[str], folder: str, chosen: Filter = ALL, **options: Any) -> None:
-        self.overhears = naming_apis(options.get("dialect")) | {API_VERSIONS}
         self.writer = TableWriter(folder, "report")
-        self.built = False
         self.ended: tuple[list[Any], ...] = ([], [], [])  # columns of `tcp_connections`
-        columns = self.put_columns if COMPILED and chosen.takes_all else None
-        named = chosen.topic is not None or chosen.where is not None
-        super().__init__(self.put, USED, columns, paths, chosen=chosen, names=named, **options)
+        columns = self.put_columns if COMPILED else None
+        super().__init__(self.put, USED, columns, paths, chosen=chosen, **options)
 
     def put(self, table: str, row: tuple[Any, ...]) -> None:
         """Write a row of a table that is used."""
@@ -66,21 +55,10 @@ class TableBuilder(RowSource):
         if table in USED:
             self.writer.put_batch(table, day, batch, nameless)
 
-    def emit(self, item: Item) -> None:
-        """Make rows of an exchange or event that passes the filter."""
-        if not self.chosen.takes_all:
-            self.learn_names(item)
-        if self.chosen.wants(item):
-            self.built = True
-            super().emit(item)
-        elif isinstance(item, Exchange):
-            self.overlook(item)
-
-    def overlook(self, item: Exchange) -> None:
-        """Take what an exchange says of its client, and of topic names."""
-        self.rows.learn(item, item.response_ns or item.request_ns)
-        if item.api_key == API_VERSIONS:
-            self.rows.uses.learn(item, self.rows.uses.voice(item.connection))
+    @property
+    def built(self) -> bool:
+        """Whether there are rows of exchanges or events."""
+        return bool(self.rows.exchanges or self.rows.events)
 
     def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
         """Read the files piece by piece, and finish the tables. InputError at the end for damaged files."""

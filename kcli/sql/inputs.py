@@ -30,6 +30,11 @@ class Inputs:
     metadata: list[str] = field(default_factory=list)
     written: list[tuple[str | None, str]] = field(default_factory=list)
 
+    @property
+    def others(self) -> list[str]:
+        """Those that are no captures."""
+        return [*self.segments, *self.metadata, *(path for _, path in self.written)]
+
     def add(self, path: str) -> None:
         """Sort in one file; what is nothing else is taken for a capture, whose reader says what is wrong with it."""
         name = Path(path).name

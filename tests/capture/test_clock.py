@@ -36,3 +36,8 @@ def test_times_end_in_2262(text: str) -> None:
 def test_what_is_no_time_says_so(text: str) -> None:
     with pytest.raises(UsageError, match="no time"):
         parse_instant(text)
+
+
+def test_all_digits_of_seconds_count() -> None:
+    assert parse_instant("1795255718.585") == 1_795_255_718_585_000_000
+    assert parse_instant("1795255718.123456789") == 1_795_255_718_123_456_789

@@ -186,6 +186,21 @@ def test_without_a_broker_one_is_rebuilt_from_the_capture_and_answers_the_same(
     assert all(row["live"]["apiVersion"] == 7 and not row["problems"] for row in rows)
 
 
+def test_times_choose_sessions(samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["fetch-session", "replay", str(samples / "kcat-codecs.pcap")]
+    fetchers = []
+    for times in ((), ("--until", "2026-11-21T01:22:14Z"), ("--since", "2026-11-21T01:22:14Z")):
+        assert main([*words, *times, "--format", "jsonl", "-q"]) == 0
+        fetchers.append(len(capsys.readouterr().out.splitlines()))
+    assert fetchers == [6, 3, 4]
+    assert main([*words, "--since", "+900"]) == 1
+    assert "kcli: nothing matches; packets here: 2026-11-21T01:22:0" in capsys.readouterr().err
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text("".join(json.dumps(each) + "\n" for each in LINES))
+    assert main(["fetch-session", "replay", str(lines), "--until", "1970-01-01", "--bootstrap", "127.0.0.1:1"]) == 1
+    assert capsys.readouterr().err == "kcli: nothing matches\n"
+
+
 def test_a_broker_can_not_be_rebuilt_from_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fetch-session", "replay", write(tmp_path / "a.jsonl", *LINES)]) == 2
     assert "rebuilt from capture files only: --bootstrap HOST:PORT" in capsys.readouterr().err

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from kcli.capture.filters import Filter
-from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, words_of
+from kcli.cli.filter_options import FORMS, FilterCommand, filter_of, filter_options, words_of
 from kcli.cli.main import cli, main
 from kcli.errors import UsageError
 from tests.capture.wires import SAMPLES
@@ -52,16 +52,37 @@ def commands(group: click.Group, *path: str) -> Iterator[tuple[str, click.Comman
 
 
 def test_the_page_says_which_commands_have_which() -> None:
-    """All commands that read captures are in its table, with the options that they have; a command has all or none."""
+    """All commands that read captures are in its table, with the options that they have: all, times, or a reason why
+    none."""
     names = {param.name for param in filter_options(click.command()(lambda: None)).params}
     table = DOCS.read_text().partition("## Which commands")[2].partition("\n\n## ")[0]
-    said = {row[1]: row[2].startswith("all") for row in re.finditer(r"^\| `([^`]+)` \| (.*) \|$", table, re.MULTILINE)}
+    said = {row[1]: row[2] for row in re.finditer(r"^\| `([^`]+)` \| (.*) \|$", table, re.MULTILINE)}
     readers = {name: command for name, command in commands(cli) if any(p.name == "key_logs" for p in command.params)}
     assert said.keys() == readers.keys()
     for name, command in readers.items():
-        has = names & {param.name for param in command.params}
-        assert has == (names if said[name] else set()), name
-        assert isinstance(command, FilterCommand) == said[name]
+        kind = re.match(r"all|`--since`, `--until`|none: [a-z]", said[name])
+        expected = {"all": names, "`--since`, `--until`": {"since", "until"}}.get(kind[0] if kind else "", set())
+        assert kind and names & {param.name for param in command.params} == expected, name
+        assert isinstance(command, FilterCommand) == (expected == names)
+
+
+TIMED = [
+    ["sql", "SELECT count(*) FROM exchanges", "TXN"],
+    ["snapshot", "extract", "TXN", "-o", "OUT"],
+    ["fetch-session", "replay", "TXN"],
+    ["stats", "TXN"],
+    ["records", "TXN"],
+]
+
+
+@pytest.mark.parametrize("words", TIMED, ids=lambda words: words[0])
+@pytest.mark.parametrize("option", ["--since", "--until"])
+def test_times_are_refused_alike(words: list[str], option: str, tmp_path: Path, capsys: Capture) -> None:
+    if words[0] == "sql":
+        pytest.importorskip("duckdb")
+    paths = {"TXN": TXN, "OUT": str(tmp_path)}
+    assert main([*(paths.get(word, word) for word in words), option, "soon"]) == 2
+    assert capsys.readouterr().err == f"kcli: {option} soon: no time ({FORMS})\n"
 
 
 def test_options_as_they_were_given() -> None:

@@ -116,6 +116,17 @@ def test_a_segment(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(piped) == count and piped[0]["file"] == "standard input"
 
 
+def test_times_in_a_segment_are_those_of_its_records(capsys: Capture) -> None:
+    times = [row["timestamp"] for row in rows(capsys, str(LOG))]
+    middle = sorted(times)[len(times) // 2]
+    since = rows(capsys, str(LOG), "--since", str(middle / 1000))
+    until = rows(capsys, str(LOG), "--until", str(middle / 1000))
+    assert [row["timestamp"] for row in since] == [time for time in times if time >= middle]
+    assert [row["timestamp"] for row in until] == [time for time in times if time <= middle]
+    assert main(["records", str(LOG), "--since", "2222-01-01"]) == 1
+    assert "kcli: no record matches" in capsys.readouterr().err
+
+
 def test_what_is_chosen(capsys: Capture) -> None:
     assert {row["topic"] for row in rows(capsys, TXN, "--topic", "pay-out")} == {"pay-out"}
     assert {row["partition"] for row in rows(capsys, TXN, "--partition", "1")} == {1}

@@ -56,6 +56,15 @@ def test_a_capture_that_ends_early(tmp_path: Path, capfd: Captured) -> None:
     assert not list((tmp_path / "out").glob("*.checkpoint"))
 
 
+def test_only_what_was_asked_for_in_a_time(tmp_path: Path, capfd: Captured) -> None:
+    words = ["snapshot", "extract", str(CAPTURE), "-o", str(tmp_path)]
+    assert main([*words, "--until", "1970-01-01"]) == 1
+    assert "kcli: nothing matches; packets here: 20" in capfd.readouterr().err
+    assert not list(tmp_path.iterdir())
+    assert main([*words, "--since", "+0", "--until", "+9999"]) == 0
+    assert [each.name for each in tmp_path.iterdir()] == [NAME]
+
+
 def test_nothing_there(tmp_path: Path, capfd: Captured) -> None:
     assert main(["snapshot", "extract", str(CAPTURE), "--port", "1", "-o", str(tmp_path)]) == 3
     assert "no snapshot in this capture" in capfd.readouterr().err

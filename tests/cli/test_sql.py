@@ -82,6 +82,43 @@ def test_a_question_by_name(samples: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(["sql", "--question", "nothing", path]) == 2
 
 
+DATED = (
+    "exchanges", "fetch_partitions", "produce_partitions", "record_batches", "remote_fetches", "throttling",
+    "undecodable",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["java44-txn.pcap", "kcat-codecs.pcap"])
+def test_times_leave_out_exchanges_before_tables_are_made(
+    name: str, samples: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capture = str(samples / name)
+
+    def rows(query: str, *times: str) -> list[str]:
+        assert main(["sql", query, capture, "--format", "jsonl", "-q", *times]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    first = json.loads(rows("SELECT min(timestamp)::TEXT AS first FROM exchanges", "--until", "+9999")[0])["first"]
+    middle = rows(f"SELECT strftime(TIMESTAMPTZ '{first}' + INTERVAL 1 SECOND, '%Y-%m-%dT%H:%M:%S.%f') AS at")[0]
+    at = json.loads(middle)["at"] + "Z"
+    for table in DATED:
+        all_of, kept = f"SELECT * FROM {table} ORDER BY ALL", f"SELECT * FROM {table} WHERE timestamp {{}} ORDER BY ALL"
+        assert rows(all_of, "--since", at) == rows(kept.format(f">= TIMESTAMPTZ '{at}'"))
+        assert rows(all_of, "--until", at) == rows(kept.format(f"<= TIMESTAMPTZ '{at}'"))
+    counts = "SELECT (SELECT sum(requests) FROM connections) AS a, (SELECT sum(exchanges) FROM lineage) AS b"
+    said = [json.loads(rows(counts, *times)[0]) for times in (("--since", at), ("--until", at), ())]
+    for column in "ab":
+        before, behind, all_ = (each[column] for each in said)
+        assert 0 < before < all_ and before + behind == all_
+    assert rows("SELECT exchange_bytes FROM lineage", "--since", at) == rows("SELECT exchange_bytes FROM lineage")
+
+
+def test_times_are_those_of_captures(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = str(samples / "orders-0" / "00000000000000000000.log")
+    assert main(["sql", "FROM records", log, str(samples / "java44-txn.pcap"), "--since", "+1"]) == 2
+    assert f"{log}: no capture; --since and --until are for captures" in capsys.readouterr().err
+
+
 def test_the_list_needs_no_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sql", "--list"]) == 0
     assert "connections: Each connection that carried a request, and those of TLS" in capsys.readouterr().out

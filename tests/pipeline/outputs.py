@@ -18,9 +18,9 @@ from kcli.capture.exchanges import CaptureDecoder
 from kcli.capture.files import FOREVER
 from kcli.errors import InputError
 from kcli.pipeline import context, run, stages
-from kcli.pipeline.decoding import Opened
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.reading import START, Reading
+from kcli.pipeline.row_source import Opened
 from kcli.pipeline.shuffle_files import Slice
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.windows import Heavy, Window

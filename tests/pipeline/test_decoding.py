@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kcli.pipeline.decoding import Opened, RowSource, decode
+from kcli.pipeline.decoding import decode
+from kcli.pipeline.row_source import Opened
 from tests.capture.messages import metadata
 from tests.capture.wires import Wire, pcap
 from tests.pipeline.outputs import slices_of
@@ -31,10 +32,3 @@ def test_the_next_run_takes_it_up(tmp_path: Path) -> None:
     first = decode(0, made(tmp_path), str(tmp_path / "out"))
     second = decode(0, slices_of(), str(tmp_path / "more"), carried=first.under_way, clock=first.last_ns)
     assert (second.exchanges, second.open_rows, second.carried) == (0, (1, 1), 0)
-
-
-def test_only_the_rows_that_are_wanted(tmp_path: Path) -> None:
-    rows: list[str] = []
-    source = RowSource(lambda table, _: rows.append(table), frozenset({"exchanges"}))
-    source.run(made(tmp_path))
-    assert rows.count("exchanges") == 2

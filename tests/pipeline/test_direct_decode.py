@@ -6,9 +6,9 @@ import gzip
 from pathlib import Path
 
 from kcli.core.capture.engine import CaptureEngine
-from kcli.pipeline.decoding import RowSource
 from kcli.pipeline.direct_decode import Captures, DirectDecode
 from kcli.pipeline.ranges import Range
+from kcli.pipeline.row_source import RowSource
 from kcli.pipeline.shuffle import shuffle_range
 from kcli.pipeline.storage import StoredFile
 from tests.capture.wires import packets_of, pcap

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kcli.core import COMPILED
-from kcli.pipeline.decoding import RowSource
 from kcli.pipeline.fact_tables import REPORT_FACTS
+from kcli.pipeline.row_source import RowSource
 from kcli.pipeline.writing import TableWriter
 from tests.capture.messages import request, response
 from tests.capture.wires import Wire, pcap

@@ -11,7 +11,7 @@ import pytest
 
 from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import CaptureDecoder
-from kcli.pipeline import decoding
+from kcli.pipeline import row_source
 from kcli.pipeline.fetch_frames import FRAMED, filled, frame_row, without_records
 from tests.pipeline.outputs import rows_of, run_here
 
@@ -25,12 +25,14 @@ def test_the_core_makes_the_rows_that_are_made_one_by_one(
 ) -> None:
     run_here(monkeypatch, [ROOT / name], output, shares=1)
 
-    def slower(self: Any, put: Any, wanted: Any = decoding.WANTED, put_batch: Any = None, **options: Any) -> None:
+    def slower(
+        self: Any, put: Any, wanted: Any = row_source.EVERY_TABLE, put_batch: Any = None, **options: Any
+    ) -> None:
         begin(self, put, wanted, None, **options)
 
-    begin = decoding.RowSource.__init__
+    begin = row_source.RowSource.__init__
     with monkeypatch.context() as patch:
-        patch.setattr(decoding.RowSource, "__init__", slower)
+        patch.setattr(row_source.RowSource, "__init__", slower)
         run_here(patch, [ROOT / name], tmp_path / "slower", shares=1)
     ours, theirs = (sorted(rows_of(each, "fetch_frames"), key=str) for each in (output, tmp_path / "slower"))
     assert ours == theirs

@@ -16,7 +16,7 @@ from kcli.core import COMPILED
 if not COMPILED:
     pytest.skip("the core is not built", allow_module_level=True)
 
-from kcli.pipeline.decoding import RowSource
+from kcli.pipeline.row_source import RowSource
 from kcli.records.conversion import down_convert
 from kcli.schemas.catalog import catalog
 from tests.capture.messages import metadata, request, response

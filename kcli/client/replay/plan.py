@@ -7,8 +7,8 @@ continues that one (a client that reconnected).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from kcli.sessions.epochs import FINAL_EPOCH, NO_SESSION
@@ -116,8 +116,8 @@ class ReplayPlan:
         return max((step.captured.version for each in self.fetchers for step in each.steps), default=0)
 
 
-def make_plan(exchanges: Iterable[Captured]) -> ReplayPlan:
-    """The plan for a capture's fetches, in any order of completion."""
+def make_plan(exchanges: Iterable[Captured], wants: Callable[[Captured], bool] | None = None) -> ReplayPlan:
+    """The plan for a capture's fetches, in any order of completion. wants: only sessions with a fetch that it takes."""
     plan = ReplayPlan([], Counter())
     wanted = [each for each in sorted(exchanges, key=lambda each: each.ns) if is_replayed(each, plan.left_out)]
     start = wanted[0].ns if wanted else 0
@@ -134,12 +134,36 @@ def make_plan(exchanges: Iterable[Captured]) -> ReplayPlan:
                 plan.fetchers.append(fetcher)
             by_connection[each.connection] = fetcher
         fetcher.steps.append(ReplayStep((each.ns - start) / 1e9, each, reconnect))
-        plan.followers += each.replica_id >= 0
         if each.granted:
             by_session[each.server, each.granted] = fetcher
+    if wants is not None:
+        choose_sessions(plan, wants)
     for fetcher in plan.fetchers:
         fetcher.carried = carried_partitions(fetcher)
+        plan.followers += sum(step.captured.replica_id >= 0 for step in fetcher.steps)
     return plan
+
+
+def choose_sessions(plan: ReplayPlan, wants: Callable[[Captured], bool]) -> None:
+    """Leave out sessions without a fetch that is wanted. A session has all its fetches: without its start, none of the
+    others would be answered as captured."""
+    for fetcher in plan.fetchers:
+        sessions = [each for each in sessions_of(fetcher) if any(wants(step.captured) for step in each)]
+        fetcher.steps = [step for session in sessions for step in session]
+    plan.fetchers = [each for each in plan.fetchers if each.steps]
+    start = min((each.steps[0].seconds for each in plan.fetchers), default=0.0)
+    for fetcher in plan.fetchers:
+        fetcher.steps = [replace(step, seconds=step.seconds - start) for step in fetcher.steps]
+
+
+def sessions_of(fetcher: Fetcher) -> list[list[ReplayStep]]:
+    """A fetcher's steps, from full fetch to full fetch."""
+    sessions: list[list[ReplayStep]] = []
+    for step in fetcher.steps:
+        if not sessions or (step.is_full and not step.is_close):
+            sessions.append([])
+        sessions[-1].append(step)
+    return sessions
 
 
 def is_replayed(exchange: FetchExchange, left_out: Counter[str]) -> bool:

@@ -1,3 +1,6 @@
+import operator
+from functools import partial
+
 from kcli.client.replay.plan import make_plan
 from tests.client.replay.made import fetch
 
@@ -67,6 +70,22 @@ def test_a_session_older_than_the_capture_carries_what_its_responses_hold() -> N
 def test_the_close_of_a_session_is_known() -> None:
     plan = make_plan([fetch(0, session=(7, -1)), fetch(1, {T0: 0}, {T0: 0}, session=(0, -1))])
     assert [step.is_close for step in plan.fetchers[0].steps] == [True, False]
+
+
+def test_a_session_is_replayed_whole_or_not_at_all() -> None:
+    fetches = [
+        fetch(0, {T0: 0}, {T0: 0}, granted=7),
+        fetch(1, session=(7, 1), granted=7),
+        fetch(2, session=(7, -1)),
+        fetch(3, {T1: 0}, {T1: 0}, granted=8),
+        fetch(4, session=(8, 1), granted=8, connection="s:1-c:9"),
+        fetch(5, {U0: 0}, {U0: 0}, granted=9, connection="s:1-c:2", replica=3),
+    ]
+    for wanted, seconds in ((fetches[2], [0, 1, 2]), (fetches[3], [0, 1]), (fetches[4], [0, 1]), (fetches[5], [0])):
+        plan = make_plan(fetches, partial(operator.is_, wanted))
+        assert [[step.seconds for step in each.steps] for each in plan.fetchers] == [seconds]
+        assert plan.followers == int(wanted.replica_id == 3)
+    assert make_plan(fetches, lambda _: False).fetchers == []
 
 
 def test_nothing_is_a_plan_too() -> None:
