@@ -196,7 +196,9 @@ class Bodies:
 
     # Text
 
-    def texts(self, request: bytes, response: bytes | None) -> tuple[Texts, dict[str, DecodeError]]:
+    def texts(
+        self, api_key: int, version: int, request: bytes, response: bytes | None
+    ) -> tuple[Texts, dict[str, DecodeError]]:
         """The JSON text of a request's header, its body, and the body of the response to it: None for what is not there
         or can't be decoded; and why it can't, by who sent it ("client", "server").
         """
@@ -209,7 +211,7 @@ class Bodies:
             errors["client"] = error
         if response is not None:
             try:
-                answer = self.response_text(response, *api_of(request), request)
+                answer = self.response_text(response, api_key, version, request)
             except DecodeError as error:
                 errors["server"] = error
         return (head, asked, answer), errors

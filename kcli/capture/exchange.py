@@ -204,7 +204,7 @@ class Exchange:
 
     def texts(self) -> tuple[bytes, bytes, bytes]:
         """(header, request, response) as JSON text."""
-        texts, errors = self.bodies.texts(self.request_frame, self.response_frame)
+        texts, errors = self.bodies.texts(self.api_key, self.api_version, self.request_frame, self.response_frame)
         if "client" in errors:
             self.fail("client", self.request_ns, self.request_frame, errors["client"])
         if "server" in errors:

@@ -49,13 +49,13 @@ def test_values_and_text_say_the_same() -> None:
 
 def test_the_texts_of_an_exchange_come_with_why_others_do_not() -> None:
     asked, answer = map(body, metadata(1))
-    texts, errors = BODIES.texts(asked, answer)
+    texts, errors = BODIES.texts(3, 12, asked, answer)
     header, end = BODIES.header_text(asked)
     assert texts == (header, BODIES.request_text(asked, end), BODIES.response_text(answer, 3, 12)) and not errors
-    assert BODIES.texts(asked, None) == ((*texts[:2], None), {})
-    texts, errors = BODIES.texts(asked[:-1], answer[:-1])
+    assert BODIES.texts(3, 12, asked, None) == ((*texts[:2], None), {})
+    texts, errors = BODIES.texts(3, 12, asked[:-1], answer[:-1])
     assert texts == (header, None, None) and [*errors] == ["client", "server"]
-    assert BODIES.texts(asked[:3], None)[0] == (None, None, None)
+    assert BODIES.texts(3, 12, asked[:3], None)[0] == (None, None, None)
 
 
 def test_spare_bytes_are_believed_and_kept() -> None:
