@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-__all__ = ["SCRATCH", "FrameReader", "TooLongError"]
+__all__ = ["SCRATCH", "FrameBuffer", "FrameReader", "TooLongError"]
 
 SCRATCH = 256 * 1024
-# Frames from here on are received in place, in a buffer of their own.
-BIG = 64 * 1024
-FIRST = 256 * 1024
+LONG = 64 * 1024  # bytes; frames from here on are received in place, in a buffer of their own
+FIRST = 256 * 1024  # of that buffer, before more has come
 
 
 class TooLongError(Exception):
@@ -25,39 +24,66 @@ class TooLongError(Exception):
         super().__init__(f"a frame of {size} bytes (0 to {limit} expected, socket.request.max.bytes)")
 
 
+class FrameBuffer:
+    """One frame of `size` bytes, received in place. have: those that came before; room: memory to begin with."""
+
+    __slots__ = ("data", "filled", "size")
+
+    def __init__(self, size: int, have: bytes | memoryview, room: bytearray | None = None) -> None:
+        if room is None or len(room) <= len(have):
+            room = bytearray(min(size, max(FIRST, 2 * len(have))))
+        room[: len(have)] = have
+        self.data, self.size, self.filled = room, size, len(have)
+
+    @property
+    def came(self) -> memoryview:
+        """The bytes that came so far."""
+        return memoryview(self.data)[: self.filled]
+
+    def buffer(self) -> memoryview:
+        """Where the next read goes."""
+        return memoryview(self.data)[self.filled : self.size]
+
+    def take(self, count: int) -> bool:
+        """Whether `count` more bytes make the frame whole; a buffer that is full without grows."""
+        self.filled += count
+        if self.filled == self.size:
+            return True
+        if self.filled == len(self.data):
+            # The event loop still holds a view of the old buffer: a new one, not a resize.
+            self.data = self.data + bytes(min(self.size - self.filled, self.filled))
+        return False
+
+
 class FrameReader:
     """One connection's place in the stream. scratch: shared with all others; limit: socket.request.max.bytes."""
 
-    __slots__ = ("_big", "_filled", "_rest", "_scratch", "_size", "limit")
+    __slots__ = ("_long", "_rest", "_scratch", "limit")
 
     def __init__(self, scratch: memoryview, limit: int) -> None:
         self._scratch, self.limit = scratch, limit
         self._rest = b""
-        self._big: bytearray | None = None
-        self._size = self._filled = 0
+        self._long: FrameBuffer | None = None
 
     @property
     def held(self) -> int:
         """Bytes of a frame that is not whole yet."""
-        return len(self._rest) if self._big is None else self._filled
+        return len(self._rest) if self._long is None else self._long.filled
 
     @property
     def allocated(self) -> int:
         """Bytes of memory that it takes."""
-        return len(self._rest) if self._big is None else len(self._big)
+        return len(self._rest) if self._long is None else len(self._long.data)
 
     def buffer(self) -> memoryview:
         """Where the next read goes."""
-        if self._big is not None:
-            return memoryview(self._big)[self._filled :]
-        return self._scratch
+        return self._scratch if self._long is None else self._long.buffer()
 
     def take(self, count: int) -> Iterator[bytes | bytearray]:
         """The frames, without their lengths, that `count` more bytes make whole. TooLongError."""
-        if self._big is not None:
-            self._filled += count
-            whole = self._grow()
-            if whole is not None:
+        if self._long is not None:
+            if self._long.take(count):
+                whole, self._long = self._long.data, None
                 yield whole
             return
         data = self._rest + self._scratch[:count] if self._rest else bytes(self._scratch[:count])
@@ -68,29 +94,11 @@ class FrameReader:
             if not 0 <= size <= self.limit:
                 raise TooLongError(size, self.limit)
             if len(data) - start - 4 < size:
-                if size >= BIG:
-                    self._begin_big(size, data[start + 4 :])
+                if size >= LONG:
+                    self._long = FrameBuffer(size, data[start + 4 :])
                     return
                 break
             frame = data[start + 4 : start + 4 + size]
             start += 4 + size
             yield frame
         self._rest = data[start:]
-
-    def _begin_big(self, size: int, have: bytes) -> None:
-        self._big = bytearray(min(size, max(FIRST, len(have))))
-        self._big[: len(have)] = have
-        self._size, self._filled = size, len(have)
-
-    def _grow(self) -> bytearray | None:
-        """The frame once it is whole; else a bigger buffer where this one is full."""
-        big = self._big
-        assert big is not None
-        if self._filled < len(big):
-            return None
-        if len(big) == self._size:
-            self._big = None
-            return big
-        # The event loop still holds a view of the old buffer: a new one, not a resize.
-        self._big = big + bytes(min(self._size - len(big), len(big)))
-        return None

@@ -9,7 +9,9 @@ end behind it; a response by the correlation id of a request that waits for one,
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterator
+from functools import cache
 from heapq import heappop, heappush
 
 from kcli.capture.bodies import Bodies
@@ -39,6 +41,8 @@ TRIED = 64  # unfinished candidates
 FEW = 32  # correlation ids that are looked for one by one
 EFFORT = 32  # bytes that may be decoded in search of a frame, for each that came
 HEAD_START = 1 << 20  # ... and these in any case
+ACKS = "acks"
+NUMBER = struct.Struct("=q")  # as the core has it in a column
 LARGEST_RECORD = 16384 + 256  # bytes of a TLS record's payload (RFC 8446, 5.2)
 
 # The first bytes of a response: a length below 2^27, a correlation id.
@@ -228,17 +232,38 @@ def answers(stream: FrameStream, at: int, waiting: PendingRequests, bodies: Bodi
 
 def acks_of(frame: bytes, dialect: str | None = None) -> int | None:
     """The acks of a Produce request, None where what comes before is not whole: 0 asks for no response."""
-    version = int.from_bytes(frame[2:4], "big")
-    request = messages.request(PRODUCE, version, dialect)
-    try:
-        source = ByteSource(frame, messages.request_header(PRODUCE, version, dialect).skip(frame))
-        for field in request.grammar.fields:
-            value = field.subcon.parse_word(source, DecodeTrace(), field.name)
-            if field.name == "acks":
-                return int(value)
-    except DecodeError:
-        pass
-    return None
+    return produce_head(int.from_bytes(frame[2:4], "big"), dialect).acks(frame)
+
+
+class ProduceHead:
+    """One version of a Produce request, as far as its acks."""
+
+    def __init__(self, version: int, dialect: str | None) -> None:
+        self.header = messages.request_header(PRODUCE, version, dialect)
+        self.request = messages.request(PRODUCE, version, dialect)
+        self.compiled = self.request.select([f"{ACKS}?"]).head
+
+    def acks(self, frame: bytes) -> int | None:
+        try:
+            start = self.header.skip(frame)
+            found = self.compiled.read(frame, start) if self.compiled is not None else None
+        except DecodeError:
+            found = None  # not whole, or only the interpreted grammar reads it
+        return NUMBER.unpack_from(found[0][0])[0] if found is not None else self.interpreted_acks(frame)
+
+    def interpreted_acks(self, frame: bytes) -> int | None:
+        try:
+            source = ByteSource(frame, self.header.skip(frame))
+            for field in self.request.grammar.fields:
+                value = field.subcon.parse_word(source, DecodeTrace(), field.name)
+                if field.name == ACKS:
+                    return int(value)
+        except DecodeError:
+            pass
+        return None
+
+
+produce_head = cache(ProduceHead)
 
 
 def looks_like_tls(data: bytes | bytearray) -> bool:

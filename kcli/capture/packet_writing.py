@@ -19,6 +19,7 @@ __all__ = ["Direction", "PacketStream", "checksum", "file_start", "reference_sum
 
 Direction = Literal[0, 1]  # from the client, from the server
 Endpoint = tuple[str, int]
+Buffer = bytes | memoryview
 
 PSH = 8
 RAW = 101  # LINKTYPE_RAW: the packet begins with its IP header
@@ -59,7 +60,7 @@ class PacketStream:
         self.next[1] = 1
         return first + second + self.packet(0, ns, ACK)
 
-    def data(self, direction: Direction, ns: int, data: bytes) -> bytes:
+    def data(self, direction: Direction, ns: int, data: Buffer) -> bytes:
         """Bytes of one direction."""
         if len(data) <= MOST_PAYLOAD:
             return b"".join(self.parts(direction, ns, data, PSH | ACK))
@@ -87,8 +88,8 @@ class PacketStream:
         return b"".join(self.parts(direction, ns, b"", flags, comment))
 
     def parts(
-        self, direction: Direction, ns: int, data: bytes, flags: int, comment: str = ""
-    ) -> tuple[bytes, bytes, bytes, bytes]:
+        self, direction: Direction, ns: int, data: Buffer, flags: int, comment: str = ""
+    ) -> tuple[bytes, bytes, Buffer, bytes]:
         """A block with one packet, in pieces: data is copied once. The next one of its direction goes on behind it."""
         headers = self.headers(direction, data, flags)
         self.next[direction] = self.next[direction] + len(data) & 0xFFFF_FFFF
@@ -96,7 +97,7 @@ class PacketStream:
         head, tail = packet_ends(0, ns, size, size, comment)
         return head, headers, data, tail
 
-    def headers(self, direction: Direction, data: bytes, flags: int) -> bytes:
+    def headers(self, direction: Direction, data: Buffer, flags: int) -> bytes:
         """Those of IP and TCP before the data (RFC 791, RFC 8200, RFC 9293)."""
         size = SEGMENT + len(data)
         sent, got = self.next[direction], self.next[1 - direction] if flags & ACK else 0
@@ -118,15 +119,15 @@ def mapped(address: bytes) -> bytes:
     return bytes(10) + b"\xff\xff" + address
 
 
-def reference_sum(data: bytes) -> int:
+def reference_sum(data: Buffer) -> int:
     """The sum of 16-bit words that checksums are made of (RFC 1071), modulo 2^16 - 1; an odd byte ends a word of zero.
 
     2^16 is 1 in that arithmetic, so that the sum of the words is the number that the bytes are.
     """
-    return int.from_bytes(data if len(data) % 2 == 0 else data + b"\0", "big") % 0xFFFF
+    return int.from_bytes(data if len(data) % 2 == 0 else bytes(data) + b"\0", "big") % 0xFFFF
 
 
-sum_of: Callable[[bytes], int] = reference_sum
+sum_of: Callable[[Buffer], int] = reference_sum
 if COMPILED:
     from kcli.core.capture.checksums import sum_of as compiled_sum
 

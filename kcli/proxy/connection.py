@@ -11,6 +11,7 @@ from kcli.broker.listening import Gate
 from kcli.client.address import Address
 from kcli.errors import NetworkError
 from kcli.proxy.faulting import FaultedRequests
+from kcli.proxy.read_buffers import ReadBuffers
 from kcli.proxy.recording import Recorder, Recording
 from kcli.proxy.request_stream import LARGEST_HELD, Awaited, RequestStream
 from kcli.proxy.response_stream import Planned, ResponseStream
@@ -18,6 +19,8 @@ from kcli.proxy.rewriting import AddressRewriter
 from kcli.proxy.side import Side
 
 __all__ = ["Connection", "Route", "Services"]
+
+Buffer = bytes | memoryview
 
 MOST_AWAITED = 1 << 16  # requests that are remembered until their responses come
 
@@ -31,8 +34,8 @@ class Services(Protocol):
         ...
 
     @property
-    def scratch(self) -> memoryview:
-        """The buffer that all connections read into."""
+    def buffers(self) -> ReadBuffers:
+        """The memory that all connections read into."""
         ...
 
     @property
@@ -78,9 +81,11 @@ class Connection:
     def __init__(self, services: Services, route: Route) -> None:
         self.services, self.route = services, route
         self.awaited: deque[Awaited] = deque()
-        self.client = Side(self, services.scratch, self.take_requests)
-        self.broker = Side(self, services.scratch, self.take_responses)
+        self.client = Side(self, lambda: services.buffers.scratch, self.take_requests)
+        self.broker = Side(self, self.response_buffer, self.take_responses)
         self.client.other, self.broker.other = self.broker, self.client
+        self.requests: RequestStream | FaultedRequests
+        self.responses: ResponseStream
         self.name = ""
         self.stopping = False
         self.recording: Recording | None = None
@@ -96,7 +101,12 @@ class Connection:
         self.name = str(Address(*info("peername")[:2]))
         self.requests = self.services.new_requests(self.awaited)
         self.responses = ResponseStream(
-            self.awaited, self.services.rewriter, str(info("sockname")[0]), LARGEST_HELD, self.complain
+            self.awaited,
+            self.services.rewriter,
+            str(info("sockname")[0]),
+            self.services.buffers,
+            LARGEST_HELD,
+            self.complain,
         )
         self.services.connections.add(self)
         self._dialing = asyncio.get_running_loop().create_task(self._dial())
@@ -128,8 +138,9 @@ class Connection:
 
     # --- bytes
 
-    def take_requests(self, data: bytes) -> None:
+    def take_requests(self, count: int) -> None:
         """Pass on what the client sent."""
+        data = bytes(self.services.buffers.scratch[:count])
         try:
             self.broker.write(self.requests.feed(data))
         except NetworkError as error:
@@ -141,24 +152,31 @@ class Connection:
         if self.recording is not None:
             self.recording.data(0, data)
         if self.services.faults:
-            self._pass_responses(b"")  # the proxy may have answered
+            self._pass_responses(*self.responses.proceed())  # the proxy may have answered
         if self.stopping:
             self.stop()
 
-    def take_responses(self, data: bytes) -> None:
+    def response_buffer(self) -> memoryview:
+        """Where the broker's next bytes go."""
+        if self.client.is_drained:
+            self.responses.release()
+        return self.responses.buffer()
+
+    def take_responses(self, count: int) -> None:
         """Pass on what the broker sent, with the proxy's addresses."""
-        self._pass_responses(data)
+        self._pass_responses(*self.responses.take(count))
         if self.stopping:
             self.stop()
 
-    def _pass_responses(self, data: bytes) -> None:
-        passed, said = self.responses.feed(data)
+    def _pass_responses(self, passed: Buffer, said: Buffer) -> None:
         self.client.write(passed)
         self._record_response(said)
+        if self.client.is_drained:
+            self.responses.release()
         if self.responses.planned is not None and self._faulting is None:
             self._faulting = asyncio.get_running_loop().create_task(self._follow(self.responses.planned))
 
-    def _record_response(self, said: bytes) -> None:
+    def _record_response(self, said: Buffer) -> None:
         if self.recording is not None and said:
             self.recording.data(1, said)
 
@@ -173,7 +191,7 @@ class Connection:
         finally:
             self.client.sink = self._faulting = None
         self.responses.planned = None
-        self._pass_responses(b"")
+        self._pass_responses(*self.responses.proceed())
         if self.broker.transport is not None and self.responses.planned is None:
             self.broker.transport.resume_reading()
         if self.stopping:

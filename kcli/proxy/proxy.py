@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from typing import Self
 
 from kcli.broker.listening import Gate, Listener, most_connections
-from kcli.broker.receiving import SCRATCH
 from kcli.client.address import Address, parse_bootstrap
 from kcli.client.calls import call
 from kcli.client.connection import BrokerConnection
@@ -18,6 +17,7 @@ from kcli.errors import KcliError, NetworkError
 from kcli.proxy.connection import Connection
 from kcli.proxy.faulting import FaultedRequests, FaultRules, TopicNames
 from kcli.proxy.nodes import WILDCARDS, BrokerRoute, Nodes
+from kcli.proxy.read_buffers import ReadBuffers
 from kcli.proxy.recording import Recorder
 from kcli.proxy.request_stream import Awaited, RequestStream
 from kcli.proxy.rewriting import AddressRewriter
@@ -55,7 +55,7 @@ class Proxy:
     ) -> None:
         self.config, self.host, self.port, self.tls, self.dialect = config, host, port, tls, dialect
         self.connections: set[Connection] = set()
-        self.scratch = memoryview(bytearray(SCRATCH))
+        self.buffers = ReadBuffers()
         self._note, self._noted = note, 0
         self.recorder = None if record is None else Recorder(record)
         self.nodes = Nodes(host, config, self._listen, self.note)

@@ -57,7 +57,7 @@ class Recording:
         self.recorder, self.packets = recorder, packets
         recorder.put(packets.begin(time.time_ns(), comment))
 
-    def data(self, direction: Direction, data: bytes) -> None:
+    def data(self, direction: Direction, data: bytes | memoryview) -> None:
         """Bytes that came from one side."""
         self.recorder.put(self.packets.data(direction, time.time_ns(), data))
 

@@ -10,16 +10,21 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kcli.broker.faults import Plan
+from kcli.broker.receiving import FrameBuffer
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.frames import decode_response
 from kcli.grammar.request_start import PREFIX
 from kcli.proxy.error_answers import merge
+from kcli.proxy.read_buffers import ReadBuffers
 from kcli.proxy.request_stream import Awaited
 from kcli.proxy.rewriting import AddressRewriter
 
 __all__ = ["Planned", "ResponseStream"]
 
 CORRELATION = 4
+NOTHING = b"", b""
+
+Buffer = bytes | memoryview
 
 
 class Planned(NamedTuple):
@@ -42,29 +47,54 @@ class ResponseStream:
         awaited: deque[Awaited],
         rewriter: AddressRewriter,
         reached: str,
+        buffers: ReadBuffers,
         limit: int,
         note: Callable[[str], None],
     ) -> None:
-        self.awaited, self.rewriter, self.reached, self.limit, self.note = awaited, rewriter, reached, limit, note
+        self.awaited, self.rewriter, self.reached = awaited, rewriter, reached
+        self.buffers, self.limit, self.note = buffers, limit, note
         self.planned: Planned | None = None
-        self._rest = bytearray()  # what is held: the start of a response, or one that is to be rewritten
-        self._need = 0  # bytes that it takes to go on with what is held
+        self._rest = b""  # the start of a response, or all that waits for a planned one
+        self._held: FrameBuffer | None = None  # a response that may have to be rewritten, and is not whole yet
+        self._gone: bytearray | None = None  # one that was, and may not be sent yet
         self._skip = 0  # bytes of a response that pass
         self.is_lost = False  # frames no longer follow each other: everything passes
 
-    def feed(self, data: bytes) -> tuple[bytes, bytes]:
-        """What goes to the client now that these bytes have come, and the same with the broker's own addresses."""
-        if self.is_lost:
-            data, self._rest = bytes(self._rest) + data, bytearray()
-            return data, data
-        if self.planned is not None or self._rest:
-            self._rest += data
-            if self.planned is not None or len(self._rest) < self._need:
-                return b"", b""
-            data, self._rest, self._need = bytes(self._rest), bytearray(), 0
+    def buffer(self) -> memoryview:
+        """Where the next read goes."""
+        return self.buffers.scratch if self._held is None else self._held.buffer()
+
+    def take(self, count: int) -> tuple[Buffer, Buffer]:
+        """What goes to the client now that `count` bytes came, and the same with the broker's own addresses."""
+        held = self._held
+        if held is None:
+            return self._feed(bytes(self.buffers.scratch[:count]))
+        if not held.take(count) and not self.is_lost:
+            return NOTHING
+        self._held, self._gone = None, held.data
+        return self._pass(held.came)
+
+    def release(self) -> None:
+        """All that went to the client is sent: its memory is free."""
+        if self._gone is not None:
+            self.buffers.give_back(self._gone)
+            self._gone = None
+
+    def proceed(self) -> tuple[Buffer, Buffer]:
+        """The same where nothing came, but the proxy answered a request or a planned response has gone."""
+        return self._feed(b"") if self._held is None else NOTHING
+
+    def _feed(self, data: bytes) -> tuple[Buffer, Buffer]:
+        if self._rest:
+            data, self._rest = self._rest + data, b""
+        if self.planned is not None:
+            self._rest = data
+            return NOTHING
         return self._pass(data)
 
-    def _pass(self, data: bytes) -> tuple[bytes, bytes]:
+    def _pass(self, data: Buffer) -> tuple[Buffer, Buffer]:
+        if self.is_lost:
+            return data, data
         start = min(self._skip, len(data))
         self._skip -= start
         passed = Passed(data)
@@ -82,8 +112,8 @@ class ResponseStream:
                 break
             if self._is_held(awaited, size):
                 if end > len(data):
-                    self._need = PREFIX + size
-                    break
+                    self._held = FrameBuffer(PREFIX + size, data[start:], self.buffers.lend())
+                    return passed.up_to(start)
                 frame = data[start:end]
                 made = self._changed(awaited, frame)
                 if made[0] is not frame:
@@ -91,26 +121,25 @@ class ResponseStream:
             self.awaited.popleft()
             start = min(end, len(data))
             self._skip = end - start
-        if start < len(data):
-            self._rest = bytearray(data[start:])
+        self._rest = bytes(data[start:])
         return passed.up_to(start)
 
-    def _changed(self, awaited: Awaited, frame: bytes) -> tuple[bytes, bytes]:
+    def _changed(self, awaited: Awaited, frame: Buffer) -> tuple[Buffer, Buffer]:
         """A whole response with its length as the client gets it, and with the broker's addresses."""
         said = frame if awaited.more is None else self._with_more(awaited, frame)
         made = self.rewriter.rewrite(awaited.api_key, awaited.version, said[PREFIX:], self.reached)
         return self._finished(awaited, said if made is None else len(made).to_bytes(PREFIX, "big") + made, said)
 
-    def _finished(self, awaited: Awaited, frame: bytes, said: bytes) -> tuple[bytes, bytes]:
+    def _finished(self, awaited: Awaited, frame: Buffer, said: Buffer) -> tuple[Buffer, Buffer]:
         """The same, or nothing where a fault rule has its way with it first."""
         if awaited.answer is not None:
             frame = said = awaited.answer
         if awaited.plan is None:
             return frame, said
-        self.planned = Planned(awaited.plan, frame, said)
-        return b"", b""
+        self.planned = Planned(awaited.plan, bytes(frame), bytes(said))
+        return NOTHING
 
-    def _with_more(self, awaited: Awaited, frame: bytes) -> bytes:
+    def _with_more(self, awaited: Awaited, frame: Buffer) -> Buffer:
         """The response with the rows that the proxy answers itself."""
         assert awaited.more is not None
         key, version, dialect = awaited.api_key, awaited.version, self.rewriter.dialect
@@ -123,7 +152,7 @@ class ResponseStream:
             return frame
         return len(made).to_bytes(PREFIX, "big") + made
 
-    def _awaited_by(self, size: int, correlation_id: bytes) -> Awaited | None:
+    def _awaited_by(self, size: int, correlation_id: Buffer) -> Awaited | None:
         """The request that a response answers; None where it answers none, or is none."""
         if not self.awaited or size < 0:
             self.give_up("it sent what answers no request")
@@ -156,19 +185,19 @@ class ResponseStream:
 class Passed:
     """Bytes on their way, of which parts are replaced: for the client, and for the record."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: Buffer) -> None:
         self.data, self.at = data, 0  # what is before `at` is in the pieces
-        self.client: list[bytes] = []
-        self.record: list[bytes] = []
+        self.client: list[Buffer] = []
+        self.record: list[Buffer] = []
 
-    def replace(self, start: int, end: int, client: bytes, record: bytes) -> None:
+    def replace(self, start: int, end: int, client: Buffer, record: Buffer) -> None:
         """Others stand for the bytes between two places."""
         before = self.data[self.at : start]
         self.client += before, client
         self.record += before, record
         self.at = end
 
-    def up_to(self, end: int) -> tuple[bytes, bytes]:
+    def up_to(self, end: int) -> tuple[Buffer, Buffer]:
         """What passes of the bytes before a place: for the client, for the record."""
         rest = self.data[self.at : end]
         if not self.client:

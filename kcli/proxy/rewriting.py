@@ -17,6 +17,7 @@ __all__ = ["AddressRewriter", "Translate"]
 
 # (broker's id, its own address, the host by which the client reached the proxy) -> where the client reaches the broker.
 Translate = Callable[[int, Address, str], Address | None]
+Buffer = bytes | memoryview
 
 
 class EndpointResponse:
@@ -34,7 +35,7 @@ class EndpointResponse:
             return None
         return self.codec.select([path.text for path in self.paths])
 
-    def has_endpoints(self, frame: bytes, start: int) -> bool:
+    def has_endpoints(self, frame: Buffer, start: int) -> bool:
         """Whether a response names any broker: most of Fetch and Produce don't. DecodeError."""
         if self.arrays is None or self.codec.variants:
             return True
@@ -76,7 +77,7 @@ class AddressRewriter:
         paths = endpoint_paths(api.response, version, self.dialect)
         return EndpointResponse(api_key, version, paths, self.dialect) if paths else None
 
-    def rewrite(self, api_key: int, version: int, frame: bytes, reached: str) -> bytes | None:
+    def rewrite(self, api_key: int, version: int, frame: Buffer, reached: str) -> bytes | None:
         """The frame (without its length) with the proxy's addresses; None: it stays as it is.
 
         reached: the host by which the client reached the proxy.
@@ -92,7 +93,7 @@ class AddressRewriter:
                 self.note(f"{error}: this response went to the client as it is, with the broker's own addresses")
             return None
 
-    def _rewritten(self, response: EndpointResponse, frame: bytes, reached: str) -> bytes | None:
+    def _rewritten(self, response: EndpointResponse, frame: Buffer, reached: str) -> bytes | None:
         start = response.header.skip(frame)
         if not response.has_endpoints(frame, start):
             return None
@@ -106,4 +107,4 @@ class AddressRewriter:
                 if here is not None:
                     endpoint["host"], endpoint["port"] = here
                     changed = True
-        return frame[:start] + response.codec.write(body) if changed else None
+        return bytes(frame[:start]) + response.codec.write(body) if changed else None

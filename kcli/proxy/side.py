@@ -44,12 +44,12 @@ class FaultSink:
 
 
 class Side(asyncio.BufferedProtocol):
-    """One of the two sides. scratch: what it reads into; receive: gets the bytes that come from it."""
+    """One of the two sides. buffer: where its next bytes go; receive: gets how many came."""
 
     other: Side
 
-    def __init__(self, connection: Owner, scratch: memoryview, receive: Callable[[bytes], None]) -> None:
-        self.connection, self.scratch, self.receive = connection, scratch, receive
+    def __init__(self, connection: Owner, buffer: Callable[[], memoryview], receive: Callable[[int], None]) -> None:
+        self.connection, self.buffer, self.receive = connection, buffer, receive
         self.transport: asyncio.Transport | None = None
         self.over = False
         self.sink: FaultSink | None = None
@@ -66,11 +66,11 @@ class Side(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where the next read goes (asyncio.BufferedProtocol)."""
-        return self.scratch
+        return self.buffer()
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Hand over what came."""
-        self.receive(bytes(self.scratch[:nbytes]))
+        """So many bytes came."""
+        self.receive(nbytes)
 
     def pause_writing(self) -> None:
         """This side takes no more: read no more from the other."""
@@ -103,8 +103,13 @@ class Side(asyncio.BufferedProtocol):
 
     # --- called by the connection
 
-    def write(self, data: bytes) -> None:
-        """Send bytes, if the side is still there."""
+    @property
+    def is_drained(self) -> bool:
+        """Whether the system has all that was written."""
+        return self.transport is not None and self.transport.get_write_buffer_size() == 0
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Send bytes, if the side is still there; they stay as they are until they are sent."""
         if data and self.transport is not None:
             self.transport.write(data)
 

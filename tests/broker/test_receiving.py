@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from kcli.broker.receiving import SCRATCH, FrameReader, TooLongError
+from kcli.broker.receiving import FIRST, SCRATCH, FrameBuffer, FrameReader, TooLongError
 
 LIMIT = 10_000_000
 
@@ -57,3 +57,20 @@ def test_two_readers_share_the_scratch() -> None:
     first, second = b"\0\0\0\x05abcde", b"\0\0\0\x03xyz"
     got = [feed(one, first[:6], [6]), feed(two, second[:5], [5]), feed(one, first[6:], [9]), feed(two, second[5:], [9])]
     assert got == [[], [], [b"abcde"], [b"xyz"]]
+
+
+@pytest.mark.parametrize("have", [0, 1, FIRST - 1, FIRST, FIRST + 1, 3 * FIRST])
+@pytest.mark.parametrize("room", [None, 10, FIRST, 8 * FIRST])
+def test_one_frame_in_place(have: int, room: int | None) -> None:
+    """There is room for more at all times, and never for what is behind the frame."""
+    data = random.Random(2).randbytes(5 * FIRST + 3)
+    frame = FrameBuffer(len(data), data[:have], None if room is None else bytearray(b"x" * room))
+    whole = False
+    while not whole:
+        assert frame.came == data[: frame.filled]
+        view = frame.buffer()
+        size = min(len(view), 100_000)
+        assert 0 < size <= len(data) - frame.filled
+        view[:size] = data[frame.filled : frame.filled + size]
+        whole = frame.take(size)
+    assert frame.came == data

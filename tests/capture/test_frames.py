@@ -15,6 +15,7 @@ from kcli.capture.frames import (
     find_response,
     looks_like_tls,
     plausible_request,
+    produce_head,
 )
 from kcli.capture.pending import Pending, PendingRequests
 from tests.capture.messages import api_versions, metadata, produce, request
@@ -118,6 +119,20 @@ def test_acks_of_every_version(version: int, acks: int) -> None:
     data = request(0, version, 1, {"acks": acks, "timeoutMs": 5, "topicData": []})
     assert acks_of(data[4:]) == acks
     assert [acks_of(data[4:end]) for end in range(4, 12)] == [None] * 8
+
+
+@pytest.mark.parametrize("version", range(14))
+def test_acks_as_the_interpreted_grammar_reads_them(version: int) -> None:
+    chance = random.Random(version)
+    for _ in range(30):
+        body: dict[str, int | str] = {"acks": chance.randrange(-1, 2), "timeoutMs": 5}
+        if version >= 3:
+            body["transactionalId"] = "t" * chance.randrange(40)
+        frame = request(0, version, 1, body)[4:]
+        cut = frame[: chance.randrange(8, len(frame) + 1)]
+        assert acks_of(cut) == produce_head(version, None).interpreted_acks(cut)
+    odd = b"\0\0\0\x09\0\0\0\1\xff\xff\0" + b"\x82\0t" + b"\0\0"  # a length of more bytes than it needs
+    assert acks_of(odd) == 0
 
 
 def test_acks_behind_a_transactional_id_and_tags() -> None:

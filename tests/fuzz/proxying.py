@@ -11,16 +11,19 @@ from kcli.client.address import Address
 from kcli.errors import NetworkError
 from kcli.grammar import frames
 from kcli.proxy.faulting import FaultedRequests, FaultRules, TopicNames
+from kcli.proxy.read_buffers import ReadBuffers
 from kcli.proxy.request_stream import Awaited, RequestStream
 from kcli.proxy.response_stream import ResponseStream
 from kcli.proxy.rewriting import AddressRewriter
 from kcli.schemas.catalog import catalog
 from tests import messages as made
 from tests.fuzz.damage import damaged
+from tests.proxy.talk import feed
 
 __all__ = ["proxying"]
 
 TALKS = 6  # exchanges of a round
+BUFFERS = ReadBuffers()
 HELD = 1 << 16  # bytes of the longest response that is rewritten here
 RULES = ("api=Produce,error=NOT_LEADER_OR_FOLLOWER,every=2", "partition=0,error=UNKNOWN_SERVER_ERROR,probability=0.5",
          "api=Metadata,ignore,every=3", "delay=1,every=2", "error=CORRUPT_MESSAGE,probability=0.2")  # fmt: skip
@@ -78,7 +81,7 @@ class Passing:
             lambda node, there, reached: Address(reached, 9192), print_nothing, None, names.learn
         )
         stream = RequestStream(awaited) if rules is None else FaultedRequests(rules, awaited, names)
-        responses = ResponseStream(awaited, rewriter, "proxy", HELD, print_nothing)
+        responses = ResponseStream(awaited, rewriter, "proxy", BUFFERS, HELD, print_nothing)
         self.requests = self.passed = self.recorded = b""
         try:
             for each in asked:
@@ -86,10 +89,10 @@ class Passing:
         except NetworkError:
             pass
         for each in (b"", *said):
-            self.take(*responses.feed(each))
+            self.take(*feed(responses, each))
             while responses.planned is not None:
                 responses.planned = None
-                self.take(*responses.feed(b""))
+                self.take(*feed(responses, b""))
 
     def take(self, passed: bytes, recorded: bytes) -> None:
         self.passed += passed

@@ -16,9 +16,10 @@ from kcli.client.address import parse_bootstrap
 from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from kcli.proxy import Proxy
+from kcli.proxy.response_stream import ResponseStream
 from tests.broker.talk import Talk
 
-__all__ = ["Both", "proxied"]
+__all__ = ["Both", "feed", "proxied"]
 
 
 class Both:
@@ -48,3 +49,14 @@ async def proxied(*, nodes: int = 1, broker: Broker | None = None, **options: An
         config = ClientConfig({"bootstrap.servers": made.bootstrap})
         async with Proxy(config, note=notes.append, **options) as proxy:
             yield Both(made, proxy, notes)
+
+
+def feed(stream: ResponseStream, data: bytes) -> tuple[bytes, bytes]:
+    """What goes to the client, and to the record, when these bytes come from the broker."""
+    made = [tuple(map(bytes, stream.proceed()))]
+    while data:
+        buffer = stream.buffer()
+        size = min(len(buffer), len(data))
+        buffer[:size], data = data[:size], data[size:]
+        made.append(tuple(map(bytes, stream.take(size))))
+    return b"".join(client for client, _ in made), b"".join(record for _, record in made)

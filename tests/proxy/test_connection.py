@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import pytest
 
 from kcli.client.properties import ClientConfig
+from kcli.grammar import frames
 from kcli.proxy import Proxy
 from kcli.proxy.side import HIGH_WATER
 from tests.broker.talk import run
@@ -88,6 +90,43 @@ def test_a_slow_reader_holds_up_the_broker_and_nothing_piles_up() -> None:
             writer.transport.abort()
 
     run(work())
+
+
+def test_a_slow_reader_gets_long_responses_whole() -> None:
+    """Memory is not used again before the client has what was in it."""
+    count, size = 12, 2_000_000
+    said = [
+        sized(frames.encode_response({"correlationId": number}, 1, 17, {"responses": [fetched(number, size)]}))
+        for number in range(count)
+    ]
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            if (await reader.readexactly(8))[4:] == b"\0\1\0\x11":  # not the proxy's own question for brokers
+                writer.writelines(said)
+                await reader.read()
+        writer.close()
+
+    async def work() -> None:
+        async with before(answer) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 16)
+            writer.writelines(
+                sized(b"\0\1\0\x11" + number.to_bytes(4, "big") + b"\xff\xff\0") for number in range(count)
+            )
+            await asyncio.sleep(0.3)
+            for number, each in enumerate(said):
+                assert await reader.readexactly(len(each)) == each, number
+            writer.close()
+
+    run(work())
+
+
+def fetched(number: int, size: int) -> dict[str, Any]:
+    """A topic of a Fetch response."""
+    return {
+        "topicId": "AAAAAAAAAAAAAAAAAAAAAQ",
+        "partitions": [{"partitionIndex": 0, "records": bytes([number]) * size}],
+    }
 
 
 def test_what_is_not_kafka_is_closed_with_a_line() -> None:

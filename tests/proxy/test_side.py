@@ -14,6 +14,7 @@ class Transport(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.asked: list[str] = []
+        self.waiting = 0
 
     def __getattribute__(self, name: str) -> Any:
         if name in (
@@ -27,6 +28,9 @@ class Transport(asyncio.Transport):
         ):
             return lambda *_: self.asked.append(name)
         return super().__getattribute__(name)
+
+    def get_write_buffer_size(self) -> int:
+        return self.waiting
 
     def can_write_eof(self) -> bool:
         return True
@@ -53,7 +57,7 @@ class Connection:
 
 def pair() -> tuple[Side, Side, Connection, list[list[str]]]:
     connection = Connection()
-    first, second = (Side(connection, memoryview(bytearray(8)), lambda data: None) for _ in range(2))
+    first, second = (Side(connection, lambda: memoryview(bytearray(8)), lambda count: None) for _ in range(2))
     first.other, second.other = second, first
     transports = [Transport(), Transport()]
     for side, transport in zip((first, second), transports, strict=True):
@@ -111,3 +115,13 @@ def test_it_is_closed_once() -> None:
     first.abort()
     assert asked[-2:] == ["close", "abort"]
     assert asked.count("close") == 1
+
+
+def test_what_the_transport_still_has_is_not_sent() -> None:
+    first, _, _, _ = pair()
+    assert isinstance(first.transport, Transport)
+    assert first.is_drained
+    first.transport.waiting = 1
+    assert not first.is_drained
+    first.connection_lost(None)
+    assert not first.is_drained

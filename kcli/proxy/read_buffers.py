@@ -1,0 +1,36 @@
+"""Memory that the connections of a proxy read into, used again and again: new pages cost more than what is copied into
+them.
+"""
+
+from __future__ import annotations
+
+from kcli.broker.receiving import SCRATCH
+
+__all__ = ["MOST_SPARE", "ReadBuffers"]
+
+MOST_SPARE = 32 << 20  # bytes that wait to be used again
+
+
+class ReadBuffers:
+    """scratch: what is read is taken out of it at once. Frames that are held until they are whole have buffers of their
+    own, which are lent.
+    """
+
+    def __init__(self) -> None:
+        self.scratch = memoryview(bytearray(SCRATCH))
+        self._spare: list[bytearray] = []
+        self._size = 0
+
+    def lend(self) -> bytearray | None:
+        """A buffer of any size; None: there is none."""
+        if not self._spare:
+            return None
+        buffer = self._spare.pop()
+        self._size -= len(buffer)
+        return buffer
+
+    def give_back(self, buffer: bytearray) -> None:
+        """Nobody reads it any more."""
+        if self._size + len(buffer) <= MOST_SPARE:
+            self._spare.append(buffer)
+            self._size += len(buffer)
