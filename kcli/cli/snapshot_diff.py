@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,26 +17,9 @@ from kcli.jsontext import dumps
 from kcli.snapshots.reading import apart, load_image, parse_wanted
 
 if TYPE_CHECKING:
-    from kcli.snapshots.diff import Change
     from kcli.snapshots.image import Image
 
 __all__ = ["diff"]
-
-MARKS = {"created": "+", "deleted": "-", "changed": "~"}
-NOUNS = {
-    "features": "feature",
-    "voters": "voter",
-    "brokers": "broker",
-    "controllers": "controller",
-    "topics": "topic",
-    "partitions": "partition",
-    "configs": "config",
-    "clientQuotas": "quota",
-    "scramCredentials": "SCRAM credential",
-    "acls": "ACL",
-    "delegationTokens": "delegation token",
-    "producerIds": "producer ids of the",
-}
 
 
 @click.command()
@@ -69,6 +52,7 @@ def diff(
     kcli snapshot diff __cluster_metadata-0@1200 __cluster_metadata-0@1600 --format jsonl
     """
     from kcli.snapshots.diff import diff_images
+    from kcli.snapshots.words import MARKS, change_json, change_text
 
     images = []
     inputs = []
@@ -95,41 +79,3 @@ def diff(
 
 def extent(image: Image) -> str:
     return f"offset {image.provenance.end_offset}, epoch {image.provenance.epoch}"
-
-
-def change_json(change: Change) -> dict[str, Any]:
-    row: dict[str, Any] = {"change": change.kind, "table": change.table, "key": list(change.key)}
-    if change.kind == "changed":
-        row["fields"] = {name: {"from": old, "to": new} for name, (old, new) in change.fields.items()}
-    else:
-        row["row"] = change.after if change.before is None else change.before
-    return row
-
-
-def change_text(change: Change) -> str:
-    label = f"{MARKS[change.kind]} {NOUNS[change.table]} {key_text(change)}"
-    if change.kind == "changed":
-        fields = ", ".join(f"{name} {shown(old)} -> {shown(new)}" for name, (old, new) in change.fields.items())
-        return f"{label}: {fields}"
-    row = change.after if change.before is None else change.before
-    rest = {name: value for name, value in (row or {}).items() if value not in change.key and name != "topicId"}
-    return f"{label}: " + ", ".join(f"{name} {shown(value)}" for name, value in rest.items())
-
-
-def key_text(change: Change) -> str:
-    if change.table == "partitions":
-        return f"{change.key[0]}-{change.key[1]}"
-    if change.table == "topics":
-        row = change.after or change.before
-        return str(row["name"]) if row else ""
-    return " ".join(str(part) for part in change.key if part != "")
-
-
-def shown(value: object) -> str:
-    if isinstance(value, list):
-        return f"[{','.join(map(str, value))}]"
-    if isinstance(value, dict):
-        from kcli.snapshots.texts import HIDDEN
-
-        return HIDDEN
-    return "none" if value is None else str(value)

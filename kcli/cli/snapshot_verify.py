@@ -23,6 +23,7 @@ from kcli.snapshots.evidence import Evidence
 from kcli.snapshots.examination import examine
 from kcli.snapshots.files import listing_of, metadata_directory, open_file
 from kcli.snapshots.findings import SnapshotFinding
+from kcli.snapshots.names import parse_snapshot_name
 from kcli.snapshots.rules_directory import DirectoryEvidence, judge_directory
 from kcli.snapshots.verification import judge
 
@@ -34,9 +35,14 @@ T = TypeVar("T")
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR...")
 @format_option(("table", "jsonl"), "Findings as text, or one JSON object each.", default="table", name="form")
+@click.option(
+    "--replay",
+    is_flag=True,
+    help="Replay the log from each snapshot to the next, and compare; compare snapshots of one id, of several nodes.",
+)
 @quiet_option("Only findings: no summary.")
 @dialect_option
-def verify(paths: tuple[str, ...], form: str, quiet: bool, dialect: str | None) -> int:
+def verify(paths: tuple[str, ...], form: str, replay: bool, quiet: bool, dialect: str | None) -> int:
     """Check snapshots, metadata log segments, or a partition's directory; exit 1 when something is wrong.
 
     Framing, checksums, offsets, header and footer, the name against the content, every record, and what records say of
@@ -44,20 +50,27 @@ def verify(paths: tuple[str, ...], form: str, quiet: bool, dialect: str | None) 
     the log (offset, epoch, time), KIP-630's invariant, leader-epoch-checkpoint and quorum-state. What is unusual but
     lawful is a note. What can't be read is an error of its own (exit 3), and all else is still verified.
 
+    With --replay each snapshot and the log behind it have to make the next one, object for object; the first one has
+    to follow from a log that begins at 0. Several DIRs are nodes of one quorum: snapshots of one id hold the same.
+
     \b
     kcli snapshot verify __cluster_metadata-0
+    kcli snapshot verify --replay node1/__cluster_metadata-0 node2/__cluster_metadata-0
     kcli snapshot verify *.checkpoint --format jsonl
     """
     errors, problems = 0, list[InputError]()
     for path in paths:
         verdict, before = Verdict(), len(problems)
-        for finding in findings(path, dialect, problems):
+        for finding in findings(path, dialect, problems, replay):
             verdict.count(finding)
             write(finding, form)
         errors += verdict.errors
         verdict.unread = len(problems) - before
         if not quiet and (is_folder(path) or not verdict.unread):
             (print_line if form == "table" else print_note)(f"{path}: {verdict}")
+    for finding in across(paths, dialect, problems) if replay else ():
+        errors += finding.is_error
+        write(finding, form)
     conclude(problems, quiet)
     return 1 if errors else 0
 
@@ -98,10 +111,10 @@ def write(finding: SnapshotFinding, form: str) -> None:
     print_line(f"{finding.severity:<5}  {finding.rule:<20}  {place}: {finding.message}")
 
 
-def findings(path: str, dialect: str | None, problems: list[InputError]) -> Iterator[SnapshotFinding]:
+def findings(path: str, dialect: str | None, problems: list[InputError], replay: bool) -> Iterator[SnapshotFinding]:
     """The findings on a file or folder; what can't be read is added to `problems`."""
     if is_folder(path):
-        yield from directory_findings(metadata_directory(path), dialect, problems)
+        yield from steady_findings(metadata_directory(path), dialect, problems, replay)
     elif found := examined(path, dialect, problems):
         yield from in_order(found[1], path)
 
@@ -131,6 +144,51 @@ def in_order(found: Iterable[SnapshotFinding], path: str) -> Iterator[SnapshotFi
 
     for finding in sorted(found, key=lambda each: not each.is_error):
         yield replace(finding, file=path)
+
+
+def across(paths: tuple[str, ...], dialect: str | None, problems: list[InputError]) -> Iterator[SnapshotFinding]:
+    """Findings on snapshots of one id at several places."""
+    from kcli.snapshots.replayed import Node, compare_nodes, node_at
+
+    nodes = []
+    for path in paths:
+        name = parse_snapshot_name(Path(path).name)
+        if is_folder(path):
+            nodes.append(node_at(path, metadata_directory(path)))
+        elif name is not None and Path(path).is_file():
+            nodes.append(Node(path, {name.id: Path(path)}))
+    try:
+        yield from compare_nodes(nodes, dialect)
+    except InputError as error:
+        problems.append(error)
+
+
+def steady_findings(
+    folder: Path, dialect: str | None, problems: list[InputError], replay: bool
+) -> Iterator[SnapshotFinding]:
+    """The findings on a folder; where a running node removed or added files meanwhile, those of another look."""
+    for last in (False, False, True):
+        before, unread = set(folder.iterdir()), list[InputError]()
+        found = list(directory_findings(folder, dialect, unread))
+        if replay and not unread:
+            found += replay_findings(folder, dialect, unread)
+        wrong = unread or any(each.is_error for each in found)
+        if last or not wrong or set(folder.iterdir()) == before:
+            break
+    problems += unread
+    yield from found
+
+
+def replay_findings(folder: Path, dialect: str | None, problems: list[InputError]) -> list[SnapshotFinding]:
+    from kcli.snapshots.replayed import replay_folder
+
+    try:
+        return list(replay_folder(folder, dialect))
+    except OSError as error:
+        problems.append(InputError(error.strerror or str(error), file=error.filename or str(folder)))
+    except InputError as error:
+        problems.append(error)
+    return []
 
 
 def directory_findings(folder: Path, dialect: str | None, problems: list[InputError]) -> Iterator[SnapshotFinding]:

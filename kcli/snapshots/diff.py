@@ -9,7 +9,7 @@ from typing import Any
 from kcli.snapshots.image import Image
 from kcli.snapshots.tables import TABLES, Table
 
-__all__ = ["Change", "diff_images"]
+__all__ = ["Change", "diff_images", "row_change", "row_key"]
 
 Row = dict[str, Any]
 
@@ -57,9 +57,27 @@ def diff_rows(table: Table, before: Image, after: Image, secrets: bool) -> Itera
         mine, yours = old.get(key), new.get(key)
         if mine == yours:
             continue
-        kind = "created" if mine is None else "deleted" if yours is None else "changed"
-        was, now = (rows.get(key) for rows in shown)
-        yield Change(kind, table.name, key, was, now, differing(mine, yours))
+        yield row_change(table.name, mine, yours, *(rows.get(key) for rows in shown))
+
+
+def row_change(
+    table: str, before: Row | None, after: Row | None, shown: Row | None = None, seen: Row | None = None
+) -> Change:
+    """The change from one row of an object to another, which differ; None: it was not there, or is not any more.
+
+    shown, seen: the same rows without secrets, by default the rows.
+    """
+    kind = "created" if before is None else "deleted" if after is None else "changed"
+    row = after if before is None else before
+    assert row is not None
+    return Change(kind, table, row_key(table, row), shown or before, seen or after, differing(before, after))
+
+
+def row_key(table: str, row: Row) -> tuple[Hashable, ...]:
+    """What names the object of a row: the table's key, and of a partition the topic's name and its number."""
+    if table == "partitions":
+        return row["topic"], row["partition"]
+    return tuple(row[column] for column in TABLES[table].key) if table in TABLES else (row["name"],)
 
 
 def differing(before: Row | None, after: Row | None) -> tuple[str, ...]:
@@ -79,9 +97,7 @@ def diff_partitions(table: Table, before: Image, after: Image) -> Iterator[Chang
             row = row_of(before, identity, number)
             other = row_of(after, identity, number)
             if row != other:
-                kind = "created" if row is None else "deleted" if other is None else "changed"
-                key = (name_of(identity, before, after), number)
-                yield Change(kind, table.name, key, row, other, differing(row, other))
+                yield row_change(table.name, row, other)
 
 
 def name_of(identity: bytes, *images: Image) -> str:

@@ -11,6 +11,8 @@ import pytest
 from kcli.cli import snapshot_verify
 from kcli.cli.main import main
 from kcli.snapshots.files import open_file
+from kcli.snapshots.load import load_snapshot
+from kcli.snapshots.write import write_snapshot
 from tests.snapshots.files import LAST_431, LAWFUL, NODES, TRUTH, damaged, log_file, partition_folder
 
 Captured = pytest.CaptureFixture[str]
@@ -127,6 +129,68 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     captured = capfd.readouterr()
     assert captured.out == f"{folder}: 1 file not read\n"
     assert captured.err == f"kcli: {folder}/00000000000000000427.log: Permission denied\n"
+
+
+def test_replay(tmp_path: Path, capfd: Captured) -> None:
+    folder = copied(tmp_path)
+    assert main(["snapshot", "verify", "--replay", str(folder), str(partition_folder("431-single/n1"))]) == 0
+    assert capfd.readouterr().out.count(": sound\n") == 2
+    state = tmp_path / "state"
+    assert main(["snapshot", "create", "--log", str(folder), "--at-offset", "1302", "-o", str(state)]) == 0
+    target = folder / "00000000000000001600-0000000001.checkpoint"
+    target.unlink()
+    shutil.copy(next(state.iterdir()), target)
+    capfd.readouterr()
+    assert main(["snapshot", "verify", "--replay", "--format", "jsonl", str(folder)]) == 1
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert {row["rule"] for row in rows} == {"contradiction", "replay"}
+    assert {row["file"] for row in rows} == {str(target)}
+    made = next(row["message"] for row in rows if row["rule"] == "replay")
+    assert made.startswith("not what the log makes of snapshot 952-1: ")
+
+
+def test_two_snapshots_of_one_id(tmp_path: Path, capfd: Captured) -> None:
+    """Plain verify judges each by itself; --replay lays them beside each other."""
+    files = [str(partition_folder(node) / "00000000000000001600-0000000001.checkpoint") for node in ("431-single/n1",)]
+    other = copied(tmp_path) / "00000000000000001600-0000000001.checkpoint"
+    found = load_snapshot(memoryview(other.read_bytes()))
+    found.configs[2, "ghost"] = {"retention.ms": "1002166"}
+    found.provenance.end_offset, found.provenance.epoch = 1600, 1
+    out = bytearray()
+    write_snapshot(found, out.extend, now_ms=1)
+    other.unlink()
+    other.write_bytes(out)
+    files.append(str(other))
+    assert main(["snapshot", "verify", *files]) == 0
+    assert main(["snapshot", "verify", "--replay", *files, "nowhere"]) == 3
+    capfd.readouterr()
+    assert main(["snapshot", "verify", "--replay", "-q", *files]) == 1
+    assert "config TOPIC ghost retention.ms: value 1002166 here, none there" in capfd.readouterr().out
+
+
+def test_a_running_node_s_folder_is_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured
+) -> None:
+    folder = copied(tmp_path)
+    gone = [folder / "00000000000000000053.log", folder / "00000000000000000000.log"]
+
+    def remove_meanwhile(path: str) -> object:
+        if path.endswith("0000.log") and gone:
+            for each in gone:
+                each.unlink()
+            for each in list(folder.glob("*-*")):
+                if "00000952" not in each.name and "00001600" not in each.name and "epoch" not in each.name:
+                    each.unlink(missing_ok=True)
+            (folder / "00000000000000000427.log").unlink()
+            (folder / "00000000000000000641.log").unlink()
+            gone.clear()
+        return open_file(path)
+
+    monkeypatch.setattr(snapshot_verify, "open_file", remove_meanwhile)
+    assert main(["snapshot", "verify", str(folder)]) == 0
+    captured = capfd.readouterr()
+    assert captured.err == ""
+    assert "ends at 952, before the log begins (1150)" in captured.out
 
 
 def test_json_lines_have_their_verdict_on_stderr(capfd: Captured) -> None:

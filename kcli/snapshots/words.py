@@ -1,0 +1,87 @@
+"""Changes of metadata as text, and as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.snapshots.diff import Change
+from kcli.snapshots.texts import HIDDEN
+
+__all__ = ["MARKS", "change_json", "change_text", "contrast", "object_name", "row_text", "value_text"]
+
+MARKS = {"created": "+", "deleted": "-", "changed": "~"}
+NOUNS = {
+    "features": "feature",
+    "voters": "voter",
+    "brokers": "broker",
+    "controllers": "controller",
+    "topics": "topic",
+    "partitions": "partition",
+    "configs": "config",
+    "clientQuotas": "quota",
+    "scramCredentials": "SCRAM credential",
+    "acls": "ACL",
+    "delegationTokens": "delegation token",
+    "producerIds": "producer ids of the",
+}
+
+
+def change_json(change: Change) -> dict[str, Any]:
+    """A change as one JSON object: what happened, the table and key, and the row or the fields that differ."""
+    row: dict[str, Any] = {"change": change.kind, "table": change.table, "key": list(change.key)}
+    if change.kind == "changed":
+        row["fields"] = {name: {"from": old, "to": new} for name, (old, new) in change.fields.items()}
+    else:
+        row["row"] = change.after if change.before is None else change.before
+    return row
+
+
+def change_text(change: Change) -> str:
+    """A change as one line, "~ partition orders-3: leader 1 -> 2"."""
+    label = f"{MARKS[change.kind]} {object_name(change)}"
+    if change.kind == "changed":
+        fields = change.fields.items()
+        return f"{label}: " + ", ".join(f"{name} {value_text(old)} -> {value_text(new)}" for name, (old, new) in fields)
+    return f"{label}: {row_text(change, change.after if change.before is None else change.before)}"
+
+
+def contrast(change: Change, before: str, after: str) -> str:
+    """Two states of an object beside each other: "config TOPIC t retention.ms: value 1000 here, none there"."""
+    if change.kind == "changed":
+        fields = change.fields.items()
+        return f"{object_name(change)}: " + ", ".join(
+            f"{name} {value_text(new)} {after}, {value_text(old)} {before}" for name, (old, new) in fields
+        )
+    was, now = row_text(change, change.before), row_text(change, change.after)
+    return f"{object_name(change)}: {now} {after}, {was} {before}"
+
+
+def object_name(change: Change) -> str:
+    """What changed, "partition orders-3"."""
+    return f"{NOUNS.get(change.table, change.table)} {key_text(change)}"
+
+
+def row_text(change: Change, row: dict[str, Any] | None) -> str:
+    """The values of an object, without those that its name has."""
+    if row is None:
+        return "none"
+    rest = {name: value for name, value in row.items() if value not in change.key and name != "topicId"}
+    return ", ".join(f"{name} {value_text(value)}" for name, value in rest.items())
+
+
+def key_text(change: Change) -> str:
+    if change.table == "partitions":
+        return f"{change.key[0]}-{change.key[1]}"
+    if change.table == "topics":
+        row = change.after or change.before
+        return str(row["name"]) if row else ""
+    return " ".join(str(part) for part in change.key if part != "")
+
+
+def value_text(value: object) -> str:
+    """One value; secrets are hidden."""
+    if isinstance(value, list):
+        return f"[{','.join(map(str, value))}]"
+    if isinstance(value, dict):
+        return HIDDEN
+    return "none" if value is None else str(value)
