@@ -69,6 +69,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "snapshot": {
         "create": "snapshot_create:create",
         "diff": "snapshot_diff:diff",
+        "drift": "snapshot_drift:drift",
         "extract": "snapshot_extract:extract",
         "fetch": "snapshot_fetch:fetch",
         "image": "snapshot_image:image",
@@ -118,6 +119,7 @@ HELP = {
     "snapshot": "KRaft snapshots: inspect, verify, query, compare, write and fetch them.",
     "snapshot create": "Write a snapshot from a metadata log.",
     "snapshot diff": "Show what changed between two snapshots or offsets.",
+    "snapshot drift": "Compare the metadata of a quorum's nodes.",
     "snapshot extract": "Put together snapshots that crossed the wire in a capture.",
     "snapshot fetch": "Fetch the latest snapshot of a live quorum.",
     "snapshot image": "Query the metadata in a snapshot and the log behind it.",

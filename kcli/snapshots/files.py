@@ -13,9 +13,9 @@ from typing import IO, NamedTuple
 
 from kcli.errors import InputError
 from kcli.filelike import STDIN, Stream, name_of
-from kcli.snapshots.directory import Listing, list_directory
+from kcli.snapshots.directory import Listing, list_directory, parse_cluster_id
 
-__all__ = ["OpenFile", "chosen_files", "listing_of", "metadata_directory", "open_file"]
+__all__ = ["OpenFile", "chosen_files", "cluster_of", "listing_of", "metadata_directory", "open_file"]
 
 PIECE = 1 << 20
 
@@ -74,6 +74,12 @@ def metadata_directory(path: str) -> Path:
         raise InputError("not a directory", file=path)
     inner = folder / "__cluster_metadata-0"
     return inner if inner.is_dir() else folder
+
+
+def cluster_of(folder: Path) -> str | None:
+    """The cluster id in the `meta.properties` beside a partition's directory; None: it is not there."""
+    properties = folder.parent / "meta.properties"
+    return parse_cluster_id(properties.read_text("utf-8", "replace")) if properties.is_file() else None
 
 
 def listing_of(folder: Path) -> Listing:

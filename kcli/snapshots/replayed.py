@@ -13,8 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from kcli.snapshots.diff import Change, diff_images
-from kcli.snapshots.directory import parse_cluster_id
-from kcli.snapshots.files import listing_of
+from kcli.snapshots.files import cluster_of, listing_of
 from kcli.snapshots.findings import SnapshotFinding
 from kcli.snapshots.history import Event, HistoryLoader
 from kcli.snapshots.image import Image
@@ -42,9 +41,7 @@ class Node:
 def node_at(path: str, folder: Path) -> Node:
     """What a folder has of a node. path: as it was given."""
     snapshots = {name.id: folder / file for file, name in listing_of(folder).snapshots}
-    properties = folder.parent / "meta.properties"
-    known = parse_cluster_id(properties.read_text("utf-8", "replace")) if properties.is_file() else None
-    return Node(path, snapshots, known)
+    return Node(path, snapshots, cluster_of(folder))
 
 
 def replay_folder(folder: Path, dialect: str | None = None) -> Iterator[SnapshotFinding]:
@@ -152,7 +149,10 @@ class Replay:
 
 
 def compare_nodes(nodes: Sequence[Node], dialect: str | None = None) -> Iterator[SnapshotFinding]:
-    """Findings on snapshots of one id that several nodes have: they hold the same, in whatever order."""
+    """Findings on snapshots of one id that several nodes have: they hold the same, in whatever order.
+
+    Those at offset 0 are each node's own, made when its directory was formatted.
+    """
     clusters = {each.cluster_id for each in nodes if each.cluster_id}
     if len(clusters) > 1:
         named = ", ".join(f"{each.path} {each.cluster_id}" for each in nodes if each.cluster_id)
@@ -161,8 +161,8 @@ def compare_nodes(nodes: Sequence[Node], dialect: str | None = None) -> Iterator
     known: dict[SnapshotId, Path] = {}
     for node in nodes:
         for identity, path in sorted(node.snapshots.items()):
-            if other := known.setdefault(identity, path):
-                yield from compare_files(identity, other, path, dialect)
+            if identity.end_offset > 0:
+                yield from compare_files(identity, known.setdefault(identity, path), path, dialect)
 
 
 def compare_files(identity: SnapshotId, first: Path, second: Path, dialect: str | None) -> Iterator[SnapshotFinding]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from kcli.snapshots.diff import Change
 from kcli.snapshots.texts import HIDDEN
 
-__all__ = ["MARKS", "change_json", "change_text", "contrast", "object_name", "row_text", "value_text"]
+__all__ = ["MARKS", "change_json", "change_text", "contrast", "noun_and_key", "object_name", "row_text", "value_text"]
 
+Key = tuple[Hashable, ...]
 MARKS = {"created": "+", "deleted": "-", "changed": "~"}
 NOUNS = {
     "features": "feature",
@@ -42,7 +44,7 @@ def change_text(change: Change) -> str:
     if change.kind == "changed":
         fields = change.fields.items()
         return f"{label}: " + ", ".join(f"{name} {value_text(old)} -> {value_text(new)}" for name, (old, new) in fields)
-    return f"{label}: {row_text(change, change.after if change.before is None else change.before)}"
+    return f"{label}: {row_text(change.key, change.after if change.before is None else change.before)}"
 
 
 def contrast(change: Change, before: str, after: str) -> str:
@@ -52,30 +54,32 @@ def contrast(change: Change, before: str, after: str) -> str:
         return f"{object_name(change)}: " + ", ".join(
             f"{name} {value_text(new)} {after}, {value_text(old)} {before}" for name, (old, new) in fields
         )
-    was, now = row_text(change, change.before), row_text(change, change.after)
+    was, now = row_text(change.key, change.before), row_text(change.key, change.after)
     return f"{object_name(change)}: {now} {after}, {was} {before}"
 
 
 def object_name(change: Change) -> str:
     """What changed, "partition orders-3"."""
-    return f"{NOUNS.get(change.table, change.table)} {key_text(change)}"
+    return noun_and_key(change.table, change.key, change.after or change.before)
 
 
-def row_text(change: Change, row: dict[str, Any] | None) -> str:
+def noun_and_key(table: str, key: Key, row: dict[str, Any] | None) -> str:
+    """What an object is called. row: one of its rows, for topics, whose key is an id."""
+    if table == "partitions":
+        text = f"{key[0]}-{key[1]}"
+    elif table == "topics" and row:
+        text = str(row["name"])
+    else:
+        text = " ".join(str(part) for part in key if part != "")
+    return f"{NOUNS.get(table, table)} {text}"
+
+
+def row_text(key: Key, row: dict[str, Any] | None) -> str:
     """The values of an object, without those that its name has."""
     if row is None:
         return "none"
-    rest = {name: value for name, value in row.items() if value not in change.key and name != "topicId"}
+    rest = {name: value for name, value in row.items() if value not in key and name != "topicId"}
     return ", ".join(f"{name} {value_text(value)}" for name, value in rest.items())
-
-
-def key_text(change: Change) -> str:
-    if change.table == "partitions":
-        return f"{change.key[0]}-{change.key[1]}"
-    if change.table == "topics":
-        row = change.after or change.before
-        return str(row["name"]) if row else ""
-    return " ".join(str(part) for part in change.key if part != "")
 
 
 def value_text(value: object) -> str:

@@ -53,6 +53,7 @@ PINNED = """
     send
     snapshot create
     snapshot diff
+    snapshot drift
     snapshot extract
     snapshot fetch
     snapshot image

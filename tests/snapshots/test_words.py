@@ -35,7 +35,7 @@ def test_json_and_contrast() -> None:
     assert change_json(changed)["fields"] == {"value": {"from": "1", "to": "2"}}
     assert change_json(made)["row"] == change_json(gone)["row"]
     assert object_name(made) == "config TOPIC orders retention.ms"
-    assert row_text(made, None) == "none"
+    assert row_text(made.key, None) == "none"
 
 
 def test_values() -> None:
