@@ -108,7 +108,7 @@ class Identities:
         if lesson is not None:
             lesson(self, captured, live, scope)
 
-    def learn_member(self, captured: str, live: str, _scope: Scope) -> None:
+    def learn_member(self, captured: str | None, live: str | None, _scope: Scope) -> None:
         """Take in a member's id."""
         if captured and live:
             self.members[captured] = live

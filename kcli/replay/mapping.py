@@ -88,6 +88,8 @@ class Mapper:
         scope = scope_in(request, plan_of(known.request, self.dialect), Scope(server=server), self.identities)._replace(
             topic="", partition=-1
         )
+        # Only the id that an answer gives its own client: of others it lists whom it has, in any order.
+        self.identities.learn("member", captured.get("memberId"), live.get("memberId"), scope)
         self.compare(captured, live, plan_of(known.response, self.dialect), scope, api_key in OFFSET_APIS)
 
     def compare(self, captured: Body, live: Body, plan: FieldPlan, outer: Scope, offsets: bool) -> None:
@@ -107,9 +109,9 @@ class Mapper:
                         self.compare(left, right, what, scope, offsets)
                 else:
                     self.compare(one, other, what, scope, offsets)
-            elif isinstance(one, list) or (what == "offset" and not offsets):
+            elif isinstance(one, list) or what == "member" or (what == "offset" and not offsets):
                 continue
-            elif not failed or what == "member":  # MEMBER_ID_REQUIRED brings the id
+            elif not failed:
                 self.identities.learn(what, one, other, scope)
 
 

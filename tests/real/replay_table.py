@@ -30,6 +30,7 @@ COMMANDS = {
     "fetch-session": ("fetch-session", "replay", "--compare", "shape"),
     "all": ("replay",),
 }
+SECONDS = 90
 BY_NAME = 5  # the newest DeleteTopics of names alone
 
 
@@ -65,21 +66,20 @@ def cluster(bootstrap: str | None, release: str) -> Iterator[str]:
 
 
 async def emptied(bootstrap: str) -> None:
-    """Delete a cluster's topics and groups."""
+    """Delete a cluster's topics and groups. It waits for static members, which stay for their session's time-out."""
     async with Client(ClientConfig({"bootstrap.servers": bootstrap})) as client:
-        listed = await client.call(METADATA, {"topics": None})
-        names = [each["name"] for each in listed["topics"] if not each["isInternal"]]
-        groups = [each["groupId"] for each in (await client.call(LIST_GROUPS, {}))["groups"]]
-        if groups:
-            await client.call(DELETE_GROUPS, {"groupsNames": groups})
-        if names:
-            body = {"topicNames": names, "timeoutMs": 10_000}
-            await client.call(DELETE_TOPICS, body, high=BY_NAME)
-        for _ in range(100):
+        for _ in range(SECONDS * 10):
+            groups = [each["groupId"] for each in (await client.call(LIST_GROUPS, {}))["groups"]]
             listed = await client.call(METADATA, {"topics": None})
-            if all(each["isInternal"] for each in listed["topics"]):
+            names = [each["name"] for each in listed["topics"] if not each["isInternal"]]
+            if not groups and not names:
                 return
+            if groups:
+                await client.call(DELETE_GROUPS, {"groupsNames": groups})
+            if names:
+                await client.call(DELETE_TOPICS, {"topicNames": names, "timeoutMs": 10_000}, high=BY_NAME)
             await asyncio.sleep(0.1)
+    raise TimeoutError(f"{bootstrap} still has {names} and {groups}")
 
 
 def outcome(bootstrap: str, command: str, file: Path, more: list[str]) -> tuple[str, bool]:

@@ -41,6 +41,10 @@ def test_a_join_teaches_the_member_and_its_generation() -> None:
     assert made.identities.members == {"m-1": "m-9"}
     joined = {"errorCode": 0, "generationId": 3, "memberId": "m-1", "leader": "m-1", "members": []}
     made.learn(JOIN_GROUP, request | {"memberId": "m-1"}, joined, joined | {"generationId": 1, "memberId": "m-9"}, "s")
+    rows = [{"memberId": each, "metadata": b""} for each in ("m-2", "m-1")]
+    live = {"generationId": 1, "memberId": "m-9", "leader": "m-8", "members": rows[::-1]}
+    made.learn(JOIN_GROUP, request, joined | {"leader": "m-2", "members": rows}, live, "s")
+    assert made.identities.members == {"m-1": "m-9"}, "other members are listed in any order"
     sync = {"groupId": "g", "memberId": "m-1", "generationId": 3, "assignments": [{"memberId": "m-1"}]}
     assert made.request(SYNC_GROUP, sync, "s") == {
         "groupId": "g", "memberId": "m-9", "generationId": 1, "assignments": [{"memberId": "m-9"}],
