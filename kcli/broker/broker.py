@@ -30,6 +30,7 @@ from kcli.broker.purgatory import CapturedMoment
 from kcli.broker.replicas import Replicas
 from kcli.broker.session_slots import SHARDS
 from kcli.broker.topics import Topics
+from kcli.broker.transactions.coordinator import Transactions
 from kcli.errors import NetworkError, UsageError
 
 __all__ = ["Broker"]
@@ -109,6 +110,7 @@ class Broker:
             self.topics.tell_strays()
             self.controller = Controller(self.node_ids, configs, self.topics, self.metadata, self.replicas)
             self.groups = Groups(self.controller, self.complain)
+            self.transactions = Transactions(self.controller, self.groups, self.complain)
             self.topics.on_delete = self._forget_topic
             for number, node_id in enumerate(self.node_ids):
                 await self._start_node(node_id, self.port + number if self.port else 0)
@@ -135,6 +137,8 @@ class Broker:
         nodes, self.nodes = self.nodes, []
         for each in nodes:
             await each.stop()
+        if hasattr(self, "transactions"):
+            self.transactions.close()
         if hasattr(self, "groups"):
             self.groups.close()
         if hasattr(self, "topics"):

@@ -151,6 +151,7 @@ BROKER: Mapping[str, Config] = table(
     Config("remote.read.latency.ms", "0", LONG),
     Config("share.coordinator.state.topic.num.partitions", "50", COUNT),
     Config("socket.request.max.bytes", "104857600", COUNT),
+    Config("transaction.max.timeout.ms", "900000", COUNT),
     Config("transaction.state.log.num.partitions", "50", COUNT),
 )
 

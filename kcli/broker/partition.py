@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from bisect import bisect_left, bisect_right
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import NamedTuple, Protocol
 
 from kcli.broker.codes import error_code
@@ -13,7 +13,7 @@ from kcli.broker.offset_ranges import OffsetRanges
 from kcli.broker.storage.log import Log
 from kcli.topic_names import INTERNAL, folder_prefix
 
-__all__ = ["Key", "LogOwner", "Partition", "Shown", "Topic"]
+__all__ = ["Key", "LogOwner", "Partition", "Shown", "Topic", "by_topic"]
 
 FENCED, UNKNOWN_EPOCH = error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_LEADER_EPOCH")
 NOT_LEADER = error_code("NOT_LEADER_OR_FOLLOWER")
@@ -199,3 +199,11 @@ class Topic:
     def partition(self, index: int) -> Partition | None:
         """The partition of this index, None where there is none."""
         return self.partitions[index] if 0 <= index < len(self.partitions) else None
+
+
+def by_topic(keys: Iterable[Key]) -> dict[str, list[int]]:
+    """Partitions' indexes by topic, both rising."""
+    made: dict[str, list[int]] = {}
+    for topic, index in sorted(keys):
+        made.setdefault(topic, []).append(index)
+    return made

@@ -14,6 +14,7 @@ from kcli.broker.metalog import MetadataLog
 from kcli.broker.purgatory import CapturedMoment, Purgatory
 from kcli.broker.replicas import Replicas
 from kcli.broker.topics import Topics
+from kcli.broker.transactions.coordinator import Transactions
 from kcli.sessions.broker import BrokerSessions
 from kcli.sessions.draft import DraftBroker
 
@@ -112,6 +113,11 @@ class Services(Protocol):
         ...
 
     @property
+    def transactions(self) -> Transactions:
+        """The transactions."""
+        ...
+
+    @property
     def metadata(self) -> MetadataLog:
         """The metadata log."""
         ...
@@ -196,6 +202,11 @@ class Request:
     def groups(self) -> Groups:
         """The broker's consumer groups."""
         return self.services.groups
+
+    @property
+    def transactions(self) -> Transactions:
+        """The broker's transactions."""
+        return self.services.transactions
 
     @property
     def controller(self) -> Controller:

@@ -13,12 +13,11 @@ from typing import Any
 from kcli.client.calls import call
 from kcli.client.handshake import Session
 from kcli.errors import BrokerError
-from kcli.schemas.apikeys import PRODUCE
+from kcli.schemas.apikeys import ADD_OFFSETS_TO_TXN, ADD_PARTITIONS_TO_TXN, END_TXN, PRODUCE, TXN_OFFSET_COMMIT
 from kcli.schemas.errors import error_name
 
 __all__ = ["IMPLICIT_SINCE", "Transactions"]
 
-ADD_PARTITIONS, ADD_OFFSETS, END, TXN_OFFSET_COMMIT = 24, 25, 26, 28
 IMPLICIT_SINCE = {PRODUCE: 12, TXN_OFFSET_COMMIT: 5}
 OF_CLIENTS = 3  # the newest AddPartitionsToTxn that is a client's
 CONCURRENT = 51  # the transaction before still ends
@@ -36,7 +35,7 @@ class Transactions:
     async def prepare(self, api_key: int, captured: int, version: int, body: Body, session: Session) -> None:
         """Add what a request of that version does not add by itself. body: with live ids. NetworkError."""
         name = body.get("transactionalId")
-        if api_key == END and name:
+        if api_key == END_TXN and name:
             self.added.pop(name, None)
         since = IMPLICIT_SINCE.get(api_key)
         if since is None or not name or captured < since or version >= since:
@@ -45,14 +44,14 @@ class Transactions:
         who = {"transactionalId": name, **producer_of(api_key, body)}
         if api_key == TXN_OFFSET_COMMIT:
             if body["groupId"] not in known:
-                await ask(session, ADD_OFFSETS, who | {"groupId": body["groupId"]})
+                await ask(session, ADD_OFFSETS_TO_TXN, who | {"groupId": body["groupId"]})
                 known.add(body["groupId"])
             return
         new = {(topic["name"], part["index"]) for topic in body["topicData"] for part in topic["partitionData"]} - known
         if new:
             topics = [{"name": topic, "partitions": [index]} for topic, index in sorted(new)]
             below = {f"v3AndBelow{key[0].upper()}{key[1:]}": value for key, value in who.items()}
-            await ask(session, ADD_PARTITIONS, below | {"v3AndBelowTopics": topics}, high=OF_CLIENTS)
+            await ask(session, ADD_PARTITIONS_TO_TXN, below | {"v3AndBelowTopics": topics}, high=OF_CLIENTS)
             known |= new
 
 

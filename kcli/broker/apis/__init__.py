@@ -6,6 +6,8 @@ Importing this package registers all of them (`registry`).
 from __future__ import annotations
 
 from kcli.broker.apis import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     alter_configs,
     alter_partition_reassignments,
     api_versions,
@@ -17,8 +19,11 @@ from kcli.broker.apis import (
     describe_cluster,
     describe_configs,
     describe_groups,
+    describe_producers,
     describe_topic_partitions,
+    describe_transactions,
     elect_leaders,
+    end_txn,
     fetch,
     fetch_snapshot,
     find_coordinator,
@@ -31,6 +36,7 @@ from kcli.broker.apis import (
     list_groups,
     list_offsets,
     list_partition_reassignments,
+    list_transactions,
     metadata,
     offset_commit,
     offset_delete,
@@ -39,10 +45,13 @@ from kcli.broker.apis import (
     produce,
     snapshot_draft,
     sync_group,
+    txn_offset_commit,
 )
 from kcli.broker.registry import offered, route
 
 __all__ = [
+    "add_offsets_to_txn",
+    "add_partitions_to_txn",
     "alter_configs",
     "alter_partition_reassignments",
     "api_versions",
@@ -54,8 +63,11 @@ __all__ = [
     "describe_cluster",
     "describe_configs",
     "describe_groups",
+    "describe_producers",
     "describe_topic_partitions",
+    "describe_transactions",
     "elect_leaders",
+    "end_txn",
     "fetch",
     "fetch_snapshot",
     "find_coordinator",
@@ -68,6 +80,7 @@ __all__ = [
     "list_groups",
     "list_offsets",
     "list_partition_reassignments",
+    "list_transactions",
     "metadata",
     "offered",
     "offset_commit",
@@ -78,4 +91,5 @@ __all__ = [
     "route",
     "snapshot_draft",
     "sync_group",
+    "txn_offset_commit",
 ]

@@ -2,32 +2,42 @@
 
 * Without a transactional id: a producer id of its own; from v3 on an idempotent producer that brings its id and epoch
   gets the next epoch.
-* With one: refused with TRANSACTIONAL_ID_AUTHORIZATION_FAILED, since this broker has no transaction coordinator: a
-  fatal error for every client, where a retriable one would have it try for ever.
+* With one: the id that belongs to it, and the next epoch; see `kcli.broker.transactions.coordinator`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.registry import handles
 from kcli.broker.request import Request
+from kcli.broker.storage.incoming import RefusedError
+from kcli.broker.transactions.attempts import attempt
 from kcli.schemas.apikeys import INIT_PRODUCER_ID
 
 LAST_EPOCH = (1 << 15) - 2
+FENCED_SINCE = 4
 
 
 @handles(INIT_PRODUCER_ID, 0, 6)
 def handle(request: Request) -> dict[str, Any]:
-    code = request.fault()
-    if not code and request.body["transactionalId"] is not None:
-        code = error_code(
-            "TRANSACTIONAL_ID_AUTHORIZATION_FAILED" if request.body["transactionalId"] else "INVALID_REQUEST"
-        )
-    if code:
+    code, made = attempt(request, lambda: producer_of(request), fenced_since=FENCED_SINCE)
+    if made is None:
         return {"errorCode": code, "producerId": -1, "producerEpoch": -1}
-    producer_id, epoch = request.body.get("producerId", -1), request.body.get("producerEpoch", -1)
-    if 0 <= epoch < LAST_EPOCH and producer_id >= 0:
-        return {"errorCode": 0, "producerId": producer_id, "producerEpoch": epoch + 1}
-    return {"errorCode": 0, "producerId": request.metadata.new_producer_id(), "producerEpoch": 0}
+    return {"errorCode": 0, "producerId": made[0], "producerEpoch": made[1]}
+
+
+def producer_of(request: Request) -> tuple[int, int]:
+    """The producer's id and epoch. RefusedError: it gets none."""
+    body = request.body
+    if body["transactionalId"] == "":
+        raise RefusedError("INVALID_REQUEST", "an empty transactional id")
+    if body.get("enable2Pc"):
+        raise RefusedError("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "two-phase commit")
+    name, known, epoch = body["transactionalId"], body.get("producerId", -1), body.get("producerEpoch", -1)
+    if name is not None:
+        each = request.transactions.begin(name, body["transactionTimeoutMs"], known, epoch)
+        return each.producer_id, each.epoch
+    if 0 <= epoch < LAST_EPOCH and known >= 0:
+        return known, epoch + 1
+    return request.metadata.new_producer_id(), 0

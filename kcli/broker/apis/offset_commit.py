@@ -24,16 +24,24 @@ TOPIC_IDS_SINCE = 10
 
 @handles(OFFSET_COMMIT, 0, 10)
 def handle(request: Request) -> dict[str, Any]:
-    body = request.body
-    code = request.fault() or check(request)
+    return commit(request, request.fault() or check(request), by_id=request.version >= TOPIC_IDS_SINCE)
+
+
+def commit(request: Request, code: int, *, by_id: bool, producer: tuple[int, int] | None = None) -> dict[str, Any]:
+    """Commit a request's offsets, unless there is an error code for all of it. by_id: topics go by id.
+
+    producer: the id and epoch of whose transaction they are part of
+    """
+    group_id, topics = request.body["groupId"], request.body["topics"]
     wanted: dict[tuple[str, int], Committed] = {}
-    rows = [topic_row(request, each, code, wanted) for each in body["topics"]]
+    rows = [topic_row(request, each, code, wanted, by_id=by_id) for each in topics]
     if wanted:
         try:
-            request.groups.commit(request.groups.get_or_make(body["groupId"]), wanted)
+            request.groups.commit(request.groups.get_or_make(group_id), wanted, producer)
         except OSError as error:
-            request.services.note(f"group {body['groupId']}: {error.strerror}")
-            rows = [topic_row(request, each, error_code("KAFKA_STORAGE_ERROR"), {}) for each in body["topics"]]
+            request.services.note(f"group {group_id}: {error.strerror}")
+            code = error_code("KAFKA_STORAGE_ERROR")
+            rows = [topic_row(request, each, code, {}, by_id=by_id) for each in topics]
     return {"topics": rows}
 
 
@@ -58,9 +66,8 @@ def check_member(group: Group, member_id: str, instance_id: str | None, generati
 
 
 def topic_row(
-    request: Request, topic: Mapping[str, Any], code: int, wanted: dict[tuple[str, int], Committed]
+    request: Request, topic: Mapping[str, Any], code: int, wanted: dict[tuple[str, int], Committed], *, by_id: bool
 ) -> dict[str, Any]:
-    by_id = request.version >= TOPIC_IDS_SINCE
     found = request.topics.by_id.get(topic["topicId"]) if by_id else request.topics.by_name.get(topic["name"])
     missing = error_code("UNKNOWN_TOPIC_ID" if by_id else "UNKNOWN_TOPIC_OR_PARTITION")
     rows = []

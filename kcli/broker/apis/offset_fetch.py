@@ -1,6 +1,7 @@
 """OffsetFetch v0-v10 (KIP-447, KIP-709 several groups from v8 on, KIP-848; topic ids in v10).
 
-No topics (null) means all that were committed. What was never committed has offset -1.
+No topics (null) means all that were committed. What was never committed has offset -1. A client that requires stable
+offsets (v7 on) gets UNSTABLE_OFFSET_COMMIT for those that an open transaction may change.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from kcli.schemas.apikeys import OFFSET_FETCH
 
 GROUPS_SINCE, TOPIC_IDS_SINCE = 8, 10
 NOTHING = Committed(-1, -1, "", -1)
+UNSTABLE = Committed(-1, -1, "", 0)
 
 
 @handles(OFFSET_FETCH, 0, 10)
@@ -28,6 +30,8 @@ def handle(request: Request) -> dict[str, Any]:
 def group_row(request: Request, wanted: Mapping[str, Any]) -> dict[str, Any]:
     group = request.groups.get(wanted["groupId"])
     offsets = group.offsets if group is not None else {}
+    if group is not None and group.pending_offsets and request.body.get("requireStable"):
+        offsets = offsets | {place: UNSTABLE for places in group.pending_offsets.values() for place in places}
     if code := request.fault():
         return {"topics": [], "errorCode": code}
     asked = wanted["topics"]
@@ -60,6 +64,8 @@ def topic_row(
     for index in asked["partitionIndexes"]:
         fault = code or request.fault(name, index)
         each = NOTHING if fault else offsets.get((name, index), NOTHING)
+        if each is UNSTABLE:
+            fault = error_code("UNSTABLE_OFFSET_COMMIT")
         rows.append(
             {
                 "partitionIndex": index,

@@ -1,4 +1,4 @@
-"""Produce v0-v13 (KIP-98, KIP-360, KIP-467, KIP-951, KIP-516 for topic ids in v13).
+"""Produce v0-v13 (KIP-98, KIP-360, KIP-467, KIP-890, KIP-951, KIP-516 for topic ids in v13).
 
 * Each partition is answered for itself. Batches are checked, numbered and written as they came (`storage.incoming`);
   those of an idempotent producer also by their sequence (`storage.producers`).
@@ -27,7 +27,7 @@ from kcli.schemas.errors import error_name
 
 ZSTD = 4
 NO_PRODUCER = -1
-MAGIC_2_SINCE, ZSTD_SINCE, TOPIC_IDS_SINCE = 3, 7, 13
+MAGIC_2_SINCE, ZSTD_SINCE, ABORTABLE_SINCE, ADDING_SINCE, TOPIC_IDS_SINCE = 3, 7, 11, 12, 13
 # A client with this client id may write to internal topics (Kafka's AdminUtils).
 ADMIN = "__admin_client"
 
@@ -94,6 +94,7 @@ def partition_row(
     now = request.now() if topic.configs.append_time else None
     batches = read_incoming(part["records"] or b"", topic.configs.max_message_bytes, now)
     check_version(request.version, batches)
+    enter_transaction(request, partition, batches[0])
     base = append(request, partition, batches)
     return {
         "baseOffset": base,
@@ -115,6 +116,29 @@ def check_version(version: int, batches: list[Incoming]) -> None:
         raise RefusedError("INVALID_RECORD", f"Produce v{version} carries magic 0 or 1, not 2")
     if version < ZSTD_SINCE and any(each.head.magic == 2 and each.head.codec == ZSTD for each in batches):
         raise RefusedError("UNSUPPORTED_COMPRESSION_TYPE", f"zstd needs Produce v{ZSTD_SINCE}")
+
+
+def enter_transaction(request: Request, partition: Partition, first: Incoming) -> None:
+    """Let a batch into the open transaction of its producer. RefusedError: there is none that has this partition.
+
+    From v12 on the broker itself adds the partition (KIP-890); before, a client has to (AddPartitionsToTxn). As in Kafka,
+    nothing is checked where a request names no transactional id.
+    """
+    head, name = first.head, request.body.get("transactionalId")
+    if head.magic < 2 or not head.is_transactional or name is None:
+        return
+    key, who = partition.keys[0], (name, head.producer_id, head.producer_epoch)
+    try:
+        if request.version >= ADDING_SINCE:
+            request.transactions.add(*who, [key], version=2)
+        else:
+            request.transactions.check(*who, key)
+    except RefusedError as refused:
+        if refused.error == "PRODUCER_FENCED":
+            refused.error = "INVALID_PRODUCER_EPOCH"
+        elif refused.error == "INVALID_TXN_STATE" and request.version >= ABORTABLE_SINCE:
+            refused.error = "TRANSACTION_ABORTABLE"
+        raise
 
 
 def append(request: Request, partition: Partition, batches: list[Incoming]) -> int:

@@ -20,13 +20,14 @@ class Groups:
         self.configs = controller.configs
         self.store = OffsetStore(controller, note)
         self.by_id: dict[str, Group] = {}
-        for group_id, place, committed in self.store.load():
-            offsets = self.get_or_make(group_id).offsets
+        for group_id, place, committed, producer in self.store.load():
+            group = self.get_or_make(group_id)
+            offsets = group.offsets if producer < 0 else group.pending_offsets.setdefault(producer, {})
             if committed is None:
                 offsets.pop(place, None)
             else:
                 offsets[place] = committed
-        for each in [one for one in self.by_id.values() if not one.offsets]:
+        for each in [one for one in self.by_id.values() if not one.offsets and not one.pending_offsets]:
             del self.by_id[each.id]
 
     def __iter__(self) -> Iterator[Group]:
@@ -44,10 +45,20 @@ class Groups:
             group = self.by_id[group_id] = Group(group_id, delay)
         return group
 
-    def commit(self, group: Group, offsets: Mapping[tuple[str, int], Committed]) -> None:
-        """OSError: nothing was committed."""
-        self.store.write(group.id, offsets)
-        group.offsets.update(offsets)
+    def commit(
+        self, group: Group, offsets: Mapping[tuple[str, int], Committed], producer: tuple[int, int] | None = None
+    ) -> None:
+        """OSError: nothing was committed. producer: the id and epoch of whose transaction has to be committed first."""
+        self.store.write(group.id, offsets, producer)
+        pending = group.offsets if producer is None else group.pending_offsets.setdefault(producer[0], {})
+        pending.update(offsets)
+
+    def end_transaction(self, producer_id: int, *, commit: bool) -> None:
+        """The offsets that were committed in a producer's transaction hold now, or are forgotten."""
+        for group in self.by_id.values():
+            offsets = group.pending_offsets.pop(producer_id, None)
+            if offsets and commit:
+                group.offsets.update(offsets)
 
     def delete(self, group: Group) -> bool:
         """False: it has members."""

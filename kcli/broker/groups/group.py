@@ -30,7 +30,8 @@ __all__ = ["Group"]
 
 
 class Group:
-    """One consumer group. offsets: what was committed, by (topic, partition)."""
+    """One consumer group. offsets: what was committed, by (topic, partition); pending_offsets: what is committed when a
+    transaction is, by producer id."""
 
     def __init__(self, group_id: str, initial_delay: float) -> None:
         self.id, self.initial_delay = group_id, initial_delay
@@ -44,6 +45,7 @@ class Group:
         self.static: dict[str, str] = {}
         self.pending: dict[str, asyncio.TimerHandle] = {}
         self.offsets: dict[tuple[str, int], Committed] = {}
+        self.pending_offsets: dict[int, dict[tuple[str, int], Committed]] = {}
         self._round: asyncio.TimerHandle | None = None
         self._delayed = False
 

@@ -2,63 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from kcli.broker.controller import Controller
 from kcli.broker.groups.committed import Committed
-from kcli.broker.partition import Partition
-from kcli.broker.storage.incoming import read_incoming
+from kcli.broker.state_topic import StateTopic
+from kcli.broker.storage.log import is_commit
 from kcli.errors import InputError
 from kcli.grammar import messages
-from kcli.records.batches import scan
-from kcli.records.builder import build_batch
 
-__all__ = ["TOPIC", "OffsetStore", "partition_for"]
+__all__ = ["TOPIC", "Commit", "OffsetStore", "Place"]
 
 TOPIC = "__consumer_offsets"
 OFFSET_KEY = 1
 VALUE_VERSION = 3
-LONGEST = 64 << 20
+NO_PRODUCER = -1
 
 Place = tuple[str, int]
 
 
-def partition_for(group: str, partitions: int) -> int:
-    """Which partition keeps a group's offsets: Java's String.hashCode, without its sign, modulo the partitions."""
-    code = 0
-    units = group.encode("utf-16-be")
-    for at in range(0, len(units), 2):
-        code = (31 * code + int.from_bytes(units[at : at + 2], "big")) & 0xFFFF_FFFF
-    return (code & 0x7FFF_FFFF) % partitions
+class Commit(NamedTuple):
+    """An offset that a group committed for a (topic, partition); None: it was forgotten.
+
+    producer: in whose transaction, where that has not ended; -1: it holds.
+    """
+
+    group: str
+    place: Place
+    committed: Committed | None
+    producer: int = NO_PRODUCER
 
 
 class OffsetStore:
     """The topic that keeps committed offsets, made with the first commit. note: gets a line for what can't be read."""
 
     def __init__(self, controller: Controller, note: Callable[[str], None]) -> None:
-        self.controller, self.topics, self.replicas = controller, controller.topics, controller.replicas
-        self.note = note
+        self.topic = StateTopic(controller, TOPIC, note)
         self.key = messages.data("OffsetCommitKey", 0)
         self.value = messages.data("OffsetCommitValue", VALUE_VERSION)
 
-    def partition(self, group: str) -> Partition:
-        """The partition of `__consumer_offsets` that keeps a group's offsets. The topic is made when it is missing."""
-        topic = self.topics.by_name.get(TOPIC)
-        if topic is None:
-            topic = self.controller.auto_create_topic(TOPIC)
-        return topic.partitions[partition_for(group, len(topic.partitions))]
+    def place(self, group: str) -> Place:
+        """The partition that keeps a group's offsets, as a transaction names it."""
+        return TOPIC, self.topic.partition(group).index
 
-    def write(self, group: str, offsets: Mapping[Place, Committed | None]) -> None:
-        """Append what was committed; None: what is to be forgotten. OSError."""
+    def write(
+        self, group: str, offsets: Mapping[Place, Committed | None], producer: tuple[int, int] | None = None
+    ) -> None:
+        """Append what was committed; None: what is to be forgotten. OSError.
+
+        producer: the id and epoch of whose transaction it is part of
+        """
         if not offsets:
             return
-        partition = self.partition(group)
-        now = self.replicas.now()
-        rows = [(now, self.encode_key(group, place), self.encode_value(each), ()) for place, each in offsets.items()]
-        batch = build_batch(rows)
-        partition.made_log().append(read_incoming(batch, LONGEST), partition.epoch)
-        self.replicas.appended(partition, len(batch))
+        rows = [(self.encode_key(group, place), self.encode_value(each)) for place, each in offsets.items()]
+        if producer is None:
+            self.topic.write(group, rows)
+        else:
+            self.topic.write(group, rows, producer_id=producer[0], producer_epoch=producer[1], transactional=True)
 
     def encode_key(self, group: str, place: Place) -> bytes:
         """A record key: the version, then OffsetCommitKey."""
@@ -77,34 +78,34 @@ class OffsetStore:
         }
         return VALUE_VERSION.to_bytes(2, "big") + self.value.write(value)
 
-    def load(self) -> Iterator[tuple[str, Place, Committed | None]]:
-        """What was committed, in the order in which it was: group, (topic, partition), offset (None: forgotten)."""
-        topic = self.topics.by_name.get(TOPIC)
-        for partition in topic.partitions if topic is not None else ():
-            log = None if partition.is_offline else partition.log
-            for segment in log.segments if log is not None else ():
-                yield from self.decode(segment.slice(0, segment.size).read(), segment.path)
-
-    def decode(self, data: bytes, path: Path) -> Iterable[tuple[str, Place, Committed | None]]:
-        """The commits in a segment; those that can't be read are left out, with one line in the log."""
-        left_out: list[str] = []
-        for batch in scan(data, damages=[]):
-            try:
-                records = [] if batch.is_control else list(batch.records())
-            except InputError as error:
-                left_out.append(f"batch at {batch.base_offset}: {error}")
+    def load(self) -> Iterator[Commit]:
+        """What was committed, in the order in which it came to hold; at last what open transactions have."""
+        open_: dict[tuple[int, int], list[Commit]] = {}
+        for partition, batch, records in self.topic.load():
+            if batch.is_control:
+                ended = open_.pop((partition, batch.producer_id), [])
+                if is_commit(batch):
+                    yield from ended
                 continue
+            commits: list[Commit] = []
             for record in records:
-                key = record.key or b""
-                if key[:2] not in (b"\0\0", b"\0\1"):
-                    continue
                 try:
-                    name = self.key.read(key, 2)[0]
-                    yield name["group"], (name["topic"], name["partition"]), self.decode_value(record.value)
+                    commits += self.decode(record.key or b"", record.value)
                 except InputError as error:
-                    left_out.append(f"record {record.offset}: {error}")
-        if left_out:
-            self.note(f"{path}: left out: {len(left_out)} commits, the first: {left_out[0]}")
+                    self.topic.note(f"{TOPIC}-{partition}: left out: record {record.offset}: {error}")
+            if batch.is_transactional:
+                open_.setdefault((partition, batch.producer_id), []).extend(commits)
+            else:
+                yield from commits
+        for (_, producer), left in open_.items():
+            yield from (each._replace(producer=producer) for each in left)
+
+    def decode(self, key: bytes, value: bytes | None) -> list[Commit]:
+        """The commit of a record; empty for a record of another kind. InputError: it can't be read."""
+        if key[:2] not in (b"\0\0", b"\0\1"):
+            return []
+        name = self.key.read(key, 2)[0]
+        return [Commit(name["group"], (name["topic"], name["partition"]), self.decode_value(value))]
 
     @staticmethod
     def decode_value(data: bytes | None) -> Committed | None:

@@ -335,7 +335,8 @@ def test_cluster_coordinator_and_producer_ids(tmp_path: Path) -> None:
             bumped = {"transactionalId": None, "transactionTimeoutMs": 1, "producerId": 5, "producerEpoch": 3}
             got = await talk(INIT_PRODUCER_ID, 4, bumped)
             assert (got["producerId"], got["producerEpoch"]) == (5, 4)
-            refused = await talk(INIT_PRODUCER_ID, 4, {"transactionalId": "tx", "transactionTimeoutMs": 1})
+            two_phases = {"transactionalId": "tx", "transactionTimeoutMs": 1, "enable2Pc": True}
+            refused = await talk(INIT_PRODUCER_ID, 6, two_phases)
             assert error_name(refused["errorCode"]) == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
 
     # And again after a restart: no id comes twice.

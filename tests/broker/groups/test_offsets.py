@@ -8,19 +8,9 @@ from typing import Any
 import pytest
 
 from kcli.broker import Broker
-from kcli.broker.groups.offsets import partition_for
 from kcli.schemas.errors import error_name
 from tests.broker.groups.test_group import enter, sync
 from tests.broker.talk import DELETE_GROUPS, OFFSET_COMMIT, OFFSET_DELETE, OFFSET_FETCH, Talk, run, talking
-
-
-@pytest.mark.parametrize(
-    ("group", "code"),
-    [("", 0), ("a", 97), ("hello", 99162322), ("polygenelubricants", -(1 << 31)), ("\U0001f600", 1772899)],
-)
-def test_the_partition_is_javas(group: str, code: int) -> None:
-    """code: what Java's hashCode gives."""
-    assert partition_for(group, 50) == (code & 0x7FFFFFFF) % 50
 
 
 async def commit(

@@ -1,0 +1,23 @@
+"""AddOffsetsToTxn v0-v4 (KIP-98, KIP-588): the partition that keeps a group's offsets becomes part of a transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.registry import handles
+from kcli.broker.request import Request
+from kcli.broker.transactions.attempts import attempt
+from kcli.schemas.apikeys import ADD_OFFSETS_TO_TXN
+
+FENCED_SINCE = 2
+
+
+@handles(ADD_OFFSETS_TO_TXN, 0, 4)
+def handle(request: Request) -> dict[str, Any]:
+    body = request.body
+    who = body["transactionalId"], body["producerId"], body["producerEpoch"]
+
+    def add() -> None:
+        request.transactions.add(*who, [request.groups.store.place(body["groupId"])])
+
+    return {"errorCode": attempt(request, add, fenced_since=FENCED_SINCE)[0]}

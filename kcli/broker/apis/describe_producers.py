@@ -1,0 +1,50 @@
+"""DescribeProducers v0 (KIP-664): the producers that a partition's log knows, and where their transactions began."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.codes import error_code
+from kcli.broker.partition import Partition
+from kcli.broker.registry import handles
+from kcli.broker.request import Request
+from kcli.schemas.apikeys import DESCRIBE_PRODUCERS
+
+
+@handles(DESCRIBE_PRODUCERS, 0, 0)
+def handle(request: Request) -> dict[str, Any]:
+    return {
+        "topics": [
+            {"name": topic["name"], "partitions": [row(request, topic["name"], at) for at in topic["partitionIndexes"]]}
+            for topic in request.body["topics"]
+        ]
+    }
+
+
+def row(request: Request, topic: str, index: int) -> dict[str, Any]:
+    partition = request.topics.find((topic, index))
+    if partition is None:
+        code = error_code("UNKNOWN_TOPIC_OR_PARTITION")
+    else:
+        code = request.fault(topic, index) or partition.refusal(request.node.id, -1)
+    producers = producers_of(partition) if partition is not None and not code else []
+    return {"partitionIndex": index, "errorCode": code, "errorMessage": None, "activeProducers": producers}
+
+
+def producers_of(partition: Partition) -> list[dict[str, Any]]:
+    """The producers of a partition that this node leads."""
+    log = partition.log
+    rows = []
+    for producer_id, known in log.producers.known.items() if log is not None else ():
+        last = known.batches[-1] if known.batches else None
+        rows.append(
+            {
+                "producerId": producer_id,
+                "producerEpoch": known.epoch,
+                "lastSequence": last.last_sequence if last else -1,
+                "lastTimestamp": last.timestamp if last else -1,
+                "coordinatorEpoch": known.coordinator_epoch,
+                "currentTxnStartOffset": known.transaction_start,
+            }
+        )
+    return rows

@@ -1,0 +1,34 @@
+"""DescribeTransactions v0 (KIP-664)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.codes import error_code
+from kcli.broker.partition import by_topic
+from kcli.broker.registry import handles
+from kcli.broker.request import Request
+from kcli.schemas.apikeys import DESCRIBE_TRANSACTIONS
+
+NOTHING = {"transactionState": "", "transactionTimeoutMs": 0, "transactionStartTimeMs": -1}
+
+
+@handles(DESCRIBE_TRANSACTIONS, 0, 0)
+def handle(request: Request) -> dict[str, Any]:
+    return {"transactionStates": [row(request, name) for name in request.body["transactionalIds"]]}
+
+
+def row(request: Request, name: str) -> dict[str, Any]:
+    each = request.transactions.by_id.get(name)
+    code = request.fault() or (0 if each is not None else error_code("TRANSACTIONAL_ID_NOT_FOUND"))
+    made = {"errorCode": code, "transactionalId": name}
+    if code or each is None:
+        return made | NOTHING | {"producerId": -1, "producerEpoch": -1, "topics": []}
+    return made | {
+        "transactionState": each.state.title,
+        "transactionTimeoutMs": each.timeout_ms,
+        "transactionStartTimeMs": each.started,
+        "producerId": each.producer_id,
+        "producerEpoch": each.epoch,
+        "topics": [{"topic": topic, "partitions": ids} for topic, ids in by_topic(each.partitions).items()],
+    }

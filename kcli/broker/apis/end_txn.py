@@ -1,0 +1,27 @@
+"""EndTxn v0-v5 (KIP-98, KIP-588; KIP-890: from v5 on the answer has the epoch of the next transaction)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.registry import handles
+from kcli.broker.request import Request
+from kcli.broker.transactions.attempts import attempt
+from kcli.schemas.apikeys import END_TXN
+
+FENCED_SINCE, BUMPING_SINCE = 2, 5
+
+
+@handles(END_TXN, 0, 5)
+def handle(request: Request) -> dict[str, Any]:
+    body = request.body
+    who = body["transactionalId"], body["producerId"], body["producerEpoch"]
+    bumping = request.version >= BUMPING_SINCE
+    code, each = attempt(
+        request,
+        lambda: request.transactions.end(*who, commit=body["committed"], version=2 if bumping else 0),
+        fenced_since=FENCED_SINCE,
+    )
+    if each is None or not bumping:
+        return {"errorCode": code, "producerId": -1, "producerEpoch": -1}
+    return {"errorCode": code, "producerId": each.producer_id, "producerEpoch": each.epoch}

@@ -1,0 +1,47 @@
+"""TxnOffsetCommit v0-v6 (KIP-98, KIP-447 members from v3 on, KIP-890, topic ids in v6).
+
+The offsets hold once the transaction is committed. From v5 on the broker itself adds the group to it; before, a client
+has to (AddOffsetsToTxn).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.apis.offset_commit import commit
+from kcli.broker.codes import error_code
+from kcli.broker.registry import handles
+from kcli.broker.request import Request
+from kcli.broker.transactions.attempts import attempt
+from kcli.schemas.apikeys import TXN_OFFSET_COMMIT
+
+ADDING_SINCE, TOPIC_IDS_SINCE, NEVER = 5, 6, 32_767
+
+
+@handles(TXN_OFFSET_COMMIT, 0, 6)
+def handle(request: Request) -> dict[str, Any]:
+    body = request.body
+    place = request.groups.store.place(body["groupId"])
+    who = body["transactionalId"], body["producerId"], body["producerEpoch"]
+
+    def join() -> None:
+        if request.version >= ADDING_SINCE:
+            request.transactions.add(*who, [place], version=2)
+        else:
+            request.transactions.check(*who, place)
+
+    code = check_member(request) or attempt(request, join, fenced_since=NEVER)[0]
+    return commit(request, code, by_id=request.version >= TOPIC_IDS_SINCE, producer=who[1:])
+
+
+def check_member(request: Request) -> int:
+    """The error code of a member that may not commit; 0: it may, or says that it is none."""
+    body = request.body
+    member_id, instance_id = body.get("memberId", ""), body.get("groupInstanceId")
+    generation = body.get("generationIdOrMemberEpoch", -1)
+    if generation < 0 and not member_id and instance_id is None:
+        return 0
+    group = request.groups.get(body["groupId"])
+    if group is None:
+        return error_code("ILLEGAL_GENERATION")
+    return group.check(member_id, instance_id, generation)

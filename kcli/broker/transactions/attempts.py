@@ -1,0 +1,30 @@
+"""What requests to the transaction coordinator are answered with when they fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from kcli.broker.codes import error_code
+from kcli.broker.request import Request
+from kcli.broker.storage.incoming import RefusedError
+
+__all__ = ["attempt"]
+
+Made = TypeVar("Made")
+
+
+def attempt(request: Request, work: Callable[[], Made], *, fenced_since: int) -> tuple[int, Made | None]:
+    """The error code of a request, and what it came to. fenced_since: the version of its API from which on clients know
+    PRODUCER_FENCED; older ones get INVALID_PRODUCER_EPOCH (KIP-588).
+    """
+    if code := request.fault():
+        return code, None
+    try:
+        return 0, work()
+    except RefusedError as refused:
+        fenced = refused.error == "PRODUCER_FENCED" and request.version < fenced_since
+        return error_code("INVALID_PRODUCER_EPOCH" if fenced else refused.error), None
+    except OSError as error:
+        request.services.note(f"transactions: {error.strerror}")
+        return error_code("COORDINATOR_NOT_AVAILABLE"), None

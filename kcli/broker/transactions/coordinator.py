@@ -1,0 +1,197 @@
+"""The transaction coordinator (KIP-98, KIP-360, KIP-890; Kafka's TransactionCoordinator).
+
+    EMPTY            the producer has an id and an epoch
+    ONGOING          partitions were added
+    PREPARE_COMMIT   decided, and written: from here on it ends that way, after a restart too
+    COMPLETE_COMMIT  all partitions have the marker; the next one may begin. Likewise PREPARE_ and COMPLETE_ABORT
+
+* All of it is done within one request here: nobody sees a transaction that is ending.
+* A new InitProducerId fences the producer before by the next epoch. It aborts what that one left open, and is answered
+  with CONCURRENT_TRANSACTIONS once, as by Kafka: the client asks again.
+* A transaction that lasts longer than its time-out is aborted, and its producer fenced.
+* A producer of version 2 (EndTxn v5) gets the next epoch with each end, so that a late batch of the transaction before
+  is known for what it is. It may abort a transaction that never began, and may repeat an EndTxn whose answer was lost.
+* An id without an epoch left is replaced by a new one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterator
+
+from kcli.broker.controller import Controller
+from kcli.broker.groups.coordinator import Groups
+from kcli.broker.partition import Key
+from kcli.broker.storage.incoming import RefusedError, stored
+from kcli.broker.transactions.transaction import Transaction, TransactionState
+from kcli.broker.transactions.transaction_log import TransactionLog
+from kcli.records.builder import build_marker
+
+__all__ = ["Transactions"]
+
+BUMPING = 2  # the version of transactions whose producers get an epoch for each
+COORDINATOR_EPOCH = 0
+HIGHEST_EPOCH = (1 << 15) - 1
+
+
+class Transactions:
+    """The transactions by transactional id. note: gets a line for what can't be read or written.
+
+    RefusedError: a request is refused, with the name of Kafka's error. OSError: the state can't be written.
+    """
+
+    def __init__(self, controller: Controller, groups: Groups, note: Callable[[str], None]) -> None:
+        self.topics, self.replicas, self.metadata = controller.topics, controller.replicas, controller.metadata
+        self.configs, self.groups, self.note = controller.configs, groups, note
+        self.loop = asyncio.get_running_loop()
+        self.log = TransactionLog(controller, note)
+        self.by_id: dict[str, Transaction] = {each.name: each for each in self.log.load()}
+        for each in self.by_id.values():
+            if each.state.is_ending:
+                self.complete(each, each.producer_id, each.epoch)
+            elif each.state is TransactionState.ONGOING:
+                self.start_timer(each)
+
+    def __iter__(self) -> Iterator[Transaction]:
+        return iter(self.by_id.values())
+
+    # --- requests
+
+    def begin(self, name: str, timeout_ms: int, producer_id: int, epoch: int) -> Transaction:
+        """Give a producer its id and the next epoch (InitProducerId). producer_id, epoch: those it has, or -1."""
+        if not 0 < timeout_ms <= self.configs.int("transaction.max.timeout.ms"):
+            raise RefusedError("INVALID_TRANSACTION_TIMEOUT", f"transaction.timeout.ms {timeout_ms}")
+        each = self.by_id.get(name)
+        if each is None:
+            each = self.by_id[name] = Transaction(name, self.metadata.new_producer_id(), 0, timeout_ms)
+        elif producer_id not in (-1, each.producer_id):
+            raise RefusedError("PRODUCER_FENCED", f"{name} has producer {each.producer_id}, not {producer_id}")
+        elif each.state is TransactionState.ONGOING:
+            self.fence(each)
+            raise RefusedError("CONCURRENT_TRANSACTIONS", f"{name}: the transaction before was open, and is aborted")
+        elif producer_id != -1 and epoch == each.last_epoch:
+            return each  # It asks again, as the answer was lost.
+        elif producer_id != -1 and epoch != each.epoch:
+            raise fenced(each, epoch)
+        else:
+            self.bump(each)
+            each.last_epoch = epoch
+        each.timeout_ms, each.state, each.started = timeout_ms, TransactionState.EMPTY, -1
+        self.write(each)
+        return each
+
+    def add(self, name: str, producer_id: int, epoch: int, keys: Collection[Key], *, version: int = 0) -> None:
+        """Make partitions part of the transaction, which begins with the first one."""
+        each = self.of_producer(name, producer_id, epoch)
+        if each.state is not TransactionState.ONGOING:
+            each.state, each.started, each.version = TransactionState.ONGOING, self.replicas.now(), version
+            self.start_timer(each)
+        elif each.partitions.issuperset(keys):
+            return
+        each.partitions.update(keys)
+        self.write(each)
+
+    def check(self, name: str, producer_id: int, epoch: int, key: Key) -> None:
+        """Refuse what is written to a partition that is no part of the transaction."""
+        each = self.of_producer(name, producer_id, epoch)
+        if each.state is not TransactionState.ONGOING or key not in each.partitions:
+            raise RefusedError("INVALID_TXN_STATE", f"{key[0]}-{key[1]} is not part of a transaction of {name}")
+
+    def end(self, name: str, producer_id: int, epoch: int, *, commit: bool, version: int) -> Transaction:
+        """Commit or abort (EndTxn). version: 2 for a producer that takes a new epoch from the answer."""
+        each = self.known(name, producer_id)
+        wanted = TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT
+        repeated = version >= BUMPING and epoch == each.epoch - 1 and each.state.is_complete
+        if epoch != each.epoch and not repeated:
+            raise fenced(each, epoch)
+        if each.state is TransactionState.ONGOING or (version >= BUMPING and not commit and not repeated):
+            each.version = version
+            self.finish(each, commit=commit)
+        elif each.state is not wanted or (version >= BUMPING and not repeated):
+            raise RefusedError("INVALID_TXN_STATE", f"{name} has no open transaction")
+        return each
+
+    # --- what they do
+
+    def known(self, name: str, producer_id: int) -> Transaction:
+        """The transaction of that name and producer."""
+        each = self.by_id.get(name)
+        if not name:
+            raise RefusedError("INVALID_REQUEST", "no transactional id")
+        if each is None or each.producer_id != producer_id:
+            raise RefusedError("INVALID_PRODUCER_ID_MAPPING", f"{name} is not the transactional id of {producer_id}")
+        return each
+
+    def of_producer(self, name: str, producer_id: int, epoch: int) -> Transaction:
+        """The transaction of that name and producer, in its current epoch."""
+        each = self.known(name, producer_id)
+        if epoch != each.epoch:
+            raise fenced(each, epoch)
+        return each
+
+    def bump(self, each: Transaction) -> None:
+        """The next epoch; a new producer id where there is none."""
+        if each.is_exhausted:
+            each.producer_id, each.epoch = self.metadata.new_producer_id(), 0
+        else:
+            each.epoch += 1
+
+    def fence(self, each: Transaction) -> None:
+        """Abort an open transaction, in an epoch that its producer does not have."""
+        each.epoch += 1
+        each.last_epoch = -1
+        self.finish(each, commit=False)
+
+    def expire(self, each: Transaction) -> None:
+        """Its time is over."""
+        each.timer = None
+        try:
+            self.fence(each)
+        except OSError as error:
+            self.note(f"transaction {each.name}: {error.strerror}")
+
+    def finish(self, each: Transaction, *, commit: bool) -> None:
+        """Decide how it ends, and tell its partitions."""
+        each.stop_timer()
+        producer_id, epoch = each.producer_id, each.epoch
+        each.state = TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT
+        if each.version >= BUMPING:
+            epoch = min(epoch + 1, HIGHEST_EPOCH)
+            self.bump(each)
+        self.write(each)
+        self.complete(each, producer_id, epoch)
+
+    def complete(self, each: Transaction, producer_id: int, epoch: int) -> None:
+        """Write the markers, with that producer and epoch."""
+        commit = each.state is TransactionState.PREPARE_COMMIT
+        for name, index in sorted(each.partitions):
+            topic = self.topics.by_name.get(name)
+            partition = None if topic is None else topic.partition(index)
+            if partition is None:
+                continue  # It was deleted in the meantime.
+            marker = build_marker(commit, self.replicas.now(), 0, producer_id, epoch, COORDINATOR_EPOCH)
+            partition.made_log().append(stored(marker), partition.epoch)
+            self.replicas.appended(partition, len(marker))
+            self.replicas.changed(partition)  # what was held back from readers is there now
+        self.groups.end_transaction(producer_id, commit=commit)
+        each.partitions.clear()
+        each.state = TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT
+        self.write(each)
+
+    def write(self, each: Transaction) -> None:
+        """Keep a transaction as it is. OSError."""
+        each.updated = self.replicas.now()
+        self.log.write(each)
+
+    def start_timer(self, each: Transaction) -> None:
+        """Abort a transaction when its time is over."""
+        each.timer = self.loop.call_later(each.timeout_ms / 1000, self.expire, each)
+
+    def close(self) -> None:
+        """Stop all timers."""
+        for each in self.by_id.values():
+            each.stop_timer()
+
+
+def fenced(each: Transaction, epoch: int) -> RefusedError:
+    return RefusedError("PRODUCER_FENCED", f"producer {each.producer_id} is in epoch {each.epoch}, not {epoch}")

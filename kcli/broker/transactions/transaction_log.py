@@ -1,0 +1,69 @@
+"""Transactions on disk: records of `__transaction_state`, in Kafka's own form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from kcli.broker.controller import Controller
+from kcli.broker.partition import by_topic
+from kcli.broker.state_topic import StateTopic
+from kcli.broker.transactions.transaction import Transaction, TransactionState
+from kcli.errors import InputError
+from kcli.grammar import messages
+
+__all__ = ["TOPIC", "TransactionLog"]
+
+TOPIC = "__transaction_state"
+KEY_VERSION, VALUE_VERSION = 0, 1
+
+
+class TransactionLog:
+    """The topic of transactions, made with the first one. note: gets a line for what can't be read."""
+
+    def __init__(self, controller: Controller, note: Callable[[str], None]) -> None:
+        self.topic = StateTopic(controller, TOPIC, note)
+        self.key = messages.data("TransactionLogKey", KEY_VERSION)
+        self.value = messages.data("TransactionLogValue", VALUE_VERSION)
+
+    def write(self, each: Transaction) -> None:
+        """Append a transaction as it is. OSError."""
+        listed = by_topic(each.partitions)
+        value = {
+            "producerId": each.producer_id,
+            "producerEpoch": each.epoch,
+            "transactionTimeoutMs": each.timeout_ms,
+            "transactionStatus": int(each.state),
+            "transactionPartitions": [{"topic": topic, "partitionIds": ids} for topic, ids in listed.items()],
+            "transactionLastUpdateTimestampMs": each.updated,
+            "transactionStartTimestampMs": each.started,
+            "clientTransactionVersion": each.version,
+        }
+        key = KEY_VERSION.to_bytes(2, "big") + self.key.write({"transactionalId": each.name})
+        self.topic.write(each.name, [(key, VALUE_VERSION.to_bytes(2, "big") + self.value.write(value))])
+
+    def load(self) -> Iterator[Transaction]:
+        """Transactions as they were written, the older states of each before the newer."""
+        for partition, batch, records in self.topic.load():
+            for record in records if not batch.is_control else ():
+                try:
+                    if record.key is not None and record.value is not None:
+                        yield self.decode(record.key, record.value)
+                except (InputError, ValueError) as error:
+                    self.topic.note(f"{TOPIC}-{partition}: left out: record {record.offset}: {error}")
+
+    def decode(self, key: bytes, value: bytes) -> Transaction:
+        """The transaction of a record. InputError, ValueError: it can't be read."""
+        version = int.from_bytes(value[:2], "big")
+        fields = messages.data("TransactionLogValue", version).read(value, 2)[0]
+        listed = fields["transactionPartitions"] or ()
+        return Transaction(
+            self.key.read(key, 2)[0]["transactionalId"],
+            fields["producerId"],
+            fields["producerEpoch"],
+            fields["transactionTimeoutMs"],
+            state=TransactionState(fields["transactionStatus"]),
+            version=fields.get("clientTransactionVersion", 0),
+            started=fields["transactionStartTimestampMs"],
+            updated=fields["transactionLastUpdateTimestampMs"],
+            partitions={(topic["topic"], index) for topic in listed for index in topic["partitionIds"]},
+        )

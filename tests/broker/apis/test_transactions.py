@@ -1,0 +1,52 @@
+"""What administrators see of transactions: ListTransactions, DescribeTransactions, DescribeProducers."""
+
+from __future__ import annotations
+
+from kcli.schemas.apikeys import DESCRIBE_PRODUCERS, DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS
+from kcli.schemas.errors import error_name
+from tests.broker.talk import run, talking
+from tests.broker.transactions.producer import Producer
+
+
+def test_transactions_are_listed_by_state_producer_and_age() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            idle, busy = Producer(talk, "idle"), Producer(talk, "busy", implicit=True)
+            await idle.init()
+            await busy.init()
+            await busy.send("a")
+            for filters, names in (
+                ({}, ["idle", "busy"]),
+                ({"stateFilters": ["Ongoing"]}, ["busy"]),
+                ({"stateFilters": ["Odd"]}, []),
+                ({"producerIdFilters": [idle.id]}, ["idle"]),
+                ({"durationFilter": 0}, ["busy"]),
+                ({"durationFilter": 1_000_000}, []),
+            ):
+                body = {"stateFilters": [], "producerIdFilters": [], "durationFilter": -1} | filters
+                answer = await talk(LIST_TRANSACTIONS, 1, body)
+                assert [each["transactionalId"] for each in answer["transactionStates"]] == names, filters
+                assert answer["unknownStateFilters"] == [each for each in body["stateFilters"] if each == "Odd"]
+
+    run(work())
+
+
+def test_a_transaction_and_its_producer_are_described() -> None:
+    async def work() -> None:
+        async with talking(topic="t", partitions=2) as talk:
+            producer = Producer(talk, implicit=True)
+            await producer.init()
+            await producer.send("a", "b", partition=1)
+            answer = await talk(DESCRIBE_TRANSACTIONS, 0, {"transactionalIds": ["tx", "none"]})
+            found, missing = answer["transactionStates"]
+            assert (found["transactionState"], found["topics"]) == ("Ongoing", [{"topic": "t", "partitions": [1]}])
+            assert (found["producerId"], found["producerEpoch"]) == (producer.id, 0)
+            assert error_name(missing["errorCode"]) == "TRANSACTIONAL_ID_NOT_FOUND"
+            answer = await talk(DESCRIBE_PRODUCERS, 0, {"topics": [{"name": "t", "partitionIndexes": [0, 1, 2]}]})
+            nobody, somebody, nowhere = answer["topics"][0]["partitions"]
+            assert nobody["activeProducers"] == []
+            (each,) = somebody["activeProducers"]
+            assert (each["producerId"], each["lastSequence"], each["currentTxnStartOffset"]) == (producer.id, 1, 0)
+            assert error_name(nowhere["errorCode"]) == "UNKNOWN_TOPIC_OR_PARTITION"
+
+    run(work())

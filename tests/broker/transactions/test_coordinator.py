@@ -1,0 +1,260 @@
+"""Transactions as producers and consumers see them, by the rules of Kafka's coordinator."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from kcli.broker import Broker
+from kcli.broker.transactions.transaction import TransactionState
+from kcli.records.batches import scan
+from tests.broker.talk import run, talking
+from tests.broker.transactions.producer import Producer, committed, read
+
+
+def values(data: bytes) -> list[str]:
+    return [(row.value or b"").decode() for each in scan(data) if not each.is_control for row in each.records()]
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+def test_what_is_committed_is_read_and_what_is_aborted_is_named(implicit: bool) -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            producer = Producer(talk, implicit=implicit)
+            assert await producer.init() == "NONE"
+            for commit in (True, False):
+                start = (await read(talk, committed=False))[1]["highWatermark"]
+                if not implicit:
+                    assert await producer.add(0) == ["NONE"]
+                assert await producer.send("a", "b") == "NONE"
+                records, row = await read(talk)
+                assert (row["highWatermark"], row["lastStableOffset"]) == (start + 2, start)
+                assert len(values(records)) == start - start // 3
+                assert await producer.end(commit=commit) == "NONE"
+            records, row = await read(talk)
+            assert (row["highWatermark"], row["lastStableOffset"]) == (6, 6)
+            assert values(records) == ["a", "b", "a", "b"]
+            assert row["abortedTransactions"] == [{"producerId": producer.id, "firstOffset": 3}]
+            assert producer.epoch == (2 if implicit else 0)
+
+    run(work())
+
+
+def test_a_batch_needs_a_transaction_that_has_its_partition() -> None:
+    async def work() -> None:
+        async with talking(topic="t", partitions=2) as talk:
+            producer = Producer(talk)
+            await producer.init()
+            assert await producer.send("a") == "INVALID_TXN_STATE"
+            assert await producer.send("a", version=11) == "TRANSACTION_ABORTABLE"
+            assert await producer.add(0) == ["NONE"]
+            assert await producer.send("a", partition=1) == "INVALID_TXN_STATE"
+            assert await producer.send("a") == "NONE"
+            producer.name = "another"
+            assert await producer.send("b") == "INVALID_PRODUCER_ID_MAPPING"
+            assert await producer.end() == "INVALID_PRODUCER_ID_MAPPING"
+            producer.name = ""
+            assert await producer.end() == "INVALID_REQUEST"
+
+    run(work())
+
+
+def test_where_a_partition_is_missing_none_is_added() -> None:
+    async def work() -> None:
+        async with talking(topic="t", partitions=2) as talk:
+            producer = Producer(talk)
+            await producer.init()
+            assert await producer.add(0, 7) == ["OPERATION_NOT_ATTEMPTED", "UNKNOWN_TOPIC_OR_PARTITION"]
+            assert await producer.end() == "INVALID_TXN_STATE"
+
+    run(work())
+
+
+def test_a_new_producer_fences_the_one_before() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            old, new = Producer(talk), Producer(talk)
+            await old.init()
+            await old.add(0)
+            await old.send("a")
+            assert await new.init() == "CONCURRENT_TRANSACTIONS"
+            assert await new.init() == "NONE"
+            assert (new.id, new.epoch) == (old.id, 2)
+            assert (await read(talk))[1]["lastStableOffset"] == 2
+            assert await old.add(0) == ["PRODUCER_FENCED"]
+            assert await old.add(0, version=1) == ["INVALID_PRODUCER_EPOCH"]
+            assert await old.send("b") == "INVALID_PRODUCER_EPOCH"
+            assert await old.add_group() == "PRODUCER_FENCED"
+            assert await old.send_offset(1) == "INVALID_PRODUCER_EPOCH"
+            assert await old.end() == "PRODUCER_FENCED"
+            assert await old.end(version=1) == "INVALID_PRODUCER_EPOCH"
+            assert await old.init(producerId=old.id, producerEpoch=old.epoch) == "PRODUCER_FENCED"
+
+    run(work())
+
+
+def test_a_producer_that_asks_again_gets_the_same_epoch() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            producer = Producer(talk)
+            await producer.init()
+            known = {"producerId": producer.id, "producerEpoch": producer.epoch}
+            for _ in range(2):
+                assert await producer.init(**known) == "NONE"
+                assert producer.epoch == 1
+            assert await producer.init(producerId=producer.id + 1, producerEpoch=1) == "PRODUCER_FENCED"
+            assert await producer.init(timeout=900_001) == "INVALID_TRANSACTION_TIMEOUT"
+            assert await producer.init(timeout=0) == "INVALID_TRANSACTION_TIMEOUT"
+
+    run(work())
+
+
+def test_an_end_may_be_repeated_and_not_turned() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            classic = Producer(talk, "classic")
+            await classic.init()
+            await classic.add(0)
+            for commit, answer in ((True, "NONE"), (True, "NONE"), (False, "INVALID_TXN_STATE")):
+                assert await classic.end(commit=commit) == answer
+            newer = Producer(talk, "newer", implicit=True)
+            await newer.init()
+            await newer.send("a")
+            for commit, answer in ((True, "NONE"), (True, "NONE"), (False, "INVALID_TXN_STATE")):
+                assert await newer.end(commit=commit, adopt=False) == answer
+            assert await newer.end(adopt=True) == "NONE"
+            assert newer.epoch == 1
+            assert await newer.end() == "INVALID_TXN_STATE"
+            assert await newer.end(commit=False) == "NONE", "of one that never began"
+            assert newer.epoch == 2
+            assert await newer.end(commit=False) == "NONE"
+            assert newer.epoch == 3
+            late = Producer(talk, "newer", implicit=True)
+            await late.init()
+            assert await newer.end(commit=False) == "PRODUCER_FENCED"
+
+    run(work())
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+def test_offsets_hold_once_they_are_committed(implicit: bool) -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            producer = Producer(talk, implicit=implicit)
+            await producer.init()
+            if not implicit:
+                assert await producer.send_offset(5) == "INVALID_TXN_STATE"
+            for offset, commit, holds in ((5, True, 5), (9, False, 5)):
+                before = await committed(talk)
+                if not implicit:
+                    assert await producer.add_group() == "NONE"
+                assert await producer.send_offset(offset) == "NONE"
+                assert await committed(talk) == before
+                assert await committed(talk, stable=True) == (-1, "UNSTABLE_OFFSET_COMMIT")
+                assert await producer.end(commit=commit) == "NONE"
+                assert await committed(talk, stable=True) == (holds, "NONE")
+            odd = {"memberId": "nobody", "generationIdOrMemberEpoch": 3}
+            assert await producer.send_offset(1, group="none", **odd) == "ILLEGAL_GENERATION"
+            assert await producer.send_offset(1, **odd) == "UNKNOWN_MEMBER_ID"
+
+    run(work())
+
+
+@pytest.mark.parametrize("commit", [False, True])
+def test_an_open_transaction_outlives_the_broker(tmp_path: Path, commit: bool) -> None:
+    async def first() -> None:
+        async with talking(Broker(tmp_path), topic="t") as talk:
+            producer = Producer(talk, implicit=True)
+            producers.append(producer)
+            await producer.init()
+            await producer.send("a")
+            await producer.send_offset(7)
+
+    async def second() -> None:
+        async with talking(Broker(tmp_path)) as talk:
+            producers[0].talk = talk
+            assert (await read(talk))[1]["lastStableOffset"] == 0
+            assert await committed(talk, stable=True) == (-1, "UNSTABLE_OFFSET_COMMIT")
+            assert await producers[0].end(commit=commit) == "NONE"
+
+    async def third() -> None:
+        async with talking(Broker(tmp_path)) as talk:
+            assert (await read(talk))[1]["lastStableOffset"] == 2
+            assert await committed(talk, stable=True) == (7 if commit else -1, "NONE")
+            (each,) = talk.broker.transactions
+            assert each.state is (TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT)
+
+    producers: list[Producer] = []
+    for each in (first, second, third):
+        run(each())
+
+
+def test_what_was_decided_before_a_crash_is_done_after_it(tmp_path: Path) -> None:
+    async def first() -> None:
+        async with talking(Broker(tmp_path), topic="t") as talk:
+            producer = Producer(talk, implicit=True)
+            await producer.init()
+            await producer.send("a")
+            (each,) = talk.broker.transactions
+            each.stop_timer()
+            each.state = TransactionState.PREPARE_COMMIT
+            talk.broker.transactions.write(each)
+
+    async def second() -> None:
+        async with talking(Broker(tmp_path)) as talk:
+            records, row = await read(talk)
+            assert (values(records), row["lastStableOffset"]) == (["a"], 2)
+            (each,) = talk.broker.transactions
+            assert each.state is TransactionState.COMPLETE_COMMIT
+
+    run(first())
+    run(second())
+
+
+def test_a_transaction_that_lasts_too_long_is_aborted() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            producer = Producer(talk, implicit=True)
+            await producer.init(timeout=1)
+            await producer.send("a")
+            (each,) = talk.broker.transactions
+            while each.state is TransactionState.ONGOING:
+                await asyncio.sleep(0.005)
+            assert (await read(talk))[1]["abortedTransactions"] == [{"producerId": producer.id, "firstOffset": 0}]
+            assert await producer.end() == "PRODUCER_FENCED"
+
+    run(work())
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+def test_an_id_without_an_epoch_left_is_replaced(implicit: bool) -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            producer = Producer(talk, implicit=implicit)
+            await producer.init()
+            (each,) = talk.broker.transactions
+            producer.epoch = each.epoch = 32_766
+            former = producer.id
+            if implicit:
+                assert await producer.send("a") == "NONE"
+                assert await producer.end() == "NONE"
+            else:
+                assert await producer.init() == "NONE"
+            assert (producer.id != former, producer.epoch) == (True, 0)
+            assert (await read(talk))[1]["lastStableOffset"] == (2 if implicit else 0)
+
+    run(work())
+
+
+def test_a_deleted_topic_does_not_hold_a_transaction_up() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            producer = Producer(talk, implicit=True)
+            await producer.init()
+            await producer.send("a")
+            talk.broker.controller.delete_topic(talk.broker.topics.by_name["t"])
+            assert await producer.end() == "NONE"
+
+    run(work())
