@@ -31,6 +31,13 @@ REGISTERED = ("kcli/broker/apis/", "kcli/records/codecs/")
 
 # Modules that are tested in another file, by what uses them. Everything else has a test file at its own path.
 TESTED_ELSEWHERE = {
+    "kcli/broker/apis/add_offsets_to_txn.py": "tests/broker/transactions/test_coordinator.py",
+    "kcli/broker/apis/add_partitions_to_txn.py": "tests/broker/transactions/test_coordinator.py",
+    "kcli/broker/apis/describe_producers.py": "tests/broker/apis/test_transactions.py",
+    "kcli/broker/apis/describe_transactions.py": "tests/broker/apis/test_transactions.py",
+    "kcli/broker/apis/end_txn.py": "tests/broker/transactions/test_coordinator.py",
+    "kcli/broker/apis/list_transactions.py": "tests/broker/apis/test_transactions.py",
+    "kcli/broker/apis/txn_offset_commit.py": "tests/broker/transactions/test_coordinator.py",
     "kcli/broker/apis/alter_configs.py": "tests/broker/apis/test_admin.py",
     "kcli/broker/apis/alter_partition_reassignments.py": "tests/broker/apis/test_admin.py",
     "kcli/broker/apis/api_versions.py": "tests/broker/test_broker.py",

@@ -35,11 +35,11 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield made
 
 
-def java_client(version: str, *arguments: str, **settings: str) -> list[str]:
-    """The lines that our little Java program prints with this release's clients."""
+def java_client(version: str, *arguments: str, program: str = "JavaClient", **settings: str) -> list[str]:
+    """The lines that one of our little Java programs prints with this release's clients."""
     path = jars("kafka-clients", version)
     options = [f"{name.replace('_', '.')}={value}" for name, value in settings.items()]
-    done = run_java([compiled("JavaClient.java", path), *path], "JavaClient", *arguments, *options, timeout=120)
+    done = run_java([compiled(f"{program}.java", path), *path], program, *arguments, *options, timeout=120)
     assert done.returncode == 0, done.stderr.decode()[-3000:]
     return done.stdout.decode().splitlines()
 
@@ -58,6 +58,20 @@ def test_java(broker: Served, version: str, codec: str) -> None:
     assert sorted(line.split()[2] for line in got) == sorted(WANTED)
     places = {tuple(line.split()[:2]): line.split()[2] for line in sent}
     assert {tuple(line.split()[:2]): line.split()[2].removesuffix(TAIL) for line in got} == places
+
+
+@pytest.mark.parametrize("version", ["2.8.2", "4.4.0"])
+def test_java_in_transactions(broker: Served, version: str) -> None:
+    """Committed and aborted ones, and offsets that are part of one."""
+    topic = f"transactions-{version}"
+    for _ in range(2):  # the second producer fences the first
+        arguments = topic, str(COUNT), "30"
+        got = java_client(version, *arguments, program="JavaTransactions", bootstrap_servers=broker.bootstrap)
+        assert got == [str(COUNT)]
+    settings = {"bootstrap_servers": broker.bootstrap, "group_id": "all", "auto_offset_reset": "earliest"}
+    settings["isolation_level"] = "read_committed"
+    got = java_client(version, "consume", f"{topic}-out", str(2 * COUNT), "30", **settings)
+    assert [line.split()[2] for line in got] == ["committed"] * (2 * COUNT)
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4"])

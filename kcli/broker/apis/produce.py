@@ -121,8 +121,8 @@ def check_version(version: int, batches: list[Incoming]) -> None:
 def enter_transaction(request: Request, partition: Partition, first: Incoming) -> None:
     """Let a batch into the open transaction of its producer. RefusedError: there is none that has this partition.
 
-    From v12 on the broker itself adds the partition (KIP-890); before, a client has to (AddPartitionsToTxn). As in Kafka,
-    nothing is checked where a request names no transactional id.
+    From v12 on the broker itself adds the partition (KIP-890); before, a client has to (AddPartitionsToTxn). As in
+    Kafka, nothing is checked where a request names no transactional id.
     """
     head, name = first.head, request.body.get("transactionalId")
     if head.magic < 2 or not head.is_transactional or name is None:

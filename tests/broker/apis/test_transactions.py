@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kcli.schemas.apikeys import DESCRIBE_PRODUCERS, DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS
 from kcli.schemas.errors import error_name
 from tests.broker.talk import run, talking
@@ -23,7 +25,7 @@ def test_transactions_are_listed_by_state_producer_and_age() -> None:
                 ({"durationFilter": 0}, ["busy"]),
                 ({"durationFilter": 1_000_000}, []),
             ):
-                body = {"stateFilters": [], "producerIdFilters": [], "durationFilter": -1} | filters
+                body: dict[str, Any] = {"stateFilters": [], "producerIdFilters": [], "durationFilter": -1} | filters
                 answer = await talk(LIST_TRANSACTIONS, 1, body)
                 assert [each["transactionalId"] for each in answer["transactionStates"]] == names, filters
                 assert answer["unknownStateFilters"] == [each for each in body["stateFilters"] if each == "Odd"]

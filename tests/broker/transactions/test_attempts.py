@@ -21,7 +21,7 @@ def test_old_versions_get_the_error_that_they_know(version: int, answer: str) ->
 
 def test_faults_come_first() -> None:
     async def work() -> None:
-        async with talking(Broker(faults=["EndTxn:error=NOT_COORDINATOR:times=1"]), topic="t") as talk:
+        async with talking(Broker(faults=["api=EndTxn,error=NOT_COORDINATOR,count=1"]), topic="t") as talk:
             producer = Producer(talk, implicit=True)
             await producer.init()
             await producer.send("a")

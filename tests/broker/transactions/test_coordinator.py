@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -155,7 +156,7 @@ def test_offsets_hold_once_they_are_committed(implicit: bool) -> None:
                 assert await committed(talk, stable=True) == (-1, "UNSTABLE_OFFSET_COMMIT")
                 assert await producer.end(commit=commit) == "NONE"
                 assert await committed(talk, stable=True) == (holds, "NONE")
-            odd = {"memberId": "nobody", "generationIdOrMemberEpoch": 3}
+            odd: dict[str, Any] = {"memberId": "nobody", "generationIdOrMemberEpoch": 3}
             assert await producer.send_offset(1, group="none", **odd) == "ILLEGAL_GENERATION"
             assert await producer.send_offset(1, **odd) == "UNKNOWN_MEMBER_ID"
 
