@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
+from kcli.schemas.errors import error_name
 from tests.capture.wires import SAMPLES
 
 KCAT, TXN = str(SAMPLES / "kcat-codecs.pcap"), str(SAMPLES / "java44-txn.pcap")
@@ -35,16 +36,18 @@ def test_a_table_of_both_sides(capsys: Capture) -> None:
 
 
 def test_lines_for_scripts_and_differences_in_full(capsys: Capture) -> None:
-    code, out, err = run(capsys, TXN, "--speed", "max", "--format", "jsonl", "--show-difference", "1")
+    """Transactions that nothing has begun."""
+    options = ("--only", "EndTxn", "--speed", "max", "--format", "jsonl", "--show-difference", "1")
+    code, out, err = run(capsys, TXN, *options)
     rows = [json.loads(line) for line in out.splitlines()]
     assert code == 1
     assert "left out: 19 exchanges of brokers among themselves" in err
-    by_api = {row["api"]: row for row in rows if "skipped" in row}
-    assert by_api["EndTxn"]["skipped"] == {"the broker does not have EndTxn": 8}
-    assert by_api["Produce"]["captured"]["exchanges"] == by_api["Produce"]["live"]["exchanges"] == 8
+    (row,) = [row for row in rows if "skipped" in row]
+    assert row["captured"]["exchanges"] == row["live"]["exchanges"] == 8
+    assert row["differences"][0] == "errors: 1 PRODUCER_FENCED, live 5 INVALID_TXN_STATE"
     (pair,) = [row for row in rows if "difference" in row]
-    assert pair["captured"]["requestHeader"]["requestApiKeyName"]
-    assert pair["live"] is None or pair["live"]["requestHeader"]["clientId"] == "lab-java"
+    assert pair["captured"]["response"]["errorCode"] == 0
+    assert error_name(pair["live"]["response"]["errorCode"]) == "INVALID_TXN_STATE"
 
 
 def test_one_object(capsys: Capture) -> None:
@@ -54,10 +57,10 @@ def test_one_object(capsys: Capture) -> None:
 
 
 def test_pairs_on_a_screen(capsys: Capture) -> None:
-    _, out, _ = run(capsys, TXN, "--speed", "max", "-q", "--show-difference", "20")
-    assert "EndTxn: the broker does not have EndTxn" in out
-    assert "  live: not sent" in out
-    assert "  differs: EndTxn: 8 not sent: the broker does not have EndTxn" in out
+    _, out, _ = run(capsys, TXN, "--speed", "max", "-q", "--only", "EndTxn", "--show-difference", "20")
+    assert "  differs: EndTxn: errors: 1 PRODUCER_FENCED, live 5 INVALID_TXN_STATE" in out
+    assert "EndTxn: errors [], live ['INVALID_TXN_STATE']" in out
+    assert "  live: {" in out
 
 
 def test_standard_input_is_read_twice(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
