@@ -34,7 +34,7 @@ SELECT coalesce(client_id, '') AS client, address, concat_ws(' ', software, soft
        sum(requests) AS requests, max(connections) AS connections, verdict, max(release) AS release
 FROM clients WHERE verdict != 'ok'
 GROUP BY client_id, address, software, software_version, verdict
-ORDER BY verdict, requests DESC, client, address, software
+ORDER BY verdict, requests DESC, client, address, software, client_id, software_version
 """,
         "Every client seen speaks what the newest release takes.",
     ),
@@ -51,7 +51,8 @@ FROM (SELECT coalesce(client_id, '') AS client_id, regexp_replace(client, ':[0-9
 to_magic,
              sum(converted_bytes) AS bytes, sum(eager_bytes) AS eager, max(lazy_bytes) AS lazy
       FROM down_conversions GROUP BY client_id, client, api_version, to_magic, connection, correlation_id, timestamp)
-GROUP BY client, client_id, api_version, to_magic ORDER BY converted_bytes DESC, client, client_id, fetch_version
+GROUP BY client, client_id, api_version, to_magic
+ORDER BY converted_bytes DESC, client, client_id, fetch_version, to_magic
 """,
         "No fetch asked for an older format.",
     ),
@@ -108,7 +109,7 @@ FROM remote_fetches GROUP BY client_id, coalesce(topic, topic_id) ORDER BY bytes
         """
 SELECT server, client, client_id, topic, end_offset, epoch, size_bytes, received_bytes, requests,
        round(seconds, 3) AS seconds, complete, error_names
-FROM quorum ORDER BY timestamp, server, client, end_offset
+FROM quorum ORDER BY timestamp, server, client, client_id, topic, end_offset, epoch
 """,
         "Nobody fetched a snapshot.",
     ),

@@ -217,7 +217,8 @@ FROM (SELECT coalesce(client_id, '') AS client_id, regexp_replace(client, ':[0-9
              to_magic, sum(converted_bytes) AS bytes, sum(eager_bytes) AS eager, max(lazy_bytes) AS lazy
       FROM down_conversions
       GROUP BY client_id, client, api_version, to_magic, connection, correlation_id, timestamp)
-GROUP BY client_id, address, api_version, to_magic ORDER BY converted_bytes DESC, client_id, address LIMIT {SHORT}
+GROUP BY client_id, address, api_version, to_magic
+ORDER BY converted_bytes DESC, client_id, address, fetch_version, to_magic LIMIT {SHORT}
 """,
         "No fetch asked for an older format.",
     ),
@@ -255,7 +256,7 @@ SELECT coalesce(l.client_id, '') AS client_id, client_address AS address, api,
 FROM leader_changes l LEFT JOIN broker_clients b
   ON coalesce(l.client_id, '') = b.client_id AND l.client_address = b.address
 GROUP BY coalesce(l.client_id, ''), client_address, api
-ORDER BY role, not_recovered DESC, lost_max_ms DESC NULLS LAST, client_id, address LIMIT {SHORT}
+ORDER BY role, not_recovered DESC, lost_max_ms DESC NULLS LAST, client_id, address, api LIMIT {SHORT}
 """,
         "No request met a broker that no longer led.",
     ),

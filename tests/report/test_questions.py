@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from kcli.pipeline import queries
 from kcli.report.prepared import PREPARED
-from kcli.report.questions import QUESTIONS, ReportQuestion
+from kcli.report.questions import CAPTURED, QUESTIONS, ReportQuestion
 
 pytest.importorskip("duckdb")
 
@@ -15,6 +17,19 @@ pytest.importorskip("duckdb")
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda each: each.name)
 def test_an_answer_is_bounded(question: ReportQuestion) -> None:
     assert "LIMIT" in question.sql or question.name == "totals"
+
+
+@pytest.mark.parametrize("question", [*QUESTIONS, *CAPTURED, *queries.QUESTIONS], ids=lambda each: each.name)
+def test_no_two_rows_tie(question: ReportQuestion | queries.Question) -> None:
+    """What rows are grouped by, they are sorted by: the page is the same each time."""
+    grouped, _, sorted_by = question.sql.rpartition("ORDER BY")
+    keys = re.split(r",(?![^(]*\))", grouped.rpartition("GROUP BY")[2]) if "GROUP BY" in grouped else []
+    order = re.findall(r"\w+", sorted_by)
+    alone = {"lost": ["event", "reason"], "network": ["connection"]}  # which the other keys come from
+    for key in map(str.strip, alone.get(question.name, keys)):
+        alias = re.search(re.escape(key) + r" AS (\w+)", grouped)
+        names = {key.rpartition(".")[2], alias[1] if alias else key}
+        assert names & {*order}, key
 
 
 def test_names_are_told_apart() -> None:
