@@ -21,6 +21,7 @@ from kcli.topic_names import CLUSTER_METADATA
 __all__ = ["CapturedField", "RecordDecoder", "RecordField", "partitions_in", "record_fields"]
 
 MOST_TOPICS = 1000  # that are remembered
+APPEND_TIMES = 2  # the version of Produce from which on answers have the append time
 
 Row = dict[str, Any]
 
@@ -128,6 +129,7 @@ class RecordDecoder(CaptureDecoder):
         partition: whose records; a topic by name or pattern. `topics` are those that have any, the first of many."""
         self.topic, self.partition = topic, partition
         self.topics: dict[str, None] = {}
+        self.client_timed: set[str] = set()  # topics whose records keep the client's time (CreateTime)
         super().__init__(*paths, **options)
         self.found: list[tuple[Exchange, str]] = []
 
@@ -153,7 +155,22 @@ class RecordDecoder(CaptureDecoder):
             for exchange, file in found:
                 for field in record_fields(exchange):
                     if self.wants(field):
-                        yield CapturedField(exchange, file, field)
+                        yield CapturedField(exchange, file, self.timed(exchange, field))
+
+    def timed(self, exchange: Exchange, field: RecordField) -> RecordField:
+        """A field without the time of its answer, where the topic does not take that: a batch that was sent again is
+        answered with its own newest time (Kafka's UnifiedLog, of duplicates)."""
+        if field.append_time is not None and field.label in self.client_timed:
+            return field._replace(append_time=None)
+        dated = exchange.api_key == PRODUCE and exchange.api_version >= APPEND_TIMES
+        if (
+            dated
+            and field.base_offset is not None
+            and field.append_time is None
+            and len(self.client_timed) < MOST_TOPICS
+        ):
+            self.client_timed.add(field.label)
+        return field
 
     def wants(self, field: RecordField) -> bool:
         """Whether a field is of the topic and partition that are wanted."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import CaptureDecoder
 from kcli.capture.record_fields import RecordDecoder, RecordField, record_fields
-from tests.capture.wires import DATA, SAMPLES
+from kcli.records.builder import build_batch
+from tests.capture.messages import request, response
+from tests.capture.wires import DATA, SAMPLES, Wire, pcap
 
 
 def fields(path: object) -> Iterator[tuple[Exchange, RecordField]]:
@@ -52,3 +55,18 @@ def test_fields_come_with_the_file_that_shows_them() -> None:
     for path in paths:
         alone = [field for _, field in fields(path)]
         assert [each.field for each in found if each.file == path] == alone
+
+
+def test_a_batch_that_was_sent_again_keeps_the_clients_times(tmp_path: Path) -> None:
+    """Its answer has a time, although the topic takes none; an append time stays one where no answer lacked it."""
+    batch = build_batch([(5, None, b"a", ()), (9, None, b"b", ())])
+    wire, times = Wire().open(), [("kept", -1), ("kept", 9), ("other", 9)]
+    for number, (topic, time) in enumerate(times):
+        asked = {"acks": -1, "topicData": [{"name": topic, "partitionData": [{"index": 0, "records": batch}]}]}
+        answer = {"index": 0, "errorCode": 0, "baseOffset": number, "logAppendTimeMs": time}
+        answered = {"responses": [{"name": topic, "partitionResponses": [answer]}]}
+        wire = wire.client(request(0, 9, number, asked)).server(response(0, 9, number, answered))
+    path = tmp_path / "again.pcap"
+    path.write_bytes(pcap(wire.packets))
+    found = [each.field for each in RecordDecoder([str(path)]).fields()]
+    assert [(each.topic, each.append_time) for each in found] == [("kept", None), ("kept", None), ("other", 9)]
