@@ -26,14 +26,15 @@ def dumps(value: Any, *, indent: int | None = None) -> str:
     return re.sub(f"[{UNSAFE}]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def loads(text: str | bytes, *, what: str = "JSON") -> Any:
-    """The value of one JSON text; InputError says where it breaks off."""
+def loads(text: str | bytes, *, what: str = "JSON", line: int = 1) -> Any:
+    """The value of one JSON text; InputError says where it breaks off. line: of a file, in which it begins."""
     try:
         return json.loads(text)
     except UnicodeDecodeError as error:
-        raise InputError(f"not {what}: byte {error.start} is not UTF-8") from None
+        where = "" if line == 1 else f"line {line}, "
+        raise InputError(f"not {what}: {where}byte {error.start} is not UTF-8") from None
     except json.JSONDecodeError as error:
-        raise InputError(f"not {what}: line {error.lineno}, column {error.colno}: {error.msg}") from None
+        raise InputError(f"not {what}: line {line + error.lineno - 1}, column {error.colno}: {error.msg}") from None
     except RecursionError:
         raise InputError(f"not {what}: nested too deep") from None
     except ValueError:

@@ -112,8 +112,7 @@ def check_start(file: CaptureFile, probe: PacketReader) -> None:
     if probe.problem is not None and probe.problem.startswith("starts with"):
         raise no_capture(probe.problem, file)
     if len(file.data) < 24:
-        size = len(file.data)
-        raise InputError(f"not a capture: {'empty' if not size else f'only {size} bytes'} {EXPECTED}", file=file.name)
+        raise no_capture(f"only {len(file.data)} bytes" if len(file.data) else "empty", file)
 
 
 def no_capture(problem: str, file: CaptureFile) -> InputError:
@@ -121,7 +120,8 @@ def no_capture(problem: str, file: CaptureFile) -> InputError:
     from kcli.capture.recognition import recognized
 
     kind = recognized(file.data)
-    return InputError(f"not a capture: {problem} {f'({kind})' if kind else EXPECTED}", file=file.name)
+    known = kind is not None and "capture" not in kind  # not the first bytes of one
+    return InputError(f"not a capture: {problem} {f'({kind})' if known else EXPECTED}", file=file.name)
 
 
 def drive(

@@ -78,7 +78,7 @@ def kind_of_kafka(start: bytes) -> str | None:
             request = decode_request(frame)
             known = catalog().api(request.api_key)
             if known is not None and request.api_version in known.versions and "_trailing" not in request.body:
-                return f"a {request.title} request"
+                return f"{'an' if request.title[0] in 'AEIOU' else 'a'} {request.title} request"
     size = int.from_bytes(start[8:12], "big", signed=True)
     most = LARGEST_BATCH if len(start) == LOOKED_AT else len(start) - 12
     return "record batches" if start[:2] == b"\0\0" and start[16:17] <= b"\2" and 14 <= size <= most else None

@@ -107,9 +107,9 @@ def decode(options: dict[str, Any], shape_of: ShapeOf) -> None:
         found: list[InputError] = [data] if isinstance(data, InputError) else []
         if isinstance(data, bytes):
             found += decode_piece(data, reads, shape_of, options)
-        name = ": ".join(part for part in (name_of(file) if file != "-" or place else "", place) if part)
+        name = f"{name_of(file)}: {place}" if place else name_of(file)
         for each in found:
-            each = each.within(name) if name else each
+            each = each.within(name)
             if isinstance(each, PaddingError):
                 warn(str(each), options["quiet"])
             else:

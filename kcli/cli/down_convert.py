@@ -18,6 +18,7 @@ from kcli.cli.inputs import (
     format_option,
     name_of,
     quiet_option,
+    refuse_other_files,
 )
 from kcli.cli.lines import print_line
 from kcli.cli.output import open_output, output_option
@@ -80,6 +81,7 @@ def down_convert(
     if chunk_size < 1:
         raise UsageError("--chunk-size: 1 byte or more expected")
     first_offset = max(min(first_offset, LARGEST_OFFSET), 0)
+    refuse_other_files(files, "no record batches")
     if plan:
         print_plan(files, to_magic, chunk_size, first_offset, format_)
         return
@@ -142,6 +144,8 @@ def convert_file(
         except InputError:
             out.write(conversion.converter.text())
             raise
+    if conversion.trailing and conversion.position == source.start:
+        raise InputError(f"no record batches: {conversion.trailing}")
     if conversion.trailing:
         warn(f"{name_of(file)}: {conversion.trailing}", quiet)
 

@@ -12,7 +12,7 @@ from kcli.cli.inputs import (
     dialect_option,
     name_of,
     quiet_option,
-    read_text,
+    read_json,
 )
 from kcli.cli.output import open_output, output_option
 from kcli.errors import EncodeError, InputError
@@ -85,7 +85,7 @@ def write_as(form: str, data: bytes) -> bytes:
 
 def rows(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """(place, object): the JSON objects of the input, one in all or one on each line."""
-    text = read_text(file)
+    text = read_json(file)
     try:
         whole = [loads(text)]
     except InputError as error:
@@ -93,11 +93,11 @@ def rows(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
         if len(lines) < 2:
             raise error.within(name_of(file)) from None
         for number, line in lines:
-            place = f"{name_of(file)}: line {number}"
             try:
-                row = loads(line)
+                row = loads(line, line=number)
             except InputError as error:
-                raise error.within(place) from None
+                raise error.within(name_of(file)) from None
+            place = f"{name_of(file)}: line {number}"
             yield place, checked(row, place)
         return
     yield name_of(file), checked(whole[0], name_of(file))

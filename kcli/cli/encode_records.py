@@ -10,7 +10,7 @@ from kcli.cli.encode_message import FORMS, write_as
 from kcli.cli.inputs import (
     name_of,
     quiet_option,
-    read_text,
+    read_json,
 )
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError
@@ -39,7 +39,7 @@ def batch(file: str, form: str, level: int | None, output: str | None) -> None:
     from kcli.records.encoding import encode_batches
 
     try:
-        rows = read_rows(read_text(file))
+        rows = read_rows(read_json(file))
         with open_output(output, [file]) as out:
             data = encode_batches(rows, level)
             out.write(write_as(form, data))
@@ -60,5 +60,5 @@ def read_rows(text: bytes) -> list[dict[str, Any]]:
 
 
 def rows_of(line: bytes, number: int) -> list[dict[str, Any]]:
-    value = loads(line, what=f"JSON in line {number}")
+    value = loads(line, line=number)
     return value if isinstance(value, list) else [value]

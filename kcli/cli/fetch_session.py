@@ -138,8 +138,8 @@ def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> i
     tracker = Tracker(on_finding=find, on_end=on_end, kernel=new_kernel(options["dialect"]))
     feeder = Feeder(tracker, choice.filter)
     problems = follow(files, feeder, choice.rows, **read_options(options, prints=True))
-    if not options["quiet"]:
-        warn(summary(feeder, counts, choice))
+    if tracker.fetches or not problems:
+        warn(summary(feeder, counts, choice), options["quiet"])
     conclude(problems, options["quiet"])
     for it in tracker.sessionless.values():
         choice.wants(it)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kcli.cli.columns import print_rows
-from kcli.cli.inputs import quiet_option
+from kcli.cli.inputs import check_files, quiet_option
 from kcli.cli.lines import print_line, print_note
 from kcli.cli.output import open_output, refuse_inputs
 from kcli.extras import require
@@ -41,6 +41,8 @@ def report(folder: str, output: str | None, sql: bool, master: str | None, quiet
     if sql and output is None:
         print_sql()
         return
+    if "://" not in folder:
+        check_files([folder])
     require("kcli pipeline", "spark")
     if output is not None:
         refuse_inputs(output, [folder])

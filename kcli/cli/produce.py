@@ -14,7 +14,7 @@ import click
 
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import is_terminal
-from kcli.cli.inputs import format_option, quiet_option
+from kcli.cli.inputs import check_files, format_option, quiet_option
 from kcli.cli.lines import print_line, print_note
 from kcli.client.cluster import Client
 from kcli.client.producing.producer import DISCOVERIES, Producer
@@ -99,6 +99,7 @@ def produce(
         raise UsageError("--num-records generates records: no FILE expected")
     if throughput == 0:
         raise UsageError("--throughput 0: records a second, or -1 for no limit")
+    check_files([file or "-"])
     if num_records is not None:
         records: Iterable[Pair] = made_up(num_records, record_size)
     else:

@@ -12,6 +12,7 @@ from typing import Any
 from kcli.capture.filters import Filter
 from kcli.capture.record_fields import CapturedField, RecordDecoder
 from kcli.cli.capture_files import is_capture, starts_capture
+from kcli.cli.inputs import refuse_other_files
 from kcli.cli.streams import standard_input
 from kcli.errors import InputError, UsageError
 from kcli.filelike import name_of
@@ -61,6 +62,8 @@ def record_rows(
     for file in files:
         try:
             kinds = [(name, holds_capture(name)) for name in members(file)]
+            segments_alone = (name for name, capture in kinds if not capture)
+            refuse_other_files(segments_alone, "neither a capture nor record batches")
         except OSError as error:
             problems.add(InputError(error.strerror or str(error), file=name_of(file)))
             continue

@@ -79,8 +79,9 @@ def redact(files: tuple[str, ...], **options: Any) -> None:
         )
         with contextlib.closing(source):
             damage = read(source, paths, options["quiet"])
-            if damage is None or source.engine.packets:
-                source.write(out)
+            if damage is not None and not source.engine.packets:
+                raise damage  # nothing at all could be read
+            source.write(out)
         if not options["quiet"]:
             for line in closing(source):
                 print_note(line)

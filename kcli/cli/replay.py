@@ -129,7 +129,8 @@ def replay_command(
     problems: list[InputError] = []
     with tempfile.TemporaryDirectory(prefix="kcli-replay-") if "-" in files else nullcontext("") as folder:
         reading: dict[str, Any] = {"ports": ports, "dialect": dialect, "memory": memory, "key_logs": key_logs}
-        paths = [spooled(folder) if file == "-" else file for file in dict.fromkeys(files)]
+        written = [spooled(folder)] if "-" in files else []
+        paths = [written[0] if file == "-" else file for file in dict.fromkeys(files)]
 
         def read(kept: list[InputError] | None = None) -> Iterable[object]:
             """The captures anew. kept: gets what is wrong with them."""
@@ -137,6 +138,7 @@ def replay_command(
                 yield from read_capture(paths, **reading)
             except InputError as error:
                 if kept is not None:
+                    error.file = name_of("-") if error.file in written else error.file
                     kept.append(error)
 
         seen = survey(read(problems), choice, dialect)  # type: ignore[arg-type]

@@ -24,13 +24,14 @@ from kcli.cli.inputs import (
 )
 from kcli.cli.lines import print_line
 from kcli.cli.message_formats import records_hook
+from kcli.cli.message_input import is_batch
 from kcli.client.calls import call_of
 from kcli.client.cluster import Client
 from kcli.client.connection import BrokerConnection, Frame
 from kcli.client.outgoing import Outgoing, Written, answer_text, encoded, from_bytes, from_json, looks_like_json, raw
 from kcli.client.properties import ClientConfig
 from kcli.client.routing import ask_leader
-from kcli.errors import UsageError
+from kcli.errors import InputError, UsageError
 
 __all__ = ["send"]
 
@@ -108,7 +109,13 @@ def send(
         asyncio.run(work or send_written(config, requests, node, show, note, dialect))
     else:
         refuse_others(data, name_of(file))
-        asyncio.run(send_encoded(config, [from_bytes(data, dialect)], node, show, note, dialect))
+        if is_batch(data):
+            raise InputError("no message (record batches: kcli decode segment reads that)", file=name_of(file))
+        try:
+            request = from_bytes(data, dialect)
+        except InputError as error:
+            raise error.within(name_of(file)) from None
+        asyncio.run(send_encoded(config, [request], node, show, note, dialect))
 
 
 def request_bytes(file: str, hex_: bool, base64_: bool, api: str | None) -> bytes:

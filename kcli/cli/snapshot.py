@@ -12,6 +12,7 @@ from kcli.cli.inputs import (
     files_argument,
     format_option,
     quiet_option,
+    refuse_other_files,
     secrets_option,
 )
 from kcli.cli.lines import Lines
@@ -69,6 +70,11 @@ def inspect(
     show = records_shower(dialect, secrets, logged) if records else None
     with open_output(output, [*paths, *files]) as out:
         for path in files:
+            try:
+                refuse_other_files([path], "no snapshot")
+            except InputError as error:
+                problems.append(error)
+                continue
             with open_file(path) as file:
                 shown = show(file, out) if show is not None else show_survey(file, out, form, stats, dialect)
             problems += [InputError(text, file=file.path) for text in shown]

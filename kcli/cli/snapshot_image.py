@@ -9,7 +9,7 @@ import click
 
 from kcli.cli.cells import align
 from kcli.cli.console import warn
-from kcli.cli.inputs import dialect_option, format_option, quiet_option, secrets_option
+from kcli.cli.inputs import dialect_option, format_option, quiet_option, refuse_other_files, secrets_option
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output
 from kcli.cli.problems import conclude
@@ -99,6 +99,7 @@ def image(
         raise UsageError("--format parquet writes all tables, into the directory that -o names")
     if form == "parquet":
         require("--format parquet", "parquet")
+    refuse_other_files([str(source)], "no snapshot")
     loaded = load_image(Wanted(source, log, at_offset), dialect=dialect)
     if stats:
         warn_stats(loaded)

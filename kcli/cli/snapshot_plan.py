@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from kcli.cli.inputs import (
+    check_files,
     dialect_option,
     format_option,
     quiet_option,
@@ -79,6 +80,7 @@ def plan(directory: str | None, dialect: str | None, form: str, **given: Any) ->
         raise UsageError("a directory, or --partitions and --brokers")
     answer: dict[str, Any] = {}
     if directory is not None:
+        check_files([directory])
         answer |= policy_answer(metadata_directory(directory), given)
     answer["brokerLoss"] = estimates(directory, dialect, given)
     if form == "json":

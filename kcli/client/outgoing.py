@@ -111,7 +111,7 @@ def values(data: bytes) -> Iterator[Any]:
         return
     for number, line in enumerate(data.splitlines(), 1):
         if line.strip():
-            yield loads(line, what=f"JSON in line {number}")
+            yield loads(line, line=number)
 
 
 def written(value: Any, api: str | None, version: int | None, dialect: str | None) -> Written:

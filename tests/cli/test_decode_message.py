@@ -129,7 +129,7 @@ def test_what_contradicts_the_header_is_refused(file: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "needs a length of 4 bytes at 0x0, 0 left"),
+        (b"", "no bytes: a message expected"),
         (b"\0\0", "needs a length of 4 bytes"),
         (b"\0\0\0\x09abc", "the length at 0x0 says 9 bytes, 3 are left"),
         (b"\xff\xff\xff\xffabc", "length -1 at 0x0"),

@@ -80,7 +80,7 @@ def test_versions_that_the_tables_lack(
             "FetchRequest v12",
         ),
         ('{}\n{"a": \n', "json: line 1: requestHeader: is missing"),
-        ('{"event": "gap"}\n{"a": \n', "json: line 2: not JSON"),
+        ('{"event": "gap"}\n{"a": \n', "json: not JSON: line 2"),
     ],
 )
 def test_what_can_not_be_encoded_is_named(

@@ -67,7 +67,7 @@ def test_damage_is_told_and_the_rest_written(capfd: Captured) -> None:
 
 
 def test_standard_input_and_a_file_for_output(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: Captured) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(log_file(LAST_431).read_bytes())))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(log_file(LAST_431).read_bytes()))))
     out = tmp_path / "out.jsonl"
     assert main(["snapshot", "inspect", "-", "--records", "-o", str(out)]) == 0
     assert len(out.read_text().splitlines()) == 487

@@ -57,7 +57,7 @@ def test_json_lines_are_as_many_requests() -> None:
     [
         ('{"topics": null}', UsageError, "which api"),
         ('{"topics": nul}', InputError, "line 1, column 12"),
-        ('{"request": {}}\n{"request": }', InputError, "not JSON in line 2"),
+        ('{"request": {}}\n{"request": }', InputError, "not JSON: line 2"),
         ('{"requestHeader": {"requestApiKeyName": "Metadat"}, "request": {}}', UsageError, "did you mean Metadata"),
         ('{"requestHeader": 3, "request": {}}', InputError, "are JSON objects"),
         ('{"request": ' + "[" * 100_000, InputError, "nested too deep"),
