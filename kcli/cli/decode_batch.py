@@ -9,15 +9,8 @@ import click
 from kcli.cli.batch_findings import report_findings
 from kcli.cli.batch_formats import RECORDS, hook_of, write_lines, write_table
 from kcli.cli.batch_sources import memory_source
-from kcli.cli.inputs import (
-    binary_input,
-    dialect_option,
-    format_option,
-    name_of,
-    quiet_option,
-    read_message,
-    secrets_option,
-)
+from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_option, read_message, secrets_option
+from kcli.cli.kinds import name_of
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from kcli.cli.console import warn
-from kcli.cli.inputs import binary_input, dialect_option, format_option, name_of, quiet_option, secrets_option
+from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_option, secrets_option
+from kcli.cli.kinds import name_of
 from kcli.cli.message_formats import PaddingError, Shape, is_whole, show
 from kcli.cli.message_input import Frame, frames_of, pieces
 from kcli.cli.problems import conclude

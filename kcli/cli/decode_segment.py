@@ -12,15 +12,8 @@ from kcli.cli.batch_findings import report_findings
 from kcli.cli.batch_formats import RECORDS, hook_of, write_lines, write_table
 from kcli.cli.batch_sources import open_source
 from kcli.cli.console import is_terminal, progress, warn
-from kcli.cli.inputs import (
-    dialect_option,
-    files_argument,
-    format_option,
-    name_of,
-    quiet_option,
-    refuse_others,
-    secrets_option,
-)
+from kcli.cli.inputs import dialect_option, files_argument, format_option, quiet_option, secrets_option
+from kcli.cli.kinds import name_of, refuse_others
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
 from kcli.cli.segment_verification import run_verify

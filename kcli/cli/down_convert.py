@@ -12,14 +12,8 @@ import click
 
 from kcli.cli.batch_sources import segments_in
 from kcli.cli.console import progress, warn
-from kcli.cli.inputs import (
-    Size,
-    files_argument,
-    format_option,
-    name_of,
-    quiet_option,
-    refuse_other_files,
-)
+from kcli.cli.inputs import Size, files_argument, format_option, quiet_option
+from kcli.cli.kinds import name_of, refuse_other_files
 from kcli.cli.lines import print_line
 from kcli.cli.output import open_output, output_option
 from kcli.cli.streams import standard_input

@@ -8,12 +8,8 @@ from typing import Any
 
 import click
 
-from kcli.cli.inputs import (
-    dialect_option,
-    name_of,
-    quiet_option,
-    read_json,
-)
+from kcli.cli.inputs import dialect_option, quiet_option, read_json
+from kcli.cli.kinds import name_of
 from kcli.cli.output import open_output, output_option
 from kcli.errors import EncodeError, InputError
 from kcli.grammar import frames

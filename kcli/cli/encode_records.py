@@ -7,11 +7,8 @@ from typing import Any
 import click
 
 from kcli.cli.encode_message import FORMS, write_as
-from kcli.cli.inputs import (
-    name_of,
-    quiet_option,
-    read_json,
-)
+from kcli.cli.inputs import quiet_option, read_json
+from kcli.cli.kinds import name_of
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError
 from kcli.jsontext import loads

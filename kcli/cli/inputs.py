@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from kcli.cli.streams import standard_input
+from kcli.cli.kinds import name_of, refuse_others
 from kcli.errors import InputError, UsageError
 
 __all__ = [
@@ -34,8 +34,6 @@ __all__ = [
     "read_message",
     "read_text",
     "reading_options",
-    "refuse_other_files",
-    "refuse_others",
     "secrets_option",
     "unbase64",
     "unhex",
@@ -47,7 +45,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 COLUMNS = re.compile(r"([0-9a-fA-F]{4,16})(:\s*|\s{2,}|$)(.*)")
 SYNONYMS = {"text": "table", "table": "text", "jsonl": "json"}
 MOST_BYTES = 1 << 62
-LOOKED_AT = 1 << 12  # bytes of a file, to say what it is
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 PAIRS = re.compile(r"(?:[0-9a-fA-F]{2})+")
 
@@ -199,19 +196,6 @@ def read_message(file: str, hex_: bool = False, base64_: bool = False) -> bytes:
     return data
 
 
-def refuse_others(data: bytes, name: str, why: str = "neither a message nor record batches") -> None:
-    """InputError: what should be a message or record batches is a capture, JSON, or text without --hex.
-
-    why: what it is not.
-    """
-    if data[:1] == b"\0":
-        return  # as most messages and batches begin: they are spared the import
-    from kcli.capture.recognition import recognized
-
-    if kind := recognized(data, certain=True):
-        raise InputError(f"{why} ({kind})", file=name)
-
-
 def read_json(file: str) -> bytes:
     """A file of JSON, or standard input's for "-". InputError: it is something else, or empty."""
     data = read_bytes(file)
@@ -225,23 +209,9 @@ def read_json(file: str) -> bytes:
     return data
 
 
-def refuse_other_files(files: Iterable[str], why: str) -> None:
-    """`refuse_others` of the first bytes of files and of standard input, which lose none; pipes are not looked at."""
-    for file in files:
-        if file == "-":
-            refuse_others(standard_input().peek(LOOKED_AT)[:LOOKED_AT], name_of(file), why)
-        elif Path(file).is_file():
-            with Path(file).open("rb") as opened:
-                refuse_others(opened.read(LOOKED_AT), name_of(file), why)
-
-
 def read_text(file: str) -> bytes:
     """A text file's bytes, or standard input's for "-"."""
     return read_bytes(file)
-
-
-def name_of(file: str) -> str:
-    return "standard input" if file == "-" else file
 
 
 def unbase64(data: bytes) -> bytes:

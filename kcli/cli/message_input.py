@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
 from typing import NamedTuple
 
-from kcli.cli.inputs import is_dump, name_of, read_text, refuse_others, unbase64, unhex
+from kcli.cli.inputs import is_dump, read_text, unbase64, unhex
+from kcli.cli.kinds import is_batch, name_of, refuse_others
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar.slips import framings
 
-__all__ = ["Frame", "Piece", "frames_of", "is_batch", "pieces"]
+__all__ = ["Frame", "Piece", "frames_of", "pieces"]
 
 Reads = Callable[[bytes], bool]  # whether bytes are one message, read to the last
 LOOKED_AT = 20  # lines
-HEADER = 61  # bytes, of a record batch
 
 
 class Frame(NamedTuple):
@@ -54,18 +53,6 @@ def pieces(file: str, hex_: bool, base64_: bool, reads: Reads, begins: Reads) ->
             yield Piece(f"line {number}", decoded(line, bytes_of))
         return
     yield Piece("", decoded(data, bytes_of))
-
-
-def is_batch(data: bytes) -> bool:
-    """Whether bytes begin with a record batch, by its checksum. Most begin as a Produce request does."""
-    if data[:2] != b"\0\0" or data[16:17] != b"\2" or len(data) < HEADER:
-        return False
-    from kcli.records.batches import scan
-
-    try:
-        return any(batch.crc_valid for batch in islice(scan(data), 1))
-    except InputError:
-        return False
 
 
 def decoded(text: bytes, bytes_of: Callable[[bytes], bytes]) -> bytes | InputError:

@@ -12,7 +12,7 @@ from typing import Any
 from kcli.capture.filters import Filter
 from kcli.capture.record_fields import CapturedField, RecordDecoder
 from kcli.cli.capture_files import is_capture, starts_capture
-from kcli.cli.inputs import refuse_other_files
+from kcli.cli.kinds import refuse_other_files
 from kcli.cli.streams import standard_input
 from kcli.errors import InputError, UsageError
 from kcli.filelike import name_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcli.cli.batch_sources import open_source
 from kcli.cli.console import warn
-from kcli.cli.inputs import name_of
+from kcli.cli.kinds import name_of
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output
 from kcli.counting import counted

@@ -13,18 +13,10 @@ import click
 from kcli.cli.client_options import client_options, configure
 from kcli.cli.console import warn
 from kcli.cli.decode_message import RECORDS
-from kcli.cli.inputs import (
-    binary_input,
-    dialect_option,
-    name_of,
-    quiet_option,
-    read_bytes,
-    refuse_others,
-    secrets_option,
-)
+from kcli.cli.inputs import binary_input, dialect_option, quiet_option, read_bytes, secrets_option
+from kcli.cli.kinds import is_batch, name_of, refuse_others
 from kcli.cli.lines import print_line
 from kcli.cli.message_formats import records_hook
-from kcli.cli.message_input import is_batch
 from kcli.client.calls import call_of
 from kcli.client.cluster import Client
 from kcli.client.connection import BrokerConnection, Frame

@@ -9,7 +9,8 @@ import click
 
 from kcli.cli.cells import align
 from kcli.cli.console import warn
-from kcli.cli.inputs import dialect_option, format_option, quiet_option, refuse_other_files, secrets_option
+from kcli.cli.inputs import dialect_option, format_option, quiet_option, secrets_option
+from kcli.cli.kinds import refuse_other_files
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output
 from kcli.cli.problems import conclude

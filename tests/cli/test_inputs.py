@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import click
@@ -15,7 +14,6 @@ from tests.capture.wires import SAMPLES
 from tests.commands import commands
 
 DATA = bytes(range(40))
-LOG = SAMPLES / "orders-0" / "00000000000000000000.log"
 
 DUMPS = {
     "digits": DATA.hex(),
@@ -180,56 +178,3 @@ def test_a_choice_of_formats(default: str | None, made: str | None) -> None:
     assert isinstance(option, click.Option) and option.help == "How." and option.show_default is (default is not None)
     with pytest.raises(click.BadParameter, match="'yaml' is not one of 'table', 'jsonl'"):
         show.main(["--format", "yaml"], standalone_mode=False)
-
-
-KINDS = {"capture": "a capture", "hex": "hex text", "JSON": "JSON", "batches": "record batches"}
-# What commands read of these, by the first words of their names; others with a FILE read captures.
-READS = {
-    "decode batch": {"batches"}, "decode re": set[str](), "decode segment": {"batches"}, "down-convert": {"batches"},
-    "encode": {"JSON"}, "fetch-session": {"capture", "JSON"}, "records": {"capture", "batches"}, "send": {"JSON"},
-    "snapshot diff": {"batches"}, "snapshot i": {"batches"},
-}  # fmt: skip
-OTHERS = ("broker", "capture", "completion", "pipeline", "produce", "proxy", "schema", "snapshot")  # read no such files
-WORDS = {
-    "decode response": "--api Fetch --api-version 12", "down-convert": "--to-magic 1 -o OUT", "redact": "-o OUT",
-    "report": "-o OUT", "send": "--bootstrap 127.0.0.1:1", "snapshot extract": "-o .",
-}  # fmt: skip
-
-
-def readers() -> list[tuple[str, str]]:
-    """Commands, each with a kind of file that it does not read."""
-    found = []
-    for name, _ in commands():
-        reads = next((kinds for start, kinds in READS.items() if name.startswith(start)), None)
-        if reads is None and name.startswith(OTHERS) and name != "snapshot extract":
-            continue
-        found += [(name, kind) for kind in KINDS if kind not in (reads or {"capture"})]
-    return found
-
-
-@pytest.mark.parametrize(("name", "kind"), readers())
-def test_a_file_of_another_kind_is_recognized(
-    name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One line says what it is, and nothing is written."""
-    if name == "sql":
-        pytest.importorskip("duckdb")
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / "given"
-    samples = {"capture": SAMPLES / "java44-txn.pcap", "hex": SAMPLES / "fetch-cut.hex", "batches": LOG}
-    path.write_bytes(samples[kind].read_bytes() if kind in samples else b'{"requestHeader": {}}\n')
-    query = ["FROM exchanges"] if name == "sql" else []
-    other = [str(LOG)] if name == "snapshot diff" else []
-    assert main([*name.split(), *WORDS.get(name, "").split(), *query, str(path), *other]) == 3
-    said = capsys.readouterr()
-    assert KINDS[kind] in said.err and said.err.startswith(f"kcli: {path}: ") and said.err.count("\n") == 1
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["given"]
-
-
-@pytest.mark.parametrize("command", ["encode request", "encode batch", "decode request", "decode batch"])
-def test_no_bytes_are_no_input(
-    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO())))
-    assert main([*command.split(), "-"]) == 3
-    assert capsys.readouterr().err.startswith("kcli: standard input: no bytes: ")
