@@ -162,5 +162,5 @@ def emit_struct(struct: Struct, node: codec.Message, branch: Branch | None, part
         tags.append((field.tag or 0, found.present if found and not is_maybe else -1, made))
     part = {"what": "tags", "tags": tags, "slot": count.slot if count else -1}
     if unknown and unknown.element is not None:
-        part |= {"level": unknown.element.level, "width": unknown.slot}
+        part |= {"level": unknown.element.level, "unknown": unknown.slot}
     parts.append(part)

@@ -128,16 +128,21 @@ cdef struct Program:
     int count, blank
 
 
+# One step of a program: fields of fixed width, where there are some, and what comes behind them.
 cdef struct Part:
     int what
     int op, flags
-    int width             # bytes of a run; slot of the count of unknown tags
+    int width             # bytes of the fixed fields
     int slot              # -1: of no interest
     int level             # of an array's rows, or of unknown tags'
-    int count             # of picks or tags
-    int fours, eights     # of picks: int32 in front, then int64, then the others
+    int unknown           # slot of the count of unknown tags
+    int tag_count
+    uint8_t first, brief  # lengths of one byte that a compact length may have: so many from the first on; 0: none
     Py_ssize_t least      # bytes of an array's element
-    Pick* picks
+    Pick* picks           # int32 in front, then int64, then the others; where each kind ends
+    Pick* fours
+    Pick* eights
+    Pick* others
     TagPart* tags
     PyObject* node        # borrowed: the Selection holds it
     Program below
@@ -169,10 +174,8 @@ cdef class Selection:
     cdef Py_ssize_t select_at(self, const uint8_t* base, const uint8_t* at, const uint8_t* end) except -2
     cdef int64_t* add_row(self, int level) noexcept
     cdef int run(self, Program* program, Cursor* cursor, int64_t* row, size_t slots, int64_t rows) noexcept
-    cdef int run_each(self, Part* part, Cursor* cursor, int64_t* row) noexcept
+    cdef int run_each(self, Part* part, Cursor* cursor, int64_t count) noexcept
+    cdef int run_rare(self, Part* part, Cursor* cursor, int64_t* row) noexcept
     cdef int run_maybe(self, Part* part, Cursor* cursor, int64_t* row) noexcept
     cdef int run_tags(self, Part* part, Cursor* cursor, int64_t* row) noexcept
     cdef int run_tag(self, TagPart* found, uint32_t size, Cursor* cursor, int64_t* row) noexcept
-    cdef int compile(self, Program* made, list parts) except -1
-    cdef int compile_part(self, Part* part, dict given) except -1
-    cdef int compile_blanks(self, Part* part, object filled) except -1

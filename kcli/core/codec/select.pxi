@@ -5,17 +5,6 @@
 # array below it.
 
 
-cdef enum What:
-    RUN                   # fields of fixed width: one bounds check, then those that were asked for
-    SIZED                 # a string, bytes or records
-    PASS                  # what nobody asked for
-    EACH                  # an array's elements
-    MAYBE                 # a struct that may be null
-    TAGS
-
-WHATS = {"run": RUN, "sized": SIZED, "pass": PASS, "each": EACH, "maybe": MAYBE, "tags": TAGS}
-
-
 cdef class Selection:
     """A compiled selection of one message version.
 
@@ -33,7 +22,7 @@ cdef class Selection:
         for i in range(self.depth):
             self.levels[i].template = <const char*><bytes>templates[i]
             self.levels[i].width = len(<bytes>templates[i])
-        self.compile(&self.program, program)
+        build_program(&self.program, program, self.held, self.levels)
 
     def __dealloc__(self):
         cdef int i
@@ -41,53 +30,6 @@ cdef class Selection:
         for i in range(self.depth if self.levels != NULL else 0):
             out_free(&self.levels[i].rows)
         free(self.levels)
-
-    cdef int compile(self, Program* made, list parts) except -1:
-        cdef int i
-        made.parts = <Part*>calloc(max(1, len(parts)), sizeof(Part))
-        if made.parts == NULL:
-            raise MemoryError
-        made.count = len(parts)
-        for i in range(made.count):
-            self.compile_part(&made.parts[i], parts[i])
-        return 0
-
-    cdef int compile_part(self, Part* part, dict given) except -1:
-        cdef int i
-        node, picks, tags = given.get("node"), given.get("picks", ()), given.get("tags", ())
-        self.held.append(node)
-        part.what, part.node = WHATS[given["what"]], <PyObject*>node
-        part.slot, part.width, part.level = given.get("slot", -1), given.get("width", 0), given.get("level", -1)
-        if part.what == SIZED:
-            part.op, part.flags = (<Scalar?>node).op, (<Scalar>node).flags
-        part.picks = <Pick*>calloc(max(1, len(picks)), sizeof(Pick))
-        part.tags = <TagPart*>calloc(max(1, len(tags)), sizeof(TagPart))
-        if part.picks == NULL or part.tags == NULL:
-            raise MemoryError
-        fours, eights = [pick for pick in picks if pick[0] == "int32"], [pick for pick in picks if pick[0] == "int64"]
-        others = [pick for pick in picks if pick[0] not in ("int32", "int64")]
-        part.fours, part.eights = len(fours), len(eights)
-        for i, (type_, at, slot) in enumerate(fours + eights + others):
-            part.picks[i] = Pick(OPS[type_], at, slot)
-            part.count = i + 1
-        for i, (tag, slot, parts) in enumerate(tags):
-            part.count = i + 1
-            part.tags[i].tag, part.tags[i].slot = tag, slot
-            self.compile(&part.tags[i].below, parts)
-        self.compile(&part.below, given.get("below", []))
-        return self.compile_blanks(part, given["filled"]) if part.what == EACH else 0
-
-    cdef int compile_blanks(self, Part* part, object filled) except -1:
-        cdef const int64_t* template = <const int64_t*>self.levels[part.level].template
-        cdef int slot, slots = self.levels[part.level].width // sizeof(int64_t)
-        part.flags, part.least = (<Array?>part.node).flags, (<Array>part.node).element.least
-        part.below.blanks = <Blank*>calloc(slots, sizeof(Blank))
-        if part.below.blanks == NULL:
-            raise MemoryError
-        for slot in set(range(slots)) - filled:
-            part.below.blanks[part.below.blank] = Blank(template[slot], slot)
-            part.below.blank += 1
-        return 0
 
     def read(self, data, Py_ssize_t offset=0):
         """(rows of each level as bytes, end). None: the bytes are not canonical, only the interpreted grammar reads them.
@@ -139,65 +81,70 @@ cdef class Selection:
 
     cdef int run(self, Program* program, Cursor* cursor, int64_t* row, size_t slots, int64_t rows) noexcept:
         """Fill so many rows, each of so many slots, from as many structs or elements one behind the other."""
-        cdef int i
+        cdef const uint8_t* at = cursor.at      # the cursor itself moves where somebody else reads on
         cdef Part* part
-        cdef Part* end = program.parts + program.count
-        cdef Py_ssize_t size
+        cdef Part* last = program.parts + program.count
+        cdef int64_t length
+        cdef int i
         while rows > 0:
             for i in range(program.blank):
                 row[program.blanks[i].slot] = program.blanks[i].value
             part = program.parts
-            while part < end:
-                if part.what == RUN:
-                    if part.width > cursor.end - cursor.at:
-                        return short_of(cursor, part.width)
-                    pick_run(part, cursor.at, cursor.base, row)
-                    cursor.at += part.width
-                elif part.what == SIZED:
-                    size = length_of(part.op, part.flags, cursor)
-                    if size == -2:
+            while part < last:
+                if part.width:
+                    if part.width > cursor.end - at:
                         return -1
-                    if part.slot >= 0:
-                        row[part.slot], row[part.slot + 1] = cursor.at - cursor.base, size
-                    if size > 0:
-                        cursor.at += size
-                elif part.what == TAGS:
-                    if cursor.at < cursor.end and cursor.at[0] == 0:
-                        cursor.at += 1
+                    pick_run(part, at, cursor.base, row)
+                    at += part.width
+                if part.what == SIZED or part.what == EACH:
+                    if at < cursor.end and <uint8_t>(at[0] - part.first) < part.brief:
+                        length = <int64_t>at[0] - 1
+                        at += 1
+                    else:
+                        cursor.at = at
+                        length = long_length(part, cursor)
+                        at = cursor.at
+                    if length * part.least > cursor.end - at or length < -1:
+                        return -1
+                    if part.what == EACH:
+                        row[part.slot] = length
+                        if length > 0:
+                            cursor.at = at
+                            if self.run_each(part, cursor, length):
+                                return -1
+                            at = cursor.at
+                    else:
                         if part.slot >= 0:
-                            row[part.slot] = 0
-                    elif self.run_tags(part, cursor, row):
-                        return -1
-                elif part.what == EACH:
-                    if part.flags & COMPACT and cursor.at < cursor.end and cursor.at[0] == 1:
-                        cursor.at += 1
+                            row[part.slot], row[part.slot + 1] = at - cursor.base, length
+                        if length > 0:
+                            at += length
+                elif part.what == TAGS and at < cursor.end and at[0] == 0:
+                    at += 1
+                    if part.slot >= 0:
                         row[part.slot] = 0
-                    elif self.run_each(part, cursor, row):
+                elif part.what != RUN:
+                    cursor.at = at
+                    if self.run_rare(part, cursor, row):
                         return -1
-                elif part.what == PASS:
-                    if (<Node>part.node).skip_c(cursor):
-                        return -1
-                elif part.what == MAYBE:
-                    if self.run_maybe(part, cursor, row):
-                        return -1
+                    at = cursor.at
                 part += 1
             row += slots
             rows -= 1
+        cursor.at = at
         return 0
 
-    cdef int run_each(self, Part* part, Cursor* cursor, int64_t* row) noexcept:
+    cdef inline int run_each(self, Part* part, Cursor* cursor, int64_t count) noexcept:
         cdef Level* to = &self.levels[part.level]
-        cdef int64_t count = (<Array>part.node).count(cursor)
-        if count == -2 or count * part.least > cursor.end - cursor.at:
-            return -1
-        row[part.slot] = count
-        if count <= 0:
-            return 0
+        cdef size_t before = to.rows.size
         if out_reserve(&to.rows, count * to.width):
             return no_memory(cursor)
-        row = <int64_t*>(to.rows.data + to.rows.size)
         to.rows.size += count * to.width
-        return self.run(&part.below, cursor, row, to.width // sizeof(int64_t), count)
+        return self.run(&part.below, cursor, <int64_t*>(to.rows.data + before), to.width // sizeof(int64_t), count)
+
+    cdef int run_rare(self, Part* part, Cursor* cursor, int64_t* row) noexcept:
+        if part.what == PASS:
+            return (<Node>part.node).skip_c(cursor)
+        return self.run_tags(part, cursor, row) if part.what == TAGS else self.run_maybe(part, cursor, row)
 
     cdef int run_maybe(self, Part* part, Cursor* cursor, int64_t* row) noexcept:
         cdef int present = (<Optional>part.node).present(cursor)
@@ -225,7 +172,7 @@ cdef class Selection:
                     return -1
                 continue
             if part.level >= 0:
-                row[part.width] += 1
+                row[part.unknown] += 1
                 unknown = self.add_row(part.level)
                 if unknown == NULL:
                     return no_memory(cursor)
@@ -246,25 +193,27 @@ cdef class Selection:
 
 cdef inline TagPart* tag_part(Part* part, uint32_t tag) noexcept:
     cdef int i
-    for i in range(part.count):
+    for i in range(part.tag_count):
         if part.tags[i].tag == tag:
             return &part.tags[i]
     return NULL
 
 
+cdef int64_t long_length(Part* part, Cursor* cursor) noexcept:
+    """Of an array in entries, of what is sized in bytes; -1 null, -2 stopped."""
+    return (<Array>part.node).count(cursor) if part.what == EACH else length_of(part.op, part.flags, cursor)
+
+
 cdef inline void pick_run(Part* part, const uint8_t* at, const uint8_t* base, int64_t* row) noexcept:
     """The numbers of most fields first, each kind in a loop of its own that asks for no kind."""
     cdef Pick* pick = part.picks
-    cdef Pick* end = pick + part.fours
-    while pick < end:
+    while pick < part.fours:
         row[pick.slot] = <int32_t>be32(at + pick.at)
         pick += 1
-    end += part.eights
-    while pick < end:
+    while pick < part.eights:
         row[pick.slot] = <int64_t>be64(at + pick.at)
         pick += 1
-    end = part.picks + part.count
-    while pick < end:
+    while pick < part.others:
         pick_fixed(pick.op, at + pick.at, base, row + pick.slot)
         pick += 1
 
@@ -285,16 +234,3 @@ cdef inline void pick_fixed(int op, const uint8_t* at, const uint8_t* base, int6
     elif op == UUID:
         slot[0] = at - base
         slot[1] = 16
-
-
-cdef void free_program(Program* program) noexcept:
-    cdef int i, j
-    for i in range(program.count):
-        if program.parts[i].tags != NULL:
-            for j in range(program.parts[i].count if program.parts[i].what == TAGS else 0):
-                free_program(&program.parts[i].tags[j].below)
-        free_program(&program.parts[i].below)
-        free(program.parts[i].picks)
-        free(program.parts[i].tags)
-    free(program.parts)
-    free(program.blanks)
