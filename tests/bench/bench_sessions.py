@@ -35,7 +35,7 @@ def run(command: tuple[str, ...], capture: Path) -> tuple[float, int]:
     turn()
     start = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", "kcli.cli.main", *command, "--quiet", str(capture)],
+        [sys.executable, "-m", "kcli.cli", *command, "--quiet", str(capture)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -41,11 +41,11 @@ class TlsLayer:
         self.make, self.connection = make, make()
         self.started, self.log, self.decrypted = started, log, decrypted
         self.session: TlsSession | None = None
-        self.starts: list[bytearray | None] = [bytearray(), bytearray()]  # None: it is known what the end speaks
+        self.starts: list[bytes | None] = [b"", b""]  # None: it is known what the end speaks
         self.early: list[tuple[int, int, bytes]] | None = None if all(started) else []
         self.early_bytes = 0
         self.refused: int | None = None  # an end that answers a plain client with TLS
-        self.refusal = bytearray()  # the first bytes of its answer
+        self.refusal = b""  # the first bytes of its answer
         self.refused_bytes = self.refused_ns = 0
 
     # What the engine asks
@@ -194,20 +194,21 @@ class TlsLayer:
         """The first bytes of an end."""
         start = self.starts[d]
         assert start is not None
-        start += data
-        looks = looks_like_tls(start + TYPICAL[len(start) :])
+        start = start + data if start else bytes(data)
+        looks = looks_like_tls(start[:ENOUGH] + TYPICAL[len(start) :])
         if looks and len(start) < ENOUGH:
+            self.starts[d] = start
             return
         self.starts[d] = None
         if not looks:
-            self.connection.data(d, ns, bytes(start))
+            self.connection.data(d, ns, start)
         elif self.connection.spoke:
             self.refused, self.refused_ns = d, ns
             self.refused_bytes, self.refusal = len(start), start
         elif self.early or not any(stream.received for stream in self.connection.streams):
-            self.take_off(self.early or [(d, ns, bytes(start))])
+            self.take_off(self.early or [(d, ns, start)])
         else:
-            self.connection.data(d, ns, bytes(start))
+            self.connection.data(d, ns, start)
 
     def report_refusal(self, d: int) -> None:
         """An end answers what is plain with TLS."""
@@ -249,7 +250,7 @@ class TlsLayer:
         """Hand on first bytes that did not tell."""
         start, self.starts[d] = self.starts[d], None
         if start:
-            self.connection.data(d, self.connection.streams[d].ns, bytes(start))
+            self.connection.data(d, self.connection.streams[d].ns, start)
 
 
 def has_records(data: bytes) -> bool:

@@ -58,7 +58,7 @@ def restore(layer: TlsLayer, state: dict[str, Any] | None) -> None:
         return
     for name in LAYER:
         setattr(layer, name, state[name])
-    layer.starts = [None if start is None else bytearray(start) for start in state["starts"]]
+    layer.starts = [None if start is None else bytes(start) for start in state["starts"]]
     kept = state.get("session")
     if kept is None:
         return
