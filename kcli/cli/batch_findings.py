@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from kcli.cli.console import warn
@@ -15,17 +16,17 @@ if TYPE_CHECKING:
 __all__ = ["error_lines", "report_findings"]
 
 
-def report_findings(found: Findings, name: str, quiet: bool) -> None:
-    """Warn of each problem on stderr; the last ends the command. Raises InputError (exit 3)."""
+def report_findings(found: Findings, name: str, quiet: bool, faults: Iterable[str] = ()) -> None:
+    """Warn of each problem on stderr; the last ends the command. faults: more of them. Raises InputError (exit 3)."""
     for damage in found.damages:
         if damage.lawful and damage.start:
             text = f"at 0x{damage.start:x}: {damage.reason}"
             warn(f"{name}: {text} (a cut batch: what follows it was not written, or not fetched)", quiet)
-    conclude([InputError(line, file=name) for line in error_lines(found)], quiet)
+    conclude([InputError(line, file=name) for line in error_lines(found, faults)], quiet)
 
 
-def error_lines(found: Findings) -> list[str]:
-    """What is wrong, a line for each problem; a batch cut at the end is none."""
+def error_lines(found: Findings, faults: Iterable[str] = ()) -> list[str]:
+    """What is wrong, a line for each problem; a batch cut at the end is none. faults: more, some of them the same."""
     lines = [f"{path}: {reason}" if path else reason for _at, path, reason in found.problems]
     for damage in found.damages:
         if not (damage.lawful and damage.start):
@@ -33,4 +34,4 @@ def error_lines(found: Findings) -> list[str]:
             lines.append(f"at 0x{damage.start:x}: {damage.reason}; {size} passed over")
     if found.wrong_checksums:
         lines.append(f"{counted(found.wrong_checksums, 'batch has', 'batches have')} a wrong checksum (crcValid false)")
-    return lines
+    return [*(fault for fault in faults if not fault.endswith(tuple(lines))), *lines]

@@ -60,7 +60,7 @@ def batch(
         raise InputError("no bytes: record batches expected", file=name_of(file))
     with open_output(output, [file]) as out:
         if format_ in ("tree", "hexdump"):
-            show_spans(data, format_, out, name_of(file), secrets)
+            show_spans(data, format_, out, name_of(file), secrets, quiet)
             return
         source = memory_source(data)
         if format_ == "table":
@@ -68,14 +68,18 @@ def batch(
         else:
             hook = hook_of(topic, dialect, secrets)
             found = write_lines(source, out, records == "full", payloads=True, record=hook, secrets=secrets)
-    report_findings(found, name_of(file), quiet)
+    from kcli.records.record_faults import field_faults
+
+    report_findings(found, name_of(file), quiet, field_faults(data, checked=True))
 
 
-def show_spans(data: bytes, format_: str, out: BinaryIO, name: str, secrets: bool) -> None:
+def show_spans(data: bytes, format_: str, out: BinaryIO, name: str, secrets: bool, quiet: bool) -> None:
+    from kcli.cli.problems import conclude
     from kcli.cli.spans import hexdump_lines, tree_lines
+    from kcli.records.record_faults import field_faults
     from kcli.records.spans import batch_spans
 
     spans, problem = batch_spans(data, secrets)
     Lines(out).lines((tree_lines if format_ == "tree" else hexdump_lines)(data, spans))
-    if problem is not None:
-        raise problem.within(name)
+    found = [InputError(line, file=name) for line in field_faults(data)]
+    conclude([*found, problem.within(name)] if problem is not None else found, quiet)

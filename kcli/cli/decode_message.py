@@ -19,7 +19,7 @@ from kcli.grammar.codec import MessageCodec
 from kcli.grammar.request_start import PREFIX, api_of
 from kcli.schemas.catalog import catalog
 
-__all__ = ["RECORDS", "request", "response"]
+__all__ = ["RECORDS", "begins_request", "reads_request", "request", "response"]
 
 ShapeOf = Callable[[bytes, Frame, dict[str, Any]], Shape]
 RECORDS = click.Choice(["none", "raw", "batches", "full"])
@@ -102,7 +102,7 @@ def decode(options: dict[str, Any], shape_of: ShapeOf) -> None:
             return False
 
     def begins(data: bytes) -> bool:
-        return shape_of is request_shape and begins_known(data, options["dialect"])
+        return shape_of is request_shape and begins_request(data, options["dialect"])
 
     for place, data in pieces(file, options["hex_"], options["base64_"], reads, begins):
         found: list[InputError] = [data] if isinstance(data, InputError) else []
@@ -134,7 +134,7 @@ def decode_piece(
     return found
 
 
-def begins_known(data: bytes, dialect: str | None) -> bool:
+def begins_request(data: bytes, dialect: str | None) -> bool:
     """Whether data starts with an API and version that the tables have, behind its length or not."""
     for start in (0, PREFIX) if len(data) >= 2 * PREFIX else (0,) if len(data) >= PREFIX else ():
         api_key, version = api_of(data, start)
@@ -142,6 +142,15 @@ def begins_known(data: bytes, dialect: str | None) -> bool:
         if known is not None and version in known.versions:
             return True
     return False
+
+
+def reads_request(data: bytes, dialect: str | None) -> bool:
+    """Whether data is one request to its last byte."""
+    options = {"dialect": dialect, "api": None, "api_version": None}
+    try:
+        return is_whole(data, request_shape(data, Frame(0, len(data)), options))
+    except DecodeError:
+        return False
 
 
 def request_shape(data: bytes, frame: Frame, options: dict[str, Any]) -> Shape:

@@ -24,6 +24,10 @@ __all__ = ["COMMANDS", "cli", "main"]
 COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "audit": "audit:audit_captures",
     "capture": "capture:capture",
+    "check": {
+        "batch": "check:batch",
+        "request": "check:request",
+    },
     "completion": "completion:completion",
     "broker": {
         "move-leader": "broker_move_leader:move_leader",
@@ -87,6 +91,9 @@ HELP = {
     "broker serve": "Serve topics to any Kafka client.",
     "capture": "Capture traffic on an interface, show it as it comes, and keep the latest.",
     "audit": "Say which clients of a capture a Kafka release would refuse.",
+    "check": "Would a broker take these requests and batches?",
+    "check batch": "Say whether a broker takes record batches from a producer, and with which error not.",
+    "check request": "Say whether a broker takes requests, and with which error not.",
     "completion": "Print the script that completes kcli's commands, options and values in a shell.",
     "decode batch": "Decode record batches or message sets of any magic.",
     "decode pcap": "Decode network captures: every request with its response.",

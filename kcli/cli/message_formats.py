@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PaddingError", "Shape", "is_whole", "records_hook", "show"]
 
+PRODUCE = "ProduceRequest"
 TRAILING, ERROR = "_trailing", "_error"
 # What librdkafka sends behind a message, and brokers pass over: message -> versions, bytes.
 PADDING = {
@@ -65,10 +66,10 @@ def show(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> li
 
 
 def show_json(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> list[InputError]:
-    found = Wrong(options)
     try:
         header, start = shape.header.read(data, frame.start)
         codec = shape.body(start)
+        found = Wrong(options, codec)
         text, _ = codec.json(
             data, start, whole=True, records=options["records"], hook=found.hook, secrets=options["secrets"]
         )
@@ -78,7 +79,7 @@ def show_json(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) 
         raise
     body = loads(text)
     print_json(shape.wrap(shape.header.json_value(header), body))
-    return found.problems(codec, data, body)
+    return found.problems(data, body)
 
 
 def partly(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> dict[str, Any] | None:
@@ -123,21 +124,32 @@ def records_hook(
 class Wrong:
     """What is wrong with a message that decodes: bytes behind it, and batches in its records."""
 
-    def __init__(self, options: dict[str, Any]) -> None:
-        self.findings: Findings | None = None
-        if options["records"] in ("batches", "full"):
+    def __init__(self, options: dict[str, Any], codec: MessageCodec) -> None:
+        self.codec = codec
+        self.faults: list[str] = []
+        self.hook = None
+        if (records := options["records"]) in ("batches", "full"):
+            from kcli.records.record_faults import field_faults
             from kcli.records.text import Findings
 
             self.findings = Findings()
-        self.hook = records_hook(options["records"], options["secrets"], self.findings)
+            write = records_hook(records, options["secrets"], self.findings)
+            assert write is not None
 
-    def problems(self, codec: MessageCodec, data: bytes, body: dict[str, Any]) -> list[InputError]:
+            def checked(data: memoryview) -> bytes:
+                self.faults += field_faults(data, produced=codec.name == PRODUCE, checked=True)
+                return write(data)
+
+            self.hook = checked
+
+    def problems(self, data: bytes, body: dict[str, Any]) -> list[InputError]:
         """body: the message's JSON."""
-        found: list[InputError] = []
-        if self.findings is not None:
+        codec, found = self.codec, list[InputError]()
+        if self.hook is not None:
             from kcli.cli.batch_findings import error_lines
 
-            found += [InputError(f"{codec.what}: records: {line}") for line in error_lines(self.findings)]
+            lines = error_lines(self.findings, self.faults)
+            found += [InputError(f"{codec.what}: records: {line}") for line in lines]
         if (rest := body.get(TRAILING)) is not None:
             size = rest["redacted"] if isinstance(rest, dict) else len(rest) // 4 * 3 - rest.count("=")
             found.append(left_over(codec, data, len(data) - size))
@@ -153,16 +165,16 @@ def left_over(codec: MessageCodec, data: bytes, end: int) -> InputError:
 
 def show_table(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> list[InputError]:
     """Path and value, a line each."""
-    found = Wrong(options)
     header, start = shape.header.read(data, frame.start)
     codec = shape.body(start)
+    found = Wrong(options, codec)
     value = codec.read_whole(data, start)
     body = codec.json_value(value, records=options["records"], hook=found.hook, secrets=options["secrets"])
     rows = list(leaves(shape.wrap(shape.header.json_value(header), body)))
     width = max((len(path) for path, _ in rows), default=0)
     for path, item in rows:
         print_line(f"{path:<{width}}  {dumps(item)}")
-    return found.problems(codec, data, body)
+    return found.problems(data, body)
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -214,6 +226,7 @@ def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
 
 def with_batches(spans: list[Span], options: dict[str, Any], what: str) -> tuple[list[Span], list[InputError]]:
     """The spans with those of each batch behind the field that holds it, and what is wrong with the batches."""
+    from kcli.records.record_faults import field_faults
     from kcli.records.spans import batch_spans
 
     made, found = list[Span](), list[InputError]()
@@ -224,6 +237,8 @@ def with_batches(spans: list[Span], options: dict[str, Any], what: str) -> tuple
         start = span.end - len(span.value)
         made.append(span._replace(end=start))
         inside, problem = batch_spans(span.value, options["secrets"])
+        faults = field_faults(span.value, produced=what.startswith(PRODUCE))
+        found += [InputError(f"{what}: {span.path}: {line}") for line in faults]
         shown = inside if options["records"] == "full" else folded(inside, span.value)
         made += [
             each._replace(path=f"{span.path}.{each.path}", start=each.start + start, end=each.end + start)

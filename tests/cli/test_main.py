@@ -24,6 +24,8 @@ PINNED = """
     broker move-leader
     broker serve
     capture
+    check batch
+    check request
     completion
     decode batch
     decode pcap

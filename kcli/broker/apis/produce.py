@@ -2,7 +2,8 @@
 
 * Each partition is answered for itself. Batches are checked, numbered and written as they came (`storage.incoming`);
   those of an idempotent producer also by their sequence (`storage.producers`).
-* v3 and later carry magic 2 and one batch a partition, zstd only from v7 on; v0 to v2 carry magic 0 and 1.
+* v3 and later carry magic 2 by the rules of `kcli.records.acceptance`; v0 to v2 carry magic 0 and 1.
+* A transactional batch without a transactional id refuses the whole request (KafkaApis).
 * acks 0 has no answer: when something fails the connection is closed, so that the client notices. 1 and -1 mean the
   same here, since the leader's log is the only one.
 * INVALID_TOPIC_EXCEPTION for internal topics, except from a client that calls itself __admin_client (ReplicaManager).
@@ -22,24 +23,23 @@ from kcli.broker.response import Answer, HangUpError
 from kcli.broker.storage.incoming import Incoming, RefusedError, read_incoming
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import DUPLICATE, FENCED
+from kcli.broker.verdicts import produce_refusal
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.errors import error_name
 
-ZSTD = 4
 NO_PRODUCER = -1
-MAGIC_2_SINCE, ZSTD_SINCE, ABORTABLE_SINCE, ADDING_SINCE, TOPIC_IDS_SINCE = 3, 7, 11, 12, 13
+ABORTABLE_SINCE, ADDING_SINCE, TOPIC_IDS_SINCE = 11, 12, 13
 # A client with this client id may write to internal topics (Kafka's AdminUtils).
 ADMIN = "__admin_client"
 
 
 @handles(PRODUCE, 0, 13)
 def handle(request: Request) -> Answer:
-    acks = request.body["acks"]
-    if acks not in (-1, 0, 1):
-        return answer_all(request, error_code("INVALID_REQUIRED_ACKS"))
+    if refused := produce_refusal(request.body):
+        return answer_all(request, error_code(refused.error))
     hints = Hints(request)
     rows = [topic_row(request, each, hints) for each in request.body["topicData"]]
-    if acks == 0:
+    if request.body["acks"] == 0:
         failed = [one["errorCode"] for each in rows for one in each["partitionResponses"] if one["errorCode"]]
         if failed:
             raise HangUpError(f"Produce with acks=0 failed: {error_name(failed[0])}")
@@ -92,8 +92,8 @@ def partition_row(
         code = error_code("NOT_LEADER_OR_FOLLOWER")
         return {"errorCode": code, **hints.about(partition, code)}
     now = request.now() if topic.configs.append_time else None
-    batches = read_incoming(part["records"] or b"", topic.configs.max_message_bytes, now)
-    check_version(request.version, batches)
+    clock = request.now() if now is None else None
+    batches = read_incoming(part["records"] or b"", topic.configs.max_message_bytes, now, request.version, clock)
     enter_transaction(request, partition, batches[0])
     base = append(request, partition, batches)
     return {
@@ -103,29 +103,13 @@ def partition_row(
     }
 
 
-def check_version(version: int, batches: list[Incoming]) -> None:
-    magics = {each.head.magic for each in batches}
-    if version >= MAGIC_2_SINCE:
-        if magics != {2}:
-            raise RefusedError("INVALID_RECORD", f"Produce v{version} carries magic 2, not {sorted(magics)}")
-        if len(batches) != 1:
-            raise RefusedError(
-                "INVALID_RECORD", f"Produce v{version} carries one batch a partition, not {len(batches)}"
-            )
-    elif 2 in magics:
-        raise RefusedError("INVALID_RECORD", f"Produce v{version} carries magic 0 or 1, not 2")
-    if version < ZSTD_SINCE and any(each.head.magic == 2 and each.head.codec == ZSTD for each in batches):
-        raise RefusedError("UNSUPPORTED_COMPRESSION_TYPE", f"zstd needs Produce v{ZSTD_SINCE}")
-
-
 def enter_transaction(request: Request, partition: Partition, first: Incoming) -> None:
     """Let a batch into the open transaction of its producer. RefusedError: there is none that has this partition.
 
-    From v12 on the broker itself adds the partition (KIP-890); before, a client has to (AddPartitionsToTxn). As in
-    Kafka, nothing is checked where a request names no transactional id.
+    From v12 on the broker itself adds the partition (KIP-890); before, a client has to (AddPartitionsToTxn).
     """
     head, name = first.head, request.body.get("transactionalId")
-    if head.magic < 2 or not head.is_transactional or name is None:
+    if not head.is_transactional or name is None:
         return
     key, who = partition.keys[0], (name, head.producer_id, head.producer_epoch)
     try:

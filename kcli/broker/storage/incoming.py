@@ -1,9 +1,9 @@
 """What a producer sent, checked and made ready to be written: batches whose offsets are still to be assigned.
 
-Rules (Kafka's LogValidator and UnifiedLog.analyzeAndValidateRecords): checksums hold; a magic 2 batch begins at
-offset 0 with as many offsets as records; sizes stay within max.message.bytes. Batches are stored in the magic in
-which they came. Magic 2 is patched in front of what its checksum covers. A compressed message set of magic 1 holds
-relative offsets, so only its wrapper is numbered; one of magic 0 holds absolute ones, and has to be compressed anew.
+The rules for magic 2 are in `kcli.records.acceptance`. Of magic 0 and 1 the checksums hold, a compressed set unfolds,
+and sizes stay within max.message.bytes. Batches are stored in the magic in which they came. Magic 2 is patched in front
+of what its checksum covers. A compressed message set of magic 1 holds relative offsets, so only its wrapper is
+numbered; one of magic 0 holds absolute ones, and has to be compressed anew.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kcli.broker.storage.headers import Place
-from kcli.errors import InputError, KcliError
+from kcli.errors import InputError
 from kcli.grammar.batches import BATCH_HEADER, CRC_START, LENGTH_END, MAGIC_AT, MESSAGE_HEADS, SIZE_AT
 from kcli.grammar.fixed import fixed_layout
 from kcli.records import kernels
+from kcli.records.acceptance import MAGIC_2_SINCE, RefusedError, accepted, check_batch
 from kcli.records.batches import Batch, scan
 from kcli.records.kernels import crc32, crc32c
 
@@ -24,15 +25,6 @@ APPEND_TIME = 0x08
 HEADER, MESSAGE = fixed_layout(BATCH_HEADER), fixed_layout(MESSAGE_HEADS[1])
 FRONT = HEADER.part("baseOffset", "partitionLeaderEpoch")
 LONGEST_SET = 256 << 20
-CODECS = 5
-
-
-class RefusedError(KcliError):
-    """Records that are not taken, with Kafka's name for why."""
-
-    def __init__(self, error: str, text: str) -> None:
-        super().__init__(text)
-        self.error = error
 
 
 class Incoming(NamedTuple):
@@ -49,47 +41,53 @@ class Incoming(NamedTuple):
     inner: bytes | None = None
 
 
-def read_incoming(records: bytes | memoryview, most: int, append_time: int | None = None) -> list[Incoming]:
+def read_incoming(
+    records: bytes | memoryview,
+    most: int,
+    append_time: int | None = None,
+    version: int | None = None,
+    now: int | None = None,
+) -> list[Incoming]:
     """The batches of a Produce request's records field; RefusedError says which rule they break.
 
     most: max.message.bytes; append_time: the broker's time (ms) where message.timestamp.type is LogAppendTime.
+    version: of the request; None: a broker has taken the batches before, and nobody looks at the records inside.
+    now: see `accepted`.
     """
+    if version is not None and version >= MAGIC_2_SINCE:
+        made = [modern(accepted(records, version, most, now))]
+    else:
+        made = [incoming(head, most) for head in whole_batches(records)]
+        if version is not None and any(each.head.magic == 2 for each in made):
+            raise RefusedError("INVALID_RECORD", f"Produce v{version} carries magic 0 or 1, not 2")
+    return made if append_time is None else [stamped(each, append_time) for each in made]
+
+
+def whole_batches(records: bytes | memoryview) -> list[Batch]:
     rows, code, end = kernels.batches.frames(records, 0)
     if code != kernels.batches.END:
         raise RefusedError("CORRUPT_MESSAGE", f"no whole record batch at byte {end} of {len(records)}")
     if not rows:
         raise RefusedError("INVALID_RECORD", "a produce request needs records")
     view = memoryview(records)
-    made = [incoming(Batch(view, row)) for row in rows]
-    for each in made:
-        if len(each.data) > most:
-            raise RefusedError("MESSAGE_TOO_LARGE", f"a batch of {len(each.data)} bytes; max.message.bytes is {most}")
-    return made if append_time is None else [stamped(each, append_time) for each in made]
+    return [Batch(view, row) for row in rows]
 
 
-def incoming(head: Batch) -> Incoming:
+def incoming(head: Batch, most: int) -> Incoming:
+    if head.magic not in (0, 1, 2):
+        raise RefusedError("CORRUPT_MESSAGE", f"magic {head.magic} at byte {head.position}: 0, 1 or 2 expected")
+    if head.magic == 2:
+        check_batch(head, most)
+        return modern(head)
     if not head.crc_valid:
         raise RefusedError("CORRUPT_MESSAGE", f"wrong checksum in the batch at byte {head.position}")
-    if head.magic not in (0, 1, 2):
-        raise RefusedError("INVALID_RECORD", f"magic {head.magic} at byte {head.position}: 0, 1 or 2 expected")
-    if head.magic == 2:
-        check_modern(head)
-        return Incoming(head, head.bytes, head.count, head.max_timestamp)
+    if head.size > most:
+        raise RefusedError("MESSAGE_TOO_LARGE", f"a batch of {head.size} bytes; max.message.bytes is {most}")
     return legacy(head)
 
 
-def check_modern(head: Batch) -> None:
-    takes = head.last_offset - head.base_offset + 1
-    if head.count <= 0 or takes != head.count:
-        raise RefusedError("INVALID_RECORD", f"a batch of {head.count} records that takes {takes} offsets")
-    if head.base_offset != 0:
-        raise RefusedError("INVALID_RECORD", f"base offset {head.base_offset}: a producer sends 0")
-    if head.is_control:
-        raise RefusedError("INVALID_RECORD", "control batches are the coordinator's to write")
-    if head.codec >= CODECS:
-        raise RefusedError("CORRUPT_MESSAGE", f"compression {head.codec}: 0 to 4 expected")
-    if head.producer_id >= 0 and (head.producer_epoch < 0 or head.base_sequence < 0):
-        raise RefusedError("INVALID_RECORD", f"producer {head.producer_id} without an epoch or a sequence")
+def modern(head: Batch) -> Incoming:
+    return Incoming(head, head.bytes, head.count, head.max_timestamp)
 
 
 def legacy(head: Batch) -> Incoming:

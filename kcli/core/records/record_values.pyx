@@ -81,6 +81,49 @@ def read_records(data, int32_t count, int64_t base_offset, int64_t base_timestam
         PyBuffer_Release(&view)
 
 
+def walk_records(data, int32_t count):
+    """The records of a batch of magic 2, looked at and not made: (problem, offsets, times).
+
+    problem: as read_records. offsets: (whether each offset delta is one more than that before it, from 0 on; the largest).
+    times: the least and the largest timestamp delta. (True, -1) and (0, 0) without a record.
+    """
+    cdef Py_buffer view
+    cdef Record r
+    cdef const uint8_t* p
+    cdef const uint8_t* end
+    cdef int code = 0
+    cdef int32_t i = 0, largest = -1
+    cdef int64_t earliest = 0, latest = 0
+    cdef bint steady = True
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    p = <const uint8_t*> view.buf
+    end = p + view.len
+    r.odd = 0
+    r.says = r.here = 0
+    with nogil:
+        while i < count:
+            code = KR_COUNT_MORE if p == end else read_record(&r, p, end)
+            if code:
+                break
+            steady = steady and r.offset_delta == i
+            largest = max(largest, r.offset_delta)
+            earliest = r.timestamp_delta if i == 0 else min(earliest, r.timestamp_delta)
+            latest = r.timestamp_delta if i == 0 else max(latest, r.timestamp_delta)
+            p = r.end
+            i += 1
+    problem = None
+    if code == KR_COUNT_MORE:
+        problem = (code, i, p - <const uint8_t*> view.buf, count, i)
+    elif code:
+        problem = (code, i, r.wrong - <const uint8_t*> view.buf, r.says, r.here)
+    elif count < 0:
+        problem = (KR_COUNT_NEGATIVE, 0, 0, count, 0)
+    elif p < end:
+        problem = (KR_COUNT_FEWER, i, p - <const uint8_t*> view.buf, count, end - p)
+    PyBuffer_Release(&view)
+    return problem, (bool(steady), largest), (earliest, latest)
+
+
 def read_messages(data, int magic, int attributes, int64_t offset, int64_t timestamp):
     """The messages in the decompressed value of a wrapper of magic 0 or 1, as record tuples, offsets absolute.
 

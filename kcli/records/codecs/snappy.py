@@ -45,23 +45,23 @@ def decompress(data: memoryview, _magic: int, most: int) -> bytes | bytearray:
             written = cramjam.snappy.decompress_raw_into(block, into[at : at + size]) if size else 0
         except cramjam.DecompressionError as error:
             raise InputError(f"snappy: {error}") from None
-        if written != size:
+        if written != size or (not size and len(block) > 1):
             raise InputError(f"snappy: a block gives {written} bytes, its start says {size}")
         at += size
     return unfolded
 
 
 def split_blocks(data: memoryview) -> list[memoryview]:
-    """The blocks of a xerial stream, headers between them skipped."""
+    """The blocks of a xerial stream, headers between skipped, as is a cut length at the end (SnappyInputStream)."""
     blocks, at = [], 0
-    while at < len(data):
+    while len(data) - at >= 4:
         if data[at : at + 8] == MAGIC:
             at += len(HEADER)
             if at > len(data):
                 raise InputError("snappy: the header of the stream is cut")
             continue
         size = int.from_bytes(data[at : at + 4], "big", signed=True)
-        if len(data) - at < 4 or size < 0 or size > len(data) - at - 4:
+        if size < 0 or size > len(data) - at - 4:
             raise InputError(f"snappy: the block at 0x{at:x} says {size} bytes, {len(data) - at - 4} left")
         blocks.append(data[at + 4 : at + 4 + size])
         at += 4 + size

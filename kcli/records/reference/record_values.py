@@ -21,6 +21,7 @@ __all__ = [
     "open_set",
     "read_messages",
     "read_records",
+    "walk_records",
     "write_header",
     "write_message",
     "write_records",
@@ -55,6 +56,14 @@ def read_records(
     if source.left():
         return rows, (COUNT_FEWER, len(rows), source.tell(), count, source.left())
     return rows, None
+
+
+def walk_records(data: Buffer, count: int) -> tuple[Problem | None, tuple[bool, int], tuple[int, int]]:
+    """The same without values: (problem, (do offset deltas run on from 0, the largest), (least, largest time))."""
+    rows, problem = read_records(data, count, 0, 0, False)
+    offsets, times = [row[0] for row in rows], [row[1] for row in rows]
+    steady = offsets == [*range(len(offsets))]
+    return problem, (steady, max([-1, *offsets])), (min(times, default=0), max(times, default=0))
 
 
 def problem_of(error: DecodeError, record: int) -> Problem:

@@ -206,7 +206,7 @@ def test_read_committed() -> None:
         async with talking(topic="t") as talk:
             producer: dict[str, Any] = {"producer_id": 9, "producer_epoch": 0}
             await talk.produce("t", batch("a"))
-            await talk.produce("t", batch("b", transactional=True, base_sequence=0, **producer))
+            append(talk, batch("b", base_offset=1, transactional=True, base_sequence=0, **producer))
             await talk.produce("t", batch("c"))
             committed = parts(await talk.fetch(12, ("t", 0, 0), isolation=1))["t", 0]
             assert (committed["lastStableOffset"], committed["highWatermark"]) == (1, 3)
@@ -224,11 +224,15 @@ def test_read_committed() -> None:
     run(work())
 
 
-def abort(talk: Talk) -> None:
+def append(talk: Talk, data: bytes) -> None:
+    """To the log, whatever a client may send."""
     from kcli.broker.storage.incoming import stored
 
-    log = talk.broker.topics.by_name["t"].partitions[0].made_log()
-    log.append_stored(stored(build_marker(False, 1, log.end_offset, 9, 0, 0)))
+    talk.broker.topics.by_name["t"].partitions[0].made_log().append_stored(stored(data))
+
+
+def abort(talk: Talk) -> None:
+    append(talk, build_marker(False, 1, 3, 9, 0, 0))
 
 
 # --- sessions (KIP-227)

@@ -88,7 +88,7 @@ def cut(data: bytearray) -> None:
 
 REFUSED = [
     (broken(flip_last), 9, "CORRUPT_MESSAGE"),
-    (broken(cut), 9, "CORRUPT_MESSAGE"),
+    (broken(cut), 9, "INVALID_RECORD"),
     (b"", 9, "INVALID_RECORD"),
     (batch("a") + batch("b"), 9, "INVALID_RECORD"),
     (build_message_set([(1, None, b"a")], magic=1), 9, "INVALID_RECORD"),
@@ -97,7 +97,7 @@ REFUSED = [
     (batch("a", control=True), 9, "INVALID_RECORD"),
     (batch("a", codec="zstd"), 6, "UNSUPPORTED_COMPRESSION_TYPE"),
     (batch("a" * 2_000_000), 9, "MESSAGE_TOO_LARGE"),
-    (batch("a", producer_id=5, producer_epoch=-1, base_sequence=0), 9, "INVALID_RECORD"),
+    (batch("a", producer_id=5, producer_epoch=0), 9, "INVALID_RECORD"),
 ]
 
 

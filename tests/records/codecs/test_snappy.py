@@ -32,7 +32,7 @@ def test_joined_streams_are_read_as_one() -> None:
         (b"", "no bytes"),
         (snappy.HEADER + b"\0\0\0\x09abc", "says 9 bytes, 3 left"),
         (snappy.HEADER + b"\xff\xff\xff\xff", "says -1 bytes"),
-        (snappy.HEADER + b"\0\0", "left"),
+        (b"\0abc", "a block gives 0 bytes"),
         (snappy.compress(DATA, 2, None) + b"extra", "left"),
         (b"\xff" * 9, "without its size"),
         (b"\x05ab", "snappy"),

@@ -1,0 +1,163 @@
+"""`kcli check request` and `kcli check batch`: would a broker take it, and with which error?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from kcli.cli.decode_message import begins_request, reads_request
+from kcli.cli.inputs import binary_input, dialect_option, format_option, name_of, quiet_option
+from kcli.cli.lines import print_line
+from kcli.cli.message_input import Frame, frames_of, pieces
+from kcli.cli.problems import conclude
+from kcli.errors import DecodeError, InputError
+from kcli.jsontext import dumps
+from kcli.schemas.catalog import catalog
+
+if TYPE_CHECKING:
+    from kcli.broker.verdicts import Verdict
+
+__all__ = ["batch", "request"]
+
+Command = Callable[..., int]
+
+
+def check_options(command: Command) -> Command:
+    for option in (
+        quiet_option("Print nothing: the exit code is the answer."),
+        format_option(("text", "jsonl"), "The form of the output.", default="text"),
+        click.option("--release", metavar="RELEASE", help="The broker's release; the newest in the tables by default."),
+        dialect_option,
+        binary_input,
+        click.argument("file", default="-"),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@check_options
+@click.option("--framed/--unframed", default=None, help="Whether lengths stand in front (default: detect).")
+def request(
+    file: str,
+    hex_: bool,
+    base64_: bool,
+    dialect: str | None,
+    release: str | None,
+    format_: str,
+    quiet: bool,
+    framed: bool | None,
+) -> int:
+    """Would a broker take these requests, and with which error does it refuse them?
+
+    FILE holds requests as `kcli decode request` takes them. Asked are the rules that need no topics or groups: API and
+    version of the release, the layout, and of Produce the batches. Exit 1: one is refused.
+
+    \b
+    kcli check request produce.bin
+    kcli encode request --to hex requests.jsonl | kcli check request --hex --release 3.9
+    """
+    from kcli.broker.verdicts import Verdict, request_verdicts
+
+    tables = catalog(dialect)
+    of = tables.release(release or tables.releases[-1])
+    now, bad = time.time_ns() // 1_000_000, list[InputError]()
+
+    def reads(data: bytes) -> bool:
+        return reads_request(data, dialect)
+
+    def verdicts() -> Iterator[tuple[str, list[Verdict]]]:
+        for place, data in pieces(file, hex_, base64_, reads, partial(begins_request, dialect=dialect)):
+            if isinstance(data, InputError):
+                bad.append(data.within(f"{name_of(file)}: {place}" if place else name_of(file)))
+                continue
+            slips: list[InputError] = []
+            try:
+                for number, frame in enumerate(frames_of(data, framed, reads, slips.append)):
+                    where = place if frame == Frame(0, len(data)) else f"{place} message {number + 1}".strip()
+                    closed = [Verdict("", "", str(slip)) for slip in slips]
+                    yield where, closed or request_verdicts(data[slice(*frame)], of, now, dialect)
+            except DecodeError as error:
+                yield place, [Verdict("", "", str(error))]
+
+    code = show(verdicts(), format_, quiet)
+    conclude(bad, quiet)
+    return code
+
+
+@click.command()
+@check_options
+@click.option("--api-version", type=click.IntRange(0, 32767), metavar="N", help="The version of the Produce request.")
+def batch(
+    file: str,
+    hex_: bool,
+    base64_: bool,
+    dialect: str | None,
+    release: str | None,
+    format_: str,
+    quiet: bool,
+    api_version: int | None,
+) -> int:
+    """Would a broker take these records from a producer, and with which error does it refuse them?
+
+    FILE holds what would stand in the records field of a Produce request; of lines of hex or base64 text, each does.
+    The rules are those of Kafka 4.4, and of the embedded broker. Exit 1: they are refused.
+
+    \b
+    kcli check batch batch.bin
+    kcli encode batch --to hex batch.json | kcli check batch --hex
+    """
+    from kcli.broker.verdicts import Verdict, batch_verdict
+    from kcli.schemas.apikeys import PRODUCE
+
+    tables = catalog(dialect)
+    of = tables.release(release or tables.releases[-1])
+    versions = tables.release_versions(of, "broker")[PRODUCE]
+    version = versions.hi if api_version is None else api_version
+    now, bad = time.time_ns() // 1_000_000, list[InputError]()
+
+    def verdicts() -> Iterator[tuple[str, list[Verdict]]]:
+        for place, data in pieces(file, hex_, base64_, lambda data: False, is_batch):
+            if isinstance(data, InputError):
+                bad.append(data.within(f"{name_of(file)}: {place}" if place else name_of(file)))
+                continue
+            if version in versions:
+                yield place, [batch_verdict(data, version, of, now)]
+            else:
+                yield place, [Verdict("", "", f"{of} has no Produce v{version} (it has {versions})")]
+
+    code = show(verdicts(), format_, quiet)
+    conclude(bad, quiet)
+    return code
+
+
+def is_batch(data: bytes) -> bool:
+    """Whether data is as long as the batch that it begins with says."""
+    return len(data) > 16 and int.from_bytes(data[8:12], "big") == len(data) - 12
+
+
+def show(found: Iterator[tuple[str, list[Verdict]]], format_: str, quiet: bool) -> int:
+    """Print the verdicts; 1: not all are taken."""
+    refused = False
+    for place, verdicts in found:
+        for each in verdicts:
+            refused = refused or not each.taken
+            if quiet:
+                continue
+            where = ": ".join(part for part in (place, each.place) if part)
+            print_line(json_line(where, each) if format_ == "jsonl" else text_line(where, each))
+    return int(refused)
+
+
+def json_line(where: str, verdict: Verdict) -> str:
+    row = {"taken": verdict.taken, "error": verdict.error or None, "errorCode": verdict.code}
+    return dumps(({"place": where} if where else {}) | row | ({"reason": verdict.reason} if verdict.reason else {}))
+
+
+def text_line(where: str, verdict: Verdict) -> str:
+    said = f"{verdict.error} ({verdict.code})" if verdict.error else "the connection is closed"
+    return ": ".join(part for part in (where, "taken" if verdict.taken else said, verdict.reason) if part)

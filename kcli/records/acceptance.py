@@ -1,0 +1,205 @@
+"""Whether a broker takes record batches, by Kafka's rules, and with which error code it refuses them.
+
+The rules, in the order in which a broker asks them (Kafka 4.4: ProduceRequest.validateRecords, UnifiedLog's
+analyzeAndValidateRecords, LogValidator, ByteBufferLogInputStream, DefaultRecordBatch):
+
+- One batch of magic 2 a partition, from Produce v3 on; zstd from v7 on. Bytes behind it that are no whole batch are
+  passed over, unless they say a size below 14 or an unknown magic.
+- The base offset is 0; the batch has at most max.message.bytes; its checksum is right; its codec is one of 0 to 4.
+- As many records as offsets, one at least; no control batch; a producer id comes with a base sequence.
+- Every record is whole, none is missing, and nothing follows the last. In a compressed batch nobody looks at the
+  lengths of records, but the offsets must run on from 0: else the broker fails, as where a payload does not unfold.
+- No record's timestamp is more than an hour (message.timestamp.after.max.ms) ahead of the broker's clock.
+
+The embedded broker and `kcli check` ask here; what is wrong with batches of whatever origin is in `record_faults`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+
+from kcli.core.records.problems import REASONS
+from kcli.errors import DecodeError, InputError, KcliError
+from kcli.grammar.batches import CRC_START, HEADER_SIZE, LEAST_LENGTH, LENGTH_END, MAGIC_AT, SIZE_AT
+from kcli.grammar.source import ByteSource
+from kcli.grammar.trace import DecodeTrace
+from kcli.grammar.varints import Zigzag
+from kcli.records import kernels
+from kcli.records.batches import TRANSACTIONAL, Batch
+from kcli.records.codecs import CODECS, decompress
+
+__all__ = ["MAGIC_2_SINCE", "MOST_BYTES", "RefusedError", "accepted", "check_batch", "is_transactional", "problem_text"]
+
+MAGIC_2_SINCE, ZSTD_SINCE = 3, 7  # versions of Produce
+MOST_BYTES = 1048588  # of a batch: max.message.bytes by default
+AHEAD_MS, LONGEST_AGO_MS = 3_600_000, (1 << 63) - 1  # message.timestamp.after.max.ms, and before
+GZIP, ZSTD = CODECS.index("gzip"), CODECS.index("zstd")
+GZIP_START, GZIP_HEADER = b"\x1f\x8b\x08\0", 10  # and its bytes, as Kafka writes it
+NO_EPOCH = -1
+LONGEST = (1 << 31) - 1
+VARINT, VARLONG = Zigzag(32), Zigzag(64)
+
+
+class RefusedError(KcliError):
+    """Records that are not taken, with Kafka's name for why."""
+
+    def __init__(self, error: str, text: str) -> None:
+        super().__init__(text)
+        self.error = error
+
+
+def accepted(records: bytes | memoryview, version: int, most: int = MOST_BYTES, now: int | None = None) -> Batch:
+    """The batch of magic 2 in the records field of a Produce request, v3 or newer. RefusedError.
+
+    most: max.message.bytes. now: the broker's time in ms; None: any timestamp is taken.
+    """
+    first = whole_size(records, 0)
+    if first is None:
+        raise RefusedError("INVALID_RECORD", f"no whole record batch in {len(records)} bytes: one expected")
+    if records[MAGIC_AT] != 2:
+        raise RefusedError("INVALID_RECORD", f"magic {records[MAGIC_AT]}: Produce v{version} carries magic 2")
+    if first < HEADER_SIZE:
+        raise RefusedError("CORRUPT_MESSAGE", f"a batch of {first} bytes: {HEADER_SIZE} or more expected")
+    rows, _code, _end = kernels.batches.frames(memoryview(records)[:first])
+    batch = Batch(memoryview(records), rows[0])
+    if version < ZSTD_SINCE and batch.codec == ZSTD:
+        raise RefusedError("UNSUPPORTED_COMPRESSION_TYPE", f"zstd needs Produce v{ZSTD_SINCE} or newer, not v{version}")
+    if whole_size(records, first) is not None:
+        raise RefusedError("INVALID_RECORD", f"another batch at byte {first}: one a partition expected")
+    check_batch(batch, most)
+    check_records(batch, now)
+    return batch
+
+
+def is_transactional(records: bytes | memoryview) -> bool:
+    """Whether the field begins with a transactional batch of magic 2."""
+    return len(records) >= HEADER_SIZE and records[MAGIC_AT] == 2 and bool(records[CRC_START + 1] & TRANSACTIONAL)
+
+
+def whole_size(records: bytes | memoryview, at: int) -> int | None:
+    """Bytes of the batch at `at`; None where there is no whole one. RefusedError: bytes that can't begin one."""
+    left = len(records) - at
+    if left < LENGTH_END:
+        return None
+    size = int.from_bytes(records[at + SIZE_AT : at + LENGTH_END], "big", signed=True)
+    if size < LEAST_LENGTH[0]:
+        raise RefusedError(
+            "CORRUPT_MESSAGE", f"a batch at byte {at} says {size} bytes: {LEAST_LENGTH[0]} or more expected"
+        )
+    if size > LONGEST - LENGTH_END:
+        raise RefusedError("UNKNOWN_SERVER_ERROR", f"a batch at byte {at} says {size} bytes: fewer than 2 GiB expected")
+    if left <= MAGIC_AT:
+        return None
+    if records[at + MAGIC_AT] > 2:
+        magic = int.from_bytes(records[at + MAGIC_AT : at + MAGIC_AT + 1], "big", signed=True)
+        raise RefusedError("CORRUPT_MESSAGE", f"magic {magic} at byte {at + MAGIC_AT}: 2 expected")
+    return size + LENGTH_END if size + LENGTH_END <= left else None
+
+
+def check_batch(batch: Batch, most: int = MOST_BYTES) -> None:
+    """The rules on the header of a producer's batch of magic 2. RefusedError."""
+    if batch.base_offset != 0:
+        raise RefusedError("INVALID_RECORD", f"base offset {batch.base_offset}: a producer sends 0")
+    if batch.size > most:
+        raise RefusedError("MESSAGE_TOO_LARGE", f"a batch of {batch.size} bytes; max.message.bytes is {most}")
+    if not batch.crc_valid:
+        raise RefusedError("CORRUPT_MESSAGE", f"wrong checksum {batch.crc:08x} in the batch")
+    if batch.codec >= len(CODECS):
+        raise RefusedError("UNKNOWN_SERVER_ERROR", f"compression {batch.codec}: 0 to {ZSTD} expected")
+    if text := count_problem(batch):
+        raise RefusedError("INVALID_RECORD", text)
+    if batch.is_control:
+        raise RefusedError("INVALID_RECORD", "a control batch: only the coordinator writes these")
+    if batch.producer_id >= 0 and batch.base_sequence < 0:
+        raise RefusedError("INVALID_RECORD", f"producer {batch.producer_id} without a base sequence")
+    if batch.producer_id >= 0 and batch.producer_epoch < NO_EPOCH:
+        raise RefusedError("INVALID_PRODUCER_EPOCH", f"producer epoch {batch.producer_epoch}: 0 or more expected")
+
+
+def count_problem(batch: Batch) -> str:
+    """What is wrong with the numbers of a producer's batch: it has as many offsets as records, and one at least."""
+    takes = batch.last_offset - batch.base_offset + 1
+    if batch.count <= 0:
+        return f"recordCount {batch.count}: 1 or more expected"
+    return (
+        ""
+        if takes == batch.count
+        else f"lastOffsetDelta {takes - 1}: {batch.count - 1} expected for {batch.count} records"
+    )
+
+
+def check_records(batch: Batch, now: int | None) -> None:
+    """The rules on the records. RefusedError."""
+    damage = ""
+    try:
+        data = decompress(batch.codec, batch.payload or b"", batch.magic)
+    except InputError as error:
+        data, damage = salvaged(batch.codec, batch.payload or b""), str(error)
+    problem, (steady, _), (earliest, latest) = kernels.record_values.walk_records(data, batch.count)
+    fault = problem_text(problem) if problem is not None else ""
+    if fault and batch.codec:
+        fault, cut, steady = skim(memoryview(data), batch.count)
+        damage = damage if cut or not fault else ""
+    if damage:
+        raise RefusedError("UNKNOWN_SERVER_ERROR", damage)
+    if fault:
+        raise RefusedError("INVALID_RECORD", fault)
+    earliest, latest = earliest + batch.base_timestamp, latest + batch.base_timestamp
+    in_time = now is None or now - LONGEST_AGO_MS <= earliest <= latest <= now + AHEAD_MS
+    if not in_time and not batch.is_append_time:
+        raise RefusedError("INVALID_TIMESTAMP", f"timestamp {latest}: at most an hour ahead of {now} expected")
+    if batch.codec and not steady:
+        raise RefusedError("UNKNOWN_SERVER_ERROR", "offset deltas that do not run on from 0 in a compressed batch")
+
+
+def salvaged(codec: int, data: memoryview | bytes) -> bytes:
+    """What a broker gets out of a damaged payload, which it reads as a stream, before it meets the damage."""
+    with contextlib.suppress(zlib.error):
+        if codec == GZIP and data[: len(GZIP_START)] == GZIP_START:
+            return zlib.decompressobj(-zlib.MAX_WBITS).decompress(data[GZIP_HEADER:], MOST_BYTES)
+    if codec == ZSTD:
+        import zstandard
+
+        with contextlib.suppress(zstandard.ZstdError):
+            return zstandard.ZstdDecompressor().stream_reader(data).read(MOST_BYTES)
+    return b""
+
+
+def skim(data: memoryview, count: int) -> tuple[str, bool, bool]:
+    """The records by what their fields take, whatever their lengths say, as a broker reads them in a compressed batch
+    (PartialDefaultRecord). Returns (what is wrong, whether the bytes end there, whether offset deltas run on from 0).
+    """
+    source, steady = ByteSource(data), True
+    for index in range(count):
+        try:
+            if (size := number(source)) < 0:
+                return f"records[{index}].length: {size}: 0 or more expected", False, steady
+            source.take(1, "attributes")
+            VARLONG.parse_word(source, DecodeTrace(), "timestampDelta")
+            steady = number(source) == index and steady
+            for _ in ("key", "value"):
+                source.take(max(number(source), 0), "")
+            headers = number(source)
+            for _ in range(headers):
+                if (size := number(source)) < 0:
+                    return f"records[{index}].headers.key: {size} bytes: 0 or more expected", False, steady
+                source.take(size, "")
+                source.take(max(number(source), 0), "")
+            if headers < 0:
+                return f"records[{index}].headers: {headers}: 0 or more expected", False, steady
+        except DecodeError as error:
+            return f"records[{index}]: {error.reason}", True, steady
+    left = source.left()
+    return (f"records: {left} bytes are left behind the {count} records" if left else ""), False, steady
+
+
+def number(source: ByteSource) -> int:
+    return VARINT.parse_word(source, DecodeTrace(), "")
+
+
+def problem_text(problem: kernels.record_values.Problem) -> str:
+    code, record, position, says, here = problem
+    suffix, reason = REASONS[code]
+    path = "records" if suffix is None else f"records[{record}]{suffix}"
+    return f"{path}: {reason.format(says=says, here=here)} (at {position:#x} of the records)"

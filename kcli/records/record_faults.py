@@ -1,0 +1,88 @@
+"""What is wrong with record batches for whoever reads them, whether they come from a producer or a log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kcli.errors import InputError
+from kcli.records import kernels
+from kcli.records.acceptance import problem_text
+from kcli.records.batches import Batch, scan
+from kcli.records.codecs import CODECS, decompress
+from kcli.records.damage import Damage
+
+__all__ = ["field_faults", "header_faults", "record_fault"]
+
+NO_EPOCH = -1  # what a producer writes for the leader's epoch
+
+
+def field_faults(data: bytes | memoryview, *, produced: bool = False, checked: bool = False) -> list[str]:
+    """What is wrong with the batches of a records field or segment, a line each.
+
+    produced: a producer sent them. checked: their checksums and what lies between them are looked at already.
+    """
+    lines, damages = [], list[Damage]()
+    for batch in scan(data, check=not checked, damages=damages):
+        found = [f"{name}: {reason}" for name, reason in header_faults(batch, produced)]
+        if not checked and not batch.crc_valid:
+            found.append(f"crc: {batch.crc:08x} is wrong")
+        if fault := record_fault(batch, produced):
+            found.append(fault)
+        lines += [f"batch at {batch.file_position:#x}: {text}" for text in found]
+    if not checked:
+        lines += [f"at {damage.start:#x}: {damage.reason}" for damage in damages if not damage.lawful]
+    return lines
+
+
+def is_fresh(batch: Batch) -> bool:
+    """Whether no broker has numbered the batch yet: base offset 0, no leader epoch."""
+    return batch.base_offset == 0 and batch.partition_leader_epoch == NO_EPOCH
+
+
+def header_faults(batch: Batch, produced: bool = False) -> Iterator[tuple[str, str]]:
+    """(field, what is wrong) of a batch's header, its checksum aside.
+
+    Compaction leaves fewer records than offsets; a producer's batch has as many. produced: it is one (see `is_fresh`).
+    """
+    if batch.magic > 2:
+        yield "magic", f"magic {batch.magic}: 0, 1 or 2 expected"
+    if batch.codec >= len(CODECS):
+        yield "attributes", f"codec {batch.codec}: 0 to {len(CODECS) - 1} expected"
+    if batch.magic < 2:
+        return
+    takes = batch.last_offset - batch.base_offset + 1
+    fresh = produced or is_fresh(batch)
+    if takes < batch.count or (fresh and takes != batch.count):
+        yield "lastOffsetDelta", f"{takes - 1}: {batch.count - 1} expected for {batch.count} records"
+    if fresh and batch.count <= 0:
+        yield "recordCount", f"{batch.count}: 1 or more expected"
+    if batch.is_transactional and batch.producer_id < 0:
+        yield "attributes", "transactional without a producer id"
+    if batch.producer_id >= 0 and batch.base_sequence < 0 and not batch.is_control:
+        yield "baseSequence", f"{batch.base_sequence} with producer id {batch.producer_id}: 0 or more expected"
+
+
+def record_fault(batch: Batch, produced: bool = False) -> str | None:
+    """The first thing that is wrong with the records, if there is one. produced: as `header_faults`."""
+    if batch.magic < 2 and not batch.codec:
+        return None
+    if batch.magic < 2 or not batch.count:
+        try:
+            for _ in batch.records():
+                pass
+        except InputError as error:
+            return str(error)
+        return None
+    try:
+        data = decompress(batch.codec, batch.payload or b"", batch.magic)
+    except InputError as error:
+        return f"records: {error}"
+    problem, (steady, largest), _ = kernels.record_values.walk_records(data, batch.count)
+    if problem is not None:
+        return problem_text(problem)
+    delta = batch.last_offset - batch.base_offset
+    if largest > delta:
+        return f"records: offset delta {largest}, above lastOffsetDelta {delta}"
+    if (produced or is_fresh(batch)) and not steady:
+        return f"records: offset deltas 0 to {batch.count - 1} in order expected"
+    return None
