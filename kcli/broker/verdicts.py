@@ -13,10 +13,11 @@ from kcli.broker.codes import error_code
 from kcli.broker.storage.incoming import read_incoming
 from kcli.errors import DecodeError
 from kcli.grammar import frames
+from kcli.grammar.request_start import api_of
 from kcli.records.acceptance import MOST_BYTES, RefusedError, is_transactional
 from kcli.schemas.apikeys import API_VERSIONS, PRODUCE
 from kcli.schemas.catalog import catalog
-from kcli.schemas.lookup import release_order
+from kcli.schemas.model import release_order
 
 __all__ = ["Verdict", "batch_verdict", "produce_refusal", "request_verdicts"]
 
@@ -48,7 +49,7 @@ def request_verdicts(frame: bytes, release: str, now: int, dialect: str | None =
     of records. UsageError: the release is not in the tables."""
     tables = catalog(dialect)
     try:
-        api_key, version = frames.api_of(frame)
+        api_key, version = api_of(frame)
         known = tables.release_versions(release, "broker").get(api_key)
         if known is None or version not in known:
             if api_key == API_VERSIONS:

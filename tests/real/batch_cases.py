@@ -36,7 +36,7 @@ def sealed(data: bytes | bytearray) -> bytes:
     return bytes(out)
 
 
-def changed(data: bytes, *, seal: bool = True, **fields: int) -> bytes:
+def changed(data: bytes, seal: bool = True, /, **fields: int) -> bytes:
     """The batch with other values in its header."""
     out = bytearray(data)
     HEADER.put(out, **fields)
@@ -102,11 +102,11 @@ def by_hand() -> Iterator[BatchCase]:
             marked = sound[CRC_START + 1] & 0xF8 | other
             yield BatchCase(f"{codec}: bits of codec {other}", changed(sound, attributes=marked))
         yield BatchCase(f"{codec}: one", one)
-        yield BatchCase(f"{codec}: wrong checksum", changed(sound, crc=1, seal=False))
-        yield BatchCase(f"{codec}: wrong length", changed(sound, batchLength=len(sound) - 13, seal=False))
-        yield BatchCase(f"{codec}: length 48", changed(sound, batchLength=48, seal=False))
-        yield BatchCase(f"{codec}: length 13", changed(sound, batchLength=13, seal=False))
-        yield BatchCase(f"{codec}: length too far", changed(sound, batchLength=len(sound), seal=False))
+        yield BatchCase(f"{codec}: wrong checksum", changed(sound, False, crc=1))
+        yield BatchCase(f"{codec}: wrong length", changed(sound, False, batchLength=len(sound) - 13))
+        yield BatchCase(f"{codec}: length 48", changed(sound, False, batchLength=48))
+        yield BatchCase(f"{codec}: length 13", changed(sound, False, batchLength=13))
+        yield BatchCase(f"{codec}: length too far", changed(sound, False, batchLength=len(sound)))
         yield BatchCase(f"{codec}: twice", sound * 2)
         yield BatchCase(f"{codec}: a tail of 5", sound + b"\0" * 5)
         yield BatchCase(f"{codec}: a tail of 30", sound + b"\0" * 30)
@@ -175,7 +175,7 @@ def of_vectors() -> Iterator[BatchCase]:
             data = bytes(batch.bytes)
             yield BatchCase(f"{case.name}: batch {index}", data)
             if batch.magic >= 2:
-                yield BatchCase(f"{case.name}: batch {index} from 0", changed(data, baseOffset=0, seal=False))
+                yield BatchCase(f"{case.name}: batch {index} from 0", changed(data, False, baseOffset=0))
             else:
                 yield BatchCase(f"{case.name}: batch {index} in v3", data, 3)
 
