@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.counting import counted
+from kcli.counting import counted, singular
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,8 @@ from kcli.counting import counted
 )
 def test_a_number_and_its_noun(number: int, words: tuple[str, ...], text: str) -> None:
     assert counted(number, *words) == text
+
+
+def test_one_of_several() -> None:
+    names = ["topics", "entries", "transactionStates", "features", "data", "progress"]
+    assert [*map(singular, names)] == ["topic", "entry", "transactionState", "feature", "data", "progress"]

@@ -12,7 +12,8 @@ import click
 from kcli.capture.audit import AuditDecoder, Client, Judge, Overheard, Usage, audit
 from kcli.capture.exchange import Exchange
 from kcli.cli.capture_files import captures_in
-from kcli.cli.console import is_terminal
+from kcli.cli.cells import wrap
+from kcli.cli.console import is_terminal, terminal_room
 from kcli.cli.decode_pcap import reading
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
 from kcli.cli.inputs import (
@@ -30,6 +31,8 @@ from kcli.jsontext import dumps
 from kcli.schemas.catalog import catalog
 
 __all__ = ["audit_captures"]
+
+NARROWEST = 20  # cells of text in a line that is broken
 
 Judged = list[tuple[Client, tuple[Usage, ...]]]
 
@@ -121,6 +124,7 @@ def json_lines(judged: Judged, release: str) -> Iterator[tuple[str, ...]]:
 def table_lines(judged: Judged, release: str, output: str | None) -> Iterator[tuple[str, ...]]:
     """Lines, each by its parts."""
     colour = output is None and is_terminal(sys.stdout) and "NO_COLOR" not in os.environ
+    room = terminal_room(output)
     # Clients that are judged alike share what is said of them (see Judge).
     said: dict[int, tuple[str, list[str]]] = {}
     for client, uses in judged:
@@ -130,7 +134,7 @@ def table_lines(judged: Judged, release: str, output: str | None) -> Iterator[tu
         head = f"{client.client_id or '(no client id)'}  {client.address}  {software}"
         known = said.get(id(uses))
         if known is None:
-            known = said[id(uses)] = verdict(uses, release, colour), list(use_lines(uses, colour))
+            known = said[id(uses)] = verdict(uses, release, colour), list(use_lines(uses, colour, room))
         yield paint(head, colour, bold=True), "  ", known[0]
         for line in known[1]:
             yield (line,)
@@ -146,16 +150,24 @@ def verdict(uses: Sequence[Usage], release: str, colour: bool) -> str:
     return paint(f"fine with {release}", colour, fg="green")
 
 
-def use_lines(uses: Sequence[Usage], colour: bool) -> Iterator[str]:
-    """What a client uses, what of that is refused, and what may be."""
-    yield f"  {', '.join(f'{use.name} {versions_text(list(use.versions))}' for use in uses)}"
+def use_lines(uses: Sequence[Usage], colour: bool, room: int | None) -> Iterator[str]:
+    """What a client uses, what of that is refused, and what may be. room: cells of a line; None: none is broken."""
+    yield from indented(", ".join(f"{use.name} {versions_text(list(use.versions))}" for use in uses), room)
     for use in uses:
         if use.refused:
-            yield paint(f"  refused: {use.name} {versions_text(list(use.refused))} ({use.reason})", colour, fg="red")
+            words = f"refused: {use.name} {versions_text(list(use.refused))} ({use.reason})"
+            yield from (paint(line, colour, fg="red") for line in indented(words, room))
     for use in uses:
         if use.unsure:
             words = f"{use.name} {versions_text(list(use.unsure))} ({use.reason}; its broker offered nothing newer)"
-            yield paint(f"  unclear: {words}", colour, fg="yellow")
+            yield from (paint(line, colour, fg="yellow") for line in indented(f"unclear: {words}", room))
+
+
+def indented(text: str, room: int | None) -> Iterator[str]:
+    """A line two cells in, or several that fit the terminal, broken between words."""
+    lines = [text] if room is None else wrap(text, max(room - 4, NARROWEST))
+    for number, line in enumerate(lines):
+        yield f"{'    ' if number else '  '}{line}"
 
 
 def versions_text(versions: list[int]) -> str:

@@ -24,10 +24,14 @@ def is_terminal(stream: IO[str]) -> bool:
 
 
 def terminal_width() -> int:
-    """Cells of a line of the terminal, or as COLUMNS says; 120 where nobody knows."""
+    """Cells of a line of the terminal that standard output or else standard error goes to, or as COLUMNS says; 120
+    where nobody knows."""
     import shutil
 
-    return shutil.get_terminal_size((120, 24)).columns
+    width = 120
+    with contextlib.suppress(OSError, ValueError):
+        width = os.get_terminal_size(sys.stderr.fileno()).columns or width
+    return shutil.get_terminal_size((width, 24)).columns
 
 
 def terminal_room(output: str | None = None) -> int | None:

@@ -7,6 +7,7 @@ from kcli.capture.exchange import Exchange
 from kcli.cli.summaries import Message, Summary, cluster, groups, produce_fetch, transactions
 from kcli.cli.summaries.phrases import LONG, cut, listed
 from kcli.cli.summaries.topic_partitions import places
+from kcli.counting import counted, singular
 from kcli.schemas.errors import error_name
 
 __all__ = ["SUMMARIES", "answer_of", "errors_text", "summarize"]
@@ -40,7 +41,7 @@ def details(message: Message) -> str:
             continue
         if isinstance(value, list):
             plain = all(isinstance(each, (str, int)) for each in value)
-            parts.append(listed(map(str, value)) if plain else f"{len(value):,} {name}")
+            parts.append(listed(map(str, value)) if plain else counted(len(value), singular(name), name))
         elif isinstance(value, (str, int, float)):
             parts.append(cut(value) if isinstance(value, str) else f"{name} {value}")
     return listed(parts)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator
-from itertools import islice
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Any, BinaryIO, NamedTuple
 
 from kcli.capture.clock import LAST_MS, instant
 from kcli.cli.cells import cut, fit, pad, width
 from kcli.cli.lines import Lines, csv_line
+from kcli.counting import counted
 from kcli.extras import require
 from kcli.jsontext import dumps
 
@@ -20,10 +21,26 @@ COLUMNS = (
     "api", "client_id", "connection", "file",
 )  # fmt: skip
 GROUP = 20_000  # rows of a row group
-PLACE, KEY, WHERE = 24, 16, 26  # cells of the table's columns
-LONGEST_VALUE = 120  # ... of a value, where lines are not broken
+MEASURED = 500  # rows whose values say how wide columns are on a terminal
+GAPS = 7  # cells between the columns of the table
+LONGEST_VALUE = 120  # cells of a value, where lines are not broken
+LEAST_VALUE = 30  # ... beside what else is said of a record
+NARROW = 110  # cells of a line, below which a time has no day
+DAYTIME = 12  # cells of such a time: 01:22:07.846
 Row = dict[str, Any]
 Rows = Iterator[Row]
+
+
+class Sizes(NamedTuple):
+    """Cells of the table's columns before the value."""
+
+    place: int
+    offset: int
+    time: int
+    key: int
+
+
+WIDE = Sizes(24, 12, 23, 16)
 
 
 def write_jsonl(rows: Rows, out: BinaryIO, _room: int | None) -> None:
@@ -52,36 +69,69 @@ def text_of(value: Any) -> str | None:
 
 def write_table(rows: Rows, out: BinaryIO, room: int | None) -> None:
     """A line for each record. room: cells that it has at most; None: as many as it takes."""
-    head = f"{'topic[partition]':<{PLACE}} {'offset':>12}  {'time':<23}  {'key':<{KEY}}  "
 
     def lines() -> Iterator[str]:
-        yield fitted(head + "value", room)
-        for row in rows:
-            yield fitted(table_line(row, room, len(head)), room)
+        first = [] if room is None else [*islice(rows, MEASURED)]
+        sizes = WIDE if room is None else measured(first, room)
+        place = "topic[partition]" if sizes.place >= len("topic[partition]") else "topic"
+        yield line_of(place, "offset", "time", "key", sizes, "value")
+        for row in chain(first, rows):
+            line = table_line(row, sizes, room)
+            yield line if room is None else cut(line, room)
 
     Lines(out).lines(lines())
 
 
-def table_line(row: Row, room: int | None, used: int) -> str:
-    place = "-" if row["topic"] is None else f"{row['topic']}[{row['partition']}]"
-    offset = "-" if row["offset"] is None else str(row["offset"])
-    marks = [f"{len(row['headers'])} headers"] if row["headers"] else []
-    marks += ["aborted"] if row.get("aborted") else []
+def measured(first: Sequence[Row], room: int) -> Sizes:
+    """Columns as wide as the first values need; on a narrow terminal the time is without its day."""
+    named = [width(each) for each in map(place_text, first)]
+    offsets = [len(offset_text(row)) for row in first]
+    keys = [width(shown(row["key"])) for row in first]
+    time = DAYTIME if room < NARROW else WIDE.time
+    sizes = (max([9, *named]), max([6, *offsets]), max([3, *keys]))
+    place, offset, key = map(min, sizes, (room // 4, WIDE.offset, max(room // 8, 3)))
+    return Sizes(place, offset, time, key)
+
+
+def line_of(place: str, offset: str, time: str, key: str, sizes: Sizes, value: str) -> str:
+    left = f"{fit(place, sizes.place)} {pad(offset, sizes.offset, right=True)}  {fit(time, sizes.time)}"
+    return f"{left}  {fit(key, sizes.key)}  {value}"
+
+
+def table_line(row: Row, sizes: Sizes, room: int | None) -> str:
+    time = time_text(row["timestamp"])
+    time = time[-sizes.time :] if len(time) == WIDE.time else time
+    cells = place_text(row), offset_text(row), time, shown(row["key"]), sizes
+    left = LONGEST_VALUE if room is None else max(room - sum(sizes) - GAPS, 1)
+    value = shown(row["value"])
+    enough = min(width(value), LEAST_VALUE)
+    tail = next(each for each in tails(row) if room is None or left - width(each) >= enough or not each)
+    return line_of(*cells, cut(value, left if room is None else left - width(tail)) + tail)
+
+
+def place_text(row: Row) -> str:
+    return "-" if row["topic"] is None else f"{row['topic']}[{row['partition']}]"
+
+
+def offset_text(row: Row) -> str:
+    return "-" if row["offset"] is None else str(row["offset"])
+
+
+def tails(row: Row) -> Iterator[str]:
+    """What else there is to say of a record, then less where there is no room for it, at last nothing."""
+    marks = ["aborted"] if row.get("aborted") else []
     marks += [f"control {row['_control'].get('type')}"] if "_control" in row else []
-    marks += [f"{row['api']} by {row['client_id'] or '-'}"] if row["api"] else []
-    tail = f"  ({', '.join(marks)})" if marks else ""
-    left = LONGEST_VALUE if room is None else max(room - used - width(tail), KEY)
-    left_side = f"{fit(place, PLACE)} {pad(offset, 12, right=True)}  {time_text(row['timestamp']):<23}  "
-    return left_side + f"{fit(shown(row['key']), KEY)}  {cut(shown(row['value']), left)}{tail}"
+    headers = [counted(len(row["headers"]), "header")] if row["headers"] else []
+    api = [row["api"]] if row["api"] else []
+    by = [f"{row['api']} by {row['client_id'] or '-'}"] if row["api"] else []
+    for each in ([*headers, *marks, *by], [*marks, *api], marks):
+        yield f"  ({', '.join(each)})" if each else ""
+    yield ""
 
 
 def shown(value: Any) -> str:
     text = text_of(value)
     return "null" if text is None else text
-
-
-def fitted(line: str, room: int | None) -> str:
-    return line if room is None else cut(line, room)
 
 
 def time_text(ms: int | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import chain, islice
@@ -25,6 +25,7 @@ __all__ = ["list_lines", "write_answer"]
 MEASURED = 500  # rows whose values say how wide the columns of a table are
 WIDEST = 60  # cells of a column on a terminal
 LEAST = 6  # ... where many columns have to share it
+FEW = 10  # ... that each must have, or rows become blocks
 PADDED = 100  # ... in a pipe, where longer values are not cut
 
 
@@ -153,15 +154,28 @@ def write_table(reader: Any, out: BinaryIO, room: int | None = None) -> int:
     rows = ([legible(text_of(value)) for value in row] for row in rows_of(reader))
     first = [[legible(name) for name in reader.schema.names], *islice(rows, MEASURED)]
     sizes = [min(max(map(width, column)), most) for column in zip(*first, strict=True)]
+    write = Lines(out).line
+    if room is not None and sum(min(size, FEW) + 2 for size in sizes) > room + 2:
+        return write_blocks(first[0], chain(first[1:], rows), write, room)
     if room is not None:
         sizes = narrowed(sizes, room - 2 * (len(sizes) - 1), LEAST)
-    write = Lines(out).line
     count = -1  # the head
     for row in chain(first, rows):
         count += 1
         shown = row if room is None else map(cut, row, sizes)
         line = "  ".join(pad(cell, size, right=at) for cell, size, at in zip(shown, sizes, right, strict=True)).rstrip()
         write(line if room is None else cut(line, room))
+    return count
+
+
+def write_blocks(names: list[str], rows: Iterable[list[str]], write: Callable[[str], None], room: int) -> int:
+    """Each row as a block of lines, a line for each value: for rows with too many columns for the terminal."""
+    size = max(map(width, names))
+    count = 0
+    for count, row in enumerate(rows, 1):
+        write(f"-- row {count:,}")
+        for name, value in zip(names, row, strict=True):
+            write(cut(f"{pad(name, size)}  {value}".rstrip(), room))
     return count
 
 

@@ -15,23 +15,31 @@ __all__ = ["table_lines"]
 GAP = 2  # between columns
 LEAST = 8  # cells of a column of text that is cut
 LONGEST = 60  # ... where lines are not cut
+LEAST_NAMES = 28  # cells of errors by name that is cut
+FIRST = 7  # rank of what is left out first
 NAMES = 3  # errors shown by name, where lines are not cut
 
 Row = tuple[dict[str, Any] | None, Sequence[Any], Figures]  # group, figures, and the same as they were counted
 
 
 class StatisticsColumn(NamedTuple):
-    """rank: the higher it is, the earlier the column is left out."""
+    """rank: the higher it is, the earlier the column is left out. enough: cells beyond which it may be cut."""
 
     title: str
     cells: list[str]
     rank: int = 0
     right: bool = True
+    enough: int = 1 << 30
 
     @property
     def size(self) -> int:
         """Cells of the widest value."""
         return max(map(width, [self.title, *self.cells]))
+
+    @property
+    def needed(self) -> int:
+        """Cells that it takes at least."""
+        return min(self.size, self.enough)
 
 
 def table_lines(names: Sequence[str], rows: Sequence[Row], room: int | None) -> Iterator[str]:
@@ -62,17 +70,18 @@ def figure_columns(rows: Sequence[Row]) -> list[StatisticsColumn]:
         if tcp
         else []
     )
+    named = [names_text(figures) for _, _, figures in rows]
     return [
         StatisticsColumn("exchanges", [f"{value:,}" for value in counts[0]]),
         StatisticsColumn("errors", [f"{value:,}" for value in counts[1]]),
-        StatisticsColumn("req bytes", [bytes_text(value) for value in sizes[0]], 3),
-        StatisticsColumn("resp bytes", [bytes_text(value) for value in sizes[1]], 4),
+        StatisticsColumn("req bytes", [bytes_text(value) for value in sizes[0]], 4),
+        StatisticsColumn("resp bytes", [bytes_text(value) for value in sizes[1]], 5),
         StatisticsColumn("p50 ms", [time_text(value) for value in times[0]], 2),
-        StatisticsColumn("p95 ms", [time_text(value) for value in times[1]], 5),
+        StatisticsColumn("p95 ms", [time_text(value) for value in times[1]], 6),
         StatisticsColumn("p99 ms", [time_text(value) for value in times[2]], 1),
         StatisticsColumn("max ms", [time_text(value) for value in times[3]]),
         *of_connections,
-        StatisticsColumn("errors by name", [names_text(figures) for _, _, figures in rows], 6, right=False),
+        StatisticsColumn("errors by name", named, 3 if any(named) else FIRST, False, LEAST_NAMES),
     ]
 
 
@@ -94,12 +103,11 @@ def fitted(
 ) -> tuple[list[StatisticsColumn], list[StatisticsColumn]]:
     """Those columns that have room, with the texts of the groups cut as far as needed."""
     least = sum(min(column.size, 2 * LEAST) for column in groups) + GAP * (len(groups) - 1)
-    for rank in range(6, 0, -1):
-        if least + sum(GAP + (LEAST if column.rank == 6 else column.size) for column in figures) <= room:
+    for rank in range(FIRST, 0, -1):
+        if least + sum(GAP + column.needed for column in figures) <= room:
             break
         figures = [column for column in figures if column.rank != rank]
-    used = sum(GAP + column.size for column in figures if column.rank != 6) + GAP * (len(groups) - 1)
-    used += GAP + LEAST if any(column.rank == 6 for column in figures) else 0
+    used = sum(GAP + column.needed for column in figures) + GAP * (len(groups) - 1)
     sizes = narrowed([column.size for column in groups], room - used, LEAST)
     cut_groups = [
         column._replace(title=cut(column.title, size), cells=[cut(cell, size) for cell in column.cells])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.cli.audit import versions_text
+from kcli.cli.audit import indented, versions_text
 from kcli.cli.main import main
 from kcli.schemas.catalog import catalog
 from tests.capture.wires import DATA, SAMPLES
@@ -33,6 +33,14 @@ def test_old_clients_are_refused(capsys: Capture) -> None:
     assert "  refused: Produce 2 (4.0 takes 3-12)" in text
     assert "  unclear: Fetch 3 (4.0 takes 4-17; its broker offered nothing newer)" in text
     assert text.splitlines()[-1] == "6 clients, 3 that Kafka 4.0 would refuse."
+
+
+def test_long_lines_are_broken_between_words() -> None:
+    text = ", ".join(f"Api{number} {number}-{number + 3}" for number in range(30))
+    lines = list(indented(text, 60))
+    assert max(map(len, lines)) <= 60 and " ".join(line.strip() for line in lines) == text
+    assert lines[0].startswith("  Api0") and all(line.startswith("    ") for line in lines[1:])
+    assert list(indented(text, None)) == [f"  {text}"]
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_versions_beyond_the_tables() -> None:
 
 
 def test_an_api_without_a_summary_of_its_own() -> None:
-    assert summary_of(SAMPLES / "java44-txn.pcap", "DESCRIBE_TRANSACTIONS") == "pay-1 -> 1 transactionStates"
+    assert summary_of(SAMPLES / "java44-txn.pcap", "DESCRIBE_TRANSACTIONS") == "pay-1 -> 1 transactionState"
 
 
 def test_errors_are_named_once() -> None:

@@ -77,3 +77,12 @@ def test_parquet() -> None:
 def test_texts_and_times() -> None:
     assert [text_of(value) for value in (None, "a", {"base64": ""})] == [None, "a", '{"base64":""}']
     assert [time_text(ms) for ms in (None, -1, 2**62)] == ["-", "-", str(2**62)]
+
+
+def test_a_narrow_terminal_shows_values() -> None:
+    """The columns before it take what they need, the time loses its day, and what else there is to say is shorter."""
+    wide, narrow, least = (written("table", columns).decode().splitlines() for columns in (200, 90, 60))
+    assert wide[0].split() == ["topic[partition]", "offset", "time", "key", "value"] and "2026-11-21 01:22" in wide[1]
+    assert " 01:22:07.8" in narrow[1] and "2026" not in narrow[1] and "vvvvvvvvvvvv" in narrow[1]
+    assert "vvvvvv" in least[1] and "(" not in least[1]
+    assert "1 header," in wide[1] or "2 headers," in wide[1]

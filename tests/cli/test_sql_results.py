@@ -81,6 +81,20 @@ def test_nothing_steers_a_terminal(form: str) -> None:
     assert not illegible(text.decode()) and text.count(b"\n") == {"json": 5, "jsonl": 3}.get(form, 4)
 
 
+def test_rows_with_too_many_columns_are_blocks() -> None:
+    names = [f"column_{number}" for number in range(12)]
+    table = pyarrow.table({name: ["x" * 80, "y"] for name in names})
+    for room, first in ((60, "-- row 1"), (200, f"{names[0]}  ")):
+        out = io.BytesIO()
+        assert write_table(table.to_reader(), out, room) == 2
+        lines = out.getvalue().decode().splitlines()
+        assert lines[0].startswith(first) and max(map(width, lines)) <= room
+    out = io.BytesIO()
+    write_table(table.to_reader(), out, 60)
+    lines = out.getvalue().decode().splitlines()
+    assert lines[1] == f"column_0   {'x' * 48}…" and lines[13:16] == ["-- row 2", "column_0   y", "column_1   y"]
+
+
 @pytest.mark.parametrize("room", [20, 40, 60, 200])
 def test_a_table_fits_the_terminal(room: int) -> None:
     columns = {f"column {number}": ["x" * 100, "数据" * 9] for number in range(4)}

@@ -52,3 +52,13 @@ def test_a_pipe_has_all_columns_and_no_rows_have_headings() -> None:
 
 def test_times() -> None:
     assert [time_text(ms) for ms in (None, 0.0, 0.4126, 12.34, 4321.0)] == ["-", "0.000", "0.413", "12.3", "4,321"]
+
+
+def test_names_of_errors_stay_before_bytes() -> None:
+    heads = {columns: next(table_lines(("api",), [row({"api": "FETCH"})], columns)) for columns in (70, 80, 100, 160)}
+    assert "errors by name" not in heads[70] and "resp bytes" in heads[160] and "p95 ms" in heads[160]
+    assert "errors by name" in heads[80] and "resp bytes" not in heads[80] and "p95 ms" not in heads[80]
+    calm = ({"api": "FETCH"}, row(None)[1], Figures(exchanges=1))
+    assert "resp bytes" in next(table_lines(("api",), [calm], 80)) and "errors by" not in next(
+        table_lines(("api",), [calm], 80)
+    )
