@@ -59,7 +59,10 @@ class BatchRedactor:
             end = at + LENGTH_END + size
             head = HEADER_SIZE if magic == 2 else MESSAGE_HEADS[magic].sizeof()
             if end > len(data):
-                out[at : at + head] = data[at : at + head]  # cut, as the last one of a Fetch may be
+                # Cut, as the last one of a Fetch may be: its checksum is still of what it held.
+                out[at : at + head] = data[at : at + head]
+                crc = slice(at + CRC_AT, at + CRC_START) if magic == 2 else slice(at + LENGTH_END, at + MAGIC_AT)
+                out[crc] = BLANK * (crc.stop - crc.start)
                 break
             entry = bytearray(data[at:end])
             if magic == 2:

@@ -63,3 +63,10 @@ def test_an_unsecured_token_holds_its_claims() -> None:
     assert json.loads(base64.urlsafe_b64decode(header + "==")) == {"alg": "none"}
     assert claims == {"sub": "alice", "n": 1.5, "scope": ["a", "b"], "iat": 1000.0, "exp": 1060.0}
     assert signature == ""
+
+
+def test_an_unsecured_token_is_never_of_the_future() -> None:
+    """Kafka compares `iat` with the milliseconds of its own clock, which it cuts off."""
+    payload = unsecured_token({}, 1795416563.8520513).split(".")[1]
+    claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    assert claims == {"iat": 1795416563, "exp": 1795416563.8520513 + 3600}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from kcli.proxy.side import FaultSink, Side
 
 
@@ -117,11 +119,15 @@ def test_it_is_closed_once() -> None:
     assert asked.count("close") == 1
 
 
-def test_what_the_transport_still_has_is_not_sent() -> None:
+@pytest.mark.parametrize("waiting", [0, 1])
+def test_what_the_transport_still_has_is_not_sent(waiting: int) -> None:
     first, _, _, _ = pair()
     assert isinstance(first.transport, Transport)
-    assert first.is_drained
-    first.transport.waiting = 1
-    assert not first.is_drained
+    first.transport.waiting = waiting
+    assert first.is_drained == (not waiting)
+
+
+def test_nothing_is_sent_to_who_is_gone() -> None:
+    first, _, _, _ = pair()
     first.connection_lost(None)
     assert not first.is_drained

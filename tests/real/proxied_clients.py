@@ -8,7 +8,6 @@ prints how many exchanges the proxy has saved, how many of them the brokers' log
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import json
 import ssl
@@ -21,6 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kcli.client.oauth import unsecured_token
 from tests.cli.test_proxy import Proxied, proxied
 from tests.real.commands import commands
 from tests.real.lab import SCRAM, USERS, Cluster
@@ -95,7 +95,7 @@ class Login(NamedTuple):
 
             class Provider(AbstractTokenProvider):  # type: ignore[misc]
                 def token(self) -> str:
-                    return unsecured_token()
+                    return new_token()
 
             return made | {"sasl_mechanism": self.mechanism, "sasl_oauth_token_provider": Provider()}
         return made | self._plain_names()
@@ -110,7 +110,7 @@ class Login(NamedTuple):
 
             class Provider(AbstractTokenProvider):  # type: ignore[misc]
                 async def token(self) -> str:
-                    return unsecured_token()
+                    return new_token()
 
             return made | {"sasl_mechanism": self.mechanism, "sasl_oauth_token_provider": Provider()}
         return made | self._plain_names()
@@ -121,11 +121,9 @@ class Login(NamedTuple):
         return {"sasl_mechanism": self.mechanism, "sasl_plain_username": USER, "sasl_plain_password": PASSWORD}
 
 
-def unsecured_token() -> str:
-    """RFC 7515's unsecured form, which Kafka takes where nothing else is configured."""
-    now = time.time()
-    parts = {"alg": "none"}, {"sub": USER, "iat": now, "exp": now + 3600}
-    return "".join(base64.urlsafe_b64encode(json.dumps(each).encode()).decode().rstrip("=") + "." for each in parts)
+def new_token() -> str:
+    """Of the form that Kafka takes where nothing else is configured."""
+    return unsecured_token({"unsecuredLoginStringClaim_sub": USER}, time.time())
 
 
 # --- what clients do

@@ -23,6 +23,7 @@ KAFKA_S_OWN = re.compile(
     b"|".join(re.escape(word.encode()) for word in sorted(WORDS_THAT_STAY, reverse=True) if len(word) >= LONG)
 )
 OF_KCLI = ("requestApiKeyName", "timestamp", "timestampType", "compression", "reason", "event", "type", "sender")
+ENVELOPED = ("requestData", "responseData")
 
 
 def lines(paths: Path | Sequence[Path], *key_logs: str) -> list[dict[str, Any]]:
@@ -35,10 +36,11 @@ def lines(paths: Path | Sequence[Path], *key_logs: str) -> list[dict[str, Any]]:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """All texts but those of kcli's own, and control records, which are numbers."""
+    """All texts but those of kcli's own, control records, which are numbers, and bytes of messages in envelopes."""
     if isinstance(value, dict):
         for name, item in value.items():
-            if name not in OF_KCLI and not (name == "records" and value.get("isControl")):
+            is_control = name == "records" and value.get("isControl")
+            if name not in (*OF_KCLI, *ENVELOPED) and not is_control:
                 yield from texts(item)
     elif isinstance(value, list):
         for item in value:

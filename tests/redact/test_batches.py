@@ -82,7 +82,8 @@ def test_a_wrong_checksum_stays_wrong_and_says_nothing_of_the_content() -> None:
 def test_what_is_cut_keeps_its_header_and_what_is_no_batch_nothing() -> None:
     data = build_batch(RECORDS)
     cut = redacted(data + data[:100])[len(data) :]
-    assert cut[:61] == data[:61] and cut[61:] == BLANK * 39
+    assert cut[:17] == data[:17] and cut[21:61] == data[21:61]
+    assert cut[17:21] == BLANK * 4 and cut[61:] == BLANK * 39
     assert redacted(b"customers" * 20) == BLANK * 180
 
 

@@ -13,7 +13,7 @@ from kcli.core import COMPILED
 from kcli.redact import redacting
 from tests.capture import messages
 from tests.capture.tls.traffic import Talk
-from tests.capture.wires import ACK, FIN, RST, SAMPLES, Packet, Wire, frame, pcap, split
+from tests.capture.wires import ACK, FIN, MILLISECOND, RST, SAMPLES, Packet, Wire, frame, pcap, split
 from tests.redact.judge import differences
 from tests.redact.test_headers import EVERY_KIND, TCP
 from tests.redact.test_redacting import (
@@ -163,3 +163,15 @@ def test_a_decrypted_connection_of_both(tmp_path: Path) -> None:
     out = tmp_path / "made.pcapng"
     out.write_bytes(data)
     assert source.made_clear and differences([path], out, KEY, (str(made.key_log),)) == []
+
+
+def test_a_reset_behind_what_is_missing_ends_at_its_own_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever other connections say later: it is only believed when the capture ends."""
+    made = Talk(tmp_path)
+    made.shake_hands()
+    made.exchange(messages.metadata(1)).exchange(messages.metadata(2))
+    made.wire.packets.pop()  # the last answer
+    made.wire.add(1, RST)
+    other = talk(Wire(client=("10.0.1.1", 20000), start=made.wire.now + 300 * MILLISECOND).open(), 1)
+    path = written(tmp_path, [*made.wire.packets, *other.packets])
+    check(path, monkeypatch, key_logs=(str(made.key_log),))

@@ -270,6 +270,7 @@ cdef class Streams:
         while flow != NULL:
             if not flow.done:
                 place(self.order, self.segments + 1, SILENT, flow.born)
+                self.reassembly.resolve(flow, True, LOSS_GAP)    # a reset may wait for what comes before it
                 self.end(flow, flow.last if flow.reset else self.clock, LOSS_GAP)
             flow = flow.newer
         place(self.order, self.segments + 1, RECEIVED)
