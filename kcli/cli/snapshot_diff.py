@@ -45,8 +45,9 @@ def diff(
     """Show what was created, deleted and changed from A to B: by object, whatever the order of the records.
 
     A and B are snapshots or directories; a directory with `@OFFSET` behind it is its state before that log offset
-    (`kcli snapshot diff DIR@1200 DIR@1600`). The offsets that were compared stand on standard error: between two
-    offsets there is what happened meanwhile; `kcli snapshot drift` compares nodes at one offset.
+    (`kcli snapshot diff DIR@1200 DIR@1600`), with `@TIME` its state at that time (ISO 8601), by the log. The offsets
+    that were compared stand on standard error: between two offsets there is what happened meanwhile; `kcli snapshot
+    drift` compares nodes at one offset.
 
     \b
     kcli snapshot diff old.checkpoint new.checkpoint

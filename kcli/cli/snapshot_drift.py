@@ -22,7 +22,8 @@ from kcli.snapshots.files import cluster_of, metadata_directory
 from kcli.snapshots.report import instant
 
 if TYPE_CHECKING:
-    from kcli.snapshots.drift import Comparison, Drifting, FolderNode, Parting
+    from kcli.snapshots.drift import Comparison, Drifting, Parting
+    from kcli.snapshots.folders import FolderNode
 
 __all__ = ["drift"]
 
@@ -47,7 +48,8 @@ def drift(
     \b
     kcli snapshot drift node1/data node2/data node3/data
     """
-    from kcli.snapshots.drift import FolderNode, comparisons, drifting, last_changes
+    from kcli.snapshots.drift import comparisons, drifting, last_changes
+    from kcli.snapshots.folders import FolderNode
 
     if len(folders) < 2:
         raise UsageError("drift compares nodes: two directories or more")
@@ -169,6 +171,6 @@ def drifted_text(found: Drifting) -> str:
     held = []
     for names, each in found.groups:
         shown = {name: each[name] for name in found.columns} if each is not None and found.columns else each
-        held.append(f"{row_text(found.key, shown)} on {', '.join(names)}")
+        held.append(f"{row_text(found.table, shown)} on {', '.join(names)}")
     last = f" (last changed by record {found.last.offset}, {found.last.record})" if found.last else ""
     return f"{noun_and_key(found.table, found.key, row)}: {'; '.join(held)}{last}"

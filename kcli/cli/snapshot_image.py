@@ -18,7 +18,7 @@ from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 from kcli.jsontext import dumps
-from kcli.snapshots.reading import Loaded, Wanted, load_image
+from kcli.snapshots.reading import Loaded, Wanted, load_image, parse_time
 
 if TYPE_CHECKING:
     from kcli.snapshots.image import Image
@@ -52,6 +52,7 @@ VERBS = ("ls", "cat", "find", "tree")
     metavar="N",
     help="The state before log offset N, or before the batch that it lies in.",
 )
+@click.option("--at-time", metavar="TIME", help="The state at this time (ISO 8601), by the log.")
 @click.option("--path", metavar="GLOB", help="Print the nodes that match, as `tree` does: 'topics/byName/*'.")
 @click.option("--ask", type=click.Choice(QUESTIONS), help="Answer a question.")
 @format_option(
@@ -76,6 +77,7 @@ def image(
     place: str | None,
     log: str | None,
     at_offset: int | None,
+    at_time: str | None,
     path: str | None,
     ask: str | None,
     form: str,
@@ -101,7 +103,10 @@ def image(
     if form == "parquet":
         require("--format parquet", "parquet")
     refuse_other_files([str(source)], "no snapshot")
-    loaded = load_image(Wanted(source, log, at_offset), dialect=dialect)
+    if at_offset is not None and at_time is not None:
+        raise UsageError("one of --at-offset and --at-time")
+    moment = None if at_time is None else parse_time(at_time)
+    loaded = load_image(Wanted(source, log, at_offset, at_time=moment), dialect=dialect)
     if stats:
         warn_stats(loaded)
     if loaded.note:

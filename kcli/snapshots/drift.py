@@ -6,100 +6,20 @@ it has replicated, and holds otherwise, is drift.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import inf
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from kcli.errors import InputError
 from kcli.snapshots.diff import Change, diff_images
-from kcli.snapshots.files import listing_of, open_file
-from kcli.snapshots.framing import Batch, batches
-from kcli.snapshots.history import Event, HistoryLoader
-from kcli.snapshots.image import Image
-from kcli.snapshots.load import Loader
-from kcli.snapshots.reading import Wanted, load_image, take_log, take_snapshot
+from kcli.snapshots.folders import FolderNode
+from kcli.snapshots.history import Event
 
-__all__ = ["Comparison", "Drifting", "FolderNode", "Parting", "comparisons", "drifting", "last_changes", "parting"]
+__all__ = ["Comparison", "Drifting", "Parting", "comparisons", "drifting", "last_changes", "parting"]
 
 Key = tuple[str, tuple[Hashable, ...]]
 Row = dict[str, Any]
-
-
-class FolderNode:
-    """What a node's folder can show. name: as it was given; end: the offset behind its last record; epoch: of that one;
-    starts: the ends of its snapshots; log: from where to where its log reaches, None without one."""
-
-    def __init__(self, name: str, folder: Path, dialect: str | None = None) -> None:
-        self.name, self.folder, self.dialect = name, folder, dialect
-        listing = listing_of(folder)
-        self.snapshots = {each.id.end_offset: each.id for _, each in listing.snapshots}
-        self.segments = [str(folder / file) for file, _ in listing.segments]
-        newest = max(self.snapshots.values(), default=None)
-        self.end, self.epoch = newest or (0, -1)
-        self.log: tuple[int, int] | None = None
-        if self.segments:
-            last = last_batch(self.segments)
-            begin = listing.segments[0][1]
-            self.log = begin, last.last_offset + 1 if last else begin
-            if last is not None and last.last_offset + 1 >= self.end:
-                self.end, self.epoch = last.last_offset + 1, last.leader_epoch
-        if newest is None and self.log is None:
-            raise InputError("neither a snapshot nor a log segment is here", file=str(folder))
-
-    def reach(self) -> int:
-        """How many offsets its log has."""
-        return self.log[1] - self.log[0] if self.log else -1
-
-    @property
-    def starts(self) -> list[int]:
-        """The offsets that an image can begin with: ends of snapshots, and 0 for a log from its start."""
-        return sorted({*self.snapshots, *([0] if self.log and self.log[0] == 0 else [])})
-
-    def shows(self, offset: int) -> bool:
-        """Whether the files lead to the state at an offset."""
-        if offset in self.snapshots:
-            return True
-        if self.log is None or not self.log[0] <= offset <= self.log[1]:
-            return False
-        return any(self.log[0] <= start <= offset for start in self.starts)
-
-    def image(self, offset: int, problems: list[InputError]) -> Image:
-        """The state at an offset that it shows; what could not be read is added to `problems`."""
-        loader = load_image(Wanted(str(self.folder), None, offset), dialect=self.dialect).loader
-        problems += [InputError(text, file=self.name) for _, text in loader.problems]
-        return loader.image
-
-    def history(self, report: Callable[[Event], None], until: int) -> None:
-        """Report each change from the earliest state that the log goes on from to an offset."""
-        if self.log is None:
-            return
-        loader: Loader = HistoryLoader(report, self.dialect, strict=False)
-        first = min((start for start in self.starts if start >= self.log[0]), default=None)
-        if first is None or first >= until:
-            return
-        if first in self.snapshots:
-            take_snapshot(loader, str(self.folder / self.snapshots[first].file_name))
-        take_log(loader, self.folder, until)
-
-    def batches(self) -> Iterator[Batch]:
-        """The headers of the log's batches."""
-        for path in self.segments:
-            with open_file(path) as file:
-                yield from (each for each in batches(file.data) if isinstance(each, Batch))
-
-
-def last_batch(segments: Sequence[str]) -> Batch | None:
-    """The last whole batch of a log."""
-    for path in reversed(segments):
-        with open_file(path) as file:
-            last = None
-            for each in batches(file.data):
-                last = each if isinstance(each, Batch) else last
-        if last is not None:
-            return last
-    return None
 
 
 @dataclass(slots=True)
@@ -215,4 +135,4 @@ def last_changes(node: FolderNode, found: Sequence[Drifting], offset: int) -> No
         if known is not None:
             known.last = event
 
-    node.history(report, offset)
+    node.history(report, until=offset)

@@ -14,18 +14,20 @@ from kcli.snapshots.image import Image
 from kcli.snapshots.load import Loader
 from kcli.snapshots.names import SnapshotName, parse_snapshot_name
 
-__all__ = ["Loaded", "Wanted", "apart", "load_image", "parse_wanted", "read_snapshot"]
+__all__ = ["Loaded", "Wanted", "apart", "load_image", "parse_time", "parse_wanted", "read_snapshot"]
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """path: a snapshot, or a directory of snapshots and segments; log: a directory of segments to replay behind it;
-    at_offset: the first log offset that is not wanted; before: of a directory no snapshot that ends there or later."""
+    at_offset: the first log offset that is not wanted; at_time: or the last time that is, ms; before: of a directory no
+    snapshot that ends there or later."""
 
     path: str | Stream
     log: str | None = None
     at_offset: int | None = None
     before: int | None = None
+    at_time: int | None = None
 
 
 @dataclass(slots=True)
@@ -40,11 +42,23 @@ class Loaded:
 
 
 def parse_wanted(text: str) -> Wanted:
-    """`PATH` or `PATH@OFFSET` (where no file has that name)."""
-    path, mark, offset = text.rpartition("@")
-    if mark and offset.isdecimal() and not Path(text).exists():
-        return Wanted(path, None, int(offset))
-    return Wanted(text)
+    """`PATH`, `PATH@OFFSET` or `PATH@TIME` (where no file has that name)."""
+    path, mark, place = text.rpartition("@")
+    if not mark or Path(text).exists():
+        return Wanted(text)
+    if place.isdecimal():
+        return Wanted(path, None, int(place))
+    try:
+        return Wanted(path, at_time=parse_time(place))
+    except UsageError:
+        return Wanted(text)
+
+
+def parse_time(text: str) -> int:
+    """Milliseconds since 1970 of an ISO 8601 time (UTC where it names no zone). UsageError."""
+    from kcli.capture.clock import parse_instant
+
+    return parse_instant(text) // 1_000_000
 
 
 def read_snapshot(
@@ -103,6 +117,8 @@ def load_image(wanted: Wanted, *, dialect: str | None = None, strict: bool = Fal
     began = time.perf_counter()
     loader, sources = Loader(dialect, strict=strict), list[str]()
     folder = log_folder(wanted)
+    if wanted.at_time is not None:
+        wanted = replace(wanted, at_offset=offset_at(wanted, folder, wanted.at_time))
     snapshot = chosen_snapshot(wanted)
     if snapshot is not None:
         take_snapshot(loader, snapshot)
@@ -119,6 +135,15 @@ def load_image(wanted: Wanted, *, dialect: str | None = None, strict: bool = Fal
             f"offset {wanted.at_offset} is not reached: the files end at {reached}", file=name_of(wanted.path)
         )
     return Loaded(loader, sources, time.perf_counter() - began, note)
+
+
+def offset_at(wanted: Wanted, folder: Path | None, timestamp: int) -> int:
+    """The first log offset that was written after a time."""
+    from kcli.snapshots.folders import FolderNode
+
+    if folder is None:
+        raise UsageError(f"{name_of(wanted.path)}: a time is one of a log: give the directory, or --log")
+    return FolderNode(str(folder), folder).offset_at(timestamp)
 
 
 def log_folder(wanted: Wanted) -> Path | None:

@@ -6,12 +6,14 @@ from collections.abc import Hashable
 from typing import Any
 
 from kcli.snapshots.diff import Change
+from kcli.snapshots.tables import TABLES
 from kcli.snapshots.texts import HIDDEN
 
 __all__ = ["MARKS", "change_json", "change_text", "contrast", "noun_and_key", "object_name", "row_text", "value_text"]
 
 Key = tuple[Hashable, ...]
 MARKS = {"created": "+", "deleted": "-", "changed": "~"}
+OTHER_NAMES = {"topics": ("name",), "partitions": ("topic",)}  # columns that name an object besides its key
 NOUNS = {
     "features": "feature",
     "voters": "voter",
@@ -38,13 +40,17 @@ def change_json(change: Change) -> dict[str, Any]:
     return row
 
 
-def change_text(change: Change) -> str:
-    """A change as one line, "~ partition orders-3: leader 1 -> 2"."""
+def change_text(change: Change, *, brief: bool = False) -> str:
+    """A change as one line, "~ partition orders-3: leader 1 -> 2". brief: of a row only what is not empty."""
     label = f"{MARKS[change.kind]} {object_name(change)}"
     if change.kind == "changed":
         fields = change.fields.items()
         return f"{label}: " + ", ".join(f"{name} {value_text(old)} -> {value_text(new)}" for name, (old, new) in fields)
-    return f"{label}: {row_text(change.key, change.after if change.before is None else change.before)}"
+    row = change.after if change.before is None else change.before
+    if brief and row is not None:
+        row = {name: value for name, value in row.items() if value}
+    text = row_text(change.table, row)
+    return f"{label}: {text}" if text else label
 
 
 def contrast(change: Change, before: str, after: str) -> str:
@@ -54,7 +60,7 @@ def contrast(change: Change, before: str, after: str) -> str:
         return f"{object_name(change)}: " + ", ".join(
             f"{name} {value_text(new)} {after}, {value_text(old)} {before}" for name, (old, new) in fields
         )
-    was, now = row_text(change.key, change.before), row_text(change.key, change.after)
+    was, now = row_text(change.table, change.before), row_text(change.table, change.after)
     return f"{object_name(change)}: {now} {after}, {was} {before}"
 
 
@@ -74,12 +80,12 @@ def noun_and_key(table: str, key: Key, row: dict[str, Any] | None) -> str:
     return f"{NOUNS.get(table, table)} {text}"
 
 
-def row_text(key: Key, row: dict[str, Any] | None) -> str:
+def row_text(table: str, row: dict[str, Any] | None) -> str:
     """The values of an object, without those that its name has."""
     if row is None:
         return "none"
-    rest = {name: value for name, value in row.items() if value not in key and name != "topicId"}
-    return ", ".join(f"{name} {value_text(value)}" for name, value in rest.items())
+    named = {*TABLES[table].key, *OTHER_NAMES.get(table, ())} if table in TABLES else set()
+    return ", ".join(f"{name} {value_text(value)}" for name, value in row.items() if name not in named)
 
 
 def value_text(value: object) -> str:

@@ -60,6 +60,7 @@ PINNED = """
     snapshot fetch
     snapshot image
     snapshot inspect
+    snapshot log
     snapshot plan
     snapshot verify
     sql

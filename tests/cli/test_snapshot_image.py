@@ -105,3 +105,16 @@ def test_columns() -> None:
     lines.clear()
     write_columns([], lines.append)
     assert lines == ["none"]
+
+
+def test_the_state_at_a_time(capfd: Captured) -> None:
+    folder = str(partition_folder("431-single/n1"))
+    assert main(["snapshot", "image", folder, "--at-time", "2026-11-21T01:15:34.398Z", "--format", "json"]) == 0
+    found = json.loads(capfd.readouterr().out)["summary"]
+    assert (found["endOffset"], found["time"]) == (952, "2026-11-21T01:15:34.398Z")
+    assert main(["snapshot", "diff", f"{folder}@952", f"{folder}@2026-11-21T01:15:34.398Z", "--exit-code"]) == 0
+    for arguments, code in ((["--at-time", "x"], 2), (["--at-time", "2026-11-21", "--at-offset", "5"], 2)):
+        assert main(["snapshot", "image", folder, *arguments]) == code
+    file = str(next(Path(folder).glob("*1600*")))
+    assert main(["snapshot", "image", file, "--at-time", "2026-11-21"]) == 2
+    assert "give the directory, or --log" in capfd.readouterr().err

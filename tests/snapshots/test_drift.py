@@ -3,16 +3,14 @@ retention.ms=1002166 and deleted; later it was created anew without configs."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
-
-import pytest
 
 from kcli.errors import InputError
 from kcli.records.builder import build_control_batch
-from kcli.snapshots.drift import Drifting, FolderNode, Parting, comparisons, drifting, last_changes, parting
+from kcli.snapshots.drift import Drifting, Parting, comparisons, drifting, last_changes, parting
 from kcli.snapshots.files import metadata_directory
-from tests.snapshots.files import partition_folder, unpacked
+from kcli.snapshots.folders import FolderNode
+from tests.snapshots.files import unpacked
 from tests.snapshots.made import image, snapshot
 
 RECORD = (b"\0\0\0\4", b"\0\0\0")
@@ -55,19 +53,6 @@ def test_before_the_node_was_down_there_is_no_drift() -> None:
     nodes = quorum()
     assert [node.shows(40) for node in nodes] == [True] * 3
     assert drifting(nodes, 40, []) == []
-
-
-def test_real_nodes_that_lag() -> None:
-    node = FolderNode("a", partition_folder("440-three/n1"))
-    assert (node.log, node.end, node.epoch, node.starts) == ((2440, 3443), 3443, 1, [2555, 2693, 2872, 3436])
-    assert [node.shows(offset) for offset in (2440, 2554, 2555, 3000, 3443, 3444)] == [
-        False,
-        False,
-        True,
-        True,
-        True,
-        False,
-    ]
 
 
 def test_what_can_be_compared(tmp_path: Path) -> None:
@@ -114,10 +99,3 @@ def test_more_values_than_two(tmp_path: Path) -> None:
     last_changes(nodes[0], [found], 100)
     assert isinstance(found, Drifting)
     assert found.last is None
-
-
-def test_an_empty_folder_is_no_node(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="neither a snapshot nor a log segment"):
-        FolderNode("x", tmp_path)
-    shutil.copy(partition_folder("431-single/n1") / "00000000000000001150.log", tmp_path)
-    assert FolderNode("x", tmp_path).shows(1602) is False  # no snapshot leads there

@@ -19,7 +19,7 @@ def test_lines() -> None:
     ]
     assert changes(image(), after)[1] == "- config TOPIC orders retention.ms: value 1"
     topic = ("TopicRecord", {"name": "audit", "topicId": OTHER_ID})
-    assert changes(image(topic)) == ["+ topic audit: name audit, partitions 0"]
+    assert changes(image(topic)) == ["+ topic audit: partitions 0"]
 
 
 def test_json_and_contrast() -> None:
@@ -35,7 +35,7 @@ def test_json_and_contrast() -> None:
     assert change_json(changed)["fields"] == {"value": {"from": "1", "to": "2"}}
     assert change_json(made)["row"] == change_json(gone)["row"]
     assert object_name(made) == "config TOPIC orders retention.ms"
-    assert row_text(made.key, None) == "none"
+    assert row_text(made.table, None) == "none"
 
 
 def test_values() -> None:
@@ -45,4 +45,7 @@ def test_values() -> None:
         "[hidden]",
         "False",
     ]
+    made = list(diff_images(image(), image(("PartitionRecord", partition(2, leader=2)))))[-1]
+    assert ", leader 2, " in change_text(made)  # the partition's number, too
+    assert change_text(made, brief=True).startswith("+ partition orders-2: replicas [1,2,3], ")
     assert TOPIC_ID not in "".join(changes(image(("PartitionRecord", partition(7)))))

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kcli.errors import InputError
+from kcli.snapshots.folders import FolderNode
+from kcli.snapshots.history import Event
+from tests.snapshots.files import partition_folder
+
+NODE = partition_folder("431-single/n1")
+
+
+def test_real_nodes_that_lag() -> None:
+    node = FolderNode("a", partition_folder("440-three/n1"))
+    assert (node.log, node.end, node.epoch, node.starts) == ((2440, 3443), 3443, 1, [2555, 2693, 2872, 3436])
+    assert [node.shows(offset) for offset in (2440, 2554, 2555, 3000, 3443, 3444)] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_an_empty_folder_is_no_node(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="neither a snapshot nor a log segment"):
+        FolderNode("x", tmp_path)
+    shutil.copy(partition_folder("431-single/n1") / "00000000000000001150.log", tmp_path)
+    assert FolderNode("x", tmp_path).shows(1602) is False  # no snapshot leads there
+
+
+def test_times() -> None:
+    node = FolderNode("a", NODE)
+    first, *_, last = node.batches()
+    assert node.offset_at(first.append_timestamp - 1) == 0
+    assert node.offset_at(last.append_timestamp) == node.end == 1602
+    for batch in list(node.batches())[::50]:
+        found = node.offset_at(batch.append_timestamp)
+        assert found > batch.last_offset
+        assert node.offset_at(batch.append_timestamp - 1) <= batch.base_offset
+    late = FolderNode("b", partition_folder("440-three/n1"))
+    with pytest.raises(InputError, match=r"b: the log begins at offset 2440, 2026-11-21T"):
+        late.offset_at(0)
+
+
+def test_without_a_log_there_are_no_times(tmp_path: Path) -> None:
+    shutil.copy(next(NODE.glob("*1600-*")), tmp_path)
+    with pytest.raises(InputError, match="no log here"):
+        FolderNode("c", tmp_path).offset_at(1)
+
+
+def test_a_history_begins_with_the_state_before() -> None:
+    node, events = FolderNode("a", NODE), list[Event]()
+    assert [node.base(each) for each in (0, 44, 900, 1000, 9999)] == [0, 44, 44, 952, 1600]
+    whole = node.history(events.append)
+    assert (whole.problems, events[0].offset, whole.image.provenance.end_offset) == ([], 0, 1602)
+    late = list[Event]()
+    node.history(late.append, since=1000, until=1150)
+    assert late == [each for each in events if 952 <= each.offset < 1150]
+    assert FolderNode("b", partition_folder("440-three/n1")).base(2450) == 2555
