@@ -25,6 +25,8 @@ def show_outcome(outcome: Outcome, requests: int, seconds: float) -> None:
     verdict = counted(len(lines), "difference") if lines else "no differences"
     if outcome.level == "none":
         verdict = "not compared"
+    lacking = sum(api.lacking.total() for api in outcome.apis.values())
+    verdict += f", {lacking:,} not compared" if lacking else ""
     done = sum(api.live.exchanges for api in outcome.apis.values())
     rate = f", {done / seconds:,.0f} a second" if seconds > 0 else ""
     out.print(f"{counted(done, 'request')} sent{rate}: {verdict}", style="red" if lines else "green")
@@ -40,6 +42,8 @@ def show_outcome(outcome: Outcome, requests: int, seconds: float) -> None:
     for name in sorted(outcome.apis):
         for text, count in outcome.apis[name].problems.items():
             out.print(shown(f"  {name}: {counted(count, 'request')} without an answer: {text}"))
+        for text, count in outcome.apis[name].lacking.items():
+            out.print(shown(f"  {name}: {count:,} not compared: {text}"))
     for each in outcome.kept:
         show_pair(out, each)
 

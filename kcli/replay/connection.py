@@ -128,7 +128,9 @@ class LiveConnection:
         exchange, session = step.exchange, await self.ready(step)
         version = nearest(session.versions, exchange.api_key, exchange.api_version)
         if version is None:
-            raise SchemaError(f"the broker does not have {exchange.api}")
+            self.shared.outcome.lack(exchange, None, "the broker does not have this API")
+            self.end(step)
+            return
         await self.adopt(exchange, session)
         body = self.body(exchange, version, session)
         await self.shared.transactions.prepare(

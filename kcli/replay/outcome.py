@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
 
 from kcli.capture.exchange import Exchange
 from kcli.redact.fields import words
+from kcli.replay.choice import READS
 from kcli.replay.comparison import Level, differences, records_in
 from kcli.replay.fields import plan_of
 from kcli.replay.identities import Identities
@@ -25,6 +26,8 @@ PASSING = words(
     " NOT_COORDINATOR COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE CONCURRENT_TRANSACTIONS"
     " OUT_OF_ORDER_SEQUENCE_NUMBER RESOURCE_NOT_FOUND"
 )
+# What a cluster answers that has not what a request is about: no authorizer, a feature that is not switched on.
+LACKING = words("SECURITY_DISABLED UNSUPPORTED_VERSION DELEGATION_TOKEN_AUTH_DISABLED")
 SAMPLES = 10_000  # latencies that are kept of each API, drawn evenly
 
 
@@ -104,13 +107,17 @@ class Difference(NamedTuple):
 
 @dataclass
 class ApiOutcome:
-    """skipped: requests that were not sent, by reason; problems: sent ones without an answer, by reason."""
+    """skipped: requests that were not sent, by reason; problems: sent ones without an answer, by reason.
+
+    lacking: exchanges that are not compared, as the cluster has not what they are about, by reason.
+    """
 
     api: str
     captured: Side = field(default_factory=Side)
     live: Side = field(default_factory=Side)
     skipped: Counter[str] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
+    lacking: Counter[str] = field(default_factory=Counter)
     differences: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -140,12 +147,20 @@ class ApiOutcome:
             "live": self.live.as_dict(),
             "skipped": dict(self.skipped),
             "problems": dict(self.problems),
+            "lacking": dict(self.lacking),
             "differences": [*self.verdicts(level), *(f"{text} ({n})" for text, n in self.differences.items())],
         }
 
 
 def worded(errors: Counter[str]) -> str:
     return ", ".join(f"{count} {name}" for name, count in sorted(errors.items())) or "none"
+
+
+def groups_in(request: Mapping[str, Any]) -> Iterator[str]:
+    """The groups that a request is about."""
+    for each in (request, *(request.get("groups") or ())):
+        if isinstance(each, Mapping) and each.get("groupId"):
+            yield each["groupId"]
 
 
 class Outcome:
@@ -157,6 +172,7 @@ class Outcome:
         self.kept: list[Difference] = []
         self.kinds: Counter[tuple[str, str]] = Counter()
         self.retried = self.late = 0
+        self.lost: set[str] = set()  # captured groups that have not formed, as the cluster lacks their protocol
 
     def api(self, exchange: Exchange) -> ApiOutcome:
         """The outcome of an exchange's API."""
@@ -164,6 +180,9 @@ class Outcome:
 
     def add(self, captured: Exchange, live: Exchange, identities: Identities) -> None:
         """Take in a captured exchange and the live one."""
+        if reason := self.reason_of_lack(captured, live):
+            self.lack(captured, live, reason)
+            return
         api = self.api(captured)
         api.captured.add(captured, self.dialect)
         api.live.add(live, self.dialect, judged=captured.response_frame is not None)
@@ -186,6 +205,27 @@ class Outcome:
             self.differ(captured, live, text)
         if not texts and captured.errors != live.errors:
             self.differ(captured, live, f"errors {captured.errors}, live {live.errors}", counts=False)
+
+    def reason_of_lack(self, captured: Exchange, live: Exchange) -> str:
+        """Why two exchanges can't be compared; "" where they can."""
+        if live.errors == captured.errors:
+            return ""
+        lacks = LACKING.intersection(live.errors).difference(captured.errors)
+        if lacks:
+            return f"the cluster answers {', '.join(sorted(lacks))}"
+        lost = self.lost.intersection(groups_in(captured.request)) if self.lost else ()
+        return f"members could not join {', '.join(sorted(lost))}" if lost else ""
+
+    def lack(self, captured: Exchange, live: Exchange | None, reason: str) -> None:
+        """Take in a captured exchange that the cluster can't make again. live: where the request was sent."""
+        api = self.api(captured)
+        api.captured.add(captured, self.dialect, judged=False)
+        if live is not None:
+            api.live.add(live, self.dialect, judged=False)
+        api.lacking[reason] += 1
+        if captured.api not in READS:
+            self.lost.update(groups_in(captured.request))
+        self.differ(captured, live, reason, counts=False)
 
     def skip(self, captured: Exchange, reason: str) -> None:
         """Take in a captured exchange whose request can't be sent."""

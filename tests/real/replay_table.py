@@ -93,6 +93,8 @@ def outcome(bootstrap: str, command: str, file: Path, more: list[str]) -> tuple[
     for row in map(json.loads, ran.stdout.splitlines()):
         for each in row.get("differences", ()):
             kinds[f"{row['api']}: {each}" if isinstance(each, str) else " ".join(map(str, each.values()))] += 1
+        for each, count in row.get("lacking", {}).items():
+            kinds[f"{row['api']}, not compared: {each}"] += count
     notes = [f"  {line.strip()}" for line in ran.stderr.splitlines()]
     lines = [f"{file.name}: exit {ran.returncode}, {time.monotonic() - begun:.1f} s"]
     lines += [f"  {count} x {kind}"[:300] for kind, count in kinds.items()]
