@@ -2,26 +2,33 @@
 
     python -m tests.real.replay_table [--bootstrap HOST:PORT | --release VERSION] WHAT FILE... [-- OPTION...]
 
-WHAT: `fetch-session` is `kcli fetch-session replay --fill --compare shape`, `all` is `kcli replay --fill`. All topics
-and groups of the cluster are deleted before each capture. Exit 1 when one of them differs.
+WHAT: `fetch-session` is `kcli fetch-session replay --fill --compare shape`, `all` is `kcli replay --fill`. VERSION: of
+Kafka, or `embedded`. All topics and groups of the cluster are deleted before each capture. Exit 1 when one of them
+differs. --records DUMP: also count how many of the dump's records a topic has afterwards, at their offsets (JSON lines
+with topic, partition, offset, key and value as {"len", "b64" or "sha256"}; gzip).
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import base64
+import gzip
+import hashlib
 import json
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import kcli
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
-from kcli.schemas.apikeys import DELETE_GROUPS, DELETE_TOPICS, LIST_GROUPS, METADATA
+from kcli.records.batches import Record, scan
+from kcli.schemas.apikeys import DELETE_GROUPS, DELETE_TOPICS, FETCH, LIST_GROUPS, METADATA
 from tests.real.lab import Cluster
 
 __all__ = ["emptied", "main"]
@@ -31,6 +38,8 @@ COMMANDS = {
     "all": ("replay",),
 }
 SECONDS = 90
+SHORT = 120  # bytes that the dump has in full
+BY_TOPIC_NAME = 12  # the newest Fetch of topic names
 BY_NAME = 5  # the newest DeleteTopics of names alone
 
 
@@ -44,6 +53,8 @@ def main(words: list[str]) -> int:
             line, differs = outcome(bootstrap, options.command, file, more.split())
             code |= differs
             print(line, flush=True)
+            if options.records:
+                asyncio.run(compare_records(bootstrap, options.records))
     return code
 
 
@@ -51,6 +62,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.real.replay_table")
     parser.add_argument("--bootstrap")
     parser.add_argument("--release", default="4.4.0")
+    parser.add_argument("--records", type=Path)
     parser.add_argument("command", choices=list(COMMANDS))
     parser.add_argument("files", nargs="+", type=Path)
     return parser.parse_args(words)
@@ -60,6 +72,10 @@ def parsed(words: list[str]) -> argparse.Namespace:
 def cluster(bootstrap: str | None, release: str) -> Iterator[str]:
     if bootstrap:
         yield bootstrap
+        return
+    if release == "embedded":
+        with kcli.embedded_broker() as broker:
+            yield broker.bootstrap_servers
         return
     with Cluster(release) as made:
         yield made.bootstrap
@@ -99,6 +115,54 @@ def outcome(bootstrap: str, command: str, file: Path, more: list[str]) -> tuple[
     lines = [f"{file.name}: exit {ran.returncode}, {time.monotonic() - begun:.1f} s"]
     lines += [f"  {count} x {kind}"[:300] for kind, count in kinds.items()]
     return "\n".join(lines + notes), ran.returncode == 1
+
+
+async def compare_records(bootstrap: str, dump: Path) -> None:
+    """Print how many of the dump's records each topic has, and how many it has besides."""
+    wanted: dict[str, dict[tuple[int, int], object]] = {}
+    with gzip.open(dump, "rt") as lines:
+        for row in map(json.loads, lines):
+            topic = wanted.setdefault(row["topic"], {})
+            topic[row["partition"], row["offset"]] = (row["key"], row["value"], row["headers"])
+    async with Client(ClientConfig({"bootstrap.servers": bootstrap})) as client:
+        await client.refresh(None)
+        for name in sorted(wanted.keys() & client.metadata.topics.keys()):
+            found: dict[tuple[int, int], object] = {}
+            for index in range(client.metadata.topics[name].partitions):
+                async for each in records_of(client, name, index):
+                    headers = [[key, bytes_of(value)] for key, value in each.headers]
+                    found[index, each.offset] = (bytes_of(each.key), bytes_of(each.value), headers)
+            equal = sum(found.get(place) == value for place, value in wanted[name].items())
+            print(f"  {name}: {equal} of {len(wanted[name])} records equal, {len(found)} are there", flush=True)
+
+
+async def records_of(client: Client, topic: str, index: int) -> AsyncIterator[Record]:
+    """The records of a partition, those of aborted transactions too."""
+    at = 0
+    while True:
+        part = {"partition": index, "fetchOffset": at, "partitionMaxBytes": 1 << 24}
+        body = {"maxWaitMs": 0, "minBytes": 0, "maxBytes": 1 << 24, "sessionEpoch": -1}
+        leader = client.leader(topic, index)
+        assert leader is not None
+        topics = [{"topic": topic, "partitions": [part]}]
+        answer = await client.call(FETCH, body | {"topics": topics}, node=leader.node, high=BY_TOPIC_NAME)
+        row = answer["responses"][0]["partitions"][0]
+        batches = list(scan(row["records"] or b"", damages=[]))
+        if not batches:
+            return
+        for batch in batches:
+            for record in batch.records() if not batch.is_control else ():
+                yield record
+            at = batch.last_offset + 1
+
+
+def bytes_of(data: bytes | None) -> dict[str, object] | None:
+    """Bytes as the dump has them."""
+    if data is None:
+        return None
+    if len(data) <= SHORT:
+        return {"len": len(data), "b64": base64.b64encode(data).decode()}
+    return {"len": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
 if __name__ == "__main__":
