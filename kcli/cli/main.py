@@ -92,7 +92,7 @@ HELP = {
     "broker serve": "Serve topics to any Kafka client.",
     "capture": "Capture traffic on an interface, show it as it comes, and keep the latest.",
     "audit": "Say which clients of a capture a Kafka release would refuse.",
-    "check": "Would a broker take these requests and batches?",
+    "check": "Say whether a broker takes requests and batches, and with which error not.",
     "check batch": "Say whether a broker takes record batches from a producer, and with which error not.",
     "check request": "Say whether a broker takes requests, and with which error not.",
     "completion": "Print the script that completes kcli's commands, options and values in a shell.",

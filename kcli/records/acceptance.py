@@ -199,6 +199,7 @@ def number(source: ByteSource) -> int:
 
 
 def problem_text(problem: kernels.record_values.Problem) -> str:
+    """What a kernel found wrong with records, in words."""
     code, record, position, says, here = problem
     suffix, reason = REASONS[code]
     path = "records" if suffix is None else f"records[{record}]{suffix}"
