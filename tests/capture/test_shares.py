@@ -12,7 +12,7 @@ import pytest
 from kcli.capture import capture_file, shares
 from kcli.capture.exchanges import CaptureDecoder
 from kcli.capture.filters import Filter
-from kcli.capture.shares import BUCKETS, Counts, ShareDecoder, buckets_of
+from kcli.capture.shares import Counts, Share
 from kcli.core import COMPILED
 from kcli.errors import InputError
 from tests.capture.wires import DATA, SAMPLES, Packet, packets_of, pcap
@@ -31,43 +31,56 @@ def one(paths: list[str], **options: Any) -> tuple[bytes, CaptureDecoder]:
     return bytes(lines), whole
 
 
-def share(paths: list[str], number: int, count: int, **options: Any) -> tuple[list[Part], ShareDecoder]:
-    """What one process has of each stretch; nobody tells it names of topics."""
+def part_of(source: Share) -> Part:
+    """What a process has made of a stretch."""
     parts: list[Part] = []
-    source = ShareDecoder(paths, **options)
-    source.take_share(number, count)
-
-    def take() -> None:
-        source.engine.order.take(lambda *part: parts.append(tuple(map(bytes, part))))  # type: ignore[arg-type]
-
-    with contextlib.suppress(InputError):
-        for _ in source.stretches():
-            take()
-    take()
-    return parts, source
+    source.engine.order.take(lambda *part: parts.append(tuple(map(bytes, part))))  # type: ignore[arg-type]
+    return parts[0]
 
 
-def together(paths: list[str], count: int, **options: Any) -> tuple[bytes | None, ShareDecoder]:
-    """What all write; None: they could not."""
-    from kcli.core.capture.line_merger import LineMerger
+class Together:
+    """Processes that read a capture together; nobody tells them names of topics."""
 
-    lines = bytearray()
-    merger = LineMerger(lines.extend)
-    made = [share(paths, number, count, **options) for number in range(count)]
-    for stretch in zip(*(parts for parts, _ in made), strict=True):
-        if merger.merge(stretch) is None:
-            return None, made[0][1]
-    first = made[0][1]
-    for _, other in made[1:]:
-        first.include(other.share_counts)
-    return bytes(lines), first
+    def __init__(self, paths: list[str], count: int, **options: Any) -> None:
+        from kcli.core.capture.line_merger import LineMerger
+        from kcli.core.capture.segment_dealer import SegmentDealer
+
+        self.first, *self.others = self.all = [Share(paths, text=True, **options) for _ in range(count)]
+        self.dealer = SegmentDealer(count)
+        self.rooms = [bytearray(1 << 22) for _ in self.others]
+        self.lines = bytearray()
+        self.merger = LineMerger(self.lines.extend)
+        self.first.take_share(count, self.dealer)
+        for other in self.others:
+            other.take_share(count)
+        self.dealer.open(self.rooms)
+
+    def read(self) -> bytes | None:
+        """All lines; None: they could not be made together."""
+        with contextlib.suppress(InputError):
+            for _ in self.first.stretches():
+                if not self.pass_on(last=False):
+                    return None
+        if not self.pass_on(last=True):
+            return None
+        for other in self.others:
+            other.tally.add_steady(other.engine)
+            self.first.include(other.share_counts)
+        return bytes(self.lines)
+
+    def pass_on(self, *, last: bool) -> bool:
+        for other, room, size in zip(self.others, self.rooms, self.dealer.sizes(), strict=True):
+            other.receive_dealt(memoryview(room)[:size], last=last)
+        self.dealer.open(self.rooms)
+        return self.merger.merge([part_of(each) for each in self.all]) is not None
 
 
 def assert_same(paths: list[Any], count: int, **options: Any) -> bytes:
     names = [str(path) for path in paths]
     lines, whole = one(names, **options)
-    made, first = together(names, count, **options)
-    assert made == lines
+    together = Together(names, count, **options)
+    first = together.first
+    assert together.read() == lines
     assert first.share_counts == Counts(
         whole.tally,
         whole.passed,
@@ -129,28 +142,24 @@ def test_what_is_lost_late_or_silent_stands_where_it_would(seed: int, tmp_path: 
     assert b'"event"' in lines
 
 
-def test_every_bucket_is_one_process_s() -> None:
-    for count in range(1, BUCKETS + 1):
-        masks = [buckets_of(number, count) for number in range(count)]
-        assert sum(masks) == (1 << BUCKETS) - 1 and all(masks)
-        assert sum(mask.bit_count() for mask in masks) == BUCKETS
-
-
-def test_too_much_for_a_share_is_said() -> None:
-    path = str(SAMPLES / "java44-txn.pcap")
-    assert share([path], 0, 2)[1].engine.order.exceeded is False
-    assert share([path], 0, 2, memory=2000)[1].engine.order.exceeded is True
+@pytest.mark.parametrize(("memory", "exceeded"), [(1 << 28, False), (2000, True)])
+def test_too_much_for_a_share_is_said(memory: int, exceeded: bool) -> None:
+    together = Together([str(SAMPLES / "java44-txn.pcap")], 2, memory=memory)
+    together.read()
+    assert any(each.engine.order.exceeded for each in together.all) is exceeded
 
 
 def test_what_holds_too_much_reads_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capture_file, "PIECE", 4096)
     path = str(SAMPLES / "java44-txn.pcap")
-    whole, ended = share([path], 0, 2)[1], share([path], 0, 2, memory=2000)[1]
-    assert 0 < ended.engine.packets < whole.engine.packets
+    whole, ended = Together([path], 1), Together([path], 1, memory=2000)
+    whole.read()
+    ended.read()
+    assert 0 < ended.first.engine.packets < whole.first.engine.packets
 
 
 def test_secrets_in_a_capture_may_be_those_of_any_connection() -> None:
-    source = ShareDecoder([str(SAMPLES / "tls.pcap")])
-    source.take_share(1, 2)
+    source = Share([str(SAMPLES / "tls.pcap")])
+    source.take_share(2)
     source.add_secrets(b"# nothing")
     assert source.engine.order.exceeded

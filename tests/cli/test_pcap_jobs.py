@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -15,11 +14,8 @@ from typing import Any
 import pytest
 
 from kcli.capture.exchanges import CaptureDecoder
-from kcli.cli import pcap_jobs
-from kcli.cli.pcap_jobs import SIZES, Outlet, SharedDecoder
-from kcli.cli.processes import LENGTH
+from kcli.cli.pcap_jobs import SharedDecoder
 from kcli.core import COMPILED
-from kcli.errors import InputError
 from tests.capture.wires import DATA, SAMPLES
 
 pytestmark = pytest.mark.skipif(not COMPILED or not hasattr(os, "fork"), reason="one process makes all lines here")
@@ -103,56 +99,6 @@ def test_standard_input_and_other_formats_take_one_process() -> None:
     assert run(TXN, "--jobs", "0")[0] == 2
 
 
-def outlet_of(folder: Path) -> tuple[Outlet, list[int], Callable[[], tuple[int, ...]], int]:
-    """An outlet with two files, what reads its sizes, and the pipe for answers."""
-    sizes, answers = os.pipe(), os.pipe()
-    files = [os.open(folder / name, os.O_RDWR | os.O_CREAT) for name in "ab"]
-    return Outlet(files, sizes[1], answers[0]), files, lambda: SIZES.unpack(os.read(sizes[0], SIZES.size)), answers[1]
-
-
-class Says:
-    """What an outlet asks of a decoder."""
-
-    def __init__(self, *parts: bytes) -> None:
-        self.parts, self.share_counts = parts, "counts"
-        self.engine = self.bodies = self.order = self.names = self
-        self.exceeded = False
-        self.learnt = b""
-
-    def take(self, give: Callable[..., None]) -> None:
-        give(*(memoryview(part) for part in self.parts))
-
-    def take_in(self, log: bytes) -> None:
-        self.learnt += log
-
-
-def test_no_process_is_farther_ahead_than_there_are_files(tmp_path: Path) -> None:
-    outlet, files, sizes, answers = outlet_of(tmp_path)
-    source: Any = Says(b"text", b"marks", b"names")
-    for _ in range(2):
-        outlet.put(source)
-    counts = pickle.dumps("counts")
-    assert sizes() == sizes() == (4, 5, 5, len(counts), False)
-    assert os.pread(files[1], 14 + len(counts), 0) == b"textmarksnames" + counts
-    os.write(answers, LENGTH.pack(3) + b"log")  # the first was read: its file is free
-    outlet.put(source)
-    assert outlet.made == 3 and outlet.answered == 1 and source.learnt == b"log"
-    os.close(answers)
-    with pytest.raises(BrokenPipeError):
-        outlet.put(source)
-
-
-def test_who_has_much_at_once_is_not_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pcap_jobs, "LARGE", 1000)
-    outlet, files, _, answers = outlet_of(tmp_path)
-    source: Any = Says(b"x" * 2000, b"", b"")
-    outlet.put(source)
-    assert os.fstat(files[0]).st_size >= 2000
-    os.write(answers, LENGTH.pack(0))
-    outlet.put(source)
-    assert outlet.answered == 1 and os.fstat(files[0]).st_size == 0
-
-
 def shared(paths: list[str], jobs: int, **options: Any) -> tuple[bytes, SharedDecoder]:
     """What all write, in stretches of some packets."""
     lines, source = bytearray(), SharedDecoder(paths, jobs=jobs, **options)
@@ -198,12 +144,3 @@ def test_nothing_is_written_twice_by_who_goes_on_alone(alone: list[bool], monkey
 
     monkeypatch.setattr(SharedDecoder, "merge", merge)
     assert shared([TXN], 2)[0] == lines and alone
-
-
-def test_a_process_that_is_killed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def help_no_more(self: SharedDecoder, number: int, outlet: Outlet) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    monkeypatch.setattr(SharedDecoder, "help", help_no_more)
-    with pytest.raises(InputError, match="a process ended too early"):
-        shared([TXN], 2)

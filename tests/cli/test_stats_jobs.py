@@ -14,9 +14,8 @@ import pytest
 
 from kcli.capture.statistics import COLUMNS, StatisticsDecoder
 from kcli.cli import stats_jobs
-from kcli.cli.stats_jobs import SharedStatistics, are_renamed
+from kcli.cli.stats_jobs import SharedStatistics
 from kcli.core import COMPILED
-from kcli.errors import InputError
 from tests.capture.wires import DATA, SAMPLES
 
 pytestmark = pytest.mark.skipif(not COMPILED or not hasattr(os, "fork"), reason="one process counts all here")
@@ -81,35 +80,18 @@ def test_one_process_counts_where_there_is_too_much(name: str, most: int, monkey
     assert seen
 
 
-def test_a_topic_with_two_names_is_for_one_process() -> None:
-    def log(number: int, name: bytes) -> bytes:
-        return bytes([number]) * 16 + len(name).to_bytes(4, sys.byteorder) + name
-
-    assert not are_renamed(b"") and not are_renamed(log(1, b"a") + log(2, b"a") + log(1, b"a"))
-    assert are_renamed(log(1, b"a") + log(2, b"b") + log(1, b"b"))
-
-
-def test_a_process_that_is_killed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def help_no_more(self: SharedStatistics, number: int, pipe: int) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    monkeypatch.setattr(SharedStatistics, "help", help_no_more)
-    with pytest.raises(InputError, match="a process ended too early"):
-        read(SharedStatistics([TXN], ["api"], jobs=2))
-
-
 SLOW = """
 import sys, time
-from kcli.capture import capture_file
-from kcli.capture.shares import Share
+from kcli.capture import capture_file, shares
+from kcli.capture.exchanges import CaptureDecoder
 from kcli.cli import main
-capture_file.PIECE = 4096
-before = Share.read
+capture_file.PIECE, shares.STRETCH = 4096, 1
+before = CaptureDecoder.read
 def read(self, *moved):
     for each in before(self, *moved):
         time.sleep(0.2)
         yield each
-Share.read = read
+CaptureDecoder.read = read
 print("ready", file=sys.stderr, flush=True)
 sys.exit(main.main())
 """

@@ -20,6 +20,7 @@ from kcli.core.capture.packets cimport (
     FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_ACK, KC_CUT, KC_END_ROOM, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_RST, KC_SYN, KC_TCP, Ends, Packet,
     PacketReader, Segment, be16, be32, dissect, hash_ends, put_end,
 )
+from kcli.core.capture.segment_dealer cimport DEALT, SegmentDealer, read_dealt
 from kcli.core.capture.streams cimport (
     END_CLOSED, END_GIVEN_UP, END_OF_CAPTURE, END_RESET, LOSS_CUT, LOSS_GAP, LOSS_GIVEN_UP, Ending, Flow, Loss, Side, StreamHandler, Streams,
     dump_flows, restore_flows,
@@ -50,6 +51,7 @@ cdef class CaptureEngine:
 
     cdef readonly Streams streams
     cdef readonly LineOrder order     # None: no other process shares the work
+    cdef SegmentDealer dealer
     cdef Correlator correlator
     cdef ExchangeOutput output
     cdef readonly DraftHandler drafting        # None: packets are only read
@@ -81,10 +83,11 @@ cdef class CaptureEngine:
         """Read the connections of one bucket of `kcli.core.capture.packet_shuffle.Scatter` alone; and what is no TCP, all of it."""
         self.share, self.shares = share, shares
 
-    def share_lines(self, uint64_t buckets, int count):
-        """Make the lines of some buckets of connections, a bit each, while other processes make those of the others; of `count`
-        processes each may hold its part of what all may. To be called before the first packet; `order` has the lines then."""
-        self.order = self.streams.order = LineOrder(self.output.lines, buckets)
+    def share(self, int count, SegmentDealer dealer=None):
+        """Be one of `count` processes that read the capture together; each may hold its part of what all may. dealer: of the
+        process that reads the files; the others `receive_dealt`. To be called before the first packet; `order` has the lines then."""
+        self.order, self.dealer = LineOrder(self.output.lines), dealer
+        self.streams.order = self.order
         self.streams.memory //= count
         self.streams.most_done //= count
 
@@ -138,6 +141,24 @@ cdef class CaptureEngine:
         packet.data = &data[0] if packet.captured else NULL
         self.packet(&packet)
 
+    def receive_dealt(self, const uint8_t[::1] data not None):
+        """TCP segments as a SegmentDealer has written them. ValueError: they are not."""
+        cdef Segment s
+        cdef const uint8_t* p = &data[0] if data.shape[0] else NULL
+        cdef const uint8_t* end = p + data.shape[0]
+        while end - p >= <ssize_t>sizeof(uint64_t):
+            if not (<const uint64_t*>p)[0] & DEALT:
+                self.streams.pass_over((<const uint64_t*>p)[0])
+                p += sizeof(uint64_t)
+                continue
+            p = read_dealt(p, end, &s)
+            if p == NULL:
+                break
+            self.streams.receive(&s)
+            self.order.note(self.streams.segments)
+        if p != end:
+            raise ValueError("no dealt segments")
+
     def finish(self):
         """The capture's end: whatever waits is resolved, whatever is unanswered said."""
         if self.order is not None:
@@ -170,18 +191,19 @@ cdef class CaptureEngine:
         if kind == KC_TCP:
             if self.drafting is not None:
                 return self.drafting.receive_packet(self.streams, packet, &s)
-            return self.streams.receive(&s) if self.order is None else self.receive_share(&s)
+            return self.streams.receive(&s) if self.dealer is None else self.deal(&s)
         self.others += kind == KC_NOT_TCP
         self.cuts += kind == KC_CUT
         self.fragments += kind == KC_FRAGMENT
         self.unknown_links += kind == KC_LINK_UNKNOWN
         return 0
 
-    cdef int receive_share(self, Segment* s) except -1:
-        if self.order.has(hash_ends(&s.ends)):
+    cdef int deal(self, Segment* s) except -1:
+        if self.dealer.deal(s) == 0:
             self.streams.receive(s)
         else:
-            self.streams.pass_over(s)
+            self.streams.payload += s.captured
+            self.streams.pass_over(s.ts)
         return self.order.note(self.streams.segments)
 
     cdef bint is_chosen(self, uint64_t hash) noexcept:

@@ -24,16 +24,16 @@ cdef enum Cause:
 @cython.final
 cdef class LineOrder:
     cdef ExchangeWriter lines
-    cdef uint64_t buckets  # one bit each
     cdef uint64_t segment, rank
     cdef size_t noted, learnt, missed
     cdef Out marks
+    cdef object room       # where the text is written, None: where there is memory
     cdef public bint exceeded  # more is held than this share of all may hold
 
-    cdef bint has(self, uint64_t hash) noexcept
     cdef int note(self, uint64_t segment) except -1
     cdef int place(self, uint64_t segment, Cause cause, uint64_t number=*) except -1
     cdef int note_others(self) except -1
+    cdef void begin_anew(self) noexcept
 
 
 cdef inline int place(LineOrder order, uint64_t segment, Cause cause, uint64_t number=0) except -1:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-BUCKETS: int
-
 class LineOrder:
     exceeded: bool
+    def open(self, room: Any) -> None: ...
+    def close(self) -> tuple[int, int, int] | None: ...
     def take(self, give: Callable[[memoryview, memoryview, memoryview], Any]) -> None: ...

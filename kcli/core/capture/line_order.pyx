@@ -1,40 +1,52 @@
 """In which order the lines stand that several processes make, each of a share of the connections.
 
-Every process walks all packets, and so counts the same segments. By these all lines can be put in the order in which one
-process would write them (see line_merger.pyx).
+Every process hears of all TCP segments (see segment_dealer.pyx), and counts the same. By these all lines can be put in the
+order in which one process would write them (see line_merger.pyx).
 """
 
 cimport cython
 from cpython.buffer cimport PyBUF_READ
 from cpython.memoryview cimport PyMemoryView_FromMemory
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from kcli.core.capture.exchange_json cimport ExchangeWriter
-from kcli.core.codec.messages cimport NameTable, Out, out_free, out_put
+from kcli.core.codec.messages cimport NameTable, Out, out_free, out_is_lent, out_lend, out_put
 
-__all__ = ["BUCKETS", "LineOrder"]
-
-BUCKETS = 64    # of connections
+__all__ = ["LineOrder"]
 
 
 @cython.final
 cdef class LineOrder:
-    """Of the lines of an ExchangeWriter. buckets: those of this process, a bit each.
+    """Of the lines of an ExchangeWriter. exceeded: this process holds more than its part of what all may: the work is one's."""
 
-    exceeded: it holds more than its share of what all may hold, so that the work is one process's.
-    """
-
-    def __cinit__(self, ExchangeWriter lines not None, uint64_t buckets):
-        self.lines, self.buckets = lines, buckets
+    def __cinit__(self, ExchangeWriter lines not None):
+        self.lines = lines
         self.rank = <uint64_t>RECEIVED << 62
         lines.names.table.logging = True
 
     def __dealloc__(self):
         out_free(&self.marks)
 
-    cdef bint has(self, uint64_t hash) noexcept:
-        """Whether a connection, by the hash of its ends, is this process's."""
-        return self.buckets >> (hash >> 40 & 63) & 1
+    def open(self, room):
+        """Write the text that comes next to this room, as long as it suffices; to be called when none is left to be taken."""
+        cdef uint8_t[::1] memory = room
+        self.room = memory
+        out_lend(&self.lines.out, <char*>&memory[0], memory.shape[0])
+
+    def close(self):
+        """As `take`, in the room: (bytes of text, of marks, of the log), which follow each other. None: it has no room for them."""
+        cdef Out* text = &self.lines.out
+        cdef NameTable* names = &self.lines.names.table
+        cdef Out* marks = &self.marks
+        self.note_others()
+        sizes = (text.size, marks.size, names.log_size)
+        if not out_is_lent(text) or text.capacity - text.size < marks.size + names.log_size:
+            return None
+        memcpy(text.data + text.size, marks.data, marks.size)
+        memcpy(text.data + text.size + marks.size, names.log, names.log_size)
+        self.begin_anew()
+        return sizes
 
     cdef int place(self, uint64_t segment, Cause cause, uint64_t number=0) except -1:
         """What comes next stands there."""
@@ -67,7 +79,10 @@ cdef class LineOrder:
         cdef NameTable* names = &self.lines.names.table
         self.note_others()
         give(bytes_at(text.data, text.size), bytes_at(self.marks.data, self.marks.size), bytes_at(names.log, names.log_size))
-        text.size = self.marks.size = names.log_size = self.noted = self.learnt = 0
+        self.begin_anew()
+
+    cdef void begin_anew(self) noexcept:
+        self.lines.out.size = self.marks.size = self.lines.names.table.log_size = self.noted = self.learnt = 0
 
 
 cdef object bytes_at(const char* data, size_t size):

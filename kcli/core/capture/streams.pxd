@@ -159,7 +159,7 @@ cdef class Streams:
     cdef LineOrder order         # None: no other process shares the work
 
     cdef int receive(self, Segment* s) except -1
-    cdef int pass_over(self, Segment* s) except -1
+    cdef int pass_over(self, uint64_t ts) except -1
     cdef int close_all(self) except -1
     cdef uint64_t held(self) noexcept
     cdef bint in_step(self) noexcept

@@ -90,11 +90,10 @@ cdef class Streams:
             self.wait(flow, SECOND)
         return relieve(self) if self.held() > self.memory else 0
 
-    cdef int pass_over(self, Segment* s) except -1:
+    cdef int pass_over(self, uint64_t ts) except -1:
         """The next segment of the capture, of a connection that is another process's."""
         self.segments += 1
-        self.payload += s.captured
-        return self.advance_clock(s.ts)
+        return self.advance_clock(ts)
 
     cdef int advance_clock(self, uint64_t ts) except -1:
         """The clock is the capture's own. One packet's leap is not believed before a second one confirms it."""

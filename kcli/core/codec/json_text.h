@@ -1,53 +1,11 @@
-/* Text from bytes: a growing buffer, and the JSON forms of numbers, strings, bytes and uuids.
+/* Text from bytes: the JSON forms of numbers, strings, bytes and uuids.
  *
  * A function that takes `char *p` writes there and returns the end; its caller has reserved the room.
  * A function that takes `kc_out *` reserves for itself and returns KC_OK, KC_MEMORY or KC_UTF8. */
 #ifndef KCLI_TEXT_H
 #define KCLI_TEXT_H
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { KC_OK = 0, KC_MEMORY = -1, KC_UTF8 = -2 };
-
-typedef struct {
-    char *data;
-    size_t size;
-    size_t capacity;
-} kc_out;
-
-static int kc_grow(kc_out *out, size_t extra) {
-    size_t wanted = out->size + extra;
-    size_t capacity = out->capacity ? out->capacity : 4096;
-    if (wanted < extra) return KC_MEMORY;
-    while (capacity < wanted) capacity += capacity / 2 + 4096;
-    char *data = (char *)realloc(out->data, capacity);
-    if (!data) return KC_MEMORY;
-    out->data = data;
-    out->capacity = capacity;
-    return KC_OK;
-}
-
-/* These two are called for each piece of text: a call would cost more than what they do. */
-#define KC_ALWAYS static inline __attribute__((always_inline))
-
-KC_ALWAYS int kc_reserve(kc_out *out, size_t extra) {
-    return out->capacity - out->size >= extra ? KC_OK : kc_grow(out, extra);
-}
-
-KC_ALWAYS int kc_append(kc_out *out, const void *bytes, size_t n) {
-    if (kc_reserve(out, n)) return KC_MEMORY;
-    memcpy(out->data + out->size, bytes, n);
-    out->size += n;
-    return KC_OK;
-}
-
-static inline void kc_free(kc_out *out) {
-    free(out->data);
-    out->data = NULL;
-    out->size = out->capacity = 0;
-}
+#include "growing_text.h"
 
 static const char kc_pairs[201] =
     "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"

@@ -15,6 +15,8 @@ cdef extern from "json_text.h" nogil:
     int out_reserve "kc_reserve"(Out* out, size_t extra)
     int out_put "kc_append"(Out* out, const void* data, size_t size)
     void out_free "kc_free"(Out* out)
+    bint out_is_lent "kc_is_lent"(const Out* out)
+    void out_lend "kc_lend"(Out* out, char* data, size_t size)
     int out_string "kc_string"(Out* out, const uint8_t* text, size_t size)
     int out_base64 "kc_base64_string"(Out* out, const uint8_t* data, size_t size)
     char* put_int "kc_i64"(char* at, int64_t value)

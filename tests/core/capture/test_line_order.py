@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("kcli.core.capture.line_order")
 
-from kcli.capture.shares import ShareDecoder
-from kcli.core.capture import line_order
+from kcli.capture.shares import Share
+from kcli.core.capture.segment_dealer import SegmentDealer
 from tests.capture.wires import SAMPLES
 
 MARK = struct.Struct("=QQQII")
 
 
+def alone(path: Path) -> Share:
+    """A process that shares the work with nobody."""
+    source = Share([str(path)], text=True)
+    source.take_share(1, SegmentDealer(1))
+    return source
+
+
 def test_marks_are_of_all_text_and_in_order() -> None:
-    source = ShareDecoder([str(SAMPLES / "java44-txn.pcap")])
-    source.take_share(0, 1)
+    source = alone(SAMPLES / "java44-txn.pcap")
     for _ in source.read():
         pass
     taken: list[tuple[bytes, ...]] = []
@@ -34,5 +41,38 @@ def test_marks_are_of_all_text_and_in_order() -> None:
     assert taken[1] == (b"", b"", b"")
 
 
-def test_a_connection_is_in_one_of_so_many_buckets() -> None:
-    assert line_order.BUCKETS == 64
+def test_lines_lie_in_the_room_that_was_opened_or_elsewhere() -> None:
+    taken: list[tuple[bytes, ...]] = []
+    source = alone(SAMPLES / "java44-txn.pcap")
+    for _ in source.read():
+        pass
+    source.engine.order.take(lambda *part: taken.append(tuple(map(bytes, part))))
+    room, small = bytearray(1 << 20), bytearray(3000)
+    for each in (room, small):
+        source = alone(SAMPLES / "java44-txn.pcap")
+        source.engine.order.open(each)
+        for _ in source.read():
+            pass
+        sizes = source.engine.order.close()
+        if each is room:
+            assert sizes == tuple(map(len, taken[0])) and room[: sum(sizes)] == b"".join(taken[0])
+            source.engine.order.open(small)  # lines of the next stretch
+            assert source.engine.order.close() == (0, 0, 0)
+        else:
+            assert sizes is None
+            source.engine.order.take(lambda *part: taken.append(tuple(map(bytes, part))))
+    assert taken[1] == taken[0] and any(small)
+
+
+def test_a_room_is_as_large_as_it_is() -> None:
+    source = alone(SAMPLES / "java44-txn.pcap")
+    line = b"x" * 999
+    for size, fits in (1031, True), (1030, False), (999, False), (998, False), (1, False):  # a mark has 32 bytes
+        room = bytearray(size + 10)
+        source.engine.order.open(memoryview(room)[:size])
+        source.engine.write(line)
+        sizes = source.engine.order.close()
+        assert (sizes is not None) is fits
+        if sizes is None:
+            source.engine.order.take(lambda text, *_: None)
+        assert room[size:] == bytes(10)

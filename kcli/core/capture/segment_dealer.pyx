@@ -1,0 +1,99 @@
+"""Deals TCP segments out to the processes that read a capture together: one reads the files, each a share of the connections.
+
+Each process hears of every segment, so that all count the same ones and have the same clock: of its own connections the whole
+segment, of others the time alone (8 bytes). Connections are put in buckets by the hash of their ends; a bucket's process is
+chosen when its first segment comes: the one that had least to do until then.
+"""
+
+cimport cython
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+from kcli.core.capture.packets cimport Segment, hash_ends
+
+__all__ = ["SegmentDealer"]
+
+cdef enum:
+    BUCKETS = 1 << 12
+    NOBODY = 255
+    MOST = 64               # processes
+    PACKET = 64             # what a packet costs, as so many bytes
+    DEALING = 4             # dealing out and putting the lines in order: this part of what reading a connection costs
+
+
+@cython.final
+cdef class SegmentDealer:
+    """Of `count` processes, of which the first deals. full: a room had no room for all; the others lack segments."""
+
+    def __cinit__(self, int count):
+        if not 0 < count <= MOST:
+            raise ValueError(f"{count} processes: 1 to {MOST} can share the work")
+        self.count, self.rooms = count, []
+        self.hands = <Hand*>calloc(count, sizeof(Hand))
+        self.loads = <uint64_t*>calloc(count, sizeof(uint64_t))
+        self.owners = <uint8_t*>malloc(BUCKETS)
+        if self.hands == NULL or self.loads == NULL or self.owners == NULL:
+            raise MemoryError
+        memset(self.owners, NOBODY, BUCKETS)
+
+    def __dealloc__(self):
+        free(self.hands)
+        free(self.loads)
+        free(self.owners)
+
+    def open(self, rooms):
+        """Write what comes next to these rooms, one for each process but the first: writable, aligned to 8 bytes."""
+        cdef uint8_t[::1] room
+        cdef int i
+        if len(rooms) != self.count - 1:
+            raise ValueError(f"{len(rooms)} rooms for {self.count - 1} processes")
+        self.rooms = [memoryview(each) for each in rooms]
+        for i in range(1, self.count):
+            room = self.rooms[i - 1]
+            self.hands[i].start = self.hands[i].at = &room[0]
+            self.hands[i].end = &room[0] + room.shape[0]
+
+    def sizes(self):
+        """The bytes that were written to each room."""
+        return [self.hands[i].at - self.hands[i].start for i in range(1, self.count)]
+
+    cdef int deal(self, const Segment* s) noexcept:
+        """Give a segment out; the number of its process."""
+        cdef uint32_t bucket = hash_ends(&s.ends) >> 40 & (BUCKETS - 1)
+        cdef int owner = self.owners[bucket], i
+        cdef uint64_t cost = s.captured + PACKET
+        if owner == NOBODY:
+            owner = self.owners[bucket] = <uint8_t>least_loaded(self.loads, self.count)
+        self.loads[owner] += cost
+        self.loads[0] += cost // DEALING
+        for i in range(1, self.count):
+            if not put(&self.hands[i], s, i == owner):
+                self.full = True
+        return owner
+
+
+cdef inline bint put(Hand* hand, const Segment* s, bint whole) noexcept:
+    """False: there is no room."""
+    cdef size_t size = sizeof(Dealt) + padded(s.captured) if whole else sizeof(uint64_t)
+    cdef Dealt* dealt = <Dealt*>hand.at
+    if <size_t>(hand.end - hand.at) < size:
+        return False
+    dealt.ts = s.ts
+    if whole:
+        dealt.ts |= DEALT
+        dealt.ends, dealt.sender = s.ends, <uint32_t>s.sender
+        dealt.seq, dealt.ack, dealt.flags = s.seq, s.ack, s.flags
+        dealt.captured, dealt.length = s.captured, s.length
+        memcpy(dealt + 1, s.data, s.captured)
+    hand.at += size
+    return True
+
+
+cdef int least_loaded(const uint64_t* loads, int count) noexcept:
+    """Of several the last one: the first process has the other work, too."""
+    cdef int found = 0, i
+    for i in range(1, count):
+        if loads[i] <= loads[found]:
+            found = i
+    return found

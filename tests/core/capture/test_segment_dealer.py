@@ -1,0 +1,86 @@
+"""Segments dealt out to several processes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("kcli.core.capture.segment_dealer")
+
+from kcli.capture.exchanges import CaptureDecoder
+from kcli.core.capture.segment_dealer import SegmentDealer
+from tests.capture.wires import SAMPLES, packets_of
+
+TIME, DEALT, PAYLOAD = struct.Struct("=Q"), 1 << 63, 56  # where a dealt segment has the count of its captured bytes
+HEAD = 72  # bytes in front of these
+TXN = SAMPLES / "java44-txn.pcap"
+
+
+def deal(path: Path, count: int, size: int = 1 << 22) -> tuple[SegmentDealer, list[bytes], CaptureDecoder]:
+    """What each process but the first is dealt."""
+    dealer, source = SegmentDealer(count), CaptureDecoder([str(path)], text=True)
+    rooms = [bytearray(size) for _ in range(1, count)]
+    source.engine.share(count, dealer)
+    dealer.open(rooms)
+    for _ in source.read():
+        pass
+    return dealer, [bytes(room[:used]) for room, used in zip(rooms, dealer.sizes(), strict=True)], source
+
+
+def segments(dealt: bytes) -> Iterator[tuple[int, bytes | None]]:
+    """(time, head and captured bytes) of each; None: of other processes' connections."""
+    at = 0
+    while at < len(dealt):
+        (time,) = TIME.unpack_from(dealt, at)
+        if time < DEALT:
+            yield time, None
+            at += 8
+            continue
+        (captured,) = struct.unpack_from("=I", dealt, at + PAYLOAD)
+        yield time - DEALT, dealt[at : at + HEAD + captured]
+        at += HEAD + (captured + 7) // 8 * 8
+    assert at == len(dealt)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_each_hears_of_all_and_gets_its_own(count: int) -> None:
+    times = [packet.ns for packet in packets_of(TXN)]
+    _, dealt, source = deal(TXN, count)
+    all_made = [list(segments(each)) for each in dealt]
+    assert source.engine.segments == len(times)
+    assert all([time for time, _ in made] == times for made in all_made)
+    owners = [[made[at][1] is not None for made in all_made].count(True) for at in range(len(times))]
+    assert {1} <= set(owners) <= {0, 1}  # of the others one or none: then it is the first one's
+    assert all(any(segment for _, segment in made) for made in all_made)
+
+
+def test_a_connection_is_one_process_s() -> None:
+    _, dealt, _ = deal(TXN, 3)
+    ends = [{segment[8:48] for _, segment in segments(each) if segment is not None} for each in dealt]
+    assert ends[0] and ends[1] and not ends[0] & ends[1]
+
+
+def test_what_has_no_room_is_said() -> None:
+    assert deal(TXN, 2)[0].full is False
+    dealer, dealt, _ = deal(TXN, 2, 5000)
+    assert dealer.full and len(dealt[0]) <= 5000
+
+
+def test_as_many_rooms_as_there_are_others() -> None:
+    for count in (0, 65):
+        with pytest.raises(ValueError, match="processes: 1 to 64"):
+            SegmentDealer(count)
+    with pytest.raises(ValueError, match="1 rooms for 2 processes"):
+        SegmentDealer(3).open([bytearray(8)])
+
+
+def test_other_bytes_are_refused() -> None:
+    whole = next(segment for _, segment in segments(deal(TXN, 2)[1][0]) if segment is not None)
+    for data in (whole[:-1], whole[:40], bytes(7), b"\xff" * 100):
+        source = CaptureDecoder([str(TXN)], text=True)
+        source.engine.share(2)
+        with pytest.raises(ValueError, match="no dealt segments"):
+            source.engine.receive_dealt(data)
