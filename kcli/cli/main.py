@@ -71,6 +71,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "send": "send:send",
     "sql": "sql:sql",
     "snapshot": {
+        "check": "snapshot_check:check",
         "create": "snapshot_create:create",
         "diff": "snapshot_diff:diff",
         "drift": "snapshot_drift:drift",
@@ -125,6 +126,7 @@ HELP = {
     "send": "Send one request to a broker and decode its response.",
     "sql": "Answer questions about captures, segments, snapshots and tables in SQL.",
     "snapshot": "KRaft snapshots: inspect, verify, query, compare, write and fetch them.",
+    "snapshot check": "Say what another metadata.version does not allow of this metadata.",
     "snapshot create": "Write a snapshot from a metadata log.",
     "snapshot diff": "Show what changed between two snapshots or offsets.",
     "snapshot drift": "Compare the metadata of a quorum's nodes.",

@@ -53,6 +53,7 @@ PINNED = """
     schema list
     schema show
     send
+    snapshot check
     snapshot create
     snapshot diff
     snapshot drift
