@@ -29,11 +29,16 @@ SELECT completed_ns, completed_ns - completed_ns % {step} AS time_ns, connection
        errors, CASE WHEN cardinality(errors) > 0 THEN 1 ELSE 0 END AS failed
 FROM exchange_facts
 """,
-    # Requests that only brokers and controllers send, and fetches of followers.
+    # Requests that only brokers and controllers send, fetches of followers, AddPartitionsToTxn in the versions that
+    # brokers send each other, and nothing but WriteTxnMarkers (which the admin's abortTransaction sends, too).
     "broker_clients": """
-SELECT DISTINCT coalesce(client_id, '') AS client_id, address
-FROM exchange_facts
-WHERE api_key IN (4, 5, 6, 7, 27, 52, 53, 54, 55, 56, 58, 59, 62, 63, 64, 67, 70, 73, 80, 82, 83, 84, 85, 86, 87)
-   OR replica_id >= 0
+SELECT client_id, address
+FROM (SELECT coalesce(client_id, '') AS client_id, address, api_key IN (18, 27) AS quiet, api_key = 27 AS markers,
+             api_key IN (4, 5, 6, 7, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82, 83, 84, 85, 86, 87)
+               OR coalesce(replica_id, -1) >= 0 OR (api_key = 24 AND api_version >= 4) AS inside
+      FROM exchange_facts)
+GROUP BY client_id, address
+HAVING max(CASE WHEN inside THEN 1 ELSE 0 END) = 1
+    OR (min(CASE WHEN quiet THEN 1 ELSE 0 END) = 1 AND max(CASE WHEN markers THEN 1 ELSE 0 END) = 1)
 """,
 }

@@ -19,7 +19,8 @@ pytest.importorskip("duckdb")
 
 
 def capture(folder: Path) -> Path:
-    """A follower's fetch, a consumer's fetch, and a broker's heartbeat, each over a connection of its own."""
+    """A follower's fetch, a consumer's fetch, a broker's heartbeat, the markers that a broker sends, and those that an
+    admin sends who asks for the quorum, too; each over a connection of its own."""
     packets = []
     for number, (client, replica) in enumerate((("follower", 2), ("consumer", -1))):
         wire = Wire((f"10.0.0.{number + 3}", 40000)).open()
@@ -29,8 +30,14 @@ def capture(folder: Path) -> Path:
     wire = Wire(("10.0.0.9", 40000)).open()
     beat = {"brokerId": 1, "brokerEpoch": 1, "currentMetadataOffset": 1, "wantFence": False, "wantShutDown": False}
     wire.client(request(63, 0, 1, beat, "3")).server(response(63, 0, 1, {})).close()
+    packets += wire.packets
+    for address, client, keys in (("10.0.0.10", "sender", (27,)), ("10.0.0.11", "admin", (27, 55))):
+        wire = Wire((address, 40000)).open()
+        for number, key in enumerate(keys):
+            wire.client(request(key, 1, number, {}, client)).server(response(key, 1, number, {}))
+        packets += wire.close().packets
     path = folder / "roles.pcap"
-    path.write_bytes(pcap(sorted(packets + wire.packets)))
+    path.write_bytes(pcap(sorted(packets)))
     return path
 
 
@@ -42,9 +49,9 @@ def test_roles_and_buckets(tmp_path: Path) -> None:
         answers = ask_all(tables)
         brokers = tables.run("SELECT client_id, address FROM broker_clients ORDER BY address")[1]
         times = tables.run("SELECT time_ns, completed_ns FROM calls")[1]
-    assert brokers == [("follower", "10.0.0.3"), ("3", "10.0.0.9")]
+    assert brokers == [("sender", "10.0.0.10"), ("follower", "10.0.0.3"), ("3", "10.0.0.9")]
     assert {row["client_id"]: row["role"] for row in answers.by_name["clients"].dicts()} == {
-        "follower": "broker", "consumer": "client", "3": "broker",
+        "follower": "broker", "consumer": "client", "3": "broker", "sender": "broker", "admin": "client",
     }  # fmt: skip
     assert all(time % answers.step == 0 and 0 <= completed - time < answers.step for time, completed in times)
 
