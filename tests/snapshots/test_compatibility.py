@@ -10,10 +10,9 @@ from kcli.snapshots.image import MIGRATING, Image
 from kcli.snapshots.levels import NAMES
 from tests.snapshots.made import TOPIC_ID, broker, image, partition
 
-
 NODE: dict[str, Any] = {"features": []}
 ACL = {"principal": "User:a", "host": "10.0.0.0/8"}
-BROKER = "broker 1"
+ZK = {"isMigratingZkBroker": True}
 
 
 def plain() -> Image:
@@ -46,7 +45,7 @@ def test_what_every_level_holds() -> None:
 @pytest.mark.parametrize(
     ("least", "change", "what", "example"),
     [
-        (8, lambda f: f.brokers[1].update(isMigratingZkBroker=True), "lost: that brokers migrate from ZooKeeper", BROKER),
+        (8, lambda f: f.brokers[1].update(ZK), "lost: that brokers migrate from ZooKeeper", "broker 1"),
         (11, lambda f: f.scram.update({1: {"bob": {}}}), "lost: SCRAM credentials", "bob"),
         (14, lambda f: f.tokens.update(t={}), "lost: delegation tokens", "t"),
         (15, lambda f: f.controllers.update({5: NODE}), "lost: registrations of controllers", "controller 5"),
