@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from kcli.cli.main import HELP
+from kcli.cli.commands import HELP
 from kcli.core import COMPILED
 from tools import examples, manpages
 

@@ -1,4 +1,4 @@
-"""The `kcli` command: its table of commands, and what happens to an error on its way out."""
+"""The `kcli` command: its groups, and what happens to an error on its way out."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kcli.cli.commands import COMMANDS, HELP
 from kcli.cli.lines import guard_streams, print_note
 from kcli.cli.streams import STANDARD_OUTPUT, drop_output, mend_streams
 from kcli.errors import KcliError
@@ -18,131 +19,7 @@ from kcli.errors import KcliError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["COMMANDS", "cli", "main"]
-
-# Each command lives in a module of its own, imported only when it is called: a cold start pays for what it uses.
-COMMANDS: Mapping[str, str | Mapping[str, str]] = {
-    "audit": "audit:audit_captures",
-    "capture": "capture:capture",
-    "check": {
-        "batch": "check:batch",
-        "request": "check:request",
-    },
-    "completion": "completion:completion",
-    "broker": {
-        "move-leader": "broker_move_leader:move_leader",
-        "serve": "broker:serve",
-    },
-    "decode": {
-        "batch": "decode_batch:batch",
-        "pcap": "decode_pcap:pcap",
-        "request": "decode_message:request",
-        "response": "decode_message:response",
-        "segment": "decode_segment:segment",
-    },
-    "down-convert": "down_convert:down_convert",
-    "encode": {
-        "batch": "encode_records:batch",
-        "request": "encode_message:request",
-        "response": "encode_message:response",
-    },
-    "fetch-session": {
-        "explain": "fetch_session:explain",
-        "lint": "fetch_session:lint",
-        "replay": "fetch_session_replay:replay_command",
-    },
-    "pipeline": {
-        "report": "pipeline_report:report",
-        "run": "pipeline:run",
-        "tables": "pipeline:tables",
-    },
-    "produce": "produce:produce",
-    "proxy": "proxy:proxy",
-    "records": "records:records",
-    "redact": "redact:redact",
-    "replay": "replay:replay_command",
-    "report": "report:report",
-    "schema": {
-        "diff": "schema:diff",
-        "import": "schema_import:import_",
-        "list": "schema:list_",
-        "show": "schema:show",
-    },
-    "send": "send:send",
-    "sql": "sql:sql",
-    "snapshot": {
-        "check": "snapshot_check:check",
-        "create": "snapshot_create:create",
-        "diff": "snapshot_diff:diff",
-        "drift": "snapshot_drift:drift",
-        "extract": "snapshot_extract:extract",
-        "fetch": "snapshot_fetch:fetch",
-        "image": "snapshot_image:image",
-        "inspect": "snapshot:inspect",
-        "log": "snapshot_log:log",
-        "plan": "snapshot_plan:plan",
-        "verify": "snapshot_verify:verify",
-    },
-    "stats": "stats:stats",
-}
-
-# What `--help` of a group says of its members, so that it need not import them.
-HELP = {
-    "broker": "An embedded broker: a small Kafka for tests, with real logs and faults on demand.",
-    "broker move-leader": "Have other nodes lead partitions, on an embedded or a real cluster.",
-    "broker serve": "Serve topics to any Kafka client.",
-    "capture": "Capture traffic on an interface, show it as it comes, and keep the latest.",
-    "audit": "Say which clients of a capture a Kafka release would refuse.",
-    "check": "Say whether a broker takes requests and batches, and with which error not.",
-    "check batch": "Say whether a broker takes record batches from a producer, and with which error not.",
-    "check request": "Say whether a broker takes requests, and with which error not.",
-    "completion": "Print the script that completes kcli's commands, options and values in a shell.",
-    "decode batch": "Decode record batches or message sets of any magic.",
-    "decode pcap": "Decode network captures: every request with its response.",
-    "decode request": "Decode a request by the api key and version it starts with.",
-    "decode response": "Decode a response, given its API and version.",
-    "decode segment": "Decode and verify log segments and the indexes beside them.",
-    "down-convert": "Convert record batches to an older magic, as brokers did for old clients.",
-    "encode batch": "Encode record batches of any magic from JSON.",
-    "encode request": "Encode requests from JSON.",
-    "encode response": "Encode responses from JSON.",
-    "fetch-session explain": "Explain fetch sessions of captures: who, which partitions, what they saved, their end.",
-    "fetch-session lint": "Judge both sides of each fetch session by the rules of KIP-227.",
-    "fetch-session replay": "Run captured fetch sessions against a broker, and lay both sides side by side.",
-    "pipeline": "Fleets of captures into tables and a report, on Spark.",
-    "pipeline report": "Say what the tables tell: a page with charts, or tables on the terminal.",
-    "pipeline run": "Read captures into tables.",
-    "pipeline tables": "Say what the tables hold.",
-    "produce": "Write records to a topic; rates and latency percentiles at the end.",
-    "proxy": "Stand between clients and a cluster, and see what they say.",
-    "records": "Show the records in captures and log segments, one a line.",
-    "redact": "Write captures without names, addresses and data, with all else as it was.",
-    "replay": "Run all captured traffic again, and lay the answers beside the captured ones.",
-    "report": "Write a page about captures: errors, latency, top talkers, sessions, in one HTML file.",
-    "schema diff": "Show what changed between two versions of a message, or two releases.",
-    "schema import": "Import message tables from Kafka's jars.",
-    "schema list": "List the messages that the tables have.",
-    "schema show": "Show a message's fields.",
-    "send": "Send one request to a broker and decode its response.",
-    "sql": "Answer questions about captures, segments, snapshots and tables in SQL.",
-    "snapshot": "KRaft snapshots: inspect, verify, query, compare, write and fetch them.",
-    "snapshot check": "Say what another metadata.version does not allow of this metadata.",
-    "snapshot create": "Write a snapshot from a metadata log.",
-    "snapshot diff": "Show what changed between two snapshots or offsets.",
-    "snapshot drift": "Compare the metadata of a quorum's nodes.",
-    "snapshot extract": "Put together snapshots that crossed the wire in a capture.",
-    "snapshot fetch": "Fetch the latest snapshot of a live quorum.",
-    "snapshot image": "Query the metadata in a snapshot and the log behind it.",
-    "snapshot inspect": "Show what a snapshot or a metadata log segment holds.",
-    "snapshot log": "Say what changed in a cluster's metadata, and when.",
-    "snapshot plan": "Say when to snapshot, what may be deleted, and what a lost broker costs.",
-    "snapshot verify": "Check snapshots, log segments or a whole directory against Kafka's rules.",
-    "stats": "Count exchanges of captures by API, client, topic and more: sizes, latencies, errors.",
-    "decode": "Read the bytes of Kafka: captures, requests, responses, record batches, log segments.",
-    "encode": "Write the bytes of Kafka from JSON.",
-    "fetch-session": "Fetch sessions (KIP-227) in captures: explained, judged and replayed.",
-    "schema": "The message tables: list, show, compare and import them.",
-}
+__all__ = ["cli", "main"]
 
 
 class LazyGroup(click.Group):

@@ -1,0 +1,28 @@
+"""The table of commands: each is there to be imported, and help knows of it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+
+import click
+import pytest
+
+from kcli.cli.commands import COMMANDS, HELP
+
+
+def targets(table: Mapping[str, str | Mapping[str, str]], path: str = "") -> Iterator[tuple[str, str]]:
+    """(words, "module:attribute") of each command."""
+    for name, target in table.items():
+        words = f"{path} {name}".strip()
+        if isinstance(target, str):
+            yield words, target
+        else:
+            yield from targets(target, words)
+
+
+@pytest.mark.parametrize(("words", "target"), targets(COMMANDS))
+def test_a_command_is_where_the_table_says(words: str, target: str) -> None:
+    module, _, attribute = target.partition(":")
+    command = getattr(importlib.import_module(f"kcli.cli.{module}"), attribute)
+    assert isinstance(command, click.Command) and HELP[words].endswith(".")
