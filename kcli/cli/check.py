@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kcli.cli.decode_message import begins_request, reads_request
-from kcli.cli.inputs import binary_input, dialect_option, format_option, name_of, quiet_option
+from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_option
+from kcli.cli.kinds import name_of
 from kcli.cli.lines import print_line
 from kcli.cli.message_input import Frame, frames_of, pieces
 from kcli.cli.problems import conclude

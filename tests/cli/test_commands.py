@@ -21,7 +21,7 @@ def targets(table: Mapping[str, str | Mapping[str, str]], path: str = "") -> Ite
             yield from targets(target, words)
 
 
-@pytest.mark.parametrize(("words", "target"), targets(COMMANDS))
+@pytest.mark.parametrize(("words", "target"), [*targets(COMMANDS)])
 def test_a_command_is_where_the_table_says(words: str, target: str) -> None:
     module, _, attribute = target.partition(":")
     command = getattr(importlib.import_module(f"kcli.cli.{module}"), attribute)
