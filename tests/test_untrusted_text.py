@@ -18,7 +18,8 @@ from pathlib import Path
 import click
 import pytest
 
-from kcli.cli.main import COMMANDS, main
+from kcli.cli.commands import COMMANDS
+from kcli.cli.main import main
 from tests.commands import commands
 from tests.hostile import NAME, TEXTS, Liar, World, illegible
 

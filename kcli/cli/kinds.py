@@ -16,6 +16,7 @@ HEADER = 61  # bytes, of a record batch
 
 
 def name_of(file: str) -> str:
+    """What an input is called in messages; "-" is standard input."""
     return "standard input" if file == "-" else file
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from kcli import __version__, errors
 from kcli.cli import main as module
-from kcli.cli.main import COMMANDS, HELP, main
+from kcli.cli.commands import COMMANDS, HELP
+from kcli.cli.main import main
 
 KCLI = [sys.executable, "-m", "kcli.cli"]
 HEAVY = ("construct", "numpy", "pyarrow", "pyspark", "rich", "asyncio", "ssl", "zstandard", "cramjam")
