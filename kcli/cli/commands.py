@@ -49,6 +49,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "replay": "replay:replay_command",
     "report": "report:report",
     "schema": {
+        "check": "schema_check:check",
         "diff": "schema:diff",
         "import": "schema_import:import_",
         "list": "schema:list_",
@@ -105,6 +106,7 @@ HELP = {
     "redact": "Write captures without names, addresses and data, with all else as it was.",
     "replay": "Run all captured traffic again, and lay the answers beside the captured ones.",
     "report": "Write a page about captures: errors, latency, top talkers, sessions, in one HTML file.",
+    "schema check": "Check drafts of messages: what Kafka's generator refuses, and what a release has promised.",
     "schema diff": "Show what changed between two versions of a message, or two releases.",
     "schema import": "Import message tables from Kafka's jars.",
     "schema list": "List the messages that the tables have.",

@@ -14,7 +14,7 @@ from kcli.errors import SchemaError
 from kcli.schemas.model import INTEGERS, SCALARS, Field, Message, Releases, Variant
 from kcli.schemas.ranges import ALL, NONE, Range
 
-__all__ = ["KINDS", "ZERO_UUID", "build", "camel", "parse_text"]
+__all__ = ["KINDS", "ZERO_UUID", "blanked", "build", "camel", "parse_text"]
 
 KINDS = ("request", "response", "header", "data", "metadata", "coordinator-key", "coordinator-value")
 ZERO_UUID = "A" * 22
@@ -26,9 +26,7 @@ Raw = dict[str, Any]
 
 def parse_text(text: str) -> Raw:
     """The JSON object at the start of a definition's text, comments and whatever follows it left out; SchemaError."""
-    import re
-
-    bare = re.sub(COMMENT, lambda found: blank(found.group()), text.removeprefix("\ufeff"), flags=re.DOTALL)
+    bare = blanked(text)
     start = len(bare) - len(bare.lstrip())
     try:
         raw, _ = json.JSONDecoder().raw_decode(bare, start)
@@ -41,6 +39,13 @@ def parse_text(text: str) -> Raw:
     if not isinstance(raw, dict):
         raise SchemaError(f"not a message definition: a JSON object expected, not {type(raw).__name__}")
     return raw
+
+
+def blanked(text: str) -> str:
+    """A definition's text with blanks for its comments."""
+    import re
+
+    return re.sub(COMMENT, lambda found: blank(found.group()), text.removeprefix("\ufeff"), flags=re.DOTALL)
 
 
 def blank(found: str) -> str:

@@ -24,7 +24,7 @@ from kcli.schemas.model import Field, Message
 from kcli.schemas.ranges import HIGHEST, Range, covering
 from kcli.schemas.tables import INDEX, api_row
 
-__all__ = ["PRIVATE_KEYS", "SHIPPED", "Dialect", "lay_over", "read_dialect", "shipped"]
+__all__ = ["LARGEST", "PRIVATE_KEYS", "SETTINGS", "SHIPPED", "Dialect", "lay_over", "read_dialect", "shipped"]
 
 SHIPPED = Path(__file__).parent / "dialects"
 PRIVATE_KEYS = range(30000, 32768)

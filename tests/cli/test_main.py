@@ -49,6 +49,7 @@ PINNED = """
     redact
     replay
     report
+    schema check
     schema diff
     schema import
     schema list

@@ -1,0 +1,31 @@
+"""Definitions given to Kafka's own generator: it refuses what `kcli schema check` does."""
+
+from __future__ import annotations
+
+import base64
+
+from tests.real.jvm import run_java
+from tests.real.maven import compiled, jars
+from tests.schemas.drafts import drafts
+from tests.schemas.test_generator_rules import REFUSED
+
+VERSION = "3.9.1"
+ALONE = "failed to find response for API key"  # of a request without its response
+
+
+def verdicts(texts: list[str]) -> list[str]:
+    """ "ok" for each, or why the generator refuses it."""
+    classpath = jars("generator", VERSION)
+    program = compiled("GeneratorOracle.java", classpath)
+    stdin = "".join(f"{base64.b64encode(text.encode()).decode()}\n" for text in texts).encode()
+    done = run_java([program, *classpath], "org.apache.kafka.message.GeneratorOracle", stdin=stdin, timeout=240)
+    assert done.returncode == 0, done.stderr.decode()
+    found = done.stdout.decode().splitlines()
+    assert len(found) == len(texts)
+    return ["ok" if ALONE in each else each for each in found]
+
+
+def test_the_generator_refuses_what_is_said_to_be_refused() -> None:
+    names, texts = zip(*drafts(), strict=True)
+    refused = [name for name, verdict in zip(names, verdicts(list(texts)), strict=True) if verdict != "ok"]
+    assert refused == REFUSED
