@@ -95,9 +95,9 @@ class Rules:
         for listener in raw.get("listeners") or () if isinstance(raw.get("listeners"), list) else ():
             if listener not in LISTENERS:
                 self.report(raw, "", "listener-unknown", f"listener {listener!r} is none of {', '.join(LISTENERS)}")
-        key = raw.get("apiKey")
-        if isinstance(key, int) and not -HIGHEST - 1 <= key <= HIGHEST:
-            self.report(raw, "", "key-range", f"API key {key} is no int16")
+        number = raw.get("apiKey")
+        if isinstance(number, int) and not -HIGHEST - 1 <= number <= HIGHEST:
+            self.report(raw, "", "key-range", f"API key {number} is no int16")
 
     def keys(self, at: Raw, path: str, known: dict[str, type], what: str) -> None:
         """Unknown keys, and values of other types than Jackson takes."""
