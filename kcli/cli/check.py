@@ -122,7 +122,7 @@ def batch(
     now, bad = time.time_ns() // 1_000_000, list[InputError]()
 
     def verdicts() -> Iterator[tuple[str, list[Verdict]]]:
-        for place, data in pieces(file, hex_, base64_, lambda data: False, is_batch):
+        for place, data in pieces(file, hex_, base64_, lambda data: False, is_batch, batches=True):
             if isinstance(data, InputError):
                 bad.append(data.within(f"{name_of(file)}: {place}" if place else name_of(file)))
                 continue

@@ -9,7 +9,7 @@ from pathlib import Path
 from kcli.cli.streams import standard_input
 from kcli.errors import InputError
 
-__all__ = ["is_batch", "name_of", "refuse_other_files", "refuse_others"]
+__all__ = ["is_batch", "name_of", "refuse_other_files", "refuse_other_snapshots", "refuse_others"]
 
 LOOKED_AT = 1 << 12  # bytes of a file, to say what it is
 HEADER = 61  # bytes, of a record batch
@@ -36,11 +36,26 @@ def refuse_others(data: bytes, name: str, why: str = "neither a message nor reco
 def refuse_other_files(files: Iterable[str], why: str) -> None:
     """`refuse_others` of the first bytes of files and of standard input, which lose none; pipes are not looked at."""
     for file in files:
-        if file == "-":
-            refuse_others(standard_input().peek(LOOKED_AT)[:LOOKED_AT], name_of(file), why)
-        elif Path(file).is_file():
-            with Path(file).open("rb") as opened:
-                refuse_others(opened.read(LOOKED_AT), name_of(file), why)
+        start = start_of(file)
+        if start:
+            refuse_others(start, name_of(file), why)
+
+
+def refuse_other_snapshots(file: str) -> None:
+    """The same of what should be a snapshot, which is never empty, or a segment of the metadata log, which may be."""
+    if start_of(file) == b"" and not file.endswith(".log"):
+        raise InputError("no snapshot (empty)", file=name_of(file))
+    refuse_other_files([file], "no snapshot")
+
+
+def start_of(file: str) -> bytes | None:
+    """A file's first bytes, or standard input's, which loses none; None: a pipe, or a directory."""
+    if file == "-":
+        return standard_input().peek(LOOKED_AT)[:LOOKED_AT]
+    if not Path(file).is_file():
+        return None
+    with Path(file).open("rb") as opened:
+        return opened.read(LOOKED_AT)
 
 
 def is_batch(data: bytes) -> bool:

@@ -30,19 +30,22 @@ class Piece(NamedTuple):
     data: bytes | InputError
 
 
-def pieces(file: str, hex_: bool, base64_: bool, reads: Reads, begins: Reads) -> Iterator[Piece]:
+def pieces(
+    file: str, hex_: bool, base64_: bool, reads: Reads, begins: Reads, *, batches: bool = False
+) -> Iterator[Piece]:
     """The input as a whole, or each line of hex or base64 text where lines are messages of their own.
 
-    reads: whether bytes are a whole message; begins: whether they start as one. UsageError, InputError.
+    reads: whether bytes are a whole message; begins: whether they start as one. batches: they may be record batches.
+    UsageError, InputError.
     """
     if hex_ and base64_:
         raise UsageError("--hex and --base64: one of them at most")
     data = read_text(file)
     if not data.strip():
-        raise InputError("no bytes: a message expected", file=name_of(file))
+        raise InputError(f"no bytes: {'record batches' if batches else 'a message'} expected", file=name_of(file))
     if not (hex_ or base64_):
         refuse_others(data, name_of(file))
-        if is_batch(data):
+        if not batches and is_batch(data):
             raise InputError("no message (record batches: kcli decode segment reads that)", file=name_of(file))
         yield Piece("", data)
         return

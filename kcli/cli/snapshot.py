@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kcli.cli.inputs import dialect_option, files_argument, format_option, quiet_option, secrets_option
-from kcli.cli.kinds import refuse_other_files
+from kcli.cli.kinds import refuse_other_snapshots
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
 from kcli.cli.problems import conclude
@@ -65,7 +65,7 @@ def inspect(
     with open_output(output, [*paths, *files]) as out:
         for path in files:
             try:
-                refuse_other_files([path], "no snapshot")
+                refuse_other_snapshots(path)
             except InputError as error:
                 problems.append(error)
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kcli.cli.inputs import dialect_option, format_option, quiet_option
-from kcli.cli.kinds import refuse_other_files
+from kcli.cli.kinds import refuse_other_snapshots
 from kcli.cli.lines import print_line, print_note
 from kcli.cli.problems import conclude
 from kcli.errors import InputError
@@ -38,7 +38,7 @@ def check(source: str, against: str, form: str, quiet: bool, dialect: str | None
 
     target = parse_level(against)
     wanted = parse_wanted(source)
-    refuse_other_files([str(wanted.path)], "no snapshot")
+    refuse_other_snapshots(str(wanted.path))
     loader = load_image(wanted, dialect=dialect).loader
     found = list(misfits(loader.image, target))
     for each in found:

@@ -9,7 +9,7 @@ import click
 
 from kcli.cli.console import warn
 from kcli.cli.inputs import dialect_option, format_option, quiet_option, secrets_option
-from kcli.cli.kinds import refuse_other_files
+from kcli.cli.kinds import refuse_other_snapshots
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
 from kcli.cli.problems import conclude
@@ -60,7 +60,7 @@ def diff(
     inputs = []
     problems: list[InputError] = []
     for text, wanted in zip((before, after), apart(parse_wanted(before), parse_wanted(after)), strict=True):
-        refuse_other_files([str(wanted.path)], "no snapshot")
+        refuse_other_snapshots(str(wanted.path))
         loaded = load_image(wanted, dialect=dialect)
         images.append(loaded.loader.image)
         inputs += [str(wanted.path), *loaded.sources]

@@ -10,7 +10,7 @@ import click
 from kcli.cli.cells import align
 from kcli.cli.console import warn
 from kcli.cli.inputs import dialect_option, format_option, quiet_option, secrets_option
-from kcli.cli.kinds import refuse_other_files
+from kcli.cli.kinds import refuse_other_snapshots
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output
 from kcli.cli.problems import conclude
@@ -102,7 +102,7 @@ def image(
         raise UsageError("--format parquet writes all tables, into the directory that -o names")
     if form == "parquet":
         require("--format parquet", "parquet")
-    refuse_other_files([str(source)], "no snapshot")
+    refuse_other_snapshots(str(source))
     if at_offset is not None and at_time is not None:
         raise UsageError("one of --at-offset and --at-time")
     moment = None if at_time is None else parse_time(at_time)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
+from kcli.records import build_batch
 from tests.capture.wires import SAMPLES
 from tests.commands import commands
 
@@ -15,7 +16,7 @@ LOG = SAMPLES / "orders-0" / "00000000000000000000.log"
 KINDS = {"capture": "a capture", "hex": "hex text", "JSON": "JSON", "batches": "record batches"}
 # What commands read of these, by the first words of their names; others with a FILE read captures.
 READS = {
-    "decode batch": {"batches"}, "decode re": set[str](), "decode segment": {"batches"}, "down-convert": {"batches"},
+    "check batch": {"batches"}, "check request": set[str](), "decode batch": {"batches"}, "decode re": set[str](), "decode segment": {"batches"}, "down-convert": {"batches"},
     "encode": {"JSON"}, "fetch-session": {"capture", "JSON"}, "records": {"capture", "batches"}, "send": {"JSON"},
     "snapshot diff": {"batches"}, "snapshot i": {"batches"},
 }  # fmt: skip
@@ -63,3 +64,22 @@ def test_no_bytes_are_no_input(
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO())))
     assert main([*command.split(), "-"]) == 3
     assert capsys.readouterr().err.startswith("kcli: standard input: no bytes: ")
+
+
+@pytest.mark.parametrize("command", ["snapshot inspect", "snapshot image", "snapshot diff"])
+def test_an_empty_snapshot_is_none(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """But a segment may be empty."""
+    for name, code in (("x.checkpoint", 3), ("00000000000000000000.log", 0)):
+        path = tmp_path / name
+        path.touch()
+        assert main([*command.split(), *[str(path)] * (1 + command.endswith("diff"))]) == code
+        said = capsys.readouterr().err
+        assert (said == f"kcli: {path}: no snapshot (empty)\n") == (code == 3)
+
+
+def test_batches_may_be_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    batch = build_batch([(5, None, b"v", ())])
+    (tmp_path / "batch").write_bytes(batch)
+    assert main(["check", "batch", str(tmp_path / "batch")]) == 0
+    assert main(["check", "request", str(tmp_path / "batch")]) == 3
+    assert "no message (record batches: kcli decode segment reads that)" in capsys.readouterr().err
