@@ -107,7 +107,7 @@ class Connection(asyncio.BufferedProtocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self.writer = ResponseWriter(self.node.loop, transport)
-        self.peer = transport.get_extra_info("peername")[:2]
+        self.peer = (transport.get_extra_info("peername") or self.peer)[:2]  # it may have gone already
         self.node.connections.add(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:

@@ -133,14 +133,15 @@ class Listener:
             task.add_done_callback(self._tasks.discard)
 
     async def _connect(self, accepted: socket.socket) -> None:
-        client = ("", 0)
+        client = None
         try:
             client = accepted.getpeername()[:2]
             await self._loop.connect_accepted_socket(self.made, accepted, ssl=self.tls)
         except OSError as error:
             accepted.close()
             self.gate.leave()
-            self.failed(client, error)
+            if client is not None:  # it was there
+                self.failed(client, error)
 
 
 def open_sockets(host: str | None, port: int) -> list[socket.socket]:

@@ -51,7 +51,9 @@ class FrameBuffer:
             return True
         if self.filled == len(self.data):
             # The event loop still holds a view of the old buffer: a new one, not a resize.
-            self.data = self.data + bytes(min(self.size - self.filled, self.filled))
+            grown = bytearray(min(self.size, 2 * self.filled))
+            grown[: self.filled] = self.data
+            self.data = grown
         return False
 
 

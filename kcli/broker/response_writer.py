@@ -52,8 +52,9 @@ class ResponseWriter:
         self._writable.set()
 
     def send(self, pieces: Sequence[Piece]) -> None:
-        """Hand pieces that are all bytes to the transport at once."""
-        self._transport.write(b"".join(cast("Sequence[bytes]", pieces)))
+        """Hand pieces that are all bytes to the transport at once; nothing where the client is gone."""
+        if not self._is_gone:  # asyncio would print a line for each
+            self._transport.write(b"".join(cast("Sequence[bytes]", pieces)))
 
     async def write(self, data: bytes) -> None:
         """Hand bytes to the transport when it has room."""

@@ -84,7 +84,7 @@ class Connection:
         self.client = Side(self, lambda: services.buffers.scratch, self.take_requests)
         self.broker = Side(self, self.response_buffer, self.take_responses)
         self.client.other, self.broker.other = self.broker, self.client
-        self.requests: RequestStream | FaultedRequests
+        self.requests = services.new_requests(self.awaited)
         self.responses: ResponseStream
         self.name = ""
         self.stopping = False
@@ -97,18 +97,19 @@ class Connection:
         if side is not self.client:
             return
         assert side.transport is not None
-        info = side.transport.get_extra_info
-        self.name = str(Address(*info("peername")[:2]))
-        self.requests = self.services.new_requests(self.awaited)
+        self.services.connections.add(self)
+        if side.peer is None:  # it has gone already
+            side.abort()
+            return
+        self.name = str(Address(*side.peer))
         self.responses = ResponseStream(
             self.awaited,
             self.services.rewriter,
-            str(info("sockname")[0]),
+            str(side.transport.get_extra_info("sockname")[0]),
             self.services.buffers,
             LARGEST_HELD,
             self.complain,
         )
-        self.services.connections.add(self)
         self._dialing = asyncio.get_running_loop().create_task(self._dial())
 
     async def _dial(self) -> None:
@@ -120,21 +121,18 @@ class Connection:
             return
         finally:
             self._dialing = None
-        if self.client.transport is None or self.broker.transport is None or self.stopping:
+        client, broker = self.client.peer, self.broker.peer
+        if self.client.transport is None or self.broker.transport is None or self.stopping or not (client and broker):
             self.close()
             return
         if self.services.recorder is not None:
-            self.recording = self._record(self.services.recorder, self.client.transport, self.broker.transport)
+            # Under the client's address, with the port by which the broker's request log knows it.
+            own = Address(*self.broker.transport.get_extra_info("sockname")[:2])
+            said = f"client {self.name}, known to the broker as {own}"
+            self.recording = self.services.recorder.begin((client[0], own.port), broker, said)
         for side in (self.client, self.broker):
             if side.transport is not None:
                 side.transport.resume_reading()
-
-    def _record(self, recorder: Recorder, client: asyncio.Transport, broker: asyncio.Transport) -> Recording:
-        """Under the client's address, with the port by which the broker's request log knows it."""
-        own = Address(*broker.get_extra_info("sockname")[:2])
-        host = client.get_extra_info("peername")[0]
-        server = broker.get_extra_info("peername")[:2]
-        return recorder.begin((host, own.port), server, f"client {self.name}, known to the broker as {own}")
 
     # --- bytes
 

@@ -51,6 +51,7 @@ class Side(asyncio.BufferedProtocol):
     def __init__(self, connection: Owner, buffer: Callable[[], memoryview], receive: Callable[[int], None]) -> None:
         self.connection, self.buffer, self.receive = connection, buffer, receive
         self.transport: asyncio.Transport | None = None
+        self.peer: tuple[str, int] | None = None  # its address; none where it had gone before it was asked for
         self.over = False
         self.sink: FaultSink | None = None
 
@@ -60,6 +61,8 @@ class Side(asyncio.BufferedProtocol):
         """Begin (asyncio.BaseProtocol)."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
+        address = transport.get_extra_info("peername")
+        self.peer = address and address[:2]
         transport.set_write_buffer_limits(HIGH_WATER)
         transport.pause_reading()  # until both sides are there
         self.connection.made(self)
@@ -110,7 +113,8 @@ class Side(asyncio.BufferedProtocol):
 
     def write(self, data: bytes | memoryview) -> None:
         """Send bytes, if the side is still there; they stay as they are until they are sent."""
-        if data and self.transport is not None:
+        # asyncio prints a line for each that comes behind the end.
+        if data and self.transport is not None and not self.transport.is_closing():
             self.transport.write(data)
 
     def end(self) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -12,6 +14,8 @@ import pytest
 from kcli.client.properties import ClientConfig
 from kcli.grammar import frames
 from kcli.proxy import Proxy
+from kcli.proxy.connection import Connection
+from kcli.proxy.nodes import BrokerRoute
 from kcli.proxy.side import HIGH_WATER
 from tests.broker.talk import run
 
@@ -171,3 +175,48 @@ def test_requests_that_are_never_answered_are_not_remembered(monkeypatch: pytest
         ]
 
     run(work())
+
+
+def test_clients_that_have_gone_before_they_are_accepted() -> None:
+    """Nothing is said of them, and their place is free again."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    async def work() -> None:
+        notes: list[str] = []
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with Proxy(ClientConfig({"bootstrap.servers": address}), note=notes.append) as proxy:
+            for _ in range(20):
+                with socket.create_connection(("127.0.0.1", proxy.port)) as gone:
+                    gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            await asyncio.sleep(0.2)
+            while proxy.gate.held:
+                await asyncio.sleep(0.01)
+            client = Connection(proxy, BrokerRoute((), proxy.config)).client
+            proxy.gate.enter()
+            transport = GoneTransport()
+            client.connection_made(transport)
+            assert transport.aborted
+            client.connection_lost(None)
+            assert (proxy.gate.held, proxy.connections, notes) == (0, set(), [])
+        server.close()
+
+    run(work())
+
+
+class GoneTransport(asyncio.Transport):
+    """Of a connection that was broken off before it could be asked for its ends."""
+
+    aborted = False
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        pass
+
+    def pause_reading(self) -> None:
+        pass
+
+    def abort(self) -> None:
+        self.aborted = True
