@@ -86,7 +86,6 @@ TESTED_ELSEWHERE = {
     "kcli/broker/partition.py": "tests/broker/test_broker.py",
     "kcli/broker/partition_reads.py": "tests/broker/apis/test_fetch.py",
     "kcli/broker/response.py": "tests/broker/test_connection.py",
-    "kcli/broker/response_writer.py": "tests/broker/test_connection.py",
     "kcli/broker/retention.py": "tests/broker/apis/test_admin.py",
     "kcli/broker/storage/segment.py": "tests/broker/storage/test_log.py",
     "kcli/broker/seen_topics.py": "tests/broker/test_rebuild.py",
