@@ -16,7 +16,8 @@ LOG = SAMPLES / "orders-0" / "00000000000000000000.log"
 KINDS = {"capture": "a capture", "hex": "hex text", "JSON": "JSON", "batches": "record batches"}
 # What commands read of these, by the first words of their names; others with a FILE read captures.
 READS = {
-    "check batch": {"batches"}, "check request": set[str](), "decode batch": {"batches"}, "decode re": set[str](), "decode segment": {"batches"}, "down-convert": {"batches"},
+    "check batch": {"batches"}, "check request": set[str](),
+    "decode batch": {"batches"}, "decode re": set[str](), "decode segment": {"batches"}, "down-convert": {"batches"},
     "encode": {"JSON"}, "fetch-session": {"capture", "JSON"}, "records": {"capture", "batches"}, "send": {"JSON"},
     "snapshot diff": {"batches"}, "snapshot i": {"batches"},
 }  # fmt: skip
