@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any, Protocol, TypeAlias
@@ -93,6 +93,11 @@ class Filter:
     def takes_all(self) -> bool:
         """Whether everything passes."""
         return self == Filter()
+
+    @property
+    def is_times(self) -> bool:
+        """Whether it asks for a time at most."""
+        return replace(self, since=None, until=None).takes_all
 
     @property
     def patterns(self) -> tuple[bool, bool, bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ def record_rows(
             continue
         for name, capture in kinds:
             (captures if capture else segments).append(name)
-    if segments and not replace(chosen, since=None, until=None).takes_all:
+    if segments and not chosen.is_times:
         raise UsageError(f"{name_of(segments[0])}: a log segment; the options that choose exchanges are for captures")
     if captures:
         source = RecordDecoder(captures, secrets=secrets, **options)

@@ -44,6 +44,8 @@ class RowSource(CaptureDecoder):
     What exchanges that are not chosen say of their client and of topic names counts all the same.
     """
 
+    filters_times = False  # whether `flush` and `more` leave out what is not in time
+
     def __init__(
         self,
         put: Any,
@@ -55,7 +57,8 @@ class RowSource(CaptureDecoder):
     ) -> None:
         """put_batch(table, day, batch, nameless): takes rows that the core makes as columns; None: all are put one by
         one. paths: for `read`; whoever runs packets needs none."""
-        self.put_batch, self.wanted_tables = put_batch if chosen.takes_all else None, wanted
+        by_columns = chosen.takes_all or (self.filters_times and chosen.is_times)
+        self.put_batch, self.wanted_tables = put_batch if by_columns else None, wanted
         self.counted = 0  # bytes of exchanges that the engine gave to the sink
         self.overhears = naming_apis(options.get("dialect")) | {API_VERSIONS}
         # What is not chosen never becomes text, which learns names by itself.

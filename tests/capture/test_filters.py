@@ -137,3 +137,8 @@ def test_errors_by_name_and_code() -> None:
     assert chosen(slower_than=1.5).slower_than == 1_500_000
     with pytest.raises(UsageError, match="did you mean NOT_CONTROLLER"):
         chosen(error="NOT_CONTROLER")
+
+
+def test_what_asks_for_times_alone() -> None:
+    assert Filter().is_times and Filter(since=1, until=2).is_times
+    assert not Filter(since=1, client_id="c").is_times and not Filter(errors=True).is_times
