@@ -14,7 +14,7 @@ from kcli.replay.survey import Route, SeenTopic, Survey
 from kcli.replay.topics import LiveTopics
 from kcli.schemas.apikeys import FIND_COORDINATOR
 from kcli.sessions.comparison import shown
-from kcli.topic_names import INTERNAL, name_fault
+from kcli.topic_names import CLUSTER_METADATA, INTERNAL, name_fault
 
 __all__ = ["Destinations", "live_sizes", "prepare"]
 
@@ -53,6 +53,12 @@ class Destinations:
         servers = sorted(self.survey.servers)
         return nodes[servers.index(server) % len(nodes) if server in servers else 0]
 
+    async def find_ids(self) -> None:
+        """Take in the ids of topics that were made since. NetworkError."""
+        await self.client.refresh(None)
+        for name, topic in self.client.metadata.topics.items():
+            self.topics.put(name, topic.id or "")
+
     def routed(self, route: Route, suffix: str) -> Address | None:
         """Where a coordinator or a leader is now; None: nowhere that is known."""
         if route.kind >= 0:
@@ -67,7 +73,7 @@ def live_sizes(survey: Survey, mapping: Mapping[str, str]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for captured, seen in survey.needed().items():
         name = mapping.get(captured) or survey.names.live_name(captured, mapping)
-        if captured not in INTERNAL and not is_left(seen) and not name_fault(name):
+        if captured not in (*INTERNAL, CLUSTER_METADATA) and not is_left(seen) and not name_fault(name):
             sizes[name] = max(sizes.get(name, 0), seen.partitions)
     return sizes
 

@@ -26,7 +26,7 @@ OF_CLUSTER = words(
     " replicaNodes isrNodes offlineReplicas leaderId nodeId leaderEpoch epoch eligibleLeaderReplicas lastKnownElr"
     " endpoints preferredReadReplica sessionLifetimeMs errorMessage batchIndexErrorMessage metadata clientHost"
     " timeoutMs supportedFeatures finalizedFeatures finalizedFeaturesEpoch zkMigrationReady"
-    " topicAuthorizedOperations clusterAuthorizedOperations highWatermark lastStableOffset"
+    " sessionId topicAuthorizedOperations clusterAuthorizedOperations highWatermark lastStableOffset"
 )
 # Which partitions an answer of these brings is decided by the moment: their sums are compared, by API.
 OF_THE_MOMENT = frozenset([FETCH, SHARE_FETCH])

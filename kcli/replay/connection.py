@@ -20,11 +20,12 @@ from kcli.grammar import frames
 from kcli.proxy.recording import Recorder, Recording
 from kcli.replay.clock import Clock
 from kcli.replay.cluster import Destinations
+from kcli.replay.fetch_sessions import LOST
 from kcli.replay.identities import Identities
 from kcli.replay.mapping import Mapper
 from kcli.replay.outcome import PASSING, Outcome
 from kcli.replay.producers import Producers
-from kcli.replay.records import producers_in, renumbered, to_magic_2
+from kcli.replay.records import producers_of, renumbered, to_magic_2
 from kcli.replay.steps import Step
 from kcli.replay.transactions import Transactions
 from kcli.replay.versions import common, converted, nearest
@@ -38,6 +39,7 @@ TRANSACTION = 1  # FindCoordinator's keyType
 MOST_WAIT = 10.0  # seconds for answers that the capture shows to have come before
 SETTLE = 0.01  # seconds behind a request that a broker holds back
 RETRIES, PAUSE = 50, 0.1
+UNKNOWN_ID = "UNKNOWN_TOPIC_ID"
 MAGIC_2_SINCE = 3  # Produce takes batches of magic 2 alone
 
 
@@ -67,6 +69,7 @@ class LiveConnection:
         self.session: Session | None = None
         self.recording: Recording | None = None
         self.answers: set[asyncio.Task[None]] = set()
+        self.lasting: set[tuple[int, frozenset[str]]] = set()  # errors by API that were asked again in vain
 
     async def run(self) -> None:
         """Until the last step is answered."""
@@ -227,12 +230,8 @@ class LiveConnection:
         if exchange.api_key == INIT_PRODUCER_ID:
             return
         request = exchange.request
-        found = {request[name] for name in ("producerId", "v3AndBelowProducerId") if request.get(name, -1) >= 0}
-        for topic in request.get("topicData") or () if exchange.api_key == PRODUCE else ():
-            for part in topic["partitionData"]:
-                found |= producers_in(part["records"] or b"")
         transaction = request.get("transactionalId") or request.get("v3AndBelowTransactionalId")
-        for producer in sorted(each for each in found if not self.shared.producers.is_known(each)):
+        for producer in sorted(each for each in producers_of(request) if not self.shared.producers.is_known(each)):
             body = {
                 "transactionalId": transaction + self.shared.suffix if transaction else None,
                 "transactionTimeoutMs": 60_000,
@@ -254,10 +253,8 @@ class LiveConnection:
                 live = self.live(exchange, session, begun, frame, time.time_ns(), bytes(data))
                 if again == RETRIES or not PASSING.intersection(live.errors).difference(exchange.errors):
                     break
-                if exchange.response_frame is None:
+                if exchange.response_frame is None or not await self.may_pass(exchange, live.errors, again):
                     break
-                outcome.retried += 1
-                await asyncio.sleep(PAUSE)
                 frame, begun = self.again(frame, exchange, version, session), time.time_ns()
                 answer = self.ask(exchange, version, frame, session)
             self.learn(exchange, live)
@@ -270,6 +267,21 @@ class LiveConnection:
                 outcome.fail(exchange, live, str(error))
         finally:
             self.end(step)
+
+    async def may_pass(self, exchange: Exchange, errors: list[str], again: int) -> bool:
+        """Make ready to ask again after these errors; False: they did not pass last time. NetworkError."""
+        kind = exchange.api_key, frozenset(errors)
+        if kind in self.lasting:
+            return False
+        if again == RETRIES - 1:
+            self.lasting.add(kind)
+        self.shared.outcome.retried += 1
+        if LOST.intersection(errors):
+            self.shared.mapper.sessions.lose(exchange.link.server, exchange.request)
+        await asyncio.sleep(PAUSE)
+        if UNKNOWN_ID in errors:
+            await self.shared.destinations.find_ids()
+        return True
 
     def learn(self, exchange: Exchange, live: Exchange) -> None:
         """Take in the live ids of an answer."""

@@ -1,6 +1,6 @@
 """What each field of Kafka's messages is to a replay: a rule over the tables, so that a new message is covered.
 
-Ids that a broker gives out (topic, producer and member ids, epochs, generations, sessions, offsets) are others on
+Ids that a broker gives out (topic, producer and member ids, epochs, generations, offsets) are others on
 another cluster; names of topics, groups and transactions are others where the user wants it. All else stays.
 """
 
@@ -23,7 +23,6 @@ BY_NAME: Mapping[tuple[str, str], str] = {
     **{("int64", name): "producer" for name in ("producerId", "v3AndBelowProducerId")},
     **{("int16", name): "producer epoch" for name in ("producerEpoch", "v3AndBelowProducerEpoch")},
     **{("int32", name): "generation" for name in ("generationId", "generationIdOrMemberEpoch", "memberEpoch")},
-    ("int32", "sessionId"): "session",
     **{
         ("int64", name): "offset"
         for name in ("fetchOffset", "committedOffset", "offset", "baseOffset", "firstOffset", "lastOffset")

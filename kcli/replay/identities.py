@@ -18,7 +18,6 @@ MOST_SHIFTS = 1000  # changes of a partition's offsets that are remembered
 class Scope(NamedTuple):
     """Where a value stands: ids mean something only together with these (all as captured)."""
 
-    server: str = ""
     group: str = ""
     member: str = ""
     topic: str = ""
@@ -40,7 +39,6 @@ class Identities:
         self.producers: dict[int, int] = {}
         self.epochs: dict[int, dict[int, int]] = {}  # of producers: captured producer -> captured epoch -> live epoch
         self.generations: dict[tuple[str, str, int], int] = {}
-        self.sessions: dict[tuple[str, int], int] = {}
         self.leader_epochs: dict[tuple[str, int, int], int] = {}
         self.nodes: dict[int, int] = {}
         self.cluster: str | None = None  # the live cluster's id
@@ -129,11 +127,6 @@ class Identities:
             self.generations[scope.group, scope.member, captured] = live
             self.generations[scope.group, "", captured] = live
 
-    def learn_session(self, captured: int, live: int, scope: Scope) -> None:
-        """Take in a fetch session's id."""
-        if captured:
-            self.sessions[scope.server, captured] = live
-
     def learn_leader_epoch(self, captured: int, live: int, scope: Scope) -> None:
         """Take in a partition's leader epoch."""
         if captured >= 0 and live >= 0:
@@ -165,7 +158,6 @@ WAYS: Mapping[str, Callable[[Identities, Any, Scope], Any]] = {
     "producer": lambda ids, value, _: ids.producers.get(value, value),
     "producer epoch": Identities.producer_epoch,
     "generation": Identities.generation,
-    "session": lambda ids, value, scope: ids.sessions.get((scope.server, value), value),
     "leader epoch": Identities.leader_epoch,
     "offset": Identities.offset,
     "node": lambda ids, value, _: ids.nodes.get(value, value),
@@ -176,7 +168,6 @@ LESSONS: Mapping[str, Callable[[Identities, Any, Any, Scope], None]] = {
     "producer": Identities.learn_producer,
     "producer epoch": Identities.learn_producer_epoch,
     "generation": Identities.learn_generation,
-    "session": Identities.learn_session,
     "leader epoch": Identities.learn_leader_epoch,
     "offset": Identities.learn_offset,
 }

@@ -7,6 +7,7 @@ from typing import Any
 
 from kcli.errors import DecodeError, EncodeError, SchemaError
 from kcli.grammar import messages
+from kcli.replay.fetch_sessions import FetchSessions
 from kcli.replay.fields import FieldPlan, plan_of
 from kcli.replay.identities import Identities, Scope
 from kcli.schemas.apikeys import FETCH, LIST_OFFSETS, OFFSET_FETCH, PRODUCE
@@ -32,6 +33,7 @@ class Mapper:
     def __init__(self, identities: Identities, dialect: str | None = None) -> None:
         self.identities, self.dialect = identities, dialect
         self.topics = identities.topics
+        self.sessions = FetchSessions()
 
     def request(self, api_key: int, body: Body, server: str) -> dict[str, Any]:
         """A copy of a captured request's body with live ids, but for those in record batches.
@@ -39,9 +41,10 @@ class Mapper:
         server: the captured broker's address. Fetches of followers become a consumer's.
         """
         plan = plan_of(catalog(self.dialect).known(api_key).request, self.dialect)
-        made = self.rewritten(body, plan, Scope(server=server))
+        made = self.rewritten(body, plan, Scope())
         if api_key == FETCH:
             made.pop("replicaState", None)
+            made = self.sessions.request(server, made)
         return made
 
     def rewritten(self, value: Body, plan: FieldPlan, outer: Scope) -> dict[str, Any]:
@@ -84,8 +87,10 @@ class Mapper:
 
         Both answers are in the same form (`kcli.replay.versions.common`).
         """
+        if api_key == FETCH:
+            self.sessions.learn(server, request, captured, live)
         known = catalog(self.dialect).known(api_key)
-        scope = scope_in(request, plan_of(known.request, self.dialect), Scope(server=server), self.identities)._replace(
+        scope = scope_in(request, plan_of(known.request, self.dialect), Scope(), self.identities)._replace(
             topic="", partition=-1
         )
         # Only the id that an answer gives its own client: of others it lists whom it has, in any order.
@@ -96,8 +101,7 @@ class Mapper:
         """Take in what two structs in the same place say."""
         scope = scope_in(captured, plan, outer, self.identities)
         if isinstance(live.get("topicId"), str):
-            name = live.get("name") or live.get("topic")
-            self.topics.put(name or self.topics.live_name(scope.topic), live["topicId"])
+            self.topics.put(live.get("name") or live.get("topic") or "", live["topicId"])
         failed = captured.get("errorCode") or live.get("errorCode")
         for name, what in plan.fields.items():
             one, other = captured.get(name), live.get(name)
@@ -153,7 +157,10 @@ def aligned(captured: list[Any], live: list[Any], identities: Identities) -> lis
         return topics.names.get(item, item) if name in TOPIC_KEYS else item
 
     keys = [entry_key(each, of_captured) for each in captured]
-    if None in keys or len(set(keys)) < len(keys):
+    if None in keys:
         return list(zip(captured, live, strict=False))
-    by_key = {entry_key(each, of_live): each for each in live}
-    return [(one, by_key[key]) for one, key in zip(captured, keys, strict=True) if key in by_key]
+    by_key: dict[Any, list[Any]] = {}
+    for each in reversed(live):
+        by_key.setdefault(entry_key(each, of_live), []).append(each)
+    # A topic may stand in an answer several times.
+    return [(one, by_key[key].pop()) for one, key in zip(captured, keys, strict=True) if by_key.get(key)]

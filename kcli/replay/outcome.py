@@ -15,19 +15,27 @@ from kcli.replay.comparison import Level, differences, records_in
 from kcli.replay.fields import plan_of
 from kcli.replay.identities import Identities
 from kcli.replay.records import counted
+from kcli.replay.topics import LiveTopics
 from kcli.replay.versions import common
+from kcli.schemas.apikeys import API_VERSIONS, FETCH
 from kcli.schemas.catalog import catalog
+from kcli.topic_names import INTERNAL
 
 __all__ = ["PASSING", "ApiOutcome", "Difference", "Outcome", "Side"]
 
-# What passes by itself, and clients ask again for: a cluster that gets ready, a transaction that still ends.
+# What passes by itself, and clients ask again for: a cluster that gets ready, a leader that moves, a transaction that
+# still ends, a session that is opened anew.
 PASSING = words(
     "UNKNOWN_TOPIC_OR_PARTITION UNKNOWN_TOPIC_ID LEADER_NOT_AVAILABLE NOT_LEADER_OR_FOLLOWER NOT_ENOUGH_REPLICAS"
     " NOT_COORDINATOR COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE CONCURRENT_TRANSACTIONS"
-    " OUT_OF_ORDER_SEQUENCE_NUMBER RESOURCE_NOT_FOUND"
+    " OUT_OF_ORDER_SEQUENCE_NUMBER RESOURCE_NOT_FOUND FETCH_SESSION_ID_NOT_FOUND INVALID_FETCH_SESSION_EPOCH"
+    " FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH"
 )
 # What a cluster answers that has not what a request is about: no authorizer, a feature that is not switched on.
 LACKING = words("SECURITY_DISABLED UNSUPPORTED_VERSION DELEGATION_TOKEN_AUTH_DISABLED")
+# What a group answers to one that is no member of it.
+STRANGERS = words("UNKNOWN_MEMBER_ID ILLEGAL_GENERATION FENCED_MEMBER_EPOCH STALE_MEMBER_EPOCH GROUP_ID_NOT_FOUND")
+OLD_MEMBER = "the member joined before the capture"
 SAMPLES = 10_000  # latencies that are kept of each API, drawn evenly
 
 
@@ -163,6 +171,24 @@ def groups_in(request: Mapping[str, Any]) -> Iterator[str]:
             yield each["groupId"]
 
 
+def is_of_brokers(response: Mapping[str, Any] | None, topics: LiveTopics) -> bool:
+    """Whether a live Fetch failed in topics alone that only brokers write to."""
+    failed = {
+        topics.names.get(topic.get("topicId", ""), topic.get("topic"))
+        for topic in (response or {}).get("responses", ())
+        if any(part["errorCode"] for part in topic["partitions"])
+    }
+    return bool(failed) and failed <= INTERNAL
+
+
+def members_in(exchange: Exchange) -> Iterator[str]:
+    """The ids of members that a request names."""
+    request = exchange.request
+    for each in (request, *(request.get("members") or ())):
+        if isinstance(each, Mapping) and each.get("memberId"):
+            yield each["memberId"]
+
+
 class Outcome:
     """Of a whole replay. shown: how many pairs of exchanges are kept of each kind of difference."""
 
@@ -172,7 +198,7 @@ class Outcome:
         self.kept: list[Difference] = []
         self.kinds: Counter[tuple[str, str]] = Counter()
         self.retried = self.late = 0
-        self.lost: set[str] = set()  # captured groups that have not formed, as the cluster lacks their protocol
+        self.lost: dict[str, str] = {}  # captured groups that are not the same here, and why
 
     def api(self, exchange: Exchange) -> ApiOutcome:
         """The outcome of an exchange's API."""
@@ -180,7 +206,7 @@ class Outcome:
 
     def add(self, captured: Exchange, live: Exchange, identities: Identities) -> None:
         """Take in a captured exchange and the live one."""
-        if reason := self.reason_of_lack(captured, live):
+        if reason := self.reason_of_lack(captured, live, identities):
             self.lack(captured, live, reason)
             return
         api = self.api(captured)
@@ -206,15 +232,24 @@ class Outcome:
         if not texts and captured.errors != live.errors:
             self.differ(captured, live, f"errors {captured.errors}, live {live.errors}", counts=False)
 
-    def reason_of_lack(self, captured: Exchange, live: Exchange) -> str:
+    def reason_of_lack(self, captured: Exchange, live: Exchange, identities: Identities) -> str:
         """Why two exchanges can't be compared; "" where they can."""
         if live.errors == captured.errors:
             return ""
+        if captured.api_key == API_VERSIONS:
+            return "the clusters have other versions"
         lacks = LACKING.intersection(live.errors).difference(captured.errors)
         if lacks:
             return f"the cluster answers {', '.join(sorted(lacks))}"
-        lost = self.lost.intersection(groups_in(captured.request)) if self.lost else ()
-        return f"members could not join {', '.join(sorted(lost))}" if lost else ""
+        if captured.api_key == FETCH and is_of_brokers(live.response, identities.topics):
+            return "what brokers keep in internal topics is the cluster's own"
+        if self.lost:
+            for group in groups_in(captured.request):
+                if group in self.lost:
+                    return self.lost[group]
+        if STRANGERS.issuperset(live.errors) and any(each not in identities.members for each in members_in(captured)):
+            return OLD_MEMBER
+        return ""
 
     def lack(self, captured: Exchange, live: Exchange | None, reason: str) -> None:
         """Take in a captured exchange that the cluster can't make again. live: where the request was sent."""
@@ -224,7 +259,8 @@ class Outcome:
             api.live.add(live, self.dialect, judged=False)
         api.lacking[reason] += 1
         if captured.api not in READS:
-            self.lost.update(groups_in(captured.request))
+            why = "began before the capture" if reason == OLD_MEMBER else "could not form"
+            self.lost = {group: f"group {group} {why}" for group in groups_in(captured.request)} | self.lost
         self.differ(captured, live, reason, counts=False)
 
     def skip(self, captured: Exchange, reason: str) -> None:

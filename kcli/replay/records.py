@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from kcli.errors import DecodeError
 from kcli.grammar.batches import BATCH_HEADER, CRC_AT, CRC_START
@@ -21,6 +21,7 @@ __all__ = [
     "batches_of",
     "counted",
     "producers_in",
+    "producers_of",
     "renumbered",
     "to_magic_2",
 ]
@@ -63,6 +64,15 @@ def count_of(batch: Batch) -> int:
 def producers_in(data: bytes | memoryview) -> set[int]:
     """The ids of idempotent producers in a records field."""
     return {each.producer_id for each in batches_of(data) if each.magic >= 2 and each.producer_id >= 0}
+
+
+def producers_of(request: Mapping[str, Any]) -> set[int]:
+    """The ids of producers in a request of any API."""
+    found = {request[name] for name in ("producerId", "v3AndBelowProducerId") if request.get(name, -1) >= 0}
+    for topic in request.get("topicData") or ():
+        for part in topic["partitionData"]:
+            found |= producers_in(part["records"] or b"")
+    return found
 
 
 def renumbered(data: bytes, renumber: Renumber) -> bytes:

@@ -3,9 +3,9 @@
     python -m tests.real.replay_table [--bootstrap HOST:PORT | --release VERSION] WHAT FILE... [-- OPTION...]
 
 WHAT: `fetch-session` is `kcli fetch-session replay --fill --compare shape`, `all` is `kcli replay --fill`. VERSION: of
-Kafka, or `embedded`. All topics and groups of the cluster are deleted before each capture. Exit 1 when one of them
-differs. --records DUMP: also count how many of the dump's records a topic has afterwards, at their offsets (JSON lines
-with topic, partition, offset, key and value as {"len", "b64" or "sha256"}; gzip).
+Kafka, or `embedded`: a new one for each capture; in the cluster at HOST:PORT all topics and groups are deleted before.
+Exit 1 when one of them differs. --records DUMP: also count how many of the dump's records a topic has afterwards, at
+their offsets (JSON lines with topic, partition, offset, key and value as {"len", "b64" or "sha256"}; gzip).
 """
 
 from __future__ import annotations
@@ -47,9 +47,8 @@ def main(words: list[str]) -> int:
     own, _, more = " ".join(words).partition(" -- ")
     options = parsed(own.split())
     code = 0
-    with cluster(options.bootstrap, options.release) as bootstrap:
-        for file in options.files:
-            asyncio.run(emptied(bootstrap))
+    for file in options.files:
+        with cluster(options.bootstrap, options.release) as bootstrap:
             line, differs = outcome(bootstrap, options.command, file, more.split())
             code |= differs
             print(line, flush=True)
@@ -70,7 +69,9 @@ def parsed(words: list[str]) -> argparse.Namespace:
 
 @contextmanager
 def cluster(bootstrap: str | None, release: str) -> Iterator[str]:
+    """An empty cluster: the one that is there, or a new one."""
     if bootstrap:
+        asyncio.run(emptied(bootstrap))
         yield bootstrap
         return
     if release == "embedded":

@@ -25,7 +25,6 @@ def kinds(plan: FieldPlan, path: str = "") -> Iterator[tuple[str, str]]:
         ("ProduceRequest", "topicData.topicId", "topic id"),
         ("ProduceRequest", "topicData.partitionData.records", "records"),
         ("ProduceRequest", "transactionalId", "transaction"),
-        ("FetchRequest", "sessionId", "session"),
         ("FetchRequest", "topics.partitions.currentLeaderEpoch", "leader epoch"),
         ("FetchRequest", "topics.partitions.lastFetchedEpoch", "leader epoch"),
         ("FetchRequest", "topics.partitions.fetchOffset", "offset"),

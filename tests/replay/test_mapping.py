@@ -16,7 +16,7 @@ def mapper(**mapping: str) -> Mapper:
 
 def test_a_fetch_of_a_follower_is_a_consumers_with_live_ids() -> None:
     made = mapper()
-    made.identities.sessions["s", 5] = 6
+    made.sessions.learn("s", {}, {"sessionId": 5}, {"sessionId": 6})
     body: dict[str, Any] = {
         "replicaState": {"replicaId": 2, "replicaEpoch": 1},
         "sessionId": 5,
@@ -79,6 +79,8 @@ def test_produce_offsets_are_learnt_by_topic_id_or_name() -> None:
 
 def test_entries_without_names_go_by_their_place() -> None:
     assert aligned([{"a": 1}, {"a": 2}], [{"a": 3}], identities()) == [({"a": 1}, {"a": 3})]
+    twice = [{"name": "t", "a": 1}, {"name": "u", "a": 2}, {"name": "t", "a": 3}]
+    assert aligned(twice, twice, identities()) == [(each, each) for each in twice]
 
 
 def test_topics_in_a_group_protocols_own_message_are_mapped() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcli.records import build_batch, build_message_set, scan
-from kcli.replay.records import Numbered, counted, producers_in, renumbered, to_magic_2
+from kcli.replay.records import Numbered, counted, producers_in, producers_of, renumbered, to_magic_2
 
 ROWS = [(1_000 + n, b"k%d" % n, b"v" * n, ()) for n in range(5)]
 OLD, NEW = Numbered(4, 1, 10), Numbered(900, 0, 3)
@@ -43,6 +43,8 @@ def test_a_wrong_checksum_stays_wrong() -> None:
 def test_damaged_bytes_are_passed_over() -> None:
     assert renumbered(b"\0" * 40, lambda *_: NEW) == b"\0" * 40
     assert producers_in(batch() + b"\xff" * 100) == {4}
+    assert producers_of({"topicData": [{"partitionData": [{"records": batch()}, {"records": None}]}]}) == {4}
+    assert [producers_of({"producerId": each}) for each in (-1, 9)] == [set(), {9}]
 
 
 def test_old_messages_become_one_batch() -> None:

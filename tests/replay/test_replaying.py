@@ -21,7 +21,16 @@ from kcli.replay.comparison import Level
 from kcli.replay.outcome import Outcome
 from kcli.replay.replaying import Options, replay
 from kcli.replay.survey import survey
-from kcli.schemas.apikeys import CONSUMER_GROUP_HEARTBEAT, FETCH, INIT_PRODUCER_ID, LIST_GROUPS, OFFSET_COMMIT, PRODUCE
+from kcli.schemas.apikeys import (
+    CONSUMER_GROUP_HEARTBEAT,
+    FETCH,
+    HEARTBEAT,
+    INIT_PRODUCER_ID,
+    LEAVE_GROUP,
+    LIST_GROUPS,
+    OFFSET_COMMIT,
+    PRODUCE,
+)
 from kcli.schemas.catalog import catalog
 from tests.replay.made import exchange
 
@@ -160,16 +169,47 @@ def test_what_the_cluster_lacks_is_counted_apart_with_all_that_hangs_on_it() -> 
     beat = {"groupId": "g", "memberId": "m", "memberEpoch": 0}
     joined = exchange(CONSUMER_GROUP_HEARTBEAT, 0, beat, {"errorCode": 0, "memberId": "m"}, at=0)
     part = {"partitionIndex": 0, "committedOffset": 1, "committedMetadata": ""}
-    commit = {"generationIdOrMemberEpoch": 4, "memberId": "m", "topics": [{"name": "t", "partitions": [part]}]}
+    commit = {"generationIdOrMemberEpoch": 4, "memberId": "", "topics": [{"name": "t", "partitions": [part]}]}
     done = {"topics": [{"name": "t", "partitions": [{"partitionIndex": 0, "errorCode": 0}]}]}
     commits = [exchange(OFFSET_COMMIT, 9, commit | {"groupId": name}, done, at=5) for name in ("g", "h")]
     outcome, _ = run([joined, *commits])
     beats, committed = outcome.apis["ConsumerGroupHeartbeat"], outcome.apis["OffsetCommit"]
     assert beats.lacking == {"the broker does not have this API": 1}
     assert (list(beats.verdicts("errors")), beats.as_dict("errors")["lacking"]) == ([], dict(beats.lacking))
-    assert committed.lacking == {"members could not join g": 1}
+    assert committed.lacking == {"group g could not form": 1}
     assert list(committed.verdicts("errors")) == ["errors: none, live 1 ILLEGAL_GENERATION"]  # that of h
     assert {each.api for each in outcome.kept} == {"ConsumerGroupHeartbeat", "OffsetCommit"}
+
+
+def test_a_member_that_joined_before_the_capture_is_counted_apart() -> None:
+    beat = {"groupId": "g", "generationId": 4, "memberId": "old"}
+    leave = {"groupId": "g", "members": [{"memberId": "old", "groupInstanceId": None}]}
+    gone = {"errorCode": 0, "members": [{"memberId": "old", "groupInstanceId": None, "errorCode": 0}]}
+    outcome, _ = run([exchange(HEARTBEAT, 4, beat, {"errorCode": 0}), exchange(LEAVE_GROUP, 4, leave, gone, at=9)])
+    assert outcome.apis["Heartbeat"].lacking == {"the member joined before the capture": 1}
+    assert outcome.apis["LeaveGroup"].lacking == {"group g began before the capture": 1}
+    assert not outcome.has_differences()
+
+
+def test_what_brokers_keep_for_themselves_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kcli.replay.connection.PAUSE", 0)
+    part = {"partition": 0, "fetchOffset": 900, "partitionMaxBytes": 1}
+    topics = [{"topic": "__consumer_offsets", "partitions": [part]}]
+    body = {"maxWaitMs": 0, "minBytes": 0, "maxBytes": 1, "topics": topics}
+    row = {"partitionIndex": 0, "errorCode": 0, "highWatermark": 900, "records": None}
+    answer = {"errorCode": 0, "responses": [{"topic": "__consumer_offsets", "partitions": [row]}]}
+    outcome, _ = run([exchange(FETCH, 11, body, answer)])
+    assert outcome.apis["Fetch"].lacking == {"what brokers keep in internal topics is the cluster's own": 1}
+    assert not outcome.has_differences()
+
+
+def test_errors_that_last_are_not_waited_for_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kcli.replay.connection.PAUSE", 0)
+    listed = {"statesFilter": []}, {"errorCode": 0, "groups": []}
+    items = [exchange(LIST_GROUPS, 4, *listed, at=at) for at in (0, 10, 20)]
+    outcome, _ = run(items, faults=["api=ListGroups,error=COORDINATOR_NOT_AVAILABLE"])
+    assert outcome.retried == 50
+    assert outcome.apis["ListGroups"].live.errors == {"COORDINATOR_NOT_AVAILABLE": 3}
 
 
 def test_a_cluster_without_an_authorizer_is_no_difference() -> None:
