@@ -151,10 +151,10 @@ def show(name: str, version: int | None, variants: bool, dialect: str | None, fo
                 print_line()
             show_message(tables, message, version, label)
     elif form == "json" and len(shown) == 1:
-        for line in dumps(definition(messages[0], version), indent=2).split("\n"):
+        for line in dumps(definition(tables, messages[0], version), indent=2).split("\n"):
             print_line(line)
     else:
-        print_json([definition(message, version) for _, message in shown], form)
+        print_json([definition(tables, message, version) for _, message in shown], form)
     say_findings(tables, quiet)
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kcli.schemas.diff import said_by, traits
+from kcli.schemas.export import to_definition
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Api, Field, Message
 from kcli.schemas.ranges import NONE, Range
-from kcli.schemas.store import to_raw
 
 __all__ = ["FIELD_HEADINGS", "LIST_HEADINGS", "definition", "field_rows", "headline", "listed", "provenance"]
 
@@ -106,14 +106,14 @@ def within(versions: Range, all_: Range) -> str:
     return "" if versions.holds(all_) else f" {versions}"
 
 
-def definition(message: Message, version: int | None) -> dict[str, Any]:
-    """A message in the JSON form of Kafka's definitions; of one version only, if given."""
+def definition(tables: Catalog, message: Message, version: int | None) -> dict[str, Any]:
+    """A message in the JSON form that Kafka's generator takes; of one version only, if given."""
     if version is None:
-        return to_raw(message)
+        return to_definition(message, tables.notes(message))
     flexible = Range.parse(f"{version}+") if message.is_flexible(version) else NONE
     fields = tuple(only(message.fields, version))
     alone = Message(message.name, message.kind, message.api_key, Range(version, version), flexible, fields)
-    return to_raw(alone)
+    return to_definition(alone._replace(releases=message.releases), tables.notes(message))
 
 
 def only(fields: Iterable[Field], version: int) -> Iterator[Field]:

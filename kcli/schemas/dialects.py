@@ -21,6 +21,7 @@ from kcli.schemas.check import SchemaFinding, check, check_pair, check_versions_
 from kcli.schemas.definition import build, camel, parse_text
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Field, Message
+from kcli.schemas.notes import Notes, notes_of
 from kcli.schemas.ranges import HIGHEST, Range, covering
 from kcli.schemas.tables import INDEX, api_row
 
@@ -44,6 +45,7 @@ class Dialect:
     name: str
     source: str = ""
     messages: list[Message] = field(default_factory=list)
+    notes: dict[str, Notes] = field(default_factory=dict)
     api_keys: dict[str, int] = field(default_factory=dict)
     errors: dict[int, str] = field(default_factory=dict)
     findings: list[SchemaFinding] = field(default_factory=list)
@@ -105,6 +107,7 @@ def read_file(dialect: Dialect, path: Path) -> None:
     message, repaired = repair(build(corrected(raw)))
     dialect.findings += [*check(written), *read_as(raw, written.name), *repaired]
     dialect.messages.append(message)
+    dialect.notes[message.name] = notes_of(raw)
 
 
 def read_settings(dialect: Dialect, raw: dict[str, Any]) -> None:
@@ -142,6 +145,7 @@ def applied(stock: Catalog, dialect: Dialect) -> Catalog:
     laid = stock.copy()
     laid.findings = list(dialect.findings)
     laid.errors = {**stock.errors, **dialect.errors}
+    laid.laid_notes = dialect.notes
     keyed = [with_key(stock, dialect, message) for message in named_alike(dialect)]
     for message in keyed:
         laid.laid[message.name] = over(stock, message)
@@ -190,7 +194,7 @@ def over(stock: Catalog, message: Message) -> Message:
     return known._replace(
         versions=covering({*known.versions, *spoken}),
         flexible=run(message.name, flexible, known.flexible),
-        fields=(*cut(known.fields, spoken), *limited(message.fields, spoken)),
+        fields=(*cut(known.fields, known.versions, spoken), *limited(message.fields, spoken)),
         variants=tuple(each for each in known.variants if not each.versions & spoken),
     )
 
@@ -218,9 +222,9 @@ def run(name: str, flexible: set[int], known: Range) -> Range:
     return Range(found.lo, known.hi) if found and known.hi == HIGHEST else found
 
 
-def cut(fields: tuple[Field, ...], versions: Range) -> tuple[Field, ...]:
-    """The fields without these versions; a field with versions on both sides becomes two."""
-    sides = (Range(0, versions.lo - 1), Range(versions.hi + 1, HIGHEST))
+def cut(fields: tuple[Field, ...], all_: Range, versions: Range) -> tuple[Field, ...]:
+    """The fields without these versions; a field with versions on both sides becomes two. all_: the message's."""
+    sides = (Range(0, versions.lo - 1), Range(versions.hi + 1, HIGHEST if all_.hi > versions.hi else 0))
     parts = [each.within(side) for each in fields for side in sides]
     return tuple(each for each in parts if each.versions)
 

@@ -12,6 +12,7 @@ from kcli.errors import InputError, SchemaError
 from kcli.schemas.classfile import ErrorCode, read_errors
 from kcli.schemas.definition import build, parse_text
 from kcli.schemas.model import Message, Releases
+from kcli.schemas.notes import Notes, notes_of
 
 __all__ = ["Definitions", "read_jars", "release_of"]
 
@@ -40,9 +41,10 @@ def release_of(path: Path) -> tuple[str, str]:
 
 @dataclass(slots=True)
 class Definitions:
-    """What the jars of one release define: messages by kind and name, and error codes."""
+    """What the jars of one release define: messages by kind and name, notes about their fields, and error codes."""
 
     messages: dict[tuple[str, str], Message] = field(default_factory=dict)
+    notes: dict[str, Notes] = field(default_factory=dict)
     errors: list[ErrorCode] = field(default_factory=list)
 
 
@@ -70,12 +72,13 @@ def read_jars(paths: Sequence[Path], done: Callable[[int], None] = lambda _: Non
 def read_jar(jar: zipfile.ZipFile, artifact: str, release: str, found: Definitions) -> None:
     for info in sorted(jar.infolist(), key=lambda info: info.filename):
         if info.filename.startswith(FOLDERS) and info.filename.endswith(".json"):
-            message = definition(jar, info, artifact, release)
+            message, notes = definition(jar, info, artifact, release)
             found.messages[message.kind, message.name] = message
+            found.notes[message.name] = notes
     found.errors = read_errors(jar) or found.errors
 
 
-def definition(jar: zipfile.ZipFile, info: zipfile.ZipInfo, artifact: str, release: str) -> Message:
+def definition(jar: zipfile.ZipFile, info: zipfile.ZipInfo, artifact: str, release: str) -> tuple[Message, Notes]:
     if info.file_size > LARGEST:
         raise SchemaError(f"{info.filename}: {info.file_size} bytes are too many for a message definition")
     try:
@@ -85,7 +88,8 @@ def definition(jar: zipfile.ZipFile, info: zipfile.ZipInfo, artifact: str, relea
         raise SchemaError(f"{info.filename}: {error.text}") from None
     unstable = raw.get("latestVersionUnstable") is True
     said = Releases(release, release, message.versions, unstable, tuple(raw.get("listeners", ())))
-    return message._replace(releases=(said,) if message.versions else (), component=component(artifact, message.name))
+    where = component(artifact, message.name)
+    return message._replace(releases=(said,) if message.versions else (), component=where), notes_of(raw)
 
 
 def component(artifact: str, name: str) -> str:

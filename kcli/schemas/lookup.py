@@ -21,6 +21,7 @@ from kcli.schemas.ranges import NONE, Range
 
 if TYPE_CHECKING:
     from kcli.schemas.check import SchemaFinding
+    from kcli.schemas.notes import Notes
 
 __all__ = ["CONTROL_RECORDS", "STOCK", "Catalog", "unknown"]
 
@@ -47,15 +48,18 @@ class Catalog:
         rows: dict[int, list[Any]],
         numbered: dict[str, dict[str, str]],
         lines: dict[str, str],
+        folder: Path = STOCK,
     ) -> None:
         self.releases = releases
         self.rows = rows
         self.numbered = numbered
         self.lines = lines
+        self.folder = folder
         self.built: dict[str, Message] = {}
         self.by_release: dict[tuple[str, str | None], Mapping[int, Range]] = {}
         # What a dialect adds: its messages, its error codes, and what is wrong or odd in its definitions.
         self.laid: dict[str, Message] = {}
+        self.laid_notes: dict[str, Notes] = {}
         self.errors: Mapping[int, str] = ERRORS
         self.findings: list[SchemaFinding] = []
 
@@ -66,7 +70,9 @@ class Catalog:
         # Each line begins {"name":"...",
         lines = (folder / "messages.jsonl").read_text("utf-8").splitlines()
         by_name = {line[9 : line.index('"', 9)]: line for line in lines}
-        opened = cls(tuple(index["releases"]), {row[0]: row for row in index["apis"]}, index["records"], by_name)
+        opened = cls(
+            tuple(index["releases"]), {row[0]: row for row in index["apis"]}, index["records"], by_name, folder
+        )
         if folder != STOCK:
             opened.errors = {code: name for code, name, _, _ in read_table(folder)}
         return opened
@@ -74,7 +80,7 @@ class Catalog:
     def copy(self) -> Catalog:
         """Another catalog of the same tables, to lay a dialect over."""
         numbered = {kind: dict(named) for kind, named in self.numbered.items()}
-        return Catalog(self.releases, dict(self.rows), numbered, self.lines)
+        return Catalog(self.releases, dict(self.rows), numbered, self.lines, self.folder)
 
     @cached_property
     def apis(self) -> Mapping[int, Api]:
@@ -121,6 +127,17 @@ class Catalog:
     def error_name(self, code: int) -> str:
         """The name of an error code, the dialect's own among them."""
         return self.errors.get(code) or error_name(code)
+
+    def notes(self, message: Message) -> Notes:
+        """What the definitions say of the message's fields besides their bytes, by path."""
+        return self.stock_notes.get(message.name, {}) | self.laid_notes.get(message.name, {})
+
+    @cached_property
+    def stock_notes(self) -> dict[str, Notes]:
+        """The notes of all messages of the tables."""
+        from kcli.schemas.notes import read_notes
+
+        return read_notes(self.folder)
 
     def load(self, name: str) -> Message:
         """Build a message from the dialect or its line of the tables. UsageError: there is none of that name."""

@@ -3,6 +3,7 @@
 messages.jsonl  a definition a line
 index.json      what is asked of all of them: releases, APIs, types of records; made from the definitions
 errors.json     [code, name, retriable?, names in earlier releases] a line
+notes.jsonl     what definitions say of fields besides their bytes, a message a line
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from kcli.schemas.errors import Row, read_table
 from kcli.schemas.jars import Definitions
 from kcli.schemas.merge import Tables, add_release, identity
 from kcli.schemas.model import Message, release_order
+from kcli.schemas.notes import NOTES, Notes, notes_text, read_notes
 from kcli.schemas.store import ordered, to_line
 
 __all__ = [
@@ -42,17 +44,18 @@ MESSAGES = "messages.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Merged tables, the releases they were merged from, oldest first, and the error codes of all of them."""
+    """Merged tables, the releases they were merged from, oldest first, and the error codes and notes of all of them."""
 
     releases: tuple[str, ...] = ()
     tables: Tables = field(default_factory=dict)
     errors: dict[int, Row] = field(default_factory=dict)
+    notes: dict[str, Notes] = field(default_factory=dict)
 
 
 def import_releases(known: Imported, arriving: dict[str, Definitions]) -> Imported:
     """The known tables with more releases, none of them older than those known (SchemaError)."""
     releases = list(known.releases)
-    tables, errors = dict(known.tables), dict(known.errors)
+    tables, errors, notes = dict(known.tables), dict(known.errors), dict(known.notes)
     for release in sorted(arriving, key=release_order):
         if releases and release_order(release) < release_order(releases[-1]):
             newest = releases[-1]
@@ -63,8 +66,20 @@ def import_releases(known: Imported, arriving: dict[str, Definitions]) -> Import
             releases.remove(release)
         tables = add_release(tables, arriving[release].messages.values(), releases[-1] if releases else None)
         errors = with_errors(errors, arriving[release].errors)
+        notes = with_notes(notes, arriving[release].notes, tables)
         releases.append(release)
-    return Imported(tuple(releases), tables, errors)
+    return Imported(tuple(releases), tables, errors, notes)
+
+
+def with_notes(known: dict[str, Notes], arriving: dict[str, Notes], tables: Tables) -> dict[str, Notes]:
+    """The known notes with a newer release's: what that says of a field holds. Messages go by their newest names."""
+    merged = dict(known)
+    for message in tables.values():
+        older = [merged.pop(alias) for alias in message.aliases if alias in merged]
+        for notes in (*older, arriving.get(message.name, {})):
+            if notes:
+                merged[message.name] = merged.get(message.name, {}) | notes
+    return merged
 
 
 def with_errors(known: dict[int, Row], arriving: Iterable[ErrorCode]) -> dict[int, Row]:
@@ -84,6 +99,7 @@ def to_files(imported: Imported) -> dict[str, str]:
         MESSAGES: "".join(f"{to_line(message)}\n" for message in messages),
         INDEX: index_text(imported.releases, messages),
         ERRORS: rows_text(imported.errors[code] for code in sorted(imported.errors)) + "\n",
+        NOTES: notes_text(messages, imported.notes),
     }
 
 
@@ -93,7 +109,8 @@ def load_tables(folder: Path) -> Imported:
     lines = (folder / MESSAGES).read_text("utf-8").splitlines()
     messages = [build(loads(line)) for line in lines]
     errors = {row[0]: row for row in read_table(folder)}
-    return Imported(tuple(index["releases"]), {identity(message): message for message in messages}, errors)
+    tables = {identity(message): message for message in messages}
+    return Imported(tuple(index["releases"]), tables, errors, read_notes(folder))
 
 
 def index_text(releases: tuple[str, ...], messages: list[Message]) -> str:

@@ -134,7 +134,7 @@ def test_the_json_of_a_message_is_a_definition(capsys: pytest.CaptureFixture[str
     shown = build(json.loads(run(capsys, "show", *words, "--format", "json")[0]))
     stored = catalog().message(str(words[0]))
     if len(words) == 1:
-        assert shown == stored
+        assert shown == stored._replace(releases=(), component="", variants=())
     else:
         assert shown.versions.lo == shown.versions.hi == words[1]
         assert [each.name for each in shown.fields] == [

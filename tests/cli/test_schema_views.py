@@ -10,7 +10,7 @@ from tests.schemas.definitions import field, message
 def test_one_version_as_a_definition_has_the_fields_of_that_version(name: str) -> None:
     stored = catalog().message(name)
     for version in stored.versions:
-        alone = build(definition(stored, version))
+        alone = build(definition(catalog(), stored, version))
         rows = list(field_rows(stored.fields, version))
         assert list(field_rows(alone.fields, version)) == rows
         assert list(field_rows(alone.fields, None)) != [] or rows == []

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import base64
+import json
 
+from kcli.schemas.catalog import catalog
+from kcli.schemas.export import to_definition
 from tests.real.jvm import run_java
 from tests.real.maven import compiled, jars
 from tests.schemas.drafts import drafts
 from tests.schemas.test_generator_rules import REFUSED
 
 VERSION = "3.9.1"
-ALONE = "failed to find response for API key"  # of a request without its response
+ALONE = ("failed to find response for API key", '"apiData.requestSpec" is null')  # of half a pair
 
 
 def verdicts(texts: list[str]) -> list[str]:
@@ -22,10 +25,22 @@ def verdicts(texts: list[str]) -> list[str]:
     assert done.returncode == 0, done.stderr.decode()
     found = done.stdout.decode().splitlines()
     assert len(found) == len(texts)
-    return ["ok" if ALONE in each else each for each in found]
+    return ["ok" if any(text in each for text in ALONE) else each for each in found]
 
 
 def test_the_generator_refuses_what_is_said_to_be_refused() -> None:
     names, texts = zip(*drafts(), strict=True)
     refused = [name for name, verdict in zip(names, verdicts(list(texts)), strict=True) if verdict != "ok"]
     assert refused == REFUSED
+
+
+def test_the_generator_takes_every_message_that_is_exported() -> None:
+    """Coordinators' records aside, whose kinds came with the generator of 4.1."""
+    messages = [catalog().message(name) for name in catalog().names]
+    texts = [
+        json.dumps(to_definition(each, catalog().notes(each)))
+        for each in messages
+        if not each.kind.startswith("coordinator")
+    ]
+    assert len(texts) > 230
+    assert verdicts(texts) == ["ok"] * len(texts)

@@ -30,7 +30,9 @@ def write(folder: Path, imported: Imported) -> None:
 
 
 def test_the_stock_tables_are_what_their_own_definitions_write() -> None:
-    stored = {name: (STOCK / name).read_text() for name in ("messages.jsonl", "index.json", "errors.json")}
+    stored = {
+        name: (STOCK / name).read_text() for name in ("messages.jsonl", "index.json", "errors.json", "notes.jsonl")
+    }
     assert to_files(load_tables(STOCK)) == stored
 
 

@@ -61,7 +61,7 @@ def test_versions_without_sessions_have_none() -> None:
 def test_a_dialect_whose_rows_are_of_another_shape_has_none(
     field: str, change: dict[str, object], tmp_path: Path
 ) -> None:
-    fetch: dict[str, Any] = json.loads(json.dumps(definition(catalog().message("FetchRequest"), None)))
+    fetch: dict[str, Any] = json.loads(json.dumps(definition(catalog(), catalog().message("FetchRequest"), None)))
     fields = fetch["fields"]
     for name in ("topics", "partitions"):
         fields = next(each for each in fields if each["name"].lower() == name)["fields"]
