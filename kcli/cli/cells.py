@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from kcli.legible import legible
 
-__all__ = ["align", "cut", "fit", "narrowed", "pad", "width", "wrap"]
+__all__ = ["align", "cut", "cut_start", "fit", "narrowed", "pad", "width", "wrap"]
 
 
 CUT = "…"  # stands where text was cut
@@ -40,6 +40,12 @@ def cut(text: str, size: int) -> str:
     from rich.cells import set_cell_size
 
     return set_cell_size(text, size - 1) + CUT
+
+
+def cut_start(text: str, size: int) -> str:
+    """The end of the text, escaped, in `size` cells at most, with "…" where its start was cut."""
+    text = legible(text)
+    return text if width(text) <= size else cut(text[::-1], size)[::-1]
 
 
 def wrap(text: str, size: int) -> list[str]:

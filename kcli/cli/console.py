@@ -15,7 +15,7 @@ from kcli.legible import legible
 if TYPE_CHECKING:
     from kcli.cli.screen import Screen
 
-__all__ = ["console", "has_bars", "is_terminal", "progress", "terminal_room", "terminal_width", "warn"]
+__all__ = ["console", "has_bars", "is_terminal", "note", "progress", "terminal_room", "terminal_width", "warn"]
 
 
 def is_terminal(stream: IO[str]) -> bool:
@@ -51,9 +51,21 @@ def console(stderr: bool = False, quiet: bool = False) -> Screen:
 
 
 def warn(text: str, quiet: bool = False) -> None:
-    """One line on stderr about something odd that is no failure."""
+    """One line on stderr about something odd that is no failure; on a terminal it is broken between words."""
     if not quiet:
-        print_note(f"kcli: {text}")
+        note(f"kcli: {text}")
+
+
+def note(text: str) -> None:
+    """One line on stderr; on a terminal it is broken between words."""
+    room = terminal_width() if is_terminal(sys.stderr) else None
+    if room is None or len(text) <= room:
+        print_note(text)
+        return
+    from kcli.cli.cells import wrap
+
+    for part in wrap(text, room):
+        print_note(part)
 
 
 def has_bars() -> bool:

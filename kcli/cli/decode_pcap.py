@@ -17,7 +17,7 @@ from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import CaptureDecoder
 from kcli.capture.filters import Filter
 from kcli.cli.capture_files import captures_in
-from kcli.cli.console import is_terminal, progress, terminal_room
+from kcli.cli.console import is_terminal, note, progress, terminal_room
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
 from kcli.cli.inputs import (
     dialect_option,
@@ -30,7 +30,7 @@ from kcli.cli.inputs import (
     quiet_option,
     secrets_option,
 )
-from kcli.cli.lines import Lines, print_note
+from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError, UsageError
 
@@ -153,16 +153,12 @@ def summed_up(source: CaptureDecoder, options: dict[str, Any], table: Any = None
 def sum_up(source: CaptureDecoder, options: dict[str, Any], table: Any, *, interrupted: bool = False) -> None:
     if options["quiet"] or not source.engine.packets:
         return
-    from kcli.cli.cells import wrap
-    from kcli.cli.console import terminal_width
     from kcli.cli.pcap_closing import closing
 
     sys.stdout.flush()
-    room = terminal_width() if is_terminal(sys.stderr) else None
     shown = None if source.chosen.takes_all else source.passed
     for line in closing(source.tally, source.engine, table, source.file_names, shown=shown, interrupted=interrupted):
-        for part in [line] if room is None or len(line) <= room else wrap(line, room):
-            print_note(part)
+        note(line)
 
 
 def write_lines(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ import click
 
 from kcli.capture.clock import parse_instant
 from kcli.capture.filters import ALL, Filter, chosen
-from kcli.cli.lines import print_note
+from kcli.cli.console import note
 from kcli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def say_what_there_is(files: Sequence[str], asked: Filter, options: dict[str, An
     "-" is not read again."""
     if not options["quiet"]:
         there = () if "-" in files else what_there_is(files, asked, options, among)
-        print_note("; ".join(["kcli: nothing matches", *there]))
+        note("; ".join(["kcli: nothing matches", *there]))
 
 
 def what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], among: Filter) -> Iterator[str]:

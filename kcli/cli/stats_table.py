@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from kcli.capture.statistics import Figures
 from kcli.capture.tally import bytes_text
-from kcli.cli.cells import cut, fit, narrowed, pad, width
+from kcli.cli.cells import cut, cut_start, fit, narrowed, pad, width
 from kcli.legible import legible
 
 __all__ = ["table_lines"]
@@ -109,11 +109,13 @@ def fitted(
         figures = [column for column in figures if column.rank != rank]
     used = sum(GAP + column.needed for column in figures) + GAP * (len(groups) - 1)
     sizes = narrowed([column.size for column in groups], room - used, LEAST)
-    cut_groups = [
-        column._replace(title=cut(column.title, size), cells=[cut(cell, size) for cell in column.cells])
-        for column, size in zip(groups, sizes, strict=True)
-    ]
-    return cut_groups, figures
+    return [cut_column(column, size) for column, size in zip(groups, sizes, strict=True)], figures
+
+
+def cut_column(column: StatisticsColumn, size: int) -> StatisticsColumn:
+    """A group's texts in so many cells. Connections of one broker differ in their ends, and lose their starts."""
+    shorter = cut_start if column.title == "connection" else cut
+    return column._replace(title=cut(column.title, size), cells=[shorter(cell, size) for cell in column.cells])
 
 
 def lines_of(columns: list[StatisticsColumn], count: int, room: int | None) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from kcli.cli.cells import align, cut, fit, narrowed, pad, width, wrap
+from kcli.cli.cells import align, cut, cut_start, fit, narrowed, pad, width, wrap
 
 TEXTS = ["", "plain", "日本語", "e\u0301e\u0301", "👍 ok", "\x1b[2J", "\u202ex\n"]
 
@@ -42,3 +42,9 @@ def test_the_widest_columns_are_taken_in_first() -> None:
     assert sorted(narrowed([30, 5, 20], 40, 6)) == [5, 17, 18]
     assert narrowed([30, 5], 40, 6) == [30, 5]
     assert narrowed([30, 30], 4, 6) == [6, 6] and narrowed([], -2, 6) == []
+
+
+def test_the_start_is_cut() -> None:
+    assert cut_start("10.0.0.1:9092-10.0.0.2:41202", 15) == "…10.0.0.2:41202"
+    assert cut_start("short", 15) == "short"
+    assert width(cut_start("数据" * 9, 6)) <= 6 and cut_start("a\nb" * 9, 5).isprintable()

@@ -65,3 +65,15 @@ def test_only_a_terminal_limits_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (terminal_room(), terminal_width()) == (None, 77)
     monkeypatch.setattr("kcli.cli.console.is_terminal", lambda stream: True)
     assert (terminal_room(), terminal_room("a file")) == (77, None)
+
+
+def test_notes_on_a_terminal_are_broken_between_words(
+    terminal: Callable[[int], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "nothing matches; clients here: " + ", ".join(f"client-{number}" for number in range(20))
+    warn(text)
+    assert capsys.readouterr().err == f"kcli: {text}\n"
+    terminal(50)
+    warn(text)
+    lines = capsys.readouterr().err.splitlines()
+    assert " ".join(lines) == f"kcli: {text}" and max(map(len, lines)) <= 50

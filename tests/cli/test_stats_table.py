@@ -62,3 +62,9 @@ def test_names_of_errors_stay_before_bytes() -> None:
     assert "resp bytes" in next(table_lines(("api",), [calm], 80)) and "errors by" not in next(
         table_lines(("api",), [calm], 80)
     )
+
+
+def test_connections_are_told_apart_where_they_are_cut() -> None:
+    rows = [row({"connection": f"127.0.0.1:9092-127.0.0.1:{port}"}) for port in (40001, 40002)]
+    lines = list(table_lines(("connection",), rows, 60))
+    assert "0.0.1:40001 " in lines[1] and lines[1].startswith("…") and "0.0.1:40002 " in lines[2]
