@@ -69,6 +69,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "log": "snapshot_log:log",
         "plan": "snapshot_plan:plan",
         "verify": "snapshot_verify:verify",
+        "watch": "snapshot_watch:watch",
     },
     "stats": "stats:stats",
 }
@@ -125,6 +126,7 @@ HELP = {
     "snapshot log": "Say what changed in a cluster's metadata, and when.",
     "snapshot plan": "Say when to snapshot, what may be deleted, and what a lost broker costs.",
     "snapshot verify": "Check snapshots, log segments or a whole directory against Kafka's rules.",
+    "snapshot watch": "Follow a live quorum's metadata: each change when it is committed.",
     "stats": "Count exchanges of captures by API, client, topic and more: sizes, latencies, errors.",
     "decode": "Read the bytes of Kafka: captures, requests, responses, record batches, log segments.",
     "encode": "Write the bytes of Kafka from JSON.",

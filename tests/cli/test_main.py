@@ -66,6 +66,7 @@ PINNED = """
     snapshot log
     snapshot plan
     snapshot verify
+    snapshot watch
     sql
     stats
 """

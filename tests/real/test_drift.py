@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -78,3 +79,43 @@ def test_a_quorum_that_drifts() -> None:
         cluster.configs(*altered, "--delete-config", "retention.ms")
         cluster.wait_for(lambda: {retention(cluster, node) for node in cluster.node_ids} == {"604800000"})
         assert kcli("snapshot", "drift", *map(str, folders)).returncode == 0
+
+
+def test_what_watch_shows_is_what_the_log_has(tmp_path: Path) -> None:
+    """Over a change of the leader by kill -9; asked at a controller, and at a broker."""
+    with Cluster("4.4.0", nodes=3, heap="256m") as cluster:
+        cluster.topics("--create", "--topic", "warm", "--partitions", "2")
+        places = [cluster.address(1, "CONTROLLER"), cluster.address(2)]
+        outputs = [tmp_path / "controller", tmp_path / "broker"]
+        watching = []
+        for place, output in zip(places, outputs, strict=True):
+            with output.open("wb") as stream:
+                command = [
+                    sys.executable,
+                    "-m",
+                    "kcli.cli",
+                    "snapshot",
+                    "watch",
+                    place,
+                    "--every",
+                    "1",
+                    "--format",
+                    "jsonl",
+                ]
+                watching.append(subprocess.Popen(command, stdout=stream))
+        cluster.wait_for(lambda: all(b'"quorum"' in each.read_bytes() for each in outputs))
+        cluster.topics("--create", "--topic", "orders", "--partitions", "2")
+        leader = json.loads((cluster.log_dirs[0] / "__cluster_metadata-0" / "quorum-state").read_text())["leaderId"]
+        cluster.kill(leader)
+        other = next(node for node in cluster.node_ids if node != leader)
+        cluster.wait_for(lambda: all(b'"LeaderChangeMessage"' in each.read_bytes() for each in outputs))
+        cluster.run("TopicCommand", "--bootstrap-server", cluster.address(other), "--delete", "--topic", "warm")
+        cluster.wait_for(lambda: all(b'"deleted","table":"topics"' in each.read_bytes() for each in outputs))
+        for process in watching:
+            process.send_signal(signal.SIGINT)
+        assert [process.wait(30) for process in watching] == [130, 130]
+        logged = kcli("snapshot", "log", str(cluster.log_dirs[other - 1]), "--format", "jsonl").stdout.splitlines()
+        for output in outputs:
+            seen = [line for line in output.read_text().splitlines() if '"event":"quorum"' not in line]
+            assert seen
+            assert seen == logged[logged.index(seen[0]) :][: len(seen)]
