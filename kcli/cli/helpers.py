@@ -12,6 +12,7 @@ import os
 import pickle
 import struct
 import tempfile
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -29,7 +30,7 @@ __all__ = ["AHEAD", "LARGE", "Desk", "Helper", "Part", "StoppedError", "Stretch"
 AHEAD = 4  # stretches that are under way
 LARGE = 1 << 24  # bytes of what is made of a stretch: whoever has more at once is not ahead
 MESSAGE = struct.Struct("=Bqq")  # a Task; bytes of segments, and of names of topics behind them
-SIZES = struct.Struct("=3q??")  # bytes of text, marks, names; whether they are in the file; see `Part`
+SIZES = struct.Struct("=3q?q?")  # bytes of text, marks, names; whether they are in the file; the rest of a `Part`
 
 
 class Task(enum.IntEnum):
@@ -50,11 +51,15 @@ class Stretch(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What a process made of a stretch, as `LineOrder.take` gives it. exceeded: it holds more than its part of all."""
+    """What a process made of a stretch, as `LineOrder.take` gives it.
+
+    spent: processor time of the process until then, ns. exceeded: it holds more than its part of all.
+    """
 
     text: memoryview
     marks: memoryview
     names: memoryview
+    spent: int
     exceeded: bool
 
 
@@ -93,13 +98,13 @@ class Helper:
     def take(self) -> Part:
         """What it made of the oldest stretch; valid until `let_go`."""
         try:
-            *sizes, large, exceeded = SIZES.unpack(read_all(self.sizes, SIZES.size))
+            *sizes, large, spent, exceeded = SIZES.unpack(read_all(self.sizes, SIZES.size))
         except BrokenPipeError:
             raise ended_early() from None
         room = self.texts[self.taken % AHEAD]
         if large:
             room = mmap.mmap(self.file.fileno(), sum(sizes), access=mmap.ACCESS_READ)
-        return part_of(room, sizes, exceeded=exceeded)
+        return part_of(room, sizes, spent, exceeded=exceeded)
 
     def let_go(self) -> None:
         """Let it use the memory of the oldest stretch again."""
@@ -190,7 +195,8 @@ class Desk:
         self.say(sizes, large=True, exceeded=exceeded)
 
     def say(self, sizes: Sequence[int], *, large: bool, exceeded: bool) -> None:
-        os.write(self.sizes, SIZES.pack(*sizes, large, exceeded))
+        """Tell the first process what is there for it; large: in the file."""
+        os.write(self.sizes, SIZES.pack(*sizes, large, time.process_time_ns(), exceeded))
         self.made += 1
 
     def read_message(self) -> None:
@@ -217,11 +223,11 @@ def rooms_of(size: int) -> list[mmap.mmap]:
     return [mmap.mmap(-1, size) for _ in range(AHEAD)]
 
 
-def part_of(room: mmap.mmap | bytes, sizes: Sequence[int], *, exceeded: bool = False) -> Part:
+def part_of(room: mmap.mmap | bytes, sizes: Sequence[int], spent: int, *, exceeded: bool = False) -> Part:
     """What is in a room, as `LineOrder.close` gives it."""
     data = memoryview(room)
     text, marks, names = (data[start:end] for start, end in pairwise(accumulate(sizes, initial=0)))
-    return Part(text, marks, names, exceeded)
+    return Part(text, marks, names, spent, exceeded)
 
 
 def memory_file() -> BinaryIO:

@@ -7,6 +7,7 @@ after another; it has a share, too. Where they share more than they can tell eac
 from __future__ import annotations
 
 import contextlib
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
@@ -19,6 +20,7 @@ __all__ = ["SharedReading", "TooMuchSharedError"]
 
 ROOM = 1 << 21  # bytes of the segments in a stretch, for each file
 MOST_ROOM = 1 << 26
+WINDOW = 8  # stretches after which it is looked at who has more to do
 
 
 class TooMuchSharedError(Exception):
@@ -35,6 +37,7 @@ class SharedReading(Share):
         self.texts = rooms_of(LARGE)
         self.own: deque[Part] = deque()  # what this process has made of the stretches that are under way
         self.dealt = 0  # stretches
+        self.spent: list[int] = []  # by each process, when this was last looked at
         self.learnt = b""  # names of topics that the others have not been told
 
     def result(self) -> Any:
@@ -106,12 +109,12 @@ class SharedReading(Share):
 
     def put_own(self) -> bool:
         """Keep what this process has made of the stretch that was read; whether it is large."""
-        order = self.engine.order
+        order, spent = self.engine.order, time.process_time_ns()
         sizes = order.close()
         if sizes is None:
-            order.take(lambda *part: self.own.append(Part._make([*map(copied, part), False])))
+            order.take(lambda *part: self.own.append(Part._make([*map(copied, part), spent, False])))
             return True
-        self.own.append(part_of(self.texts[self.dealt % AHEAD], sizes))
+        self.own.append(part_of(self.texts[self.dealt % AHEAD], sizes, spent))
         return False
 
     def merge(self) -> None:
@@ -126,6 +129,9 @@ class SharedReading(Share):
         self.learnt += learnt
         for helper in self.helpers:
             helper.let_go()
+        if self.dealt % WINDOW == 0:
+            before, self.spent = self.spent, [part.spent for part in parts]
+            self.dealer.balance([after - each for after, each in zip(self.spent, before, strict=False)])
 
     def conclude_early(self) -> None:
         """Take in what the others have counted so far."""

@@ -30,8 +30,8 @@ CASES = (
 # kcli, which says in the end what it and the processes that it waited for have spent.
 MEASURED = """
 import resource, sys
-from kcli.cli import main
-code = main.main(sys.argv[1:])
+from kcli.cli.__main__ import start
+code = start()
 spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 print(*(each.ru_utime + each.ru_stime for each in spent), file=sys.stderr)
 sys.exit(code)

@@ -76,6 +76,7 @@ def deal(helper: Helper, data: bytes, names: bytes = b"", *, last: bool = False)
 
 
 def taken(part: Part) -> tuple[Any, ...]:
+    assert part.spent > 0
     return (*map(bytes, part[:3]), part.exceeded)
 
 
@@ -153,5 +154,5 @@ def test_it_ends_without_the_first_process() -> None:
 
 def test_rooms_are_as_many_as_may_be_under_way() -> None:
     assert [len(room) for room in helpers.rooms_of(5000)] == [5000] * AHEAD
-    part = helpers.part_of(b"textmarksnames...", (4, 5, 5), exceeded=True)
+    part = helpers.part_of(b"textmarksnames...", (4, 5, 5), 7, exceeded=True)
     assert taken(part) == (b"text", b"marks", b"names", True)

@@ -201,10 +201,11 @@ cdef class CaptureEngine:
     cdef int deal(self, Segment* s) except -1:
         if self.dealer.deal(s) == 0:
             self.streams.receive(s)
-        else:
-            self.streams.payload += s.captured
-            self.streams.pass_over(s.ts)
-        return self.order.note(self.streams.segments)
+            return self.order.note(self.streams.segments)
+        self.streams.payload += s.captured
+        self.streams.pass_over(s.ts)
+        self.order.segment = self.streams.segments
+        return 0
 
     cdef bint is_chosen(self, uint64_t hash) noexcept:
         if self.choosy and (hash == self.chosen_hash) != self.chosen_alone:

@@ -21,7 +21,7 @@ cdef extern from "topic_names.h" nogil:
 
 cdef enum:
     PIECE = 1 << 18         # bytes written at once: they are still in the cache
-    WHOLE = 1 << 16         # bytes of one process that are written from where they lie
+    WHOLE = 1 << 14         # bytes of one process that are written from where they lie
 
 cdef struct Source:
     Py_buffer text, marks, log

@@ -35,6 +35,7 @@ cdef class SegmentDealer:
     cdef uint8_t* owners   # of buckets
     cdef uint64_t* loads   # what each process has to do
     cdef readonly bint full
+    cdef readonly int first_share
 
     cdef int deal(self, const Segment* s) noexcept
 

@@ -19,17 +19,21 @@ cdef enum:
     NOBODY = 255
     MOST = 64               # processes
     PACKET = 64             # what a packet costs, as so many bytes
-    DEALING = 4             # dealing out and putting the lines in order: this part of what reading a connection costs
+    SHARE = 5               # `first_share` to begin with
+    MOST_SHARE = 64
 
 
 @cython.final
 cdef class SegmentDealer:
-    """Of `count` processes, of which the first deals. full: a room had no room for all; the others lack segments."""
+    """Of `count` processes, of which the first deals. full: a room had no room for all; the others lack segments.
+
+    first_share: what else the first has to do, in sixteenths of what reading all connections takes.
+    """
 
     def __cinit__(self, int count):
         if not 0 < count <= MOST:
             raise ValueError(f"{count} processes: 1 to {MOST} can share the work")
-        self.count, self.rooms = count, []
+        self.count, self.rooms, self.first_share = count, [], SHARE
         self.hands = <Hand*>calloc(count, sizeof(Hand))
         self.loads = <uint64_t*>calloc(count, sizeof(uint64_t))
         self.owners = <uint8_t*>malloc(BUCKETS)
@@ -58,6 +62,11 @@ cdef class SegmentDealer:
         """The bytes that were written to each room."""
         return [self.hands[i].at - self.hands[i].start for i in range(1, self.count)]
 
+    def balance(self, spent):
+        """Learn from the processor time that each has spent in the same while: `first_share` changes by a step."""
+        cdef int step = len(spent) > 1 and (spent[0] * (len(spent) - 1) > sum(spent[1:])) * 2 - 1
+        self.first_share = max(0, min(self.first_share + step, MOST_SHARE))
+
     cdef int deal(self, const Segment* s) noexcept:
         """Give a segment out; the number of its process."""
         cdef uint32_t bucket = hash_ends(&s.ends) >> 40 & (BUCKETS - 1)
@@ -66,7 +75,7 @@ cdef class SegmentDealer:
         if owner == NOBODY:
             owner = self.owners[bucket] = <uint8_t>least_loaded(self.loads, self.count)
         self.loads[owner] += cost
-        self.loads[0] += cost // DEALING
+        self.loads[0] += cost * self.first_share >> 4
         for i in range(1, self.count):
             if not put(&self.hands[i], s, i == owner):
                 self.full = True

@@ -77,6 +77,36 @@ def test_as_many_rooms_as_there_are_others() -> None:
         SegmentDealer(3).open([bytearray(8)])
 
 
+def test_the_first_one_s_share_follows_what_it_spends() -> None:
+    dealer = SegmentDealer(3)
+    start = dealer.first_share
+    dealer.balance([])  # nothing is known yet
+    assert dealer.first_share == start
+    dealer.balance([101, 100, 100])
+    assert dealer.first_share == start + 1
+    for _ in range(100):
+        dealer.balance([99, 120, 80])
+    assert dealer.first_share == 0
+    for _ in range(100):
+        dealer.balance([99, 50, 60])
+    assert dealer.first_share == 64
+
+
+def test_who_has_more_to_do_gets_fewer_connections() -> None:
+    path = SAMPLES / "java44-txn.pcap"
+    made = {}
+    for spent in ([1, 2], [2, 1]):
+        dealer, source, room = SegmentDealer(2), CaptureDecoder([str(path)], text=True), bytearray(1 << 20)
+        source.engine.share(2, dealer)
+        dealer.open([room])
+        for _ in range(64):
+            dealer.balance(spent)
+        for _ in source.read():
+            pass
+        made[spent[0]] = source.engine.exchanges
+    assert made[2] < made[1]
+
+
 def test_other_bytes_are_refused() -> None:
     whole = next(segment for _, segment in segments(deal(TXN, 2)[1][0]) if segment is not None)
     for data in (whole[:-1], whole[:40], bytes(7), b"\xff" * 100):
