@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kcli.client.address import Address
 from kcli.client.cluster import Client
-from kcli.client.replay.target import find_topics, list_offsets
+from kcli.client.replay.target import Replicas, find_topics, list_offsets
 from kcli.errors import NetworkError
 from kcli.replay.survey import Route, SeenTopic, Survey
 from kcli.replay.topics import LiveTopics
@@ -16,7 +16,7 @@ from kcli.schemas.apikeys import FIND_COORDINATOR
 from kcli.sessions.comparison import shown
 from kcli.topic_names import CLUSTER_METADATA, INTERNAL, name_fault
 
-__all__ = ["Destinations", "live_sizes", "prepare"]
+__all__ = ["Destinations", "live_replicas", "live_sizes", "prepare"]
 
 READY_SECONDS = 30.0  # for a cluster's first coordinator, whose topic has to be made
 PAUSE = 0.1
@@ -34,10 +34,7 @@ class Destinations:
 
     def nodes(self) -> dict[int, int]:
         """Live ids of brokers by captured id, by rank."""
-        live = sorted(self.client.metadata.nodes)
-        if not live:
-            return {}
-        return {captured: live[rank % len(live)] for rank, captured in enumerate(sorted(self.survey.nodes))}
+        return by_rank(self.survey, self.client)
 
     def address(self, connection: str, server: str, suffix: str) -> Address:
         """The live broker for a captured connection of the clients with that suffix."""
@@ -68,12 +65,36 @@ class Destinations:
         return None if leader is None else self.client.metadata.nodes.get(leader.node)
 
 
-def live_sizes(survey: Survey, mapping: Mapping[str, str]) -> dict[str, int]:
-    """How many partitions the live topics must have that are there before the run, by name."""
-    sizes: dict[str, int] = {}
+def by_rank(survey: Survey, client: Client) -> dict[int, int]:
+    """Live ids of brokers by captured id: the lowest for the lowest."""
+    live = sorted(client.metadata.nodes)
+    return {captured: live[rank % len(live)] for rank, captured in enumerate(sorted(survey.nodes)) if live}
+
+
+def live_replicas(survey: Survey, mapping: Mapping[str, str], client: Client) -> Replicas:
+    """The nodes of partitions in topics that are made, so that the leaders are those of the capture; {}: one node."""
+    nodes, live = by_rank(survey, client), sorted(client.metadata.nodes)
+    if len(live) < 2:
+        return {}
+    by_address = {address: node for node, address in survey.nodes.items()}
+    made: dict[str, list[list[int]]] = {}
     for captured, seen in survey.needed().items():
         name = mapping.get(captured) or survey.names.live_name(captured, mapping)
-        if captured not in (*INTERNAL, CLUSTER_METADATA) and not is_left(seen) and not name_fault(name):
+        made[name] = []
+        for index in range(seen.partitions):
+            known = seen.replicas.get(index) or [by_address.get(seen.servers.get(index, ""), -1)]
+            there = dict.fromkeys(nodes[each] for each in known if each in nodes)
+            made[name].append(list(there) or [live[index % len(live)]])
+    return made
+
+
+def live_sizes(survey: Survey, mapping: Mapping[str, str], client: Client) -> dict[str, int]:
+    """How many partitions the live topics must have that are there before the run, by name."""
+    sizes: dict[str, int] = {}
+    alone = len(client.metadata.nodes) < 2
+    for captured, seen in survey.needed().items():
+        name = mapping.get(captured) or survey.names.live_name(captured, mapping)
+        if captured not in (*INTERNAL, CLUSTER_METADATA) and not is_left(seen, alone) and not name_fault(name):
             sizes[name] = max(sizes.get(name, 0), seen.partitions)
     return sizes
 
@@ -93,9 +114,9 @@ async def prepare(
     NetworkError: a topic is not there, or has too few partitions.
     """
     topics = LiveTopics(survey.names, mapping)
-    sizes = live_sizes(survey, mapping)
     await client.refresh([])
-    await find_topics(client, sizes, create, notify)
+    sizes = live_sizes(survey, mapping, client)
+    await find_topics(client, sizes, create, notify, live_replicas(survey, mapping, client))
     for name, topic in client.metadata.topics.items():
         topics.put(name, topic.id or "")
     await note_lacking(client, survey, topics, notify)
@@ -121,9 +142,12 @@ async def note_lacking(client: Client, survey: Survey, topics: LiveTopics, notif
         notify(f"the cluster lacks records that the capture's fetches found, in {shown(lacking)} (--fill writes them)")
 
 
-def is_left(seen: SeenTopic) -> bool:
-    """Whether the replay itself makes a topic: by CreateTopics, or as a broker does for a client that asks for it."""
-    return seen.is_late and (seen.is_made or seen.partitions == 1)
+def is_left(seen: SeenTopic, alone: bool) -> bool:
+    """Whether the replay itself makes a topic: by CreateTopics, or as a broker does for a client that asks for it.
+
+    alone: there is one broker; of several any might lead what is made for a client.
+    """
+    return seen.is_late and (seen.is_made or (alone and seen.partitions == 1))
 
 
 async def coordinator(client: Client, kind: int, key: str) -> Address | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kcli.broker.capture_history import CaptureHistory
@@ -17,7 +18,7 @@ from kcli.broker.record_spans import CutBatch
 from kcli.broker.seen_topics import SeenPartition
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
-from kcli.client.replay.target import create_topics, is_missing, list_offsets
+from kcli.client.replay.target import Replicas, create_topics, is_missing, list_offsets
 from kcli.counting import counted
 from kcli.errors import BrokerError, DecodeError, NetworkError
 from kcli.grammar.batches import CRC_AT, CRC_START, HEADER_SIZE
@@ -72,17 +73,19 @@ async def fill(
     live_name: Callable[[str], str],
     sizes: Mapping[str, int],
     until: Callable[[str, int], int | None],
+    replicas: Replicas = MappingProxyType({}),
 ) -> Filled:
     """Make the topics that are missing, and write what was seen of each partition.
 
     live_name: of a captured topic. sizes: partitions that the live topics must have; only these are filled. until: the
     offset at which the capture's own records begin (captured topic, index), which are not written; None: write all.
+    replicas: of topics that are made, as for `create_topics`.
     NetworkError.
     """
     await client.refresh(sizes)
     missing = {name: size for name, size in sizes.items() if is_missing(client, name) and not name_fault(name)}
     if missing:
-        await create_topics(client, missing, LASTING)
+        await create_topics(client, missing, LASTING, replicas=replicas)
     for name in missing:
         await client.describe_topic(name)
     done = Filled()

@@ -14,7 +14,7 @@ from kcli.client.properties import ClientConfig
 from kcli.proxy.recording import Recorder
 from kcli.replay.choice import Choice
 from kcli.replay.clock import Clock, Room
-from kcli.replay.cluster import Destinations, live_sizes, prepare
+from kcli.replay.cluster import Destinations, live_replicas, live_sizes, prepare
 from kcli.replay.connection import LiveConnection
 from kcli.replay.filling import fill
 from kcli.replay.identities import Identities
@@ -150,8 +150,9 @@ async def fill_before(
     def until(topic: str, index: int) -> int | None:
         return needed[topic].produced.get(index) if topic in needed else None
 
-    sizes = live_sizes(survey, mapping)
-    done = await fill(client, history, lambda name: mapping.get(name) or lawful_name(name), sizes, until)
+    await client.refresh([])
+    sizes, replicas = live_sizes(survey, mapping, client), live_replicas(survey, mapping, client)
+    done = await fill(client, history, lambda name: mapping.get(name) or lawful_name(name), sizes, until, replicas)
     notify(str(done))
 
 

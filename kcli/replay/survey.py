@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 
 from kcli.capture.exchange import Exchange
 from kcli.capture.named_fields import Named, names_in
+from kcli.client.address import Address
 from kcli.client.replay.names import TopicNames
 from kcli.replay.choice import Choice
 from kcli.replay.fields import FieldPlan, plan_of
-from kcli.schemas.apikeys import CREATE_TOPICS, FETCH, FIND_COORDINATOR, METADATA
+from kcli.schemas.apikeys import CREATE_TOPICS, FETCH, FIND_COORDINATOR, METADATA, PRODUCE
 from kcli.schemas.catalog import catalog
+from kcli.topic_names import INTERNAL
 
 __all__ = ["Route", "SeenTopic", "Survey", "survey"]
 
@@ -38,13 +40,16 @@ class SeenTopic:
     """partitions: how many it has at least. is_late: it was not there at first, and requests that are made again have
     it made; is_made: by CreateTopics.
 
-    By partition: read, the lowest offset of records that fetches were answered with; produced, the lowest one that a
-    Produce was answered with which is made again.
+    By partition: replicas, the captured nodes at first, the leader before the others; servers, who served it first;
+    read, the lowest offset of records that fetches were answered with; produced, the lowest one that a Produce was
+    answered with which is made again.
     """
 
     partitions: int = 0
     is_late: bool = False
     is_made: bool = False
+    replicas: dict[int, list[int]] = field(default_factory=dict)
+    servers: dict[int, str] = field(default_factory=dict)
     read: dict[int, int] = field(default_factory=dict)
     produced: dict[int, int] = field(default_factory=dict)
 
@@ -59,7 +64,8 @@ class Survey:
     """Of the exchanges that a replay makes again. topics: by captured name or id, those that requests name and that the
     capture shows to exist. connections: requests on each. left_out: how many exchanges, by reason.
 
-    coordinated: (keyType, key) of groups and transactions. nodes: ids of captured brokers; servers: their addresses.
+    coordinated: (keyType, key) of groups and transactions. nodes: addresses that brokers announce, by captured id;
+    servers: those that were spoken to.
     """
 
     names: TopicNames = field(default_factory=TopicNames)
@@ -68,7 +74,7 @@ class Survey:
     connections: Counter[str] = field(default_factory=Counter)
     routes: dict[str, Route] = field(default_factory=dict)
     coordinated: set[tuple[int, str]] = field(default_factory=set)
-    nodes: set[int] = field(default_factory=set)
+    nodes: dict[int, str] = field(default_factory=dict)
     servers: set[str] = field(default_factory=set)
     left_out: Counter[str] = field(default_factory=Counter)
     requests: int = 0
@@ -84,6 +90,8 @@ class Survey:
                 known = found.setdefault(name, SeenTopic())
                 known.partitions = max(known.partitions, one.partitions)
                 known.is_late, known.is_made = known.is_late or one.is_late, known.is_made or one.is_made
+                known.replicas |= one.replicas
+                known.servers |= one.servers
                 known.read |= one.read
                 known.produced |= one.produced
         return found
@@ -123,11 +131,15 @@ def take(made: Survey, exchange: Exchange, dialect: str | None, *, wanted: bool)
     keys = coordinator_keys(exchange.api_key, request, named)
     made.coordinated.update(keys)
     if exchange.connection not in made.routes and exchange.api_key != FIND_COORDINATOR:
-        place = next((place for place in named.partitions if place[1] is not None), None)
         if keys:
             made.routes[exchange.connection] = Route(*keys[0])
-        elif place is not None:
-            made.routes[exchange.connection] = Route(-1, text_of(place[0]), place[1] or 0)
+            return
+        for topic, index in named.partitions:
+            name = text_of(topic)
+            # Who leads what brokers keep for themselves is the live cluster's affair.
+            if index is not None and made.names.names.get(name, name) not in INTERNAL:
+                made.routes[exchange.connection] = Route(-1, name, index)
+                break
 
 
 def text_of(topic: str | tuple[str]) -> str:
@@ -159,7 +171,7 @@ def coordinator_keys(api_key: int, request: Body, named: Named) -> list[tuple[in
 def see(made: Survey, exchange: Exchange, response: Body, dialect: str | None, *, wanted: bool) -> None:
     """What an answer shows of topics and brokers. wanted: its request is made again, and may make a topic again."""
     if exchange.api_key == METADATA:
-        made.nodes.update(each["nodeId"] for each in response["brokers"])
+        made.nodes |= {each["nodeId"]: str(Address(each["host"], each["port"])) for each in response["brokers"]}
         for topic in response["topics"]:
             see_metadata(made, topic, wanted=wanted)
     elif exchange.api_key == CREATE_TOPICS:
@@ -170,6 +182,8 @@ def see(made: Survey, exchange: Exchange, response: Body, dialect: str | None, *
     for name, index, part in partitions_in(response, plan, ""):
         seen = made.topics.setdefault(name, SeenTopic())
         seen.partitions = max(seen.partitions, index + 1)
+        if exchange.api_key in (FETCH, PRODUCE):
+            seen.servers.setdefault(index, exchange.link.server)
         offset = part.get("baseOffset", -1)
         if wanted and offset >= 0:
             seen.produced[index] = min(seen.produced.get(index, offset), offset)
@@ -188,6 +202,11 @@ def see_metadata(made: Survey, topic: Body, *, wanted: bool) -> None:
     elif not topic["errorCode"]:
         seen = made.topics.setdefault(name, SeenTopic())
         seen.partitions = max(seen.partitions, len(topic["partitions"]))
+        for part in topic["partitions"]:
+            leader = part["leaderId"]
+            others = [each for each in part["replicaNodes"] or () if each != leader]
+            if leader >= 0:
+                seen.replicas.setdefault(part["partitionIndex"], [leader, *others])
 
 
 def partitions_in(value: Body, plan: FieldPlan, topic: str) -> Iterator[tuple[str, int, Body]]:

@@ -28,6 +28,7 @@ from kcli.schemas.apikeys import (
     INIT_PRODUCER_ID,
     LEAVE_GROUP,
     LIST_GROUPS,
+    METADATA,
     OFFSET_COMMIT,
     PRODUCE,
 )
@@ -74,7 +75,9 @@ async def values(config: ClientConfig) -> dict[str, list[bytes]]:
                     "maxBytes": 1 << 24,
                     "topics": [{"topic": name, "partitions": [part]}],
                 }
-                answer = await client.call(FETCH, body, version=11)
+                leader = client.leader(name, index)
+                assert leader is not None
+                answer = await client.call(FETCH, body, node=leader.node, version=11)
                 data = answer["responses"][0]["partitions"][0]["records"] or b""
                 found[f"{name}[{index}]"] = [row.value or b"" for batch in scan(data) for row in batch.records()]
     return found
@@ -203,10 +206,32 @@ def test_what_brokers_keep_for_themselves_is_not_compared(monkeypatch: pytest.Mo
     assert not outcome.has_differences()
 
 
+def test_partitions_of_new_topics_are_led_as_captured() -> None:
+    nodes = [{"nodeId": 10 + each, "host": "h", "port": 1 + each} for each in range(3)]
+    leaders = [12, 10, 11, 12]
+    parts = [{"partitionIndex": at, "leaderId": node, "replicaNodes": [node]} for at, node in enumerate(leaders)]
+    topic = {"errorCode": 0, "name": "t", "partitions": [each | {"errorCode": 0} for each in parts]}
+    items = [exchange(METADATA, 1, {"topics": [{"name": "t"}]}, {"brokers": nodes, "topics": [topic]})]
+    for at, node in enumerate(leaders):
+        server = f"10.0.0.{node}:9092"
+        data = build_batch([(1, b"k", b"v%d" % at, ())])
+        rows = [{"index": at, "errorCode": 0, "baseOffset": 0}]
+        body = {
+            "acks": -1,
+            "timeoutMs": 1,
+            "topicData": [{"name": "t", "partitionData": [{"index": at, "records": data}]}],
+        }
+        answer = {"responses": [{"name": "t", "partitionResponses": rows}]}
+        items.append(exchange(PRODUCE, 3, body, answer, at=at, server=server, client=f"10.0.0.1:{5000 + node}"))
+    outcome, found = run(items, nodes=3)
+    assert outcome.retried == 0 and not outcome.has_differences()
+    assert found == {f"t[{at}]": [b"v%d" % at] for at in range(4)}
+
+
 def test_errors_that_last_are_not_waited_for_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kcli.replay.connection.PAUSE", 0)
-    listed = {"statesFilter": []}, {"errorCode": 0, "groups": []}
-    items = [exchange(LIST_GROUPS, 4, *listed, at=at) for at in (0, 10, 20)]
+    listed: dict[str, Any] = {"errorCode": 0, "groups": []}
+    items = [exchange(LIST_GROUPS, 4, {"statesFilter": []}, listed, at=at) for at in (0, 10, 20)]
     outcome, _ = run(items, faults=["api=ListGroups,error=COORDINATOR_NOT_AVAILABLE"])
     assert outcome.retried == 50
     assert outcome.apis["ListGroups"].live.errors == {"COORDINATOR_NOT_AVAILABLE": 3}

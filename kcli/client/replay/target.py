@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -19,9 +19,11 @@ from kcli.schemas.errors import error_name, is_retriable
 from kcli.sessions.trace import TOPIC_IDS_SINCE, Key
 from kcli.topic_names import name_fault, renaming
 
-__all__ = ["Target", "create_topics", "find_target", "find_topics", "is_missing", "list_offsets"]
+__all__ = ["Replicas", "Target", "create_topics", "find_target", "find_topics", "is_missing", "list_offsets"]
 
 UNKNOWN_TOPIC, TOPIC_EXISTS = 3, 36
+# Node ids by topic and partition, leaders first.
+Replicas = Mapping[str, Sequence[Sequence[int]]]
 EARLIEST, LATEST = -2, -1
 
 
@@ -88,8 +90,17 @@ def notify_unnamed(captured: str, notify: Callable[[str], None]) -> None:
         )
 
 
-async def find_topics(client: Client, sizes: Mapping[str, int], create: bool, notify: Callable[[str], None]) -> None:
-    """Find topics with as many partitions, or make them. NetworkError: one is not there, or has too few."""
+async def find_topics(
+    client: Client,
+    sizes: Mapping[str, int],
+    create: bool,
+    notify: Callable[[str], None],
+    replicas: Replicas = MappingProxyType({}),
+) -> None:
+    """Find topics with as many partitions, or make them. NetworkError: one is not there, or has too few.
+
+    replicas: of topics that are made, as for `create_topics`
+    """
     if not sizes:
         return
     await client.refresh(sizes)
@@ -99,7 +110,7 @@ async def find_topics(client: Client, sizes: Mapping[str, int], create: bool, no
             f"the cluster has no topic {', '.join(missing)} (--topic-map, or without --no-create-topics)"
         )
     if missing:
-        await create_topics(client, {name: sizes[name] for name in missing})
+        await create_topics(client, {name: sizes[name] for name in missing}, replicas=replicas)
         for name in missing:
             notify(f"made topic {name} with {counted(sizes[name], 'partition')}: the cluster had none of that name")
     for name in sizes:
@@ -119,18 +130,28 @@ def is_missing(client: Client, name: str) -> bool:
 
 
 async def create_topics(
-    client: Client, sizes: Mapping[str, int], configs: Mapping[str, str] = MappingProxyType({})
+    client: Client,
+    sizes: Mapping[str, int],
+    configs: Mapping[str, str] = MappingProxyType({}),
+    *,
+    replicas: Replicas = MappingProxyType({}),
 ) -> None:
-    """Create topics with these configs. The broker forwards the request to the controller; before 2.4 it goes there."""
+    """Create topics with these configs. The broker forwards the request to the controller; before 2.4 it goes there.
+
+    replicas: the nodes of each partition, its leader first, for topics where that matters
+    """
     session = await client.any_session()
     version = session.versions.best(CREATE_TOPICS)
     topics: list[dict[str, Any]] = [
         {
             "name": name,
-            "numPartitions": count,
+            "numPartitions": -1 if name in replicas else count,
             # -1, the broker's own default, is understood from v4 on.
-            "replicationFactor": -1 if version >= 4 else 1,
-            "assignments": [],
+            "replicationFactor": -1 if version >= 4 or name in replicas else 1,
+            "assignments": [
+                {"partitionIndex": index, "brokerIds": list(nodes)}
+                for index, nodes in enumerate(replicas.get(name, ()))
+            ],
             "configs": [{"name": key, "value": value} for key, value in configs.items()],
         }
         for name, count in sizes.items()
