@@ -91,15 +91,20 @@ class FlightRecorder:
         return late or (self.size is not None and self._written >= max(self.size // PARTS, LEAST_BYTES))
 
     def _open(self, header: bytes, time: int) -> None:
-        self._number += 1
-        self._path = self.folder / f"kcli-{stamp(time)}-{self._number}.pcap"
-        handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        self._file = io.BufferedWriter(NamedFile(handle, str(self._path)))
+        self._file = io.BufferedWriter(NamedFile(self._new_file(time), str(self._path)))
         self._file.write(header)
         self._start, self._written = time, len(header)
         if time > self._keep_until:
             self._moment = None
         self._save(self._path)
+
+    def _new_file(self, time: int) -> int:
+        """A file that was not there: one that ended in the same second may have left its own."""
+        while True:
+            self._number += 1
+            self._path = self.folder / f"kcli-{stamp(time)}-{self._number}.pcap"
+            with contextlib.suppress(FileExistsError):
+                return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
 
     def _give_up(self) -> None:
         """Delete what is too old, and the oldest of what is too much."""

@@ -68,3 +68,11 @@ def test_a_file_that_is_gone_already(tmp_path: Path, monkeypatch: pytest.MonkeyP
         recorder.write(HEADER, Piece(bytes(300), NOON + number))
     recorder.close()
     assert len(names(tmp_path)) == 1
+
+
+def test_one_that_begins_in_the_same_second_as_another(tmp_path: Path) -> None:
+    for text in (b"first", b"again"):
+        recorder = FlightRecorder(tmp_path, 10, None)
+        recorder.write(HEADER, Piece(text, NOON))
+        recorder.close()
+    assert sorted(path.read_bytes()[24:] for path in tmp_path.iterdir()) == [b"again", b"first"]
