@@ -11,9 +11,9 @@ import click
 from kcli.cli.inputs import dialect_option, quiet_option, read_json
 from kcli.cli.kinds import name_of
 from kcli.cli.output import open_output, output_option
-from kcli.errors import EncodeError, InputError
+from kcli.errors import EncodeError, InputError, UsageError
 from kcli.grammar import frames
-from kcli.jsontext import loads
+from kcli.jsontext import dumps, loads
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
 
@@ -29,7 +29,8 @@ defaults. The API stands in the JSON by key or name, or in --api; an object with
 
 \b
 echo '{{"topics":null}}' | kcli encode {0} --api Metadata --to hex
-kcli encode {0} edited.json --framed -o {0}.bin"""
+kcli encode {0} edited.json --framed -o {0}.bin
+kcli encode {0} --api Fetch --template > {0}.json"""
 
 
 def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | None]) -> click.Command:
@@ -46,6 +47,11 @@ def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | 
     )
     @dialect_option
     @click.option("--to", "form", type=FORMS, default="raw", show_default=True, help="Write bytes, or their text.")
+    @click.option(
+        "--template",
+        is_flag=True,
+        help="Print the JSON of such a message instead, with every field, and an entry in every array.",
+    )
     @click.option("--framed/--unframed", default=False, help="Write the message's int32 length in front of it.")
     @output_option
     @quiet_option("No warnings.", used=False)
@@ -55,9 +61,14 @@ def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | 
         api_version: int | None,
         dialect: str | None,
         form: str,
+        template: bool,
         framed: bool,
         output: str | None,
     ) -> None:
+        if template:
+            with open_output(output, []) as out:
+                out.write(template_of(side, api, api_version, dialect))
+            return
         api_key = None if api is None else catalog(dialect).known(catalog(dialect).api_key(api)).key
         with open_output(output, [file]) as out:
             for place, row in rows(file):
@@ -70,6 +81,27 @@ def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | 
                     out.write(write_as(form, prefix + data))
 
     return encode
+
+
+def template_of(side: str, api: str | None, version: int | None, dialect: str | None) -> bytes:
+    """The JSON of a message to start from, in lines. UsageError: no API, or not in that version."""
+    from kcli.schemas.template import template
+
+    if api is None:
+        raise UsageError("--template: of which message? --api NAME expected")
+    tables = catalog(dialect)
+    known = tables.known(tables.api_key(api))
+    chosen = known.versions.hi if version is None else version
+    if chosen not in known.versions:
+        raise UsageError(f"--api-version {chosen}: {known.name} has {known.versions}")
+    body = template(tables.message(known.request if side == "request" else known.response), chosen)
+    named = {"requestApiKey": known.key, "requestApiVersion": chosen}
+    if side == "request":
+        header = named | {"correlationId": 0, "clientId": "", "requestApiKeyName": known.log_name}
+        made = {"requestHeader": header, "request": body}
+    else:
+        made = {"responseHeader": {"correlationId": 0}, **named, "response": body}
+    return dumps(made, indent=2).encode() + b"\n"
 
 
 def write_as(form: str, data: bytes) -> bytes:

@@ -139,3 +139,26 @@ def test_what_did_not_decode_is_not_encoded(capsys: pytest.CaptureFixture[str], 
     (tmp_path / "row").write_text(capsys.readouterr().out)
     assert main(["encode", "request", str(tmp_path / "row")]) == 3
     assert "row: _error: this message did not decode whole" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("side", ["request", "response"])
+@pytest.mark.parametrize(("api", "version"), [("Metadata", None), ("produce", "9"), ("1", "0"), ("JoinGroup", None)])
+def test_a_template_has_every_field_and_encodes(
+    tmp_path: Path, side: str, api: str, version: str | None, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    words = [side, "--api", api, *(["--api-version", version] if version else [])]
+    assert main(["encode", *words, "--template"]) == 0
+    text = capsysbinary.readouterr().out
+    (tmp_path / "made.json").write_bytes(text)
+    assert main(["encode", side, str(tmp_path / "made.json"), "-o", str(tmp_path / "bytes")]) == 0
+    made = json.loads(text)
+    asked = made.get("requestHeader", made)
+    more = ["--api", api, "--api-version", str(asked["requestApiVersion"])] if side == "response" else []
+    assert main(["decode", side, str(tmp_path / "bytes"), *more, "--records", "raw"]) == 0
+    assert json.loads(capsysbinary.readouterr().out)[side] == made[side]
+
+
+def test_a_template_needs_an_api(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["encode", "request", "--template"]) == 2
+    assert main(["encode", "request", "--template", "--api", "Fetch", "--api-version", "99"]) == 2
+    assert "Fetch has 0-18" in capsys.readouterr().err
