@@ -26,6 +26,10 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "response": "decode_message:response",
         "segment": "decode_segment:segment",
     },
+    "diff": {
+        "batch": "diff:batch",
+        "message": "diff:message",
+    },
     "down-convert": "down_convert:down_convert",
     "encode": {
         "batch": "encode_records:batch",
@@ -90,6 +94,9 @@ HELP = {
     "decode request": "Decode a request by the api key and version it starts with.",
     "decode response": "Decode a response, given its API and version.",
     "decode segment": "Decode and verify log segments and the indexes beside them.",
+    "diff": "Lay two encodings of the same side by side.",
+    "diff batch": "Show the fields whose bytes differ between record batches.",
+    "diff message": "Show the fields whose bytes differ between two requests or responses.",
     "down-convert": "Convert record batches to an older magic, as brokers did for old clients.",
     "encode batch": "Encode record batches of any magic from JSON.",
     "encode request": "Encode requests from JSON.",

@@ -19,7 +19,7 @@ from kcli.grammar.codec import MessageCodec
 from kcli.grammar.request_start import PREFIX, api_of
 from kcli.schemas.catalog import catalog
 
-__all__ = ["RECORDS", "begins_request", "reads_request", "request", "response"]
+__all__ = ["RECORDS", "begins_request", "reads_request", "request", "request_shape", "response", "response_shape"]
 
 ShapeOf = Callable[[bytes, Frame, dict[str, Any]], Shape]
 RECORDS = click.Choice(["none", "raw", "batches", "full"])
@@ -154,6 +154,7 @@ def reads_request(data: bytes, dialect: str | None) -> bool:
 
 
 def request_shape(data: bytes, frame: Frame, options: dict[str, Any]) -> Shape:
+    """How a request frame is read. options: dialect, api, api_version. DecodeError, UsageError."""
     dialect = options["dialect"]
     header, body = frames.request_codecs(data, frame.start, dialect)
     api_key, version = api_of(data, frame.start)
@@ -184,6 +185,7 @@ def check_said(api_key: int, version: int, options: dict[str, Any]) -> None:
 
 
 def response_shape(data: bytes, frame: Frame, options: dict[str, Any]) -> Shape:
+    """How a response frame is read. options: dialect, api, api_version. UsageError."""
     dialect, version = options["dialect"], options["api_version"]
     api_key = catalog(dialect).api_key(options["api"])
     return Shape(

@@ -98,7 +98,7 @@ def template_of(side: str, api: str | None, version: int | None, dialect: str | 
     named = {"requestApiKey": known.key, "requestApiVersion": chosen}
     if side == "request":
         header = named | {"correlationId": 0, "clientId": "", "requestApiKeyName": known.log_name}
-        made = {"requestHeader": header, "request": body}
+        made: dict[str, Any] = {"requestHeader": header, "request": body}
     else:
         made = {"responseHeader": {"correlationId": 0}, **named, "response": body}
     return dumps(made, indent=2).encode() + b"\n"

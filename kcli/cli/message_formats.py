@@ -20,7 +20,7 @@ from kcli.jsontext import dumps, loads
 if TYPE_CHECKING:
     from kcli.records.text import Findings
 
-__all__ = ["PaddingError", "Shape", "is_whole", "records_hook", "show"]
+__all__ = ["PaddingError", "Shape", "is_whole", "records_hook", "show", "with_batches"]
 
 PRODUCE = "ProduceRequest"
 TRAILING, ERROR = "_trailing", "_error"

@@ -10,7 +10,7 @@ from kcli.grammar.secrets import Hidden
 from kcli.grammar.trace import Span
 from kcli.schemas.catalog import catalog
 
-__all__ = ["failure_line", "hexdump_lines", "tree_lines"]
+__all__ = ["failure_line", "hexdump_lines", "text_of", "tree_lines"]
 
 SHOWN = 8  # bytes of a field in the tree; the rest is counted
 ROW = 16  # bytes of a line in the hexdump
@@ -68,6 +68,7 @@ def describe(span: Span, dialect: str | None) -> str:
 
 
 def text_of(value: Any) -> str:
+    """A value in a few words."""
     if isinstance(value, Hidden):
         return f"({value!r})"
     if isinstance(value, bytes):

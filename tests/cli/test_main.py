@@ -33,6 +33,8 @@ PINNED = """
     decode request
     decode response
     decode segment
+    diff batch
+    diff message
     down-convert
     encode batch
     encode request
