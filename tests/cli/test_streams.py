@@ -34,7 +34,7 @@ def shell(command: str, samples: Path) -> tuple[int, str, str]:
         ("kcli schema list > /dev/full", 3, FULL),
         ("kcli decode pcap SAMPLE --quiet -o /dev/null >&-", 0, ""),
         ("kcli decode pcap - <&-", 3, "kcli: standard input: not a capture: empty"),
-        ("kcli decode request <&-", 3, "kcli: requestApiKey: needs 4 bytes"),
+        ("kcli decode request <&-", 3, "kcli: standard input: no bytes: a message expected"),
         ("kcli decode pcap none 2>&-", 3, ""),
         ("kcli decode pcap none 2> /dev/full", 3, ""),
         ("kcli decode pcap none <&- >&- 2>&-", 3, ""),
