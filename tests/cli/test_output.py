@@ -302,8 +302,10 @@ REFUSED = [
     ("snapshot image meta --format json", [SNAPSHOT]),
     (f"snapshot diff {SNAPSHOT} {SNAPSHOT}", [SNAPSHOT]),
     ("snapshot diff meta meta", [SNAPSHOT]),
+    ("snapshot log meta", [SNAPSHOT]),
+    ("snapshot drift meta meta", [SNAPSHOT]),
 ]
-# Tested where they are: commands whose -o is a folder, whose input is of the pipeline, or whose words are a query.
+# Tested where they are: commands whose -o is a folder, whose input is of the pipeline or live, or whose words are a query.
 ELSEWHERE = {
     "capture": "tests/cli/test_capture.py",
     "pipeline report": "tests/cli/test_pipeline_report.py",
@@ -314,6 +316,7 @@ ELSEWHERE = {
     "snapshot create": "tests/cli/test_snapshot_create.py",
     "snapshot extract": "tests/cli/test_snapshot_extract.py",
     "snapshot fetch": "tests/cli/test_snapshot_fetch.py",
+    "snapshot watch": "tests/cli/test_snapshot_watch.py",  # whose input is a live quorum
 }
 
 
