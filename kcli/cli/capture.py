@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import click
 
 from kcli.cli.filter_options import FilterCommand
-from kcli.cli.flight_recorder import FlightRecorder
+from kcli.cli.flight_recorder import MOST_MOMENTS, FlightRecorder
 from kcli.cli.inputs import Size, port_option, quiet_option
 from kcli.cli.lines import print_note
 from kcli.cli.live_output import open_live_output
@@ -102,7 +102,8 @@ def watch(when: str, options: dict[str, Any], kept: FlightRecorder) -> LiveView:
 
     def found(line: bytes) -> None:
         if line.startswith(b'{"timestamp"') and (folder := kept.keep()) is not None:
-            print_note(f"kcli: packets around an exchange of --when are saved in {folder}")
+            last = f"; no more are saved, this is number {MOST_MOMENTS}" if kept.moments == MOST_MOMENTS else ""
+            print_note(f"kcli: packets around an exchange of --when are saved in {folder}{last}")
 
     return LiveView([*words, "--quiet"], found)
 

@@ -13,10 +13,11 @@ from typing import NamedTuple
 from kcli.cli.packet_capture import Piece
 from kcli.cli.streams import NamedFile
 
-__all__ = ["FlightRecorder"]
+__all__ = ["MOST_MOMENTS", "FlightRecorder"]
 
 PARTS = 10  # files that the latest packets are in, about
 LEAST_BYTES = 1 << 20  # of a file
+MOST_MOMENTS = 100  # around which packets are saved: a fault that stays fills no disk
 KEPT_SECONDS = 60  # behind a moment, where --last says nothing
 
 
@@ -41,6 +42,7 @@ class FlightRecorder:
         self._file: io.BufferedWriter[NamedFile] | None = None
         self._path = folder
         self._start = self._end = self._written = self._number = 0
+        self.moments = 0  # around which packets are saved
         self._moment: Path | None = None  # the directory of what is kept around a moment
         self._keep_until = 0.0
 
@@ -62,10 +64,14 @@ class FlightRecorder:
         self._give_up()
 
     def keep(self) -> Path | None:
-        """Save the packets around the latest one. The directory; None: they are being saved already. OSError."""
+        """Save the packets around the latest one. OSError.
+
+        The directory; None: they are being saved already, or there are as many moments as are saved.
+        """
         paths = [part.path for part in self.parts] + ([self._path] if self._file is not None else [])
-        if self._moment is not None or not paths:
+        if self._moment is not None or not paths or self.moments == MOST_MOMENTS:
             return None
+        self.moments += 1
         self._moment = self.folder / f"kcli-{stamp(self._end)}"
         self._moment.mkdir(exist_ok=True)
         self._keep_until = self._end + (self.seconds or KEPT_SECONDS)

@@ -76,3 +76,15 @@ def test_one_that_begins_in_the_same_second_as_another(tmp_path: Path) -> None:
         recorder.write(HEADER, Piece(text, NOON))
         recorder.close()
     assert sorted(path.read_bytes()[24:] for path in tmp_path.iterdir()) == [b"again", b"first"]
+
+
+def test_only_so_many_moments_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kcli.cli.flight_recorder.MOST_MOMENTS", 3)
+    recorder = FlightRecorder(tmp_path, 10, None)
+    saved = []
+    for second in range(200):
+        recorder.write(HEADER, Piece(bytes(10), NOON + second))
+        saved.append(recorder.keep())
+    recorder.close()
+    assert recorder.moments == len([folder for folder in saved if folder is not None]) == 3
+    assert len([path for path in tmp_path.iterdir() if path.is_dir()]) == 3
