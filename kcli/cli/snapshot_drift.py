@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -15,6 +16,7 @@ from kcli.cli.inputs import dialect_option, format_option, quiet_option, secrets
 from kcli.cli.lines import Lines, print_note
 from kcli.cli.output import open_output, output_option
 from kcli.cli.problems import conclude
+from kcli.cli.snapshot_live import client_config_option, is_live
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 from kcli.jsontext import dumps
@@ -29,14 +31,21 @@ __all__ = ["drift"]
 
 
 @click.command()
-@click.argument("folders", nargs=-1, required=True, metavar="DIR...")
+@click.argument("folders", nargs=-1, required=True, metavar="DIR|HOST:PORT...")
 @format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form")
 @output_option
+@client_config_option
 @secrets_option()
 @quiet_option("No warnings, no verdict.")
 @dialect_option
 def drift(
-    folders: tuple[str, ...], form: str, output: str | None, secrets: bool, quiet: bool, dialect: str | None
+    folders: tuple[str, ...],
+    form: str,
+    output: str | None,
+    settings: tuple[str, ...],
+    secrets: bool,
+    quiet: bool,
+    dialect: str | None,
 ) -> int:
     """Compare the metadata of a quorum's nodes, object for object; exit 1 when they drift.
 
@@ -45,14 +54,19 @@ def drift(
     replicated yet is lag, and no drift. For each object that differs: what each node holds, and the last record of the
     log that changed it.
 
+    HOST:PORT are nodes of a live quorum, of which only the leader gives its log. Every broker and controller is asked
+    for the configs of all topics (DescribeConfigs), and the answers are held to that log.
+
     \b
     kcli snapshot drift node1/data node2/data node3/data
     """
     from kcli.snapshots.drift import comparisons, drifting, last_changes
     from kcli.snapshots.folders import FolderNode
 
+    if any(map(is_live, folders)):
+        return live_drift(folders, form, output, settings, quiet, dialect)
     if len(folders) < 2:
-        raise UsageError("drift compares nodes: two directories or more")
+        raise UsageError("drift compares nodes: two directories or more, or HOST:PORT of a live quorum")
     places = [metadata_directory(path) for path in folders]
     one_cluster(folders, places)
     nodes = [FolderNode(path, place, dialect) for path, place in zip(folders, places, strict=True)]
@@ -72,6 +86,22 @@ def drift(
     for text in view.verdicts() if not quiet else ():
         print_note(text)
     conclude(problems, quiet)
+    return 1 if view.is_drift else 0
+
+
+def live_drift(
+    sources: tuple[str, ...], form: str, output: str | None, settings: tuple[str, ...], quiet: bool, dialect: str | None
+) -> int:
+    """The nodes of a live quorum."""
+    from kcli.cli.snapshot_drift_live import compare_live
+
+    if not all(map(is_live, sources)):
+        raise UsageError("directories or HOST:PORT, not both")
+    with tempfile.TemporaryDirectory(prefix="kcli-metadata-") as name, open_output(output, []) as out:
+        view = compare_live(",".join(sources), settings, quiet, Path(name), dialect)
+        Lines(out).lines(map(dumps, view.rows()) if form == "jsonl" else [*align(view.table()), *view.lines()])
+    if not quiet:
+        print_note(view.verdict)
     return 1 if view.is_drift else 0
 
 

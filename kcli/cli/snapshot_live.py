@@ -56,8 +56,8 @@ def folder_of(source: str, settings: Sequence[str], quiet: bool) -> Iterator[Pat
         yield Path(name)
 
 
-async def copy_log(config: ClientConfig, folder: Path) -> None:
-    """Copy a quorum's log up to the high watermark, and the snapshot that it goes on from."""
+async def copy_log(config: ClientConfig, folder: Path) -> LogFollower:
+    """Copy a quorum's log up to the high watermark, and the snapshot before it. Returns what knows the leader."""
     client = Client(config)
     try:
         follower = LogFollower(await find_controllers(client))
@@ -65,7 +65,8 @@ async def copy_log(config: ClientConfig, folder: Path) -> None:
             with (folder / f"{piece.base_offset:020d}.log").open("wb") as file:
                 file.write(piece.data)
             if follower.is_caught_up:
-                return
+                break
+        return follower
     finally:
         await client.close()
 

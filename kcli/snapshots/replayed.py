@@ -145,7 +145,7 @@ class Replay:
         if base in self.ids:
             take_snapshot(loader, self.path(base))
         take_log(loader, self.folder, target.end_offset)
-        return [since.get(key, (-1, "")) for key in wanted]
+        return [since.get((each.table, each.key), (-1, "")) for each in changes]
 
 
 def compare_nodes(nodes: Sequence[Node], dialect: str | None = None) -> Iterator[SnapshotFinding]:

@@ -65,6 +65,13 @@ def test_a_quorum_that_drifts() -> None:
             cluster.topics("--create", "--topic", f"fill-{number}", "--partitions", "30")
         cluster.wait_for(lambda: has_snapshot(folders[2], 100))
         assert [retention(cluster, node) for node in cluster.node_ids] == ["604800000", "604800000", "1002166"]
+        live = kcli("snapshot", "drift", cluster.address(1, "CONTROLLER"))
+        assert live.returncode == 1, live.stderr
+        assert live.stdout.splitlines()[-2:] == [
+            f"config TOPIC orders retention.ms: none by the log, value 1002166 on {kind} 3"
+            for kind in ("controller", "broker")
+        ]
+        assert "6 of 6 nodes asked" in live.stderr
         found = kcli("snapshot", "drift", *map(str, folders))
         assert found.returncode == 1
         assert "config TOPIC orders retention.ms: none on " in found.stdout

@@ -166,3 +166,15 @@ def test_more_objects_than_are_shown(folder: Path, tmp_path: Path) -> None:
     found = errors(list(compare_nodes([node_at("a", folder), node_at("b", other)])))
     assert len(found) == 21
     assert found[-1].endswith("more objects are not the same")
+
+
+def test_two_topics_of_one_name(folder: Path) -> None:
+    """A damaged snapshot may have them: their partitions go by one name."""
+
+    def double(image: Image) -> None:
+        topic = image.sorted_topics()[0]
+        image.topics[b"0123456789abcdef"] = type(topic)(b"0123456789abcdef", topic.name, dict(topic.partitions))
+        topic.partitions.clear()
+
+    changed(folder, "*1600-*", double)
+    assert any(each.startswith("not what the log makes of snapshot 952-1: topic ") for each in messages(folder))

@@ -1,0 +1,63 @@
+"""Answers of nodes, held to an image; a real quorum: tests/real/test_drift.py."""
+
+from __future__ import annotations
+
+from kcli.cli.snapshot_drift_live import LiveNode, LiveView, differences, nodes_of
+from kcli.client.address import Address
+from tests.snapshots.made import broker, image
+
+
+def config(name: str, value: str | None, source: int = 1, *, sensitive: bool = False) -> dict[str, object]:
+    return {"name": name, "value": value, "configSource": source, "isSensitive": sensitive}
+
+
+def test_what_a_node_has_otherwise() -> None:
+    """Defaults, and what a broker has of its own, are no config of the topic."""
+    held = [
+        config("a", "1"),
+        config("b", "2"),
+        config("c", "9", 5),
+        config("d", "9", 4),
+        config("p", None, sensitive=True),
+    ]
+    result = {"resourceName": "orders", "configs": held}
+    assert differences(result, {"a": "1", "b": "3", "e": "4", "p": "secret"}) == {
+        ("orders", "b"): ("3", "2"),
+        ("orders", "e"): ("4", None),
+    }
+    assert differences(result, {"a": "1", "b": "2", "p": "other"}) == {}
+
+
+def test_who_is_asked() -> None:
+    found = image()
+    found.brokers = {1: broker(1)}
+    found.brokers[1]["endPoints"].append({"name": "S", "host": "s", "port": 1, "securityProtocol": 2})
+    found.controllers = {4: broker(4) | {"controllerId": 4}}
+    assert [(node.name, str(node.address)) for node in nodes_of(found, "PLAINTEXT")] == [
+        ("controller 4", "b4:9092"),
+        ("broker 1", "b1:9092"),
+    ]
+    assert [node.name for node in nodes_of(found, "SASL_PLAINTEXT")] == ["broker 1"]
+
+
+def test_the_view() -> None:
+    one, two, three = (LiveNode(f"broker {number}", number, Address("h", number)) for number in (1, 2, 3))
+    one.differing, two.differing, three.reason = {}, {("t", "a"): (None, "5")}, "not asked: closed"
+    view = LiveView([one, two, three], 100, behind={1: 0, 2: 7})
+    assert view.is_drift
+    assert list(view.lines()) == ["config TOPIC t a: none by the log, value 5 on broker 2"]
+    assert view.table()[1:] == [
+        ["broker 1", "h:1", "0", "same"],
+        ["broker 2", "h:2", "7", "1 differ"],
+        ["broker 3", "h:3", "?", "not asked: closed"],
+    ]
+    rows = list(view.rows())
+    assert rows[-1] == {
+        "event": "drift",
+        "table": "configs",
+        "key": ["TOPIC", "t", "a"],
+        "values": {"log": None, "broker 2": "5"},
+    }
+    assert view.verdict == "2 of 3 nodes asked, the log up to offset 100: 1 configs of topics differ"
+    two.differing = {}
+    assert not view.is_drift
