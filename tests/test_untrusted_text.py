@@ -53,6 +53,11 @@ CASES: dict[str, list[str]] = {
     "decode segment": [
         "{segment}", "{offsets}", "{segment} --verify", "{garbage}", "{world}", "{segment} --topic {name}",
     ],
+    "diff batch": ["{segment} {segment}", "{segment} {garbage}", "{name} {name}"],
+    "diff message": [
+        "{requests} {requests}", "{requests} {garbage}", "{name} {name}",
+        "{response} {garbage} --api Metadata --api-version 12",
+    ],
     "down-convert": [
         "{segment} --to-magic 0 --plan", "{garbage} --to-magic 0", "{name} --to-magic 1", "{name} --to-magic {name}",
     ],
@@ -107,6 +112,9 @@ CASES: dict[str, list[str]] = {
     "snapshot log": ["{world}", "{name}", "{world} --from {name}", "{world} --topic {name}"],
     "snapshot plan": ["{world}", "{name}", "{world} --replica {name}"],
     "snapshot verify": ["{first}", "{garbage}", "{name}", "{world}", "{segment}"],
+    "snapshot watch": [
+        "127.0.0.1:{port} --duration 1 --client-config request.timeout.ms=1000", "{name} --duration 1",
+    ],
     "stats": ["{capture} --by client --by topic --by group", "{garbage}", "{name}", "{capture} --client {name}"],
 }  # fmt: skip
 NEEDED = {"pipeline": "pyspark", "report": "duckdb"}

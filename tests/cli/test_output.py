@@ -305,7 +305,7 @@ REFUSED = [
     ("snapshot log meta", [SNAPSHOT]),
     ("snapshot drift meta meta", [SNAPSHOT]),
 ]
-# Tested where they are: commands whose -o is a folder, whose input is of the pipeline or live, or whose words are a query.
+# Tested where they are: commands whose -o is a folder, whose input is of the pipeline or live, whose words are a query.
 ELSEWHERE = {
     "capture": "tests/cli/test_capture.py",
     "pipeline report": "tests/cli/test_pipeline_report.py",
