@@ -161,6 +161,13 @@ def test_the_core_imports_nothing_from_above(source: str) -> None:
     assert not [name for name in found if not re.match(r"kcli(\.core|\.errors|\.jsontext)?(\.|$)", name)]
 
 
+@pytest.mark.parametrize("source", [str(path.relative_to(ROOT)) for path in CORE if path.suffix != ".py"])
+def test_loops_of_the_core_make_no_range(source: str) -> None:
+    """Where the sign of a step is not written down, Cython makes a Python range for every run of the loop."""
+    steps = re.findall(r"\bin range\([^\n]*?,[^\n]*?,\s*([^\n]*?)\):", (ROOT / source).read_text())
+    assert not [step for step in steps if not re.match(r"-?\d+$|sizeof\(", step)]
+
+
 def test_public_names_are_pinned() -> None:
     """What `import kcli` offers; a change here is a change for programs that use it (and the CHANGELOG)."""
     assert json.loads((TESTS / "exports.json").read_text()) == {"kcli": names_of(kcli)}

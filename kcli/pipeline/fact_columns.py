@@ -33,7 +33,7 @@ class FactColumns:
 
     def __init__(self, ended: dict[str, Any], voices: Sequence[Any], names: Sequence[str | None]) -> None:
         self.voices, self.names = voices, names
-        self.uses, self.runs = Rows(ended["uses"], USE), Rows(ended["runs"], RUN)
+        self.uses, self.runs = Rows.of(ended["uses"], USE), Rows.of(ended["runs"], RUN)
         self.links, self.servers, self.addresses, self.clients = (
             strings(ended[name]) for name in ("links", "servers", "addresses", "clients")
         )

@@ -60,7 +60,7 @@ class PartitionColumns:
 
     def rows(self) -> dict[str, tuple[Rows, Callable[[Rows], list[Any]]]]:
         """The rows of each table, and what makes their columns."""
-        named = Rows(self.columns.taken["partitions"], PARTITION)
+        named = Rows.of(self.columns.taken["partitions"], PARTITION)
         fetched = self.columns.numbers[:, 2][named.row] == FETCH
         answered = named.where(fetched)
         versions = self.columns.numbers[:, 3][answered.row]
@@ -71,7 +71,7 @@ class PartitionColumns:
             "produce_partitions": (named.where(~fetched), self.produced),
             "down_conversions": (old, self.converted),
             "remote_fetches": (far, self.far),
-            "record_batches": (Rows(self.columns.taken["batches"], BATCH), self.described),
+            "record_batches": (Rows.of(self.columns.taken["batches"], BATCH), self.described),
         }
 
     def who(self, rows: Rows) -> list[Any]:
@@ -138,19 +138,23 @@ class PartitionColumns:
 class Rows:
     """Rows of int64, with their columns as attributes."""
 
-    def __init__(self, data: Any, columns: Sequence[str]) -> None:
-        self.columns = columns
-        self.values = numpy.frombuffer(data, numpy.int64).reshape(-1, len(columns)) if isinstance(data, bytes) else data
-        self.count = len(self.values)
+    def __init__(self, columns: Sequence[str], values: Any) -> None:
+        """values: int64, a row for each of the columns: these are read one by one, and far more often than rows."""
+        self.columns, self.values = columns, values
+        self.count = values.shape[1]
+
+    @classmethod
+    def of(cls, data: bytes, columns: Sequence[str]) -> Rows:
+        """The rows as the core has them, one behind the other."""
+        rows = numpy.frombuffer(data, numpy.int64).reshape(-1, len(columns))
+        return cls(columns, numpy.ascontiguousarray(rows.T))
 
     def __getattr__(self, name: str) -> Any:
-        return self.values[:, self.columns.index(name.rstrip("_"))]
+        return self.values[self.columns.index(name.rstrip("_"))]
 
     def where(self, mask: Any) -> Rows:
         """The rows that a mask selects."""
-        if mask.all():
-            return self
-        return Rows(self.values[mask], self.columns)
+        return self if mask.all() else Rows(self.columns, numpy.compress(mask, self.values, axis=1))
 
 
 def text_of(topic: tuple[int, bytes]) -> str:

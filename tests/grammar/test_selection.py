@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import random
 from typing import Any
 
@@ -231,6 +232,33 @@ def test_arrays_of_numbers_and_of_arrays() -> None:
     assert selected.values("a[][]") == [1, 2, 3]
     assert list(selected.counts("a[][]")) == [2, 0, 1]
     assert selected.values("s[]") == ["x", ""]
+
+
+@pytest.mark.parametrize("nullable", [False, True])
+@pytest.mark.parametrize("compact", [False, True])
+@pytest.mark.parametrize("size", [None, 0, 1, 126, 127, 128, 300])
+def test_lengths_of_one_byte_and_of_more(size: int | None, compact: bool, nullable: bool) -> None:
+    numbers = Array(Primitive("int16"), nullable=nullable, compact=compact)
+    codec = MessageCodec(
+        "Test", 0, Struct("b" / LengthPrefixed("bytes", nullable=nullable, compact=compact), "a" / numbers)
+    )
+    lenient = MessageCodec(
+        "Test",
+        0,
+        Struct(
+            "b" / LengthPrefixed("bytes", nullable=True, compact=compact),
+            "a" / Array(Primitive("int16"), nullable=True, compact=compact),
+        ),
+    )
+    there = size is not None
+    data = lenient.write(
+        {"b": base64.b64encode(bytes(size or 0)).decode() if there else None, "a": [7] * size if there else None}
+    )
+    selection = codec.select(["b", "a[]"])
+    for each in (data, data[:-1], data[: len(data) // 2], data[:1]):
+        assert outcome(selection, each) == reference(selection, each)
+    if there or nullable:
+        assert len(selection.read(data).values("a[]")) == (size or 0)
 
 
 @pytest.mark.parametrize(

@@ -93,9 +93,9 @@ cdef class Partitions:
         cdef const char* row = body.levels[PARTITIONS].rows.data
         cdef TopicRow* topic
         cdef uint32_t name, id
-        cdef size_t at
-        for at in range(0, topics.rows.size, topics.width):
-            topic = <TopicRow*>(topics.rows.data + at)
+        cdef size_t i
+        for i in range(topics.rows.size // topics.width):
+            topic = <TopicRow*>(topics.rows.data + i * topics.width)
             name = id = 0
             if topic.size <= 0:
                 return False
