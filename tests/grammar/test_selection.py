@@ -250,14 +250,12 @@ def test_lengths_of_one_byte_and_of_more(size: int | None, compact: bool, nullab
             "a" / Array(Primitive("int16"), nullable=True, compact=compact),
         ),
     )
-    there = size is not None
-    data = lenient.write(
-        {"b": base64.b64encode(bytes(size or 0)).decode() if there else None, "a": [7] * size if there else None}
-    )
+    text, entries = (None, None) if size is None else (base64.b64encode(bytes(size)).decode(), [7] * size)
+    data = lenient.write({"b": text, "a": entries})
     selection = codec.select(["b", "a[]"])
     for each in (data, data[:-1], data[: len(data) // 2], data[:1]):
         assert outcome(selection, each) == reference(selection, each)
-    if there or nullable:
+    if nullable or size is not None:
         assert len(selection.read(data).values("a[]")) == (size or 0)
 
 
