@@ -18,7 +18,7 @@ KINDS = {"capture": "a capture", "hex": "hex text", "JSON": "JSON", "batches": "
 READS = {
     "check batch": {"batches"}, "check request": set[str](),
     "decode batch": {"batches"}, "decode re": set[str](), "decode segment": {"batches"}, "down-convert": {"batches"},
-    "encode": {"JSON"}, "fetch-session": {"capture", "JSON"}, "records": {"capture", "batches"}, "send": {"JSON"},
+    "diff": {"batches"}, "encode": {"JSON"}, "fetch-session": {"capture", "JSON"}, "records": {"capture", "batches"}, "send": {"JSON"},
     "snapshot diff": {"batches"}, "snapshot i": {"batches"},
 }  # fmt: skip
 OTHERS = ("broker", "capture", "completion", "pipeline", "produce", "proxy", "schema", "snapshot")  # read no such files
@@ -51,7 +51,7 @@ def test_a_file_of_another_kind_is_recognized(
     samples = {"capture": SAMPLES / "java44-txn.pcap", "hex": SAMPLES / "fetch-cut.hex", "batches": LOG}
     path.write_bytes(samples[kind].read_bytes() if kind in samples else b'{"requestHeader": {}}\n')
     query = ["FROM exchanges"] if name == "sql" else []
-    other = [str(LOG)] if name == "snapshot diff" else []
+    other = [str(LOG)] if "diff" in name else []
     assert main([*name.split(), *WORDS.get(name, "").split(), *query, str(path), *other]) == 3
     said = capsys.readouterr()
     assert KINDS[kind] in said.err and said.err.startswith(f"kcli: {path}: ") and said.err.count("\n") == 1
