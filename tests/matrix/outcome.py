@@ -45,7 +45,7 @@ def run(words: list[str], folder: Path) -> Outcome:
     before = Path.cwd()
     with tempfile.TemporaryDirectory(dir=folder) as here, tempfile.TemporaryFile(dir=folder) as out:
         os.chdir(here)
-        stdin, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(b""))
+        stdin, sys.stdin = sys.stdin, io.TextIOWrapper(io.BufferedReader(io.BytesIO()))
         text, err = io.TextIOWrapper(out, encoding="utf-8", write_through=True), io.StringIO()
         try:
             with contextlib.redirect_stdout(text), contextlib.redirect_stderr(err):
