@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kcli.cli.decode_message import request_shape, response_shape
-from kcli.cli.inputs import binary_input, dialect_option, format_option, read_message, secrets_option
+from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_option, read_message, secrets_option
 from kcli.cli.kinds import name_of
 from kcli.cli.lines import print_line
 from kcli.cli.message_formats import with_batches
@@ -29,6 +29,7 @@ TRAILING = "_trailing"
 
 def diff_options(command: Command) -> Command:
     for option in (
+        quiet_option("No warnings.", used=False),
         format_option(("text", "jsonl"), "The form of the output.", default="text"),
         dialect_option,
         secrets_option(),

@@ -18,7 +18,8 @@ KINDS = {"capture": "a capture", "hex": "hex text", "JSON": "JSON", "batches": "
 READS = {
     "check batch": {"batches"}, "check request": set[str](),
     "decode batch": {"batches"}, "decode re": set[str](), "decode segment": {"batches"}, "down-convert": {"batches"},
-    "diff": {"batches"}, "encode": {"JSON"}, "fetch-session": {"capture", "JSON"}, "records": {"capture", "batches"}, "send": {"JSON"},
+    "diff": {"batches"},
+    "encode": {"JSON"}, "fetch-session": {"capture", "JSON"}, "records": {"capture", "batches"}, "send": {"JSON"},
     "snapshot diff": {"batches"}, "snapshot i": {"batches"},
 }  # fmt: skip
 OTHERS = ("broker", "capture", "completion", "pipeline", "produce", "proxy", "schema", "snapshot")  # read no such files
