@@ -99,7 +99,11 @@ class Checked:
         if rest := text[end:].strip():
             line = text.count("\n", 0, text.index(rest, end)) + 1
             self.found.append(DraftFinding(file, line, name, "", "json", f"{rest[:20]!r} behind the message"))
-        broken = broken_rules(raw)
+        try:
+            broken = broken_rules(raw)
+        except RecursionError:
+            self.found.append(DraftFinding(file, 1, name, "", "definition", "structs are nested too deep"))
+            return
         self.found += [
             DraftFinding(file, decoder.lines[id(each.at)], name, each.path, each.rule, each.text) for each in broken
         ]

@@ -12,7 +12,7 @@ from typing import Any
 from kcli.schemas.definition import ZERO_UUID
 from kcli.schemas.model import SCALARS, Field, Message
 from kcli.schemas.notes import Notes
-from kcli.schemas.ranges import HIGHEST, Range, covering
+from kcli.schemas.ranges import HIGHEST, Range
 
 __all__ = ["to_definition"]
 
@@ -42,12 +42,18 @@ def to_definition(message: Message, notes: Notes | None = None) -> Raw:
         raw["commonStructs"] = [
             {
                 "name": name,
-                "versions": str(covering([v for each in shape for v in each.versions & message.versions] or [0])),
+                "versions": str(spanned(shape) & message.versions),
                 "fields": [field_to_raw(field, structs, notes, f"{path}.{field.name}") for field in shape],
             }
             for name, (shape, path) in structs.common.items()
         ]
     return raw
+
+
+def spanned(fields: Shape) -> Range:
+    """From the first version of any of the fields to the last."""
+    ranges = [field.versions for field in fields if field.versions] or [Range(0, HIGHEST)]
+    return Range(min(each.lo for each in ranges), max(each.hi for each in ranges))
 
 
 def open_ended(versions: Range) -> str:

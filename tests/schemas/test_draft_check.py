@@ -46,6 +46,17 @@ def test_pairs_and_keys(tmp_path: Path) -> None:
     assert found == {"key-taken", "message-twice", "no-counterpart"}
 
 
+@pytest.mark.parametrize("depth", [40, 200, 330, 2000])
+def test_structs_in_structs_in_structs(tmp_path: Path, depth: int) -> None:
+    """Whatever a parser, a rule or a grammar gives up first."""
+    inner = '{"name": "A", "type": "int32", "versions": "0+"}'
+    for number in range(depth):
+        inner = f'{{"name": "S", "type": "S{number}", "versions": "0+", "fields": [{inner}]}}'
+    head = '"name": "D", "type": "data", "validVersions": "0-32767", "flexibleVersions": "none"'
+    (tmp_path / "deep.json").write_text(f'{{{head}, "fields": [{inner}]}}')
+    assert check_folder(tmp_path, catalog(), "4.4")
+
+
 def test_a_folder_without_definitions_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "dialect.json").write_text("{}")
     with pytest.raises(InputError, match="no message definitions"):
