@@ -43,8 +43,7 @@ class Step:
 
     def end(self) -> None:
         """Nothing more comes of it."""
-        if not self.sent.done():
-            self.sent.set_result(None)
+        self.leave(self.sent_at)
         if not self.done.done():
             self.done.set_result(None)
 
