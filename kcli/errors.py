@@ -8,6 +8,8 @@ KcliError                     exit 3 unless a class below says otherwise
 │   └── SchemaError                    a message definition that contradicts itself
 └── NetworkError              exit 4   a connection that can't be made, kept or trusted
     └── BrokerError                    a broker that answered with an error code
+
+What Ctrl-C ends has exit code INTERRUPTED.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 __all__ = [
+    "INTERRUPTED",
     "BrokerError",
     "DecodeError",
     "EncodeError",
@@ -26,6 +29,8 @@ __all__ = [
     "UsageError",
     "all_of",
 ]
+
+INTERRUPTED = 130  # 128 and the number of SIGINT, as shells have it
 
 
 class KcliError(Exception):

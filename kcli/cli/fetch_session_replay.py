@@ -35,7 +35,7 @@ from kcli.client.replay.positions import MODES
 from kcli.client.replay.runner import Options, Replayed, parse_speed, replay
 from kcli.client.replay.source import fetch_of_exchange, fetch_of_row
 from kcli.counting import counted
-from kcli.errors import InputError, UsageError
+from kcli.errors import INTERRUPTED, InputError, UsageError
 from kcli.jsontext import dumps
 from kcli.sessions.comparison import LEVELS, Level, shown
 
@@ -165,7 +165,7 @@ def replay_command(
     show(found, format_, shown_kinds, names)
     if interrupted:
         warn(f"interrupted: {sum(len(each.fetches) for each in found):,} of {plan.fetches * options.repeat:,} fetches")
-        return 130
+        return INTERRUPTED
     conclude(problems, quiet)
     return 1 if any(each.differences for each in found) else 0
 

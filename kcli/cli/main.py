@@ -14,7 +14,7 @@ import click
 from kcli.cli.commands import COMMANDS, HELP
 from kcli.cli.lines import guard_streams, print_note
 from kcli.cli.streams import STANDARD_OUTPUT, drop_output, mend_streams
-from kcli.errors import KcliError
+from kcli.errors import INTERRUPTED, KcliError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -151,7 +151,7 @@ def main(argv: list[str] | None = None) -> int:
         complain(error)
         return error.exit_code
     except click.exceptions.Abort:
-        return 130
+        return INTERRUPTED
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         hint = f" (see `{context.command_path} --help`)" if context else ""
@@ -161,7 +161,7 @@ def main(argv: list[str] | None = None) -> int:
         complain(f"{text}{hint}")
         return error.exit_code
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     except OSError as error:
         return failed(error)
     except MemoryError:

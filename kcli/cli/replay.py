@@ -31,7 +31,7 @@ from kcli.client.properties import ClientConfig
 from kcli.client.replay.names import parse_topic_map
 from kcli.client.replay.runner import parse_speed
 from kcli.counting import counted
-from kcli.errors import InputError
+from kcli.errors import INTERRUPTED, InputError
 from kcli.jsontext import dumps
 from kcli.proxy.recording import Recorder
 from kcli.replay.choice import Choice
@@ -42,8 +42,6 @@ from kcli.replay.survey import Survey, survey
 from kcli.schemas.catalog import catalog
 
 __all__ = ["replay_command"]
-
-INTERRUPTED = 130
 
 
 @click.command("replay")
