@@ -53,9 +53,9 @@ class Loader:
         self.table = table = PartitionTable(store=store)
         place = Provenance(0, -1)
         for batch in self.sound_batches(data, mapped):
-            records = opened(data, batch)
-            for row in walk(records, batch, table, mapped is not None):
-                self.take(row, records, batch)
+            if (records := self.records_of(data, batch)) is not None:
+                for row in walk(records, batch, table, mapped is not None):
+                    self.take(row, records, batch)
             if not batch.is_control:
                 place = Provenance(batch.last_offset + 1, batch.leader_epoch, batch.append_timestamp)
             release(mapped, batch.position, batch.end)
@@ -95,14 +95,22 @@ class Loader:
                 self.split = batch.base_offset, batch.last_offset + 1
                 return
             self.note_gap(batch)
-            records = opened(data, batch)
-            for row in walk(records, batch):
-                if row[0] >= start:
-                    self.take(row, records, batch)
+            if (records := self.records_of(data, batch)) is not None:
+                for row in walk(records, batch):
+                    if row[0] >= start:
+                        self.take(row, records, batch)
             image.file_provenance = None
             image.provenance.end_offset = self.reached = batch.last_offset + 1
             image.provenance.epoch = batch.leader_epoch
             image.provenance.timestamp = batch.append_timestamp
+
+    def records_of(self, data: memoryview, batch: Batch) -> memoryview | None:
+        """A batch's records; None where they can't be decompressed, which is a problem."""
+        try:
+            return opened(data, batch)
+        except InputError as error:
+            self.complain(batch.position, f"at byte {batch.position}: {error}")
+            return None
 
     def note_gap(self, batch: Batch) -> None:
         """Complain of offsets that are missing before a batch or inside it."""

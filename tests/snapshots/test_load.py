@@ -185,6 +185,19 @@ def test_a_batch_that_is_not_sound_is_one_problem() -> None:
     assert problem == (0, "at byte 0: the batch's checksum is wrong")
 
 
+def test_a_batch_that_can_t_be_decompressed_is_a_problem() -> None:
+    data = segment([topic("a")])
+    batch = headers(data)[0]
+    said = bytearray(data)
+    said[batch.position + 22] |= 1  # gzip, which it is not
+    odd = with_crc(bytes(said), batch)
+    with pytest.raises(InputError, match="at byte 0: "):
+        replayed(odd)
+    loader = replayed(odd + segment([topic("b")], start=101), strict=False)
+    assert [offset for offset, _ in loader.problems] == [0]
+    assert {each.name for each in loader.image.topics.values()} == {"orders", "b"}
+
+
 def test_control_records_of_a_log() -> None:
     decoder = Decoder()
     assert decoder.control_codec(5, memoryview(b"\0\0\0\1\0")) is not None
