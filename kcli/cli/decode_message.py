@@ -17,6 +17,7 @@ from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
 from kcli.grammar.request_start import PREFIX, api_of
+from kcli.grammar.slips import request_slip
 from kcli.schemas.catalog import catalog
 
 __all__ = ["RECORDS", "begins_request", "reads_request", "request", "request_shape", "response", "response_shape"]
@@ -126,12 +127,22 @@ def decode_piece(
     try:
         for frame in frames_of(data, options["framed"], reads, found.append):
             try:
-                found += show(data[: frame.end], frame, shape_of(data[: frame.end], frame, options), options)
+                wrong = show(data[: frame.end], frame, shape_of(data[: frame.end], frame, options), options)
             except DecodeError as error:
-                found.append(error)
+                wrong = [error]
+            found += [with_slip(each, data[slice(*frame)], shape_of, options) for each in wrong]
     except InputError as error:
         found.append(error)
     return found
+
+
+def with_slip(problem: InputError, frame: bytes, shape_of: ShapeOf, options: dict[str, Any]) -> InputError:
+    """The problem, and how the request would read to its end, if that is known."""
+    if shape_of is not request_shape or not isinstance(problem, DecodeError) or len(frame) < PREFIX:
+        return problem
+    slip = request_slip(frame, options["dialect"])
+    text = f"{problem.reason}; {slip}: was that meant?"
+    return DecodeError(problem.path, problem.offset, text, what=problem.what) if slip else problem
 
 
 def begins_request(data: bytes, dialect: str | None) -> bool:

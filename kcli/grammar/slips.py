@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from kcli.grammar.request_start import PREFIX, Buffer
+from kcli.errors import DecodeError
+from kcli.grammar import messages
+from kcli.grammar.request_start import PREFIX, Buffer, api_of
+from kcli.schemas.catalog import catalog
 
-__all__ = ["Framing", "framings"]
+__all__ = ["Framing", "framings", "request_slip"]
 
 
 class Framing(NamedTuple):
@@ -16,6 +20,7 @@ class Framing(NamedTuple):
     slip: str
 
 
+MANY = 4  # versions: no hint any more
 SELF, LITTLE = "counts its own 4 bytes: it says {says}, {left} expected", "is little endian: big endian expected"
 SLIPS = (("big", PREFIX, SELF), ("little", 0, LITTLE), ("little", PREFIX, f"counts its own 4 bytes, and {LITTLE}"))
 
@@ -44,3 +49,37 @@ def chain(data: Buffer, order: str, extra: int) -> list[tuple[int, int]]:
         frames.append((start, start + size))
         at = start + size
     return frames if at == len(data) else []
+
+
+def request_slip(frame: bytes, dialect: str | None = None) -> str:
+    """How a request that does not decode reads to its last byte: in another version, or behind the other header.
+
+    "" where nothing like that does, or too many do to tell.
+    """
+    api_key, version = api_of(frame)
+    known = catalog(dialect).api(api_key)
+    if known is None:
+        return ""
+    if version in known.versions:
+        header = known.request_header_version(version)
+        other = {1: 2, 2: 1}.get(header)
+        if other is not None and reads(frame, other, known.request, version, dialect):
+            return f"it reads to its end behind a request header v{other}, and v{version} has v{header}"
+    found = [*readable(frame, api_key, version, dialect)]
+    return f"it reads to its end as {' and '.join(f'v{each}' for each in found)}" if 0 < len(found) < MANY else ""
+
+
+def readable(frame: bytes, api_key: int, version: int, dialect: str | None) -> Iterator[int]:
+    """The other versions in which a request reads to its last byte."""
+    known = catalog(dialect).apis[api_key]
+    for each in known.versions:
+        if each != version and reads(frame, known.request_header_version(each), known.request, each, dialect):
+            yield each
+
+
+def reads(frame: bytes, header: int, name: str, version: int, dialect: str | None) -> bool:
+    try:
+        start = messages.data("RequestHeader", header, dialect).skip(frame)
+        return messages.data(name, version, dialect).skip(frame, start) == len(frame)
+    except DecodeError:
+        return False

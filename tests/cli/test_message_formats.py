@@ -77,3 +77,12 @@ def test_a_wrong_checksum_in_a_message_is_an_error(
     printed = capsys.readouterr()
     assert "crcValid" in printed.out
     assert "ProduceRequest v9: records: 1 batch has a wrong checksum" in printed.err
+
+
+def test_a_likely_slip_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    header = HEADER | {"requestApiKey": 3, "requestApiVersion": 9}
+    frame = bytearray(frames.encode_request(header, {"topics": [{"name": "orders"}]}))
+    frame[3] = 8
+    (tmp_path / "in").write_bytes(frame)
+    assert main(["decode", "request", str(tmp_path / "in")]) == 3
+    assert capsys.readouterr().err.endswith("; it reads to its end as v9: was that meant?\n")
