@@ -9,7 +9,15 @@ from kcli.capture.exchange import Exchange
 from kcli.capture.filters import matches
 from kcli.client.replay.plan import RAFT_TOPICS
 from kcli.redact.fields import words
-from kcli.schemas.apikeys import API_VERSIONS, FETCH, JOIN_GROUP, SASL_AUTHENTICATE, SASL_HANDSHAKE, SYNC_GROUP
+from kcli.schemas.apikeys import (
+    ADD_PARTITIONS_TO_TXN,
+    API_VERSIONS,
+    FETCH,
+    JOIN_GROUP,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+    SYNC_GROUP,
+)
 from kcli.schemas.lookup import Catalog
 
 __all__ = ["GROUP_APIS", "HELD", "READS", "Choice"]
@@ -22,7 +30,7 @@ OF_BROKERS = words(
     " ControllerRegistration AssignReplicasToDirs UpdateRaftVoter InitializeShareGroupState ReadShareGroupState"
     " WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary"
 )
-ADD_PARTITIONS_TO_TXN, BY_BROKERS_SINCE = 24, 4  # from v4 on it is brokers that send it (KIP-890)
+BY_BROKERS_SINCE = 4  # the version of AddPartitionsToTxn from which on it is brokers that send it (KIP-890)
 # What changes a cluster and not only its data.
 ADMIN = words(
     "CreateTopics DeleteTopics DeleteRecords CreateAcls DeleteAcls AlterConfigs AlterReplicaLogDirs"
