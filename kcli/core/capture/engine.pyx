@@ -60,7 +60,7 @@ cdef class CaptureEngine:
     cdef readonly uint64_t earliest, latest    # times of packets since they were set; 0: none
     cdef uint64_t chosen_hash
     cdef bint choosy, chosen_alone
-    cdef int share, shares
+    cdef int bucket, buckets   # of the connections that are read alone, and how many there are; 0: all are read
 
     def __cinit__(self, owner, ports=(), bint text=False, chosen=None, uint64_t memory=1 << 28):
         """chosen: a kcli.capture.filters.Filter for the lines that are made here. memory: bytes that connections may hold."""
@@ -81,7 +81,7 @@ cdef class CaptureEngine:
 
     def choose_share(self, int share, int shares):
         """Read the connections of one bucket of `kcli.core.capture.packet_shuffle.Scatter` alone; and what is no TCP, all of it."""
-        self.share, self.shares = share, shares
+        self.bucket, self.buckets = share, shares
 
     def share(self, int count, SegmentDealer dealer=None):
         """Be one of `count` processes that read the capture together; each may hold its part of what all may. dealer: of the
@@ -182,7 +182,7 @@ cdef class CaptureEngine:
         if packet.ts < self.earliest or not self.earliest:
             self.earliest = packet.ts
         self.latest = max(self.latest, packet.ts)
-        if kind == KC_TCP and (self.choosy or self.shares) and not self.is_chosen(hash_ends(&s.ends)):
+        if kind == KC_TCP and (self.choosy or self.buckets) and not self.is_chosen(hash_ends(&s.ends)):
             return 0
         self.packets += 1
         self.wire_bytes += packet.length
@@ -210,7 +210,7 @@ cdef class CaptureEngine:
     cdef bint is_chosen(self, uint64_t hash) noexcept:
         if self.choosy and (hash == self.chosen_hash) != self.chosen_alone:
             return False
-        return not self.shares or <int>((hash >> 40) % <uint64_t>self.shares) == self.share
+        return not self.buckets or <int>((hash >> 40) % <uint64_t>self.buckets) == self.bucket
 
     # What the layers have counted
 
