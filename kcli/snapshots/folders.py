@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from kcli.errors import InputError
-from kcli.snapshots.files import listing_of, open_file
-from kcli.snapshots.framing import Batch, batches
+from kcli.snapshots.files import listing_of
+from kcli.snapshots.framing import Batch
 from kcli.snapshots.history import Event, HistoryLoader
 from kcli.snapshots.image import Image
 from kcli.snapshots.load import Loader
+from kcli.snapshots.log_batches import last_batch, log_batches
 from kcli.snapshots.reading import Wanted, load_image, take_log, take_snapshot
-from kcli.snapshots.report import instant
 
 __all__ = ["FolderNode"]
 
@@ -83,34 +83,6 @@ class FolderNode:
         usable = [start for start in self.starts if self.log and self.log[0] <= start <= self.log[1]]
         return max((start for start in usable if start <= since), default=min(usable, default=None))
 
-    def offset_at(self, timestamp: int) -> int:
-        """The offset behind the last batch that was written at or before a time (ms), by the log; InputError: the log
-        begins later, or there is none."""
-        batch = None
-        for batch in self.batches():
-            if batch.append_timestamp > timestamp:
-                if batch.base_offset == (self.log or (0,))[0] > 0:
-                    when = instant(batch.append_timestamp) or batch.append_timestamp
-                    raise InputError(f"the log begins at offset {batch.base_offset}, {when}", file=self.name)
-                return batch.base_offset
-        if batch is None:
-            raise InputError("no log here, which would tell times (`<offset>.log`)", file=self.name)
-        return batch.last_offset + 1
-
     def batches(self) -> Iterator[Batch]:
         """The headers of the log's batches."""
-        for path in self.segments:
-            with open_file(path) as file:
-                yield from (each for each in batches(file.data) if isinstance(each, Batch))
-
-
-def last_batch(segments: Sequence[str]) -> Batch | None:
-    """The last whole batch of a log."""
-    for path in reversed(segments):
-        with open_file(path) as file:
-            last = None
-            for each in batches(file.data):
-                last = each if isinstance(each, Batch) else last
-        if last is not None:
-            return last
-    return None
+        return log_batches(self.segments)

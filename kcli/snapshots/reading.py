@@ -12,6 +12,7 @@ from kcli.filelike import Files, Stream, files_of, name_of
 from kcli.snapshots.files import listing_of, metadata_directory, open_file
 from kcli.snapshots.image import Image
 from kcli.snapshots.load import Loader
+from kcli.snapshots.log_batches import offset_at
 from kcli.snapshots.names import SnapshotName, parse_snapshot_name
 
 __all__ = ["Loaded", "Wanted", "apart", "load_image", "parse_time", "parse_wanted", "read_snapshot"]
@@ -118,7 +119,10 @@ def load_image(wanted: Wanted, *, dialect: str | None = None, strict: bool = Fal
     loader, sources = Loader(dialect, strict=strict), list[str]()
     folder = log_folder(wanted)
     if wanted.at_time is not None:
-        wanted = replace(wanted, at_offset=offset_at(wanted, folder, wanted.at_time))
+        if folder is None:
+            raise UsageError(f"{name_of(wanted.path)}: a time is one of a log: give the directory, or --log")
+        segments = [str(folder / name) for name, _ in listing_of(folder).segments]
+        wanted = replace(wanted, at_offset=offset_at(segments, wanted.at_time, str(folder)))
     snapshot = chosen_snapshot(wanted)
     if snapshot is not None:
         take_snapshot(loader, snapshot)
@@ -135,15 +139,6 @@ def load_image(wanted: Wanted, *, dialect: str | None = None, strict: bool = Fal
             f"offset {wanted.at_offset} is not reached: the files end at {reached}", file=name_of(wanted.path)
         )
     return Loaded(loader, sources, time.perf_counter() - began, note)
-
-
-def offset_at(wanted: Wanted, folder: Path | None, timestamp: int) -> int:
-    """The first log offset that was written after a time."""
-    from kcli.snapshots.folders import FolderNode
-
-    if folder is None:
-        raise UsageError(f"{name_of(wanted.path)}: a time is one of a log: give the directory, or --log")
-    return FolderNode(str(folder), folder).offset_at(timestamp)
 
 
 def log_folder(wanted: Wanted) -> Path | None:

@@ -33,26 +33,6 @@ def test_an_empty_folder_is_no_node(tmp_path: Path) -> None:
     assert FolderNode("x", tmp_path).shows(1602) is False  # no snapshot leads there
 
 
-def test_times() -> None:
-    node = FolderNode("a", NODE)
-    first, *_, last = node.batches()
-    assert node.offset_at(first.append_timestamp - 1) == 0
-    assert node.offset_at(last.append_timestamp) == node.end == 1602
-    for batch in list(node.batches())[::50]:
-        found = node.offset_at(batch.append_timestamp)
-        assert found > batch.last_offset
-        assert node.offset_at(batch.append_timestamp - 1) <= batch.base_offset
-    late = FolderNode("b", partition_folder("440-three/n1"))
-    with pytest.raises(InputError, match=r"b: the log begins at offset 2440, 2026-11-21T"):
-        late.offset_at(0)
-
-
-def test_without_a_log_there_are_no_times(tmp_path: Path) -> None:
-    shutil.copy(next(NODE.glob("*1600-*")), tmp_path)
-    with pytest.raises(InputError, match="no log here"):
-        FolderNode("c", tmp_path).offset_at(1)
-
-
 def test_a_history_begins_with_the_state_before() -> None:
     node, events = FolderNode("a", NODE), list[Event]()
     assert [node.base(each) for each in (0, 44, 900, 1000, 9999)] == [0, 44, 44, 952, 1600]
