@@ -35,8 +35,8 @@ def test_what_is_missing_is_named(extra: str, name: str, monkeypatch: pytest.Mon
     "words",
     [
         ["pipeline", "run", "--input", "IN", "--output", "OUT"],
-        ["pipeline", "report", "OUT"],
-        ["pipeline", "report", "OUT", "-o", "OUT/page.html"],
+        ["pipeline", "report", "DIR"],
+        ["pipeline", "report", "DIR", "-o", "OUT/page.html"],
         ["decode", "pcap", "IN", "--format", "parquet", "-o", "OUT"],
         ["decode", "segment", "LOG", "--format", "parquet", "-o", "OUT"],
         ["snapshot", "image", "META", "--format", "parquet", "-o", "OUT"],
@@ -54,7 +54,13 @@ def test_commands_say_it_in_one_line(
     for name in names:
         monkeypatch.setitem(sys.modules, name, None)
     metadata = next(path.parent for path in sorted(samples.rglob("*.checkpoint")))
-    places = {"IN": samples / "java44-txn.pcap", "LOG": samples / "orders-0", "META": metadata, "OUT": tmp_path / "out"}
+    places = {
+        "IN": samples / "java44-txn.pcap",
+        "LOG": samples / "orders-0",
+        "META": metadata,
+        "DIR": tmp_path,
+        "OUT": tmp_path / "out",
+    }
     assert main([str(places.get(word, word)) for word in words]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1

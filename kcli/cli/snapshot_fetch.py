@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 from collections.abc import Callable
@@ -103,7 +104,8 @@ async def run(
 
 
 async def find_controllers(client: Client) -> list[Endpoint]:
-    """The bootstrap addresses, if they are controllers; else what the first broker that answers says of the quorum."""
+    """The bootstrap addresses, if they are controllers, and the quorum's others, which take over when these are gone;
+    of a broker what it says of the quorum."""
     failure: NetworkError | None = None
     for address in client.bootstrap:
         try:
@@ -111,9 +113,12 @@ async def find_controllers(client: Client) -> list[Endpoint]:
         except NetworkError as error:
             failure = failure or error
             continue
-        if FETCH_SNAPSHOT in session.versions.ranges:
-            return [Endpoint(each.host, each.port) for each in client.bootstrap]
-        return await describe_quorum(session, address)
+        if FETCH_SNAPSHOT not in session.versions.ranges:
+            return await describe_quorum(session, address)
+        given = [Endpoint(each.host, each.port) for each in client.bootstrap]
+        with contextlib.suppress(NetworkError):  # before 3.9 a quorum does not say where its controllers are
+            given += [each for each in await describe_quorum(session, address) if each not in given]
+        return given
     assert failure is not None
     raise failure
 

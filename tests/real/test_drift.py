@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -88,33 +89,29 @@ def test_a_quorum_that_drifts() -> None:
         assert kcli("snapshot", "drift", *map(str, folders)).returncode == 0
 
 
+def leader_of(cluster: Cluster) -> int:
+    """The controller that leads, as a node has noted it."""
+    noted = (cluster.log_dirs[0] / "__cluster_metadata-0" / "quorum-state").read_text()
+    return int(json.loads(noted)["leaderId"])
+
+
 def test_what_watch_shows_is_what_the_log_has(tmp_path: Path) -> None:
-    """Over a change of the leader by kill -9; asked at a controller, and at a broker."""
-    with Cluster("4.4.0", nodes=3, heap="256m") as cluster:
+    """Over the kill -9 of the leader, which is the controller that was named; asked at a broker, too."""
+    with Cluster("4.4.0", nodes=3, heap="256m") as cluster, ExitStack() as stack:
         cluster.topics("--create", "--topic", "warm", "--partitions", "2")
-        places = [cluster.address(1, "CONTROLLER"), cluster.address(2)]
+        leader = leader_of(cluster)
+        other = next(node for node in cluster.node_ids if node != leader)
         outputs = [tmp_path / "controller", tmp_path / "broker"]
         watching = []
-        for place, output in zip(places, outputs, strict=True):
-            with output.open("wb") as stream:
-                command = [
-                    sys.executable,
-                    "-m",
-                    "kcli.cli",
-                    "snapshot",
-                    "watch",
-                    place,
-                    "--every",
-                    "1",
-                    "--format",
-                    "jsonl",
-                ]
-                watching.append(subprocess.Popen(command, stdout=stream))
+        for place, output in zip([cluster.address(leader, "CONTROLLER"), cluster.address(other)], outputs, strict=True):
+            command = [sys.executable, "-m", "kcli.cli", "snapshot", "watch", place]
+            stream = stack.enter_context(output.open("wb"))
+            process = subprocess.Popen([*command, "--every", "1", "--format", "jsonl"], stdout=stream)
+            watching.append(stack.enter_context(process))
+            stack.callback(process.kill)
         cluster.wait_for(lambda: all(b'"quorum"' in each.read_bytes() for each in outputs))
         cluster.topics("--create", "--topic", "orders", "--partitions", "2")
-        leader = json.loads((cluster.log_dirs[0] / "__cluster_metadata-0" / "quorum-state").read_text())["leaderId"]
         cluster.kill(leader)
-        other = next(node for node in cluster.node_ids if node != leader)
         cluster.wait_for(lambda: all(b'"LeaderChangeMessage"' in each.read_bytes() for each in outputs))
         cluster.run("TopicCommand", "--bootstrap-server", cluster.address(other), "--delete", "--topic", "warm")
         cluster.wait_for(lambda: all(b'"deleted","table":"topics"' in each.read_bytes() for each in outputs))
