@@ -153,7 +153,8 @@ def produce_by_java(bootstrap: str, login: Login, version: str) -> str:
     topic = new_name("java")
     arguments = "produce", topic, "0", str(COUNT)
     sent = run_java(version, "JavaClient", *arguments, login=login, settings={"bootstrap.servers": bootstrap})
-    assert not [line for line in sent if line.startswith("failed")]
+    failed = [line for line in sent if line.startswith("failed")]
+    assert not failed, failed
     return topic
 
 
