@@ -11,9 +11,8 @@ import click
 
 from kcli.cli.decode_message import begins_request, reads_request
 from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_option
-from kcli.cli.kinds import name_of
 from kcli.cli.lines import print_line
-from kcli.cli.message_input import Frame, frames_of, pieces
+from kcli.cli.message_input import Frame, Piece, frames_of, pieces
 from kcli.cli.problems import conclude
 from kcli.errors import DecodeError, InputError
 from kcli.jsontext import dumps
@@ -72,10 +71,8 @@ def request(
         return reads_request(data, dialect)
 
     def verdicts() -> Iterator[tuple[str, list[Verdict]]]:
-        for place, data in pieces(file, hex_, base64_, reads, partial(begins_request, dialect=dialect)):
-            if isinstance(data, InputError):
-                bad.append(data.within(f"{name_of(file)}: {place}" if place else name_of(file)))
-                continue
+        begins = partial(begins_request, dialect=dialect)
+        for place, data in readable(pieces(file, hex_, base64_, reads, begins), file, bad):
             slips: list[InputError] = []
             try:
                 for number, frame in enumerate(frames_of(data, framed, reads, slips.append)):
@@ -122,10 +119,8 @@ def batch(
     now, bad = time.time_ns() // 1_000_000, list[InputError]()
 
     def verdicts() -> Iterator[tuple[str, list[Verdict]]]:
-        for place, data in pieces(file, hex_, base64_, lambda data: False, is_batch, batches=True):
-            if isinstance(data, InputError):
-                bad.append(data.within(f"{name_of(file)}: {place}" if place else name_of(file)))
-                continue
+        found = pieces(file, hex_, base64_, lambda data: False, is_batch, batches=True)
+        for place, data in readable(found, file, bad):
             if version in versions:
                 yield place, [batch_verdict(data, version, of, now)]
             else:
@@ -134,6 +129,15 @@ def batch(
     code = show(verdicts(), format_, quiet)
     conclude(bad, quiet)
     return code
+
+
+def readable(found: Iterator[Piece], file: str, bad: list[InputError]) -> Iterator[tuple[str, bytes]]:
+    """(place, bytes) of pieces; what is wrong with text that is none of bytes is added to `bad`."""
+    for piece in found:
+        if isinstance(piece.data, InputError):
+            bad.append(piece.data.within(piece.source(file)))
+        else:
+            yield piece.place, piece.data
 
 
 def is_batch(data: bytes) -> bool:

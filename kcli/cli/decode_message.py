@@ -9,7 +9,6 @@ import click
 
 from kcli.cli.console import warn
 from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_option, secrets_option
-from kcli.cli.kinds import name_of
 from kcli.cli.message_formats import PaddingError, Shape, is_whole, show
 from kcli.cli.message_input import Frame, frames_of, pieces
 from kcli.cli.problems import conclude
@@ -105,13 +104,11 @@ def decode(options: dict[str, Any], shape_of: ShapeOf) -> None:
     def begins(data: bytes) -> bool:
         return shape_of is request_shape and begins_request(data, options["dialect"])
 
-    for place, data in pieces(file, options["hex_"], options["base64_"], reads, begins):
-        found: list[InputError] = [data] if isinstance(data, InputError) else []
-        if isinstance(data, bytes):
-            found += decode_piece(data, reads, shape_of, options)
-        name = f"{name_of(file)}: {place}" if place else name_of(file)
+    for piece in pieces(file, options["hex_"], options["base64_"], reads, begins):
+        data = piece.data
+        found = [data] if isinstance(data, InputError) else decode_piece(data, reads, shape_of, options)
         for each in found:
-            each = each.within(name)
+            each = each.within(piece.source(file))
             if isinstance(each, PaddingError):
                 warn(str(each), options["quiet"])
             else:

@@ -29,6 +29,10 @@ class Piece(NamedTuple):
     place: str
     data: bytes | InputError
 
+    def source(self, file: str) -> str:
+        """How problems with it name where it comes from."""
+        return f"{name_of(file)}: {self.place}" if self.place else name_of(file)
+
 
 def pieces(
     file: str, hex_: bool, base64_: bool, reads: Reads, begins: Reads, *, batches: bool = False
