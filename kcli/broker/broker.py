@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from kcli.broker.answers import Answers
 from kcli.broker.configs import LISTENER, Configs
 from kcli.broker.connection import Connection
 from kcli.broker.controller import Controller
@@ -48,8 +49,9 @@ class Broker:
     host, port: where the first node listens, the others on the ports that follow; port 0: on any free ones.
     nodes: how many; node_ids: their ids, by default node.id and those that follow.
     faults: rules (`faults`); seed: for their random choices.
-    dialect: message definitions for clients that speak it. release: serve only the versions that brokers of that Kafka
-    release had ("2.8"). note: gets the lines of the broker's log.
+    dialect: message definitions for clients that speak it. answers: rules that answer requests (`answers`).
+    release: serve only the versions that brokers of that Kafka release had ("2.8").
+    note: gets the lines of the broker's log.
 
     UsageError: an option makes no sense.
     """
@@ -67,6 +69,7 @@ class Broker:
         seed: int | None = None,
         dialect: str | None = None,
         release: str | None = None,
+        answers: Iterable[Mapping[str, Any]] = (),
         note: Callable[[str], None] | None = None,
     ) -> None:
         if nodes < 1:
@@ -75,8 +78,9 @@ class Broker:
         self.host, self.port = host, port
         first = self.configs.int("node.id")
         self.node_ids = list(node_ids or range(first, first + nodes))
-        self.faults = Faults(faults, seed)
+        self.faults = Faults(faults, seed, dialect)
         self.dialect, self.release = dialect, release
+        self.answers = Answers(answers, dialect)
         self.hints = True
         self.session_shards = SHARDS
         self._note = note

@@ -267,7 +267,7 @@ class Connection(asyncio.BufferedProtocol):
                 f"frame of {len(frame)} bytes: a request needs at least {HEAD.size} (API key, version, correlation id)"
             )
         api_key, version, correlation_id = HEAD.unpack_from(frame)
-        api, handle = route(api_key, version, self.dialect, self.broker.release)
+        api, handle = route(api_key, version, self.dialect, self.broker.release, self.broker.answers)
         header, start = api.request_header.read(frame)
         body = api.request.read(frame, start)[0] if api.known else {}
         return Request(api, body, correlation_id, header.get("clientId"), self, self.node, self.broker), handle

@@ -32,13 +32,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from kcli.broker.codes import error_code
 from kcli.broker.request import Request
 from kcli.broker.response import Outcome, Piece
 from kcli.broker.response_writer import ResponseWriter
 from kcli.errors import UsageError
 from kcli.schemas.catalog import catalog
-from kcli.schemas.errors import ERRORS
+from kcli.schemas.lookup import Catalog
 
 __all__ = ["NOWHERE", "Faults", "Plan", "Rule", "parse_rule", "read_rules"]
 
@@ -196,9 +195,13 @@ def move_leaders(rule: Rule, request: Request) -> None:
 
 
 class Faults:
-    """All rules of a broker; they may be added and removed while it runs. seed: for the rules' random choices."""
+    """All rules of a broker; they may be added and removed while it runs.
 
-    def __init__(self, rules: Iterable[str | Rule] = (), seed: int | None = None) -> None:
+    seed: for the rules' random choices. dialect: whose APIs and errors rules may name.
+    """
+
+    def __init__(self, rules: Iterable[str | Rule] = (), seed: int | None = None, dialect: str | None = None) -> None:
+        self.dialect = dialect
         self.rules: list[Rule] = []
         self.chance = random.Random(seed)
         for each in rules:
@@ -206,7 +209,7 @@ class Faults:
 
     def add(self, rule: str | Rule) -> Rule:
         """Add a rule. UsageError: the text is not one."""
-        made = parse_rule(rule) if isinstance(rule, str) else rule
+        made = parse_rule(rule, self.dialect) if isinstance(rule, str) else rule
         self.rules.append(made)
         return made
 
@@ -239,7 +242,7 @@ class Faults:
         return any(rule.concerns(topic, index) for topic, index in request.places())
 
 
-def parse_rule(text: str) -> Rule:
+def parse_rule(text: str, dialect: str | None = None) -> Rule:
     """The rule that a text means. UsageError names the part that is wrong."""
     rule = Rule(text=text)
     for part in filter(None, (each.strip() for each in text.split(","))):
@@ -253,7 +256,7 @@ def parse_rule(text: str) -> Rule:
         elif name in NUMBERS:
             setattr(rule, name, number(text, name, value))
         elif name in TEXTS and value:
-            set_text(rule, text, name, value)
+            set_text(rule, text, name, value, catalog(dialect))
         else:
             raise UsageError(f"--fault {text}: {part!r} is unknown; there are {', '.join(TEXTS + NUMBERS + FLAGS)}")
     if rule.acts == bool(rule.error):
@@ -262,16 +265,17 @@ def parse_rule(text: str) -> Rule:
     return rule
 
 
-def set_text(rule: Rule, text: str, name: str, value: str) -> None:
+def set_text(rule: Rule, text: str, name: str, value: str, tables: Catalog) -> None:
     if name == "api":
-        rule.apis = frozenset(catalog(None).api_key(each) for each in value.split("+"))
+        rule.apis = frozenset(tables.api_key(each) for each in value.split("+"))
     elif name == "error":
-        if value.upper() not in ERRORS.values():
+        codes = {known: code for code, known in tables.errors.items()}
+        if value.upper() not in codes:
             import difflib
 
-            near = difflib.get_close_matches(value.upper(), list(ERRORS.values()), 1)
+            near = difflib.get_close_matches(value.upper(), list(codes), 1)
             raise UsageError(f"--fault {text}: no such error {value}" + (f"; did you mean {near[0]}?" if near else ""))
-        rule.error = error_code(value.upper())
+        rule.error = codes[value.upper()]
     elif name == "probability":
         try:
             rule.probability = float(value)

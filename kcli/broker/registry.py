@@ -4,7 +4,8 @@
     def handle(request: Request) -> Answer: ...
 
 A draft's handler serves a version that only a dialect defines, or that a dialect defines otherwise. It is chosen where
-the dialect's response has the field that it names.
+the dialect's response has the field that it names. What else a dialect defines is served, too: a new version of an API
+by the API's handler, a new API by defaults; rules (`answers`) come before both.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
+from kcli.broker.answers import default_answer, guarded
 from kcli.broker.api_version import ApiVersion
-from kcli.broker.request import Request
-from kcli.broker.response import HangUpError, Outcome
+from kcli.broker.request import AnswerRules, Handler
+from kcli.broker.response import HangUpError
 from kcli.errors import SchemaError
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import Field
-from kcli.schemas.ranges import Range
+from kcli.schemas.ranges import NONE, Range
 
 __all__ = ["Handler", "Route", "handles", "handles_draft", "offered", "route"]
 
-Handler = Callable[[Request], Outcome]
 H = TypeVar("H", bound=Handler)
 
 
@@ -68,16 +69,19 @@ def handles_draft(api_key: int, version: int, *, field: str) -> Callable[[H], H]
 
 
 @lru_cache(maxsize=1024)
-def route(api_key: int, version: int, dialect: str | None, release: str | None) -> Route:
+def route(
+    api_key: int, version: int, dialect: str | None, release: str | None, answers: AnswerRules | None = None
+) -> Route:
     """The route of a request. HangUpError: the broker lacks the API or version, and Kafka closes the connection then.
 
-    release: serve only the versions that brokers of that Kafka release had.
+    release: serve only the versions that brokers of that Kafka release had. answers: rules that come first.
     """
-    versions = offered(dialect, release).get(api_key)
+    versions = offered(dialect, release, answers).get(api_key)
     if versions is not None and version in versions:
-        made = draft_of(api_key, version, dialect) or _APIS[api_key]
+        handle = handler_of(api_key, version, dialect)
         try:
-            return Route(ApiVersion(api_key, version, dialect), made.handle)
+            api = ApiVersion(api_key, version, dialect)
+            return Route(api, handle if answers is None else answers.before(api_key, version, handle))
         except SchemaError as error:
             raise HangUpError(str(error)) from None
     if api_key == API_VERSIONS:
@@ -88,16 +92,42 @@ def route(api_key: int, version: int, dialect: str | None, release: str | None) 
 
 
 @lru_cache(maxsize=32)
-def offered(dialect: str | None, release: str | None) -> Mapping[int, Range]:
-    """Versions by API key: all that are implemented, or of those what brokers of a release had."""
-    made = {key: each.versions for key, each in _APIS.items()}
+def offered(dialect: str | None, release: str | None, answers: AnswerRules | None = None) -> Mapping[int, Range]:
+    """Versions by API key: all that are implemented or that rules answer, or of those what brokers of a release had;
+    and what the dialect defines.
+    """
+    tables = catalog(dialect)
+    made = {key: tables.known(key).versions for key in (answers.apis if answers is not None else ())}
+    made |= {key: each.versions for key, each in _APIS.items()}
     if release is not None:
         theirs = catalog(None).release_versions(release)
         common = {key: overlap(ours, theirs[key]) for key, ours in made.items() if key in theirs}
         made = {key: each for key, each in common.items() if each}
     # APIs that only a dialect has.
     drafts = [(key, each) for key, some in _DRAFTS.items() if key not in _APIS for each in some]
-    return made | {key: each.versions for key, each in drafts if draft_of(key, each.versions.lo, dialect) is each}
+    made |= {key: each.versions for key, each in drafts if draft_of(key, each.versions.lo, dialect) is each}
+    for key, versions in tables.drafted.items():
+        api = tables.api(key)
+        if api is not None and (spoken := versions & api.versions):
+            made[key] = extended(made.get(key, NONE), spoken)
+    return made
+
+
+def extended(mine: Range, drafted: Range) -> Range:
+    """Versions and those of a draft, where they go on from them: a broker names one range."""
+    if not mine or drafted.lo > mine.hi + 1:
+        return mine or drafted
+    return Range(mine.lo, max(mine.hi, drafted.hi))
+
+
+def handler_of(api_key: int, version: int, dialect: str | None) -> Handler:
+    draft = draft_of(api_key, version, dialect)
+    if draft is not None:
+        return draft.handle
+    if api_key not in _APIS:
+        return default_answer
+    handle = _APIS[api_key].handle
+    return guarded(handle) if version in catalog(dialect).drafted.get(api_key, NONE) else handle
 
 
 def draft_of(api_key: int, version: int, dialect: str | None) -> Implemented | None:

@@ -13,12 +13,13 @@ from kcli.broker.groups.coordinator import Groups
 from kcli.broker.metalog import MetadataLog
 from kcli.broker.purgatory import CapturedMoment, Purgatory
 from kcli.broker.replicas import Replicas
+from kcli.broker.response import Outcome
 from kcli.broker.topics import Topics
 from kcli.broker.transactions.coordinator import Transactions
 from kcli.sessions.broker import BrokerSessions
 from kcli.sessions.draft import DraftBroker
 
-__all__ = ["Client", "FaultRules", "Node", "Request", "Services"]
+__all__ = ["AnswerRules", "Client", "FaultRules", "Handler", "Node", "Request", "Services"]
 
 
 class Client(Protocol):
@@ -84,6 +85,21 @@ class FaultRules(Protocol):
         ...
 
 
+class AnswerRules(Protocol):
+    """Rules that answer requests (`answers`)."""
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def apis(self) -> frozenset[int]:
+        """The keys of the APIs that rules answer."""
+        ...
+
+    def before(self, api_key: int, version: int, handle: Handler) -> Handler:
+        """A handler that looks for a rule, and lets `handle` answer where there is none."""
+        ...
+
+
 class Services(Protocol):
     """What a broker provides to the handlers of all its nodes."""
 
@@ -125,6 +141,11 @@ class Services(Protocol):
     @property
     def faults(self) -> FaultRules:
         """The fault rules."""
+        ...
+
+    @property
+    def answers(self) -> AnswerRules | None:
+        """The rules that answer requests, if there are any."""
         ...
 
     @property
@@ -269,6 +290,9 @@ class Request:
         """The name of the topic with this id; "" for an unknown one."""
         topic = self.topics.by_id.get(topic_id or "")
         return topic.name if topic is not None else ""
+
+
+Handler = Callable[[Request], Outcome]
 
 
 def index_of(row: dict[str, Any]) -> int:

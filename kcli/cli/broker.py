@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from kcli.broker import Broker
+from kcli.broker.answers import read_answers
 from kcli.broker.apis import offered
 from kcli.cli.fault_options import fault_options, take_faults
 from kcli.cli.inputs import quiet_option, reading_options
@@ -40,6 +41,11 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
     "--nodes", type=click.IntRange(1), default=1, show_default=True, help="Number of brokers, on consecutive ports."
 )
 @fault_options("Fault rule, as in api=Fetch,delay=500.")
+@click.option(
+    "--answers",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File of answers to requests: JSON objects with api, versions, request (what it holds), answer, count.",
+)
 @click.option("--release", metavar="N.N", help="Serve only the API versions that this release of Kafka had.")
 @click.option(
     "--from",
@@ -57,6 +63,7 @@ def serve(
     settings: tuple[str, ...],
     topics: tuple[str, ...],
     nodes: int,
+    answers: Path | None,
     release: str | None,
     captures: tuple[str, ...],
     dialect: str | None,
@@ -75,10 +82,14 @@ def serve(
     every, probability. What happens: error=NAME, or delay=MS, ignore, drop, close[=BYTES], split=BYTES, evict,
     move[=NODE].
 
+    With --dialect the APIs and versions that it defines are served as well: by --answers, else with every field at its
+    default (and, where the broker has the API in another version, as it answers that).
+
     \b
     kcli broker serve
     kcli broker serve --port 0 --nodes 3 --topic orders:12 --data /tmp/kafka
     kcli broker serve --from night.pcap
+    kcli broker serve --dialect greet --answers greet.jsonl
     """
     options: dict[str, Any] = {
         "config": dict(map(setting, settings)),
@@ -86,6 +97,7 @@ def serve(
         "port": port,
         **take_faults(faults),
         "dialect": dialect,
+        "answers": [] if answers is None else read_answers(answers),
         "release": known_release(release),
         "note": ignore if quiet else tell,
     }
@@ -160,7 +172,7 @@ def summary(broker: Broker, data: Path | None) -> tuple[str, str]:
     partitions = sum(len(each.partitions) for each in topics)
     where = f"data in {data}" if data else "data in a temporary folder (--data DIR keeps it)"
     faults = f"; {counted(len(broker.faults.rules), 'fault rule')}" if broker.faults.rules else ""
-    apis = offered(broker.dialect, broker.release)
+    apis = offered(broker.dialect, broker.release, broker.answers)
     spoken = f"as Kafka {broker.release}" if broker.release else f"Produce v0-{apis[0].hi}, Fetch v0-{apis[1].hi}"
     held = f"{counted(len(topics), 'topic')}, {counted(partitions, 'partition')}"
     return (

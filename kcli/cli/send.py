@@ -20,15 +20,18 @@ from kcli.cli.message_formats import records_hook
 from kcli.client.calls import call_of
 from kcli.client.cluster import Client
 from kcli.client.connection import BrokerConnection, Frame
+from kcli.client.handshake import Session
 from kcli.client.outgoing import Outgoing, Written, answer_text, encoded, from_bytes, from_json, looks_like_json, raw
 from kcli.client.properties import ClientConfig
 from kcli.client.routing import ask_leader
-from kcli.errors import InputError, UsageError
+from kcli.errors import InputError, NetworkError, UsageError
+from kcli.schemas.catalog import catalog
 
 __all__ = ["send"]
 
 Show = Callable[[Outgoing, Frame, str | None], str]  # an answer's line, under a dialect
 Note = Callable[[str], None]  # says something odd on standard error
+RAW_DOUBT = "it lacks this API or version, can't read these bytes, or speaks another security.protocol"
 
 
 @click.command()
@@ -127,7 +130,7 @@ async def send_raw(config: ClientConfig, requests: list[Outgoing], node: int | N
         client = Client(config)
         connection = await BrokerConnection.open(client.bootstrap[0], config)
         try:
-            await converse(connection, requests, show, note, None)
+            await converse(connection, requests, show, note, None, lambda _: RAW_DOUBT)
         finally:
             await connection.close()
         return
@@ -139,7 +142,7 @@ async def send_encoded(
 ) -> None:
     async with Client(config, dialect) as client:
         session = await client.session(node)
-        await converse(session.connection, requests, show, note, dialect)
+        await converse(session.connection, requests, show, note, dialect, partial(doubt_of, session))
 
 
 async def send_written(
@@ -149,8 +152,26 @@ async def send_written(
         session = await client.session(node)
         numbered = enumerate(requests, 1)
         choose, name = session.versions.best, config["client.id"]
-        outgoing = [encoded(each, choose, number, name, session.dialect) for number, each in numbered]
-        await converse(session.connection, outgoing, show, note, session.dialect)
+        outgoing = [encoded(each, choose, number, name, spoken(session, each)) for number, each in numbered]
+        await converse(session.connection, outgoing, show, note, session.dialect, partial(doubt_of, session))
+
+
+def spoken(session: Session, request: Written) -> str | None:
+    """The dialect to write a request in. NetworkError: only a dialect that the broker does not speak has it."""
+    if session.dialect is None and request.version is not None:
+        known = catalog(None).api(request.api_key)
+        lack = session.versions.lack(request.api_key, request.version)
+        if lack and (known is None or request.version not in known.versions):
+            raise NetworkError(f"{session.versions.who} {lack}")
+    return session.dialect
+
+
+def doubt_of(session: Session, request: Outgoing) -> str | None:
+    """What of a request its broker does not have, by its own word."""
+    if request.api_key is None or request.version is None:
+        return None
+    lack = session.versions.lack(request.api_key, request.version)
+    return lack and f"it {lack}"
 
 
 async def send_to_leaders(
@@ -184,14 +205,19 @@ async def send_to_leader(client: Client, number: int, request: Written, show: Sh
 
 
 async def converse(
-    connection: BrokerConnection, requests: list[Outgoing], show: Show, note: Note, dialect: str | None
+    connection: BrokerConnection,
+    requests: list[Outgoing],
+    show: Show,
+    note: Note,
+    dialect: str | None,
+    doubt: Callable[[Outgoing], str | None],
 ) -> None:
-    """Send them all, then print each answer as it comes."""
+    """Send them all, then print each answer as it comes. doubt: why there may be none."""
     awaited: list[tuple[Outgoing, asyncio.Future[Frame]]] = []
     for each in requests:
         connection.send_raw(each.data)
         if each.answered:
-            awaited.append((each, connection.expect(each.correlation, each.what)))
+            awaited.append((each, connection.expect(each.correlation, each.what, doubt=doubt(each))))
         else:
             note(f"{each.what} with acks=0 has no response")
     await connection.drain()

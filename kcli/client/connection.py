@@ -30,7 +30,9 @@ NEGOTIATION = 2
 
 
 class Waiter(NamedTuple):
-    """correlation: None takes any; read: what to make of the frame before the future gets it."""
+    """correlation: None takes any; read: what to make of the frame before the future gets it; doubt: why there may be
+    none.
+    """
 
     future: asyncio.Future[Any]
     correlation: int | None
@@ -38,6 +40,7 @@ class Waiter(NamedTuple):
     deadline: float
     seconds: float
     read: Callable[[Frame], Any] | None
+    doubt: str | None
 
 
 class BrokerConnection:
@@ -97,15 +100,19 @@ class BrokerConnection:
         *,
         seconds: float | None = None,
         read: Callable[[Frame], Any] | None = None,
+        doubt: str | None = None,
     ) -> asyncio.Future[Any]:
-        """Await the next frame without sending anything."""
+        """Await the next frame without sending anything.
+
+        doubt: why the broker may close the connection instead, where that is known before.
+        """
         future: asyncio.Future[Any] = self._loop.create_future()
         if self.error is not None:
             future.set_exception(self.error)
             return future
         seconds = self._timeout if seconds is None else seconds
         now = self.last_used = self._loop.time()
-        self._waiters.append(Waiter(future, correlation, what, now + seconds, seconds, read))
+        self._waiters.append(Waiter(future, correlation, what, now + seconds, seconds, read, doubt))
         if self._timer is None:
             self._timer = self._loop.call_at(now + seconds, self._check_deadline)
         return future
@@ -200,7 +207,9 @@ class BrokerConnection:
         text = f"{start} closed the connection"
         if self._waiters:
             text += f" instead of answering {self._waiters[0].what}"
-            if self._answers <= NEGOTIATION:
+            if self._waiters[0].doubt:
+                text += f": {self._waiters[0].doubt}"
+            elif self._answers <= NEGOTIATION:
                 text += (
                     f" (security.protocol is {self.config['security.protocol']}: is that what this listener speaks?)"
                 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from kcli.schemas.catalog import catalog
@@ -45,5 +46,6 @@ def is_shown(dialect: str, features: Mapping[str, int], ranges: Mapping[int, Ran
 
 
 def plain(dialect: str) -> str:
-    """A dialect's name, or the path of its folder, in the letters that a software version may have (KIP-511)."""
-    return re.sub("[^a-zA-Z0-9.-]+", ".", dialect).strip(".-")
+    """A dialect's name, or that of its folder, in the letters that a software version may have (KIP-511)."""
+    path, comma, settings = dialect.partition(",")
+    return re.sub("[^a-zA-Z0-9.-]+", ".", Path(path).resolve().name + comma + settings).strip(".-")

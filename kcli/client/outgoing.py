@@ -13,15 +13,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcli.client.connection import Frame
+from kcli.client.dialects import spoken
 from kcli.errors import InputError, UsageError
 from kcli.grammar import frames
 from kcli.jsontext import dumps, loads
-from kcli.schemas.apikeys import PRODUCE
+from kcli.schemas.apikeys import API_VERSIONS, PRODUCE
 from kcli.schemas.catalog import catalog
 
 __all__ = ["Outgoing", "answer_text", "encoded", "from_bytes", "from_json", "looks_like_json", "raw"]
 
 
+NAMED_SINCE = 3  # the version of ApiVersions from which on a client says its name, and must (KIP-511)
 Choose = Callable[[int], int]
 
 
@@ -132,7 +134,7 @@ def written(value: Any, api: str | None, version: int | None, dialect: str | Non
 
 def encoded(request: Written, choose: Choose, correlation: int, client_id: str, dialect: str | None = None) -> Outgoing:
     """The bytes of a request. What the request leaves open is filled in: the version by choose(api key), correlation id
-    and client id. EncodeError, SchemaError."""
+    and client id, and in ApiVersions the client's name. EncodeError, SchemaError."""
     version = request.version if request.version is not None else choose(request.api_key)
     header = {
         "correlationId": correlation,
@@ -141,7 +143,10 @@ def encoded(request: Written, choose: Choose, correlation: int, client_id: str, 
         "requestApiKey": request.api_key,
         "requestApiVersion": version,
     }
-    frame = frames.encode_request(header, dict(request.body), dialect)
+    body = dict(request.body)
+    if request.api_key == API_VERSIONS and version >= NAMED_SINCE:
+        body = {"clientSoftwareName": "kcli", "clientSoftwareVersion": spoken(dialect)} | body
+    frame = frames.encode_request(header, body, dialect)
     return outgoing(frame, request.api_key, version, header["correlationId"], request.body, dialect)
 
 

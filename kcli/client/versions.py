@@ -28,6 +28,14 @@ class ApiVersions:
         shown = dialect is not None and is_shown(dialect, supported, self.ranges)
         self.wanted, self.dialect = dialect, dialect if shown else None
 
+    def lack(self, api_key: int, version: int) -> str | None:
+        """What the broker is without: this API, or this version of it; None: it names both."""
+        theirs, known = self.ranges.get(api_key), catalog(self.wanted).api(api_key)
+        name = f"{known.name} (API key {api_key})" if known is not None else f"API key {api_key}"
+        if theirs is None:
+            return f"does not have {name}"
+        return None if version in theirs else f"has {name} in v{theirs.lo}-{theirs.hi}, not in v{version}"
+
     def best(self, api_key: int, low: int = 0, high: int = 32_767) -> int:
         """The newest version that the broker, the tables and low..high have in common; NetworkError when none."""
         theirs = self.ranges.get(api_key)

@@ -19,10 +19,11 @@ from typing import Any
 from kcli.errors import InputError, SchemaError, UsageError
 from kcli.schemas.check import SchemaFinding, check, check_pair, check_versions_of_pair, repair
 from kcli.schemas.definition import build, camel, parse_text
+from kcli.schemas.layout import layout, reads
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Field, Message
 from kcli.schemas.notes import Notes, notes_of
-from kcli.schemas.ranges import HIGHEST, Range, covering
+from kcli.schemas.ranges import HIGHEST, NONE, Range, covering
 from kcli.schemas.tables import INDEX, api_row
 
 __all__ = ["LARGEST", "PRIVATE_KEYS", "SETTINGS", "SHIPPED", "Dialect", "lay_over", "read_dialect", "shipped"]
@@ -30,6 +31,7 @@ __all__ = ["LARGEST", "PRIVATE_KEYS", "SETTINGS", "SHIPPED", "Dialect", "lay_ove
 SHIPPED = Path(__file__).parent / "dialects"
 PRIVATE_KEYS = range(30000, 32768)
 SETTINGS = "dialect.json"
+SETTINGS_KEYS = frozenset(["apiKeys", "errors", "source"])
 LARGEST = 1 << 20
 
 
@@ -111,6 +113,9 @@ def read_file(dialect: Dialect, path: Path) -> None:
 
 
 def read_settings(dialect: Dialect, raw: dict[str, Any]) -> None:
+    for name in sorted(set(raw) - SETTINGS_KEYS):
+        text = f'{name!r} is unknown and ignored; there are {", ".join(sorted(SETTINGS_KEYS))}'
+        dialect.findings.append(SchemaFinding(SETTINGS, "", "unknown-setting", text))
     try:
         dialect.source = str(raw.get("source", ""))
         dialect.api_keys.update({str(api): int(key) for api, key in raw.get("apiKeys", {}).items()})
@@ -151,9 +156,28 @@ def applied(stock: Catalog, dialect: Dialect) -> Catalog:
         laid.laid[message.name] = over(stock, message)
         if message.kind == "metadata":
             laid.numbered.setdefault("metadata", {})[str(message.api_key)] = message.name
+    for message in keyed:
+        if is_rpc(message):
+            draft(stock, laid, message)
     for key in sorted({message.api_key for message in keyed if is_rpc(message) and message.api_key is not None}):
         pair(stock, laid, key)
     return laid
+
+
+def draft(stock: Catalog, laid: Catalog, message: Message) -> None:
+    """Enter which versions of a definition Apache's tables don't have, or have otherwise."""
+    known = stock_message(stock, message)
+    there = known.versions if known is not None else NONE
+    mine = {v for v in message.versions if v not in there or (known and not is_compatible(known, message, v))}
+    for table, versions in ((laid.drafted, mine), (laid.rewritten, mine & {*there})):
+        if versions and message.api_key is not None:
+            table[message.api_key] = covering({*table.get(message.api_key, NONE), *versions})
+
+
+def is_compatible(one: Message, other: Message, version: int) -> bool:
+    """Whether each reads what the other writes, but for tags that only one of them knows."""
+    layouts = layout(one, version), layout(other, version)
+    return layouts[0] == layouts[1] or reads(*layouts)
 
 
 def is_rpc(message: Message) -> bool:

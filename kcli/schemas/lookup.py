@@ -61,6 +61,9 @@ class Catalog:
         self.laid: dict[str, Message] = {}
         self.laid_notes: dict[str, Notes] = {}
         self.errors: Mapping[int, str] = ERRORS
+        # By API key: the versions of a dialect that Apache's tables don't have, or have with other bytes; the latter.
+        self.drafted: dict[int, Range] = {}
+        self.rewritten: dict[int, Range] = {}
         self.findings: list[SchemaFinding] = []
 
     @classmethod

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kcli.broker import apis
+from kcli.broker.answers import Answers
 from kcli.broker.apis import offered, route
 from kcli.broker.response import HangUpError
-from kcli.schemas.apikeys import API_VERSIONS, FETCH, FETCH_SNAPSHOT, INCREMENTAL_FETCH, METADATA, PRODUCE
+from kcli.schemas.apikeys import API_VERSIONS, FETCH, FETCH_SNAPSHOT, INCREMENTAL_FETCH, METADATA, PRODUCE, SHARE_FETCH
 from kcli.schemas.catalog import catalog
 from kcli.schemas.ranges import Range
+from tests.greeting import GREET, greeting, newer_metadata
 
 
 def test_every_module_of_handlers_registers_one() -> None:
@@ -72,3 +76,15 @@ def test_api_versions_is_answered_in_any_version() -> None:
     assert (api.known, api.version) == (False, 77)
     # In version 0, whose response header has no tagged fields.
     assert api.encode({"errorCode": 35, "apiKeys": [], "throttleTimeMs": 0}) == b"\0\x23\0\0\0\0"
+
+
+def test_what_a_draft_defines_is_offered(tmp_path: Path) -> None:
+    """A new API, a new version that goes on from the broker's; not one beyond a gap, which no range could name."""
+    assert offered(greeting(tmp_path / "greet"), None)[GREET] == Range(0, 1)
+    newer = newer_metadata(tmp_path / "newer")
+    assert offered(newer, None)[METADATA] == Range(0, 14)
+    assert offered(newer, "2.8")[METADATA] == Range(0, 11)
+    assert (
+        offered(None, None, Answers([{"api": "ShareFetch"}]))[SHARE_FETCH] == catalog(None).known(SHARE_FETCH).versions
+    )
+    assert SHARE_FETCH not in offered(None, "2.8", Answers([{"api": "ShareFetch"}]))

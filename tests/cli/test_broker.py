@@ -18,6 +18,7 @@ from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from tests.broker.processes import Served, served
 from tests.broker.talk import METADATA, batch, run
+from tests.greeting import greeting
 
 
 def ask(bootstrap: str, api_key: int, version: int, body: dict[str, object]) -> dict[str, object]:
@@ -133,3 +134,22 @@ def test_it_survives_being_killed(tmp_path: Path) -> None:
         answer = ask(broker.bootstrap, 0, 9, body)
         assert answer["responses"][0]["partitionResponses"][0]["baseOffset"] == number  # type: ignore[index]
         broker.kill()
+
+
+def test_it_answers_by_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dialect, rules = greeting(tmp_path / "greet"), tmp_path / "rules"
+    rules.write_text('{"api": "Greet", "answer": {"text": "yes"}}')
+    with served("--dialect", dialect, "--answers", str(rules)) as broker:
+        body = tmp_path / "body"
+        body.write_text('{"name": "x"}')
+        words = ["--bootstrap", broker.bootstrap, "--dialect", dialect, "--api", "Greet", str(body)]
+        assert main(["send", *words]) == 0
+    assert json.loads(capsys.readouterr().out)["response"]["text"] == "yes"
+
+
+def test_rules_without_sense_are_said_before_it_serves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rules = tmp_path / "rules"
+    for text, code, said in [("{", 3, "a JSON array of rules"), ('{"api": "Gret"}', 2, "rule 1: Gret: no such API")]:
+        rules.write_text(text)
+        assert main(["broker", "serve", "--port", "0", "--answers", str(rules)]) == code
+        assert said in capsys.readouterr().err

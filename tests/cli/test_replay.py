@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kcli.broker.broker import Broker
+from kcli.broker.embedded import EmbeddedBroker
 from kcli.cli.main import main
+from kcli.grammar import frames
+from kcli.proxy.recording import Recorder
 from kcli.schemas.errors import error_name
 from tests.capture.wires import SAMPLES
+from tests.greeting import GREET, greeting
 
 KCAT, TXN = str(SAMPLES / "kcat-codecs.pcap"), str(SAMPLES / "java44-txn.pcap")
 Capture = pytest.CaptureFixture[str]
@@ -139,3 +146,54 @@ def test_a_capture_is_not_written_over_itself(capsys: Capture) -> None:
     code, _, err = run(capsys, KCAT, "--record", KCAT)
     assert code == 2
     assert "input" in err
+
+
+def greeted(path: Path, dialect: str) -> str:
+    """A capture of one exchange of a draft's own API."""
+    header = {"requestApiKey": GREET, "requestApiVersion": 1, "correlationId": 7, "clientId": "me"}
+    asked = frames.encode_request(header, {"name": "x", "times": [1]}, dialect)
+    answer = frames.encode_response({"correlationId": 7}, GREET, 1, {"errorCode": 0, "text": "yes"}, dialect)
+    kept: list[bytes] = []
+
+    async def write() -> None:
+        recorder = Recorder(kept.append)
+        recording = recorder.begin(("10.0.0.1", 5000), ("10.0.0.2", 9092), "")
+        recording.data(0, len(asked).to_bytes(4, "big") + asked)
+        recording.data(1, len(answer).to_bytes(4, "big") + answer)
+        recording.end(0)
+        recording.end(1)
+        recorder.flush()
+
+    asyncio.run(write())
+    path.write_bytes(b"".join(kept))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("answers", "compare", "code", "text"),
+    [
+        ([], "errors", 0, "no differences"),
+        ([], "values", 1, 'text: "yes", live "hi"'),
+        ([{"api": "Greet", "request": {"times": [1]}, "answer": {"text": "yes"}}], "values", 0, "no differences"),
+        ([{"api": "Greet", "answer": {"errorCode": 41}}], "errors", 1, "live 1 NOT_CONTROLLER"),
+    ],
+)
+def test_a_draft_is_replayed(
+    answers: list[Any], compare: str, code: int, text: str, tmp_path: Path, capsys: Capture
+) -> None:
+    dialect = greeting(tmp_path / "greet")
+    capture = greeted(tmp_path / "greet.pcapng", dialect)
+    with EmbeddedBroker(Broker(dialect=dialect, answers=answers)) as broker:
+        words = ("--dialect", dialect, "--compare", compare, "--bootstrap", broker.bootstrap_servers)
+        found, out, _ = run(capsys, capture, "--speed", "max", "--port", "9092", *words)
+    assert (found, text in out) == (code, True), out
+
+
+def test_a_broker_without_the_draft_is_said_to_lack_it(tmp_path: Path, capsys: Capture) -> None:
+    dialect = greeting(tmp_path / "greet")
+    capture = greeted(tmp_path / "greet.pcapng", dialect)
+    with EmbeddedBroker(Broker()) as broker:
+        words = ("--dialect", dialect, "--bootstrap", broker.bootstrap_servers, "--port", "9092")
+        _, out, err = run(capsys, capture, "--speed", "max", *words)
+    assert "the broker does not have this API" in out
+    assert "does not speak the dialect" in err

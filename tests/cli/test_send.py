@@ -17,6 +17,7 @@ from kcli.cli.main import main
 from kcli.grammar import frames
 from tests.client.broker import FakeBroker, running
 from tests.client.fake import hang, server
+from tests.greeting import GREET, greeting
 
 HEADER = {"requestApiKey": 3, "requestApiVersion": 5, "correlationId": 99, "clientId": "me"}
 FRAME = frames.encode_request(HEADER, {"topics": [{"name": "t"}]})
@@ -248,3 +249,42 @@ def test_an_api_needs_no_input(
 def test_hex_text_without_hex(broker: FakeBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert send(broker, written(tmp_path / "r", FRAMED.hex())) == 3
     assert "(looks like hex text: kcli decode request --hex reads that)" in capsys.readouterr().err
+
+
+def asked(version: int, dialect: str) -> bytes:
+    header = {"requestApiKey": GREET, "requestApiVersion": version, "correlationId": 1, "clientId": "me"}
+    return frames.encode_request(header, {"name": "x"}, dialect)
+
+
+def test_what_the_broker_lacks_is_said_instead_of_security(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An API, or a version of it, that the broker does not name among its own: as JSON, as bytes, and in a draft."""
+    dialect = greeting(tmp_path / "greet")
+    lacks_it = f"does not have Greet (API key {GREET})"
+    with EmbeddedBroker(Broker()) as broker:
+        bootstrap = ["--bootstrap", broker.bootstrap_servers]
+        body = written(tmp_path / "body", '{"name": "x"}')
+        as_bytes, empty = written(tmp_path / "bytes", asked(0, dialect)), written(tmp_path / "empty", "{}")
+        for words, text in [
+            (["--api", "Greet", "--dialect", dialect, body], lacks_it),
+            (["--api", "Greet", "--api-version", "0", "--dialect", dialect, body], lacks_it),
+            (["--dialect", dialect, as_bytes], f"instead of answering Greet v0: it {lacks_it}"),
+            ([as_bytes], f"does not have API key {GREET}"),
+            (["--api", "Fetch", "--api-version", "99", empty], "has Fetch (API key 1) in v0-18, not in v99"),
+            (["--api", "ShareFetch", "--api-version", "1", empty], "it does not have ShareFetch"),
+        ]:
+            assert main(["send", "-q", *bootstrap, *words]) == 4
+            said = capsys.readouterr().err
+            assert text in said
+            assert "security.protocol" not in said
+
+
+def test_a_draft_is_spoken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As JSON, and as bytes; the newest version that both have."""
+    dialect = greeting(tmp_path / "greet")
+    with EmbeddedBroker(Broker(dialect=dialect)) as broker:
+        words = ["send", "--bootstrap", broker.bootstrap_servers, "--dialect", dialect]
+        assert main([*words, "--api", "Greet", written(tmp_path / "body", '{"name": "x"}')]) == 0
+        assert main([*words, written(tmp_path / "bytes", asked(0, dialect))]) == 0
+    new, old = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert (new["requestApiVersion"], new["response"]) == (1, {"errorCode": 0, "text": "hi", "mark": -1})
+    assert (old["requestApiVersion"], old["response"]) == (0, {"errorCode": 0, "text": "hi"})

@@ -16,6 +16,8 @@ def test_what_kcli_calls_itself() -> None:
     assert spoken(None) == __version__
     assert spoken("kip-1018") == f"{__version__}-kip-1018"
     assert spoken("./my drafts/") == f"{__version__}-my.drafts"
+    # A folder is what it is called, from wherever it is named.
+    assert spoken("/some/where/my drafts,Greet=30100") == spoken("my drafts,Greet=30100") != spoken("my drafts")
 
 
 @pytest.mark.parametrize(

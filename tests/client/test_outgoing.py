@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from kcli import __version__
 from kcli.client.outgoing import answer_text, encoded, from_bytes, from_json, looks_like_json, raw
 from kcli.errors import DecodeError, EncodeError, InputError, UsageError
 from kcli.grammar import frames
@@ -44,6 +45,15 @@ def test_json_with_as_much_of_a_header_as_there_is(value: object, api: str | Non
     (written,) = from_json(json.dumps(value).encode(), api, version)
     request = encoded(written, lambda key: {3: 12}[key], 9, "me")
     assert request.data == framed(FRAME)
+
+
+@pytest.mark.parametrize(("version", "named"), [(2, False), (3, True), (5, True)])
+def test_api_versions_names_the_client_where_the_request_does_not(version: int, named: bool) -> None:
+    """A broker refuses a request without a name (KIP-511)."""
+    (written,) = from_json(b"{}", "ApiVersions", version)
+    body = frames.decode_request(encoded(written, lambda _: 0, 9, "me").data[4:]).body
+    found = body.get("clientSoftwareName"), body.get("clientSoftwareVersion")
+    assert found == (("kcli", __version__) if named else (None, None))
 
 
 def test_json_lines_are_as_many_requests() -> None:

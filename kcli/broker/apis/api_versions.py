@@ -3,7 +3,8 @@
 * A version that the broker does not have is answered in v0 with UNSUPPORTED_VERSION and the versions of ApiVersions.
 * The client's software name and version (v3 on) are kept with its connection; odd ones are INVALID_REQUEST. A dialect
   that this broker has is spoken with a client whose version ends with the dialect's name, which sees it by a
-  feature of that name; others get Apache's messages.
+  feature of that name. Others get Apache's messages where the dialect has other ones in their place; one that only adds
+  to them is spoken with all.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from kcli.broker.registry import handles, offered
 from kcli.broker.request import Request
 from kcli.client.dialects import feature, spoken
 from kcli.schemas.apikeys import API_VERSIONS
+from kcli.schemas.catalog import catalog
 
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -23,13 +25,13 @@ SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 @handles(API_VERSIONS, 0, 5)
 def handle(request: Request) -> dict[str, Any]:
     if not request.api.known:
-        mine = offered(request.api.dialect, request.services.release)[API_VERSIONS]
+        mine = offered(request.api.dialect, request.services.release, request.services.answers)[API_VERSIONS]
         rows = [{"apiKey": API_VERSIONS, "minVersion": mine.lo, "maxVersion": mine.hi}]
         return {"errorCode": error_code("UNSUPPORTED_VERSION"), "apiKeys": rows}
     if code := request.fault() or check_software(request):
         return {"errorCode": code}
     dialect = request.client.dialect
-    versions = offered(dialect, request.services.release)
+    versions = offered(dialect, request.services.release, request.services.answers)
     rows = [{"apiKey": key, "minVersion": each.lo, "maxVersion": each.hi} for key, each in sorted(versions.items())]
     return {
         "apiKeys": rows,
@@ -45,8 +47,8 @@ def check_software(request: Request) -> int:
     if not all(SOFTWARE.fullmatch(name) for name in names):
         return error_code("INVALID_REQUEST")
     request.client.software = names
-    if request.services.dialect is not None:
-        # Spoken with those only who say that they do: its versions are other messages than Apache's of that number.
-        mine = names == ("kcli", spoken(request.services.dialect))
-        request.client.dialect = request.services.dialect if mine else None
+    dialect = request.services.dialect
+    if dialect is not None and catalog(dialect).rewritten:
+        # Spoken with those only who say that they do: some versions are other messages than Apache's of that number.
+        request.client.dialect = dialect if names == ("kcli", spoken(dialect)) else None
     return 0

@@ -1,0 +1,209 @@
+"""What a broker answers where it has no handler of its own, or is told what to say: rules in JSON, and defaults.
+
+A rule is an object:
+
+    {"api": "Greet", "versions": "1+", "request": {"name": "world"}, "answer": {"text": "hello"}, "count": 1}
+
+api (name or key) is needed. versions: those that the rule is for, all by default. request: what the request must hold.
+Of an object only the fields that are named count; each entry of a list must match one of the request's list. answer:
+the response, in the form `kcli decode response` prints; what it leaves out has its default, what a version lacks is
+left out. A text "$request.topics.0.name" is that value of the request. count: after so many answers the next rule's
+turn comes. The first rule that matches answers; where none does, the broker's own handler, else defaults.
+"""
+
+from __future__ import annotations
+
+import base64
+import inspect
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from kcli.broker.api_version import ApiVersion
+from kcli.broker.request import Handler, Request
+from kcli.broker.response import Answer, EncodedBody, HangUpError, Outcome
+from kcli.errors import EncodeError, InputError, SchemaError, UsageError
+from kcli.schemas.catalog import catalog
+from kcli.schemas.ranges import Range
+
+__all__ = ["Answers", "default_answer", "guarded", "read_answers"]
+
+LARGEST = 64 << 20
+KEYS = ("api", "versions", "request", "answer", "count")
+FROM_REQUEST = "$request."
+# What a handler meets in a draft that lacks or changes a field that it needs.
+MISFITS = (KeyError, IndexError, TypeError, ValueError, AttributeError, EncodeError)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """asked: what the request must hold; count: how often it answers, 0: always. place: names it in errors."""
+
+    api: int
+    versions: Range
+    asked: Mapping[str, Any]
+    answer: Mapping[str, Any]
+    count: int
+    place: str
+
+
+class Answers:
+    """The rules of a broker, under its dialect. UsageError names the rule that makes no sense, and why."""
+
+    def __init__(self, rules: Iterable[Mapping[str, Any]] = (), dialect: str | None = None) -> None:
+        try:
+            self.rules = [parsed(rule, f"answers: rule {number}", dialect) for number, rule in enumerate(rules, 1)]
+        except RecursionError:
+            raise UsageError("answers: nested too deep") from None
+        self.given = [0] * len(self.rules)
+
+    @property
+    def apis(self) -> frozenset[int]:
+        """The keys of the APIs that rules answer."""
+        return frozenset(rule.api for rule in self.rules)
+
+    def before(self, api_key: int, version: int, handle: Handler) -> Handler:
+        """A handler that looks for a rule, and lets `handle` answer where there is none."""
+        mine = [(at, rule) for at, rule in enumerate(self.rules) if rule.api == api_key and version in rule.versions]
+        if not mine:
+            return handle
+
+        @wraps(handle)
+        def answered(request: Request) -> Outcome:
+            for at, rule in mine:
+                if (not rule.count or self.given[at] < rule.count) and matches(rule.asked, request.body):
+                    self.given[at] += 1
+                    return written(request, filled(rule.answer, request.body), rule.place)
+            return handle(request)
+
+        return answered
+
+
+def parsed(raw: Any, place: str, dialect: str | None) -> Rule:
+    if not isinstance(raw, Mapping) or not isinstance(raw.get("api"), (str, int)):
+        raise UsageError(f'{place}: an object with an "api" expected')
+    if strange := next((key for key in raw if key not in KEYS), None):
+        raise UsageError(f"{place}: {strange!r} is unknown; there are {', '.join(KEYS)}")
+    tables = catalog(dialect)
+    asked, answer, count = raw.get("request", {}), raw.get("answer", {}), raw.get("count", 0)
+    if not isinstance(asked, Mapping) or not isinstance(answer, Mapping):
+        raise UsageError(f'{place}: "request" and "answer" are objects')
+    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+        raise UsageError(f'{place}: "count" is a number from 0')
+    try:
+        api = tables.known(tables.api_key(raw["api"]))
+        versions = Range.parse(str(raw.get("versions", "0+"))) & api.versions
+    except (UsageError, SchemaError) as error:
+        raise UsageError(f"{place}: {error}") from None
+    if not versions:
+        raise UsageError(f"{place}: {api.name} has no versions {raw['versions']} (it has {api.versions})")
+    rule = Rule(api.key, versions, asked, answer, count, place)
+    if not takes_values(answer):
+        for version in versions:
+            encoded(ApiVersion(api.key, version, dialect), answer, UsageError, place)
+    return rule
+
+
+def takes_values(answer: Any) -> bool:
+    """Whether values of the request stand in an answer."""
+    if isinstance(answer, str):
+        return answer.startswith(FROM_REQUEST)
+    inner = answer.values() if isinstance(answer, Mapping) else answer if isinstance(answer, list) else ()
+    return any(map(takes_values, inner))
+
+
+def matches(wanted: Any, value: Any) -> bool:
+    """Whether a value of a request holds what a rule wants."""
+    if isinstance(wanted, Mapping):
+        return isinstance(value, dict) and all(
+            name in value and matches(each, value[name]) for name, each in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return isinstance(value, list) and all(any(matches(each, one) for one in value) for each in wanted)
+    value = base64.b64encode(value).decode() if isinstance(value, bytes | memoryview) else value
+    return bool(wanted == value) and isinstance(wanted, bool) == isinstance(value, bool)
+
+
+def filled(answer: Any, request: Any) -> Any:
+    """An answer with the request's values where it asks for them. HangUpError: the request does not have one."""
+    if isinstance(answer, Mapping):
+        return {name: filled(each, request) for name, each in answer.items()}
+    if isinstance(answer, list):
+        return [filled(each, request) for each in answer]
+    if not isinstance(answer, str) or not answer.startswith(FROM_REQUEST):
+        return answer
+    value = request
+    for name in answer.removeprefix(FROM_REQUEST).split("."):
+        try:
+            value = value[int(name)] if isinstance(value, list) else value[name]
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise HangUpError(f"answers: {answer}: the request has no such value") from None
+    return value
+
+
+def written(request: Request, answer: Mapping[str, Any], place: str) -> EncodedBody:
+    return EncodedBody([encoded(request.api, answer, HangUpError, place)])
+
+
+def encoded(api: ApiVersion, answer: Mapping[str, Any], error: type[Exception], place: str) -> bytes:
+    try:
+        return api.encode(dict(answer))
+    except (EncodeError, AttributeError, TypeError) as wrong:  # the last two: a list or a text where structs belong
+        raise error(f"{place}: answer: {wrong}") from None
+
+
+def default_answer(request: Request) -> Answer:
+    """Every field at its default; the error of a fault rule, where the response has an errorCode."""
+    code = request.fault()
+    names = {field.name for field in request.api.response.grammar.fields}
+    return {"errorCode": code} if code and "errorCode" in names else {}
+
+
+def guarded(handle: Handler) -> Handler:
+    """A handler of Apache's message for a draft of it: where they don't fit, the connection ends and the log says why.
+
+    Fields that only the draft has are at their defaults in its answers.
+    """
+
+    @wraps(handle)
+    def answered(request: Request) -> Outcome:
+        try:
+            outcome = handle(request)
+            return finish(request, outcome) if inspect.isawaitable(outcome) else fit(request, outcome)
+        except MISFITS as error:
+            raise misfit(request, error) from None
+
+    async def finish(request: Request, outcome: Any) -> Answer:
+        try:
+            return fit(request, await outcome)
+        except MISFITS as error:
+            raise misfit(request, error) from None
+
+    return answered
+
+
+def fit(request: Request, answer: Answer) -> Answer:
+    return EncodedBody([request.api.encode(answer)]) if isinstance(answer, dict) else answer
+
+
+def misfit(request: Request, error: Exception) -> HangUpError:
+    what = f"{request.api.name} v{request.version}"
+    return HangUpError(f"{what}: the draft is not what this broker's own answer is made for ({error}): give it a rule")
+
+
+def read_answers(path: Path) -> list[Any]:
+    """Rules from a file: a JSON array of them, or one a line. InputError: it is neither."""
+    if path.stat().st_size > LARGEST:
+        raise InputError(f"{path.stat().st_size} bytes are too many for rules", file=str(path))
+    text = path.read_text("utf-8", "replace")
+    try:
+        if text.lstrip().startswith("["):
+            rules: list[Any] = json.loads(text)
+            return rules
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "not JSON that can be read"
+        raise InputError(f"a JSON array of rules expected, or one a line: {reason}", file=str(path)) from None
