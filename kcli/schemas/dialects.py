@@ -113,15 +113,15 @@ def read_file(dialect: Dialect, path: Path) -> None:
 
 
 def read_settings(dialect: Dialect, raw: dict[str, Any]) -> None:
-    for name in sorted(set(raw) - SETTINGS_KEYS):
-        text = f'{name!r} is unknown and ignored; there are {", ".join(sorted(SETTINGS_KEYS))}'
-        dialect.findings.append(SchemaFinding(SETTINGS, "", "unknown-setting", text))
     try:
         dialect.source = str(raw.get("source", ""))
         dialect.api_keys.update({str(api): int(key) for api, key in raw.get("apiKeys", {}).items()})
         dialect.errors.update({int(code): str(name) for code, name in raw.get("errors", {}).items()})
     except (ValueError, TypeError, AttributeError):
         raise SchemaError('"apiKeys" ({"Api": key}) and "errors" ({"code": "NAME"}) expected') from None
+    for name in sorted(set(raw) - SETTINGS_KEYS):
+        text = f"{name!r} is unknown and ignored; there are {', '.join(sorted(SETTINGS_KEYS))}"
+        dialect.findings.append(SchemaFinding(SETTINGS, "", "unknown-setting", text))
 
 
 def corrected(raw: Any) -> Any:

@@ -17,6 +17,7 @@ from kcli.schemas.model import Message
 from kcli.schemas.ranges import Range
 from kcli.schemas.tables import Imported, import_releases, to_files
 from tests import messages as made
+from tests.greeting import GREET, greeting, newer_metadata, rewritten_metadata
 from tests.schemas.definitions import field, message
 
 
@@ -139,6 +140,12 @@ def test_a_key_can_be_set(tmp_path: Path) -> None:
     assert overlaid(tmp_path, *pair("Ping"), suffix=",Ping=31000").api_key("Ping") == 31000
     (tmp_path / "dialect.json").write_text('{"apiKeys": {"Ping": 31001}}')
     assert catalog(f"{tmp_path}").api_key("Ping") == 31001
+
+
+def test_a_setting_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    (tmp_path / "dialect.json").write_text('{"apiKey": {"Ping": 31001}}')
+    found = overlaid(tmp_path, *pair("Ping"))
+    assert "unknown-setting" in [finding.rule for finding in found.findings]
 
 
 def test_a_request_alone_makes_no_api(tmp_path: Path) -> None:
@@ -273,3 +280,19 @@ def test_a_damaged_definition_is_read_or_named(tmp_path: Path, seed: int) -> Non
     for message_ in found.laid.values():
         for version in message_.versions:
             assert messages.data(message_.name, version, str(tmp_path)) is not None
+
+
+def test_what_a_draft_has_that_apaches_tables_have_not(tmp_path: Path) -> None:
+    """New APIs and versions, and released versions with other bytes; a new tag alone leaves a version as it was."""
+    assert catalog(greeting(tmp_path / "greet")).drafted == {GREET: Range(0, 1)}
+    newer, odd = catalog(newer_metadata(tmp_path / "newer")), catalog(rewritten_metadata(tmp_path / "odd"))
+    assert (newer.drafted, newer.rewritten) == ({3: Range(14, 14)}, {})
+    assert (odd.drafted, odd.rewritten) == ({3: Range(13, 13)}, {3: Range(13, 13)})
+    for path in (tmp_path / "odd").iterdir():
+        text = path.read_text().replace('"default": "7"', '"default": "7", "taggedVersions": "13+", "tag": 99')
+        path.write_text(text)
+    assert catalog(f"{tmp_path}/odd/").drafted == {}  # a catalog is kept by its name
+    shipped = {name: catalog(name).rewritten for name in ("kip-1018", "kip-227-draft", "kip-630-draft")}
+    assert shipped["kip-1018"] == {1: Range(18, 18)}
+    assert shipped["kip-227-draft"][1] == Range(7, 7)
+    assert shipped["kip-630-draft"][1] == Range(12, 12)
