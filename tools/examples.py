@@ -30,6 +30,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 __all__ = [
     "Example",
@@ -110,7 +111,7 @@ def programs(file: Path) -> list[Program]:
 def run_programs(file: Path, folder: Path) -> list[str]:
     """Run the Python fences of a file in `folder`; what went wrong, a text for each fence that failed."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    with contextlib.chdir(folder), warnings.catch_warnings():
+    with contextlib.chdir(folder), warnings.catch_warnings(), mock.patch.dict(os.environ, environment(SCRIPTS)):
         # Short examples say open(name).read().
         warnings.simplefilter("ignore", ResourceWarning)
         return [wrong for program in programs(file) if (wrong := run_program(program, namespace))]

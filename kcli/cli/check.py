@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from kcli.cli.coprocess import Reply, answer_lines, check_lines, lines_option, message_of
+from kcli.cli.decode_lines import frame_of
 from kcli.cli.decode_message import begins_request, reads_request
 from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_option
 from kcli.cli.lines import print_line
 from kcli.cli.message_input import Frame, Piece, frames_of, pieces
 from kcli.cli.problems import conclude
 from kcli.errors import DecodeError, InputError
-from kcli.jsontext import dumps
+from kcli.jsontext import dumps, loads
 from kcli.schemas.catalog import catalog
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ Command = Callable[..., int]
 def check_options(command: Command) -> Command:
     for option in (
         quiet_option("Print nothing: the exit code is the answer."),
+        lines_option("Answer each line, of hex or base64 text or JSON, by a line of JSON"),
         format_option(("text", "jsonl"), "The form of the output.", default="text"),
         click.option("--release", metavar="RELEASE", help="The broker's release; the newest in the tables by default."),
         dialect_option,
@@ -50,6 +53,7 @@ def request(
     release: str | None,
     format_: str,
     quiet: bool,
+    lines: bool,
     framed: bool | None,
 ) -> int:
     """Would a broker take these requests, and with which error does it refuse them?
@@ -65,7 +69,15 @@ def request(
 
     tables = catalog(dialect)
     of = tables.release(release or tables.releases[-1])
-    now, bad = time.time_ns() // 1_000_000, list[InputError]()
+    if lines:
+        check_lines({"hex_": hex_, "base64_": base64_})
+
+        def answer(text: bytes, number: int) -> Reply:
+            data = request_of(text, number, base64_, dialect)
+            return reply(request_verdicts(data[slice(*frame_of(data, framed))], of, now_ms(), dialect))
+
+        return answer_lines(file, answer)
+    now, bad = now_ms(), list[InputError]()
 
     def reads(data: bytes) -> bool:
         return reads_request(data, dialect)
@@ -98,6 +110,7 @@ def batch(
     release: str | None,
     format_: str,
     quiet: bool,
+    lines: bool,
     api_version: int | None,
 ) -> int:
     """Would a broker take these records from a producer, and with which error does it refuse them?
@@ -116,19 +129,54 @@ def batch(
     of = tables.release(release or tables.releases[-1])
     versions = tables.release_versions(of, "broker")[PRODUCE]
     version = versions.hi if api_version is None else api_version
-    now, bad = time.time_ns() // 1_000_000, list[InputError]()
+
+    def verdict(data: bytes, now: int) -> Verdict:
+        if version in versions:
+            return batch_verdict(data, version, of, now)
+        return Verdict("", "", f"{of} has no Produce v{version} (it has {versions})")
+
+    if lines:
+        check_lines({"hex_": hex_, "base64_": base64_})
+        return answer_lines(file, lambda text, n: reply([verdict(records_of(text, n, base64_), now_ms())]))
+    now, bad = now_ms(), list[InputError]()
 
     def verdicts() -> Iterator[tuple[str, list[Verdict]]]:
         found = pieces(file, hex_, base64_, lambda data: False, is_batch, batches=True)
         for place, data in readable(found, file, bad):
-            if version in versions:
-                yield place, [batch_verdict(data, version, of, now)]
-            else:
-                yield place, [Verdict("", "", f"{of} has no Produce v{version} (it has {versions})")]
+            yield place, [verdict(data, now)]
 
     code = show(verdicts(), format_, quiet)
     conclude(bad, quiet)
     return code
+
+
+def now_ms() -> int:
+    """The time, ms since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def request_of(text: bytes, number: int, base64_: bool, dialect: str | None) -> bytes:
+    """The frame that a line has: as text, or as JSON that `kcli encode request` takes. InputError."""
+    if text[:1] != b"{":
+        return message_of(text, number, base64_)[0]
+    from kcli.cli.encode_message import message_bytes
+
+    return message_bytes(loads(text, line=number), number, "request", dialect)
+
+
+def records_of(text: bytes, number: int, base64_: bool) -> bytes:
+    """The batches that a line has: as text, or as JSON that `kcli encode batch` takes. InputError."""
+    if text[:1] not in (b"{", b"["):
+        return message_of(text, number, base64_)[0]
+    from kcli.cli.encode_records import batch_bytes
+
+    return batch_bytes(loads(text, line=number), number)
+
+
+def reply(verdicts: list[Verdict]) -> Reply:
+    """A line of JSON: the first verdict, and the others if there are some."""
+    first, *others = (verdict_row(each.place, each) for each in verdicts)
+    return Reply(dumps(first | ({"others": others} if others else {})).encode(), is_no=not verdicts[0].taken)
 
 
 def readable(found: Iterator[Piece], file: str, bad: list[InputError]) -> Iterator[tuple[str, bytes]]:
@@ -154,13 +202,13 @@ def show(found: Iterator[tuple[str, list[Verdict]]], format_: str, quiet: bool) 
             if quiet:
                 continue
             where = ": ".join(part for part in (place, each.place) if part)
-            print_line(json_line(where, each) if format_ == "jsonl" else text_line(where, each))
+            print_line(dumps(verdict_row(where, each)) if format_ == "jsonl" else text_line(where, each))
     return int(refused)
 
 
-def json_line(where: str, verdict: Verdict) -> str:
+def verdict_row(where: str, verdict: Verdict) -> dict[str, Any]:
     row = {"taken": verdict.taken, "error": verdict.error or None, "errorCode": verdict.code}
-    return dumps(({"place": where} if where else {}) | row | ({"reason": verdict.reason} if verdict.reason else {}))
+    return ({"place": where} if where else {}) | row | ({"reason": verdict.reason} if verdict.reason else {})
 
 
 def text_line(where: str, verdict: Verdict) -> str:

@@ -9,6 +9,7 @@ import click
 from kcli.cli.batch_findings import report_findings
 from kcli.cli.batch_formats import RECORDS, hook_of, write_lines, write_table
 from kcli.cli.batch_sources import memory_source
+from kcli.cli.coprocess import answer_lines, check_lines, lines_option
 from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_option, read_message, secrets_option
 from kcli.cli.kinds import name_of
 from kcli.cli.lines import Lines
@@ -32,6 +33,7 @@ __all__ = ["batch"]
 )
 @click.option("--topic", help="The internal topic of the batches: its records are decoded, too.")
 @output_option
+@lines_option("Answer each line of text, a batch, by a line of JSON")
 @quiet_option("No warnings.")
 @secrets_option()
 def batch(
@@ -45,6 +47,7 @@ def batch(
     output: str | None,
     quiet: bool,
     secrets: bool,
+    lines: bool,
 ) -> None:
     """Decode record batches or message sets, as in a Produce request, a Fetch response or a log segment.
 
@@ -55,6 +58,13 @@ def batch(
     kcli decode batch batch.bin
     echo 0000 0000 ... | kcli decode batch --hex --format tree
     """
+    if lines:
+        from kcli.cli.decode_lines import batch_reply
+
+        check_lines({"hex_": hex_, "base64_": base64_, "format_": format_}, ("json", "jsonl"))
+        hook = hook_of(topic, dialect, secrets)
+        answer_lines(file, lambda text, n: batch_reply(text, n, base64_, records == "full", secrets, hook), output)
+        return
     data = read_message(file, hex_, base64_)
     if not data:
         raise InputError("no bytes: record batches expected", file=name_of(file))

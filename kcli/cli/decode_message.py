@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
 
 from kcli.cli.console import warn
+from kcli.cli.coprocess import answer_lines, check_lines, lines_option
 from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_option, secrets_option
 from kcli.cli.message_formats import PaddingError, Shape, is_whole, show
 from kcli.cli.message_input import Frame, frames_of, pieces
@@ -39,6 +41,7 @@ def message_options(api: str, version: str) -> Callable[[Callable[..., Any]], Ca
 def options_of(api: str, version: str) -> tuple[Callable[..., Any], ...]:
     return (
         quiet_option("No warnings."),
+        lines_option("Answer each line of text, a message, by a line of JSON"),
         click.option(
             "--records", type=RECORDS, default="none", help="What to show of records fields besides their size."
         ),
@@ -87,12 +90,15 @@ def response(**options: Any) -> None:
     kcli decode response --api Metadata --api-version 12 response.bin
     kcli decode response --api Fetch --api-version 17 --records full --format hexdump response.bin
     """
-    if options["api"] is None or options["api_version"] is None:
+    if not options["lines"] and (options["api"] is None or options["api_version"] is None):
         raise UsageError("a response does not name its API: --api NAME and --api-version N expected")
     decode(options, response_shape)
 
 
 def decode(options: dict[str, Any], shape_of: ShapeOf) -> None:
+    if options["lines"]:
+        decode_lines(options, shape_of)
+        return
     file, problems = options["file"], list[InputError]()
 
     def reads(data: bytes) -> bool:
@@ -116,6 +122,14 @@ def decode(options: dict[str, Any], shape_of: ShapeOf) -> None:
     conclude(problems, options["quiet"])
 
 
+def decode_lines(options: dict[str, Any], shape_of: ShapeOf) -> None:
+    from kcli.cli.decode_lines import DecodedLines
+
+    check_lines(options)
+    lines = DecodedLines(options, shape_of, partial(with_slip, shape_of=shape_of), requests=shape_of is request_shape)
+    answer_lines(options["file"], lines.answer)
+
+
 def decode_piece(
     data: bytes, reads: Callable[[bytes], bool], shape_of: ShapeOf, options: dict[str, Any]
 ) -> list[InputError]:
@@ -127,13 +141,13 @@ def decode_piece(
                 wrong = show(data[: frame.end], frame, shape_of(data[: frame.end], frame, options), options)
             except DecodeError as error:
                 wrong = [error]
-            found += [with_slip(each, data[slice(*frame)], shape_of, options) for each in wrong]
+            found += [with_slip(each, data[slice(*frame)], options, shape_of) for each in wrong]
     except InputError as error:
         found.append(error)
     return found
 
 
-def with_slip(problem: InputError, frame: bytes, shape_of: ShapeOf, options: dict[str, Any]) -> InputError:
+def with_slip(problem: InputError, frame: bytes, options: dict[str, Any], shape_of: ShapeOf) -> InputError:
     """The problem, and how the request would read to its end, if that is known."""
     if shape_of is not request_shape or not isinstance(problem, DecodeError) or len(frame) < PREFIX:
         return problem

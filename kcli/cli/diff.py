@@ -7,35 +7,34 @@ from typing import Any
 
 import click
 
-from kcli.cli.decode_message import request_shape, response_shape
+from kcli.cli.coprocess import Reply, answer_lines, check_lines, lines_option
+from kcli.cli.diff_sides import Side, batch_side, message_side, unframed
 from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_option, read_message, secrets_option
 from kcli.cli.kinds import name_of
 from kcli.cli.lines import print_line
-from kcli.cli.message_formats import with_batches
-from kcli.cli.message_input import Frame
 from kcli.errors import DecodeError, UsageError
 from kcli.grammar.difference import Difference, differences
-from kcli.grammar.secrets import Hidden, hide_span
+from kcli.grammar.secrets import Hidden
 from kcli.grammar.trace import Span
 from kcli.jsontext import dumps
 
 __all__ = ["batch", "message"]
 
 Command = Callable[..., int]
-Read = tuple[bytes, list[Span], str]  # the bytes, their fields, and why there are no more
+PairReply = Callable[[bytes, int, dict[str, Any]], Reply]
 SHOWN = 16  # bytes of a field
-TRAILING = "_trailing"
 
 
 def diff_options(command: Command) -> Command:
     for option in (
         quiet_option("No warnings.", used=False),
+        lines_option("Answer each line, EXPECTED and GOT as text or JSON, by a line of JSON"),
         format_option(("text", "jsonl"), "The form of the output.", default="text"),
         dialect_option,
         secrets_option(),
         binary_input,
-        click.argument("got"),
-        click.argument("expected"),
+        click.argument("got", required=False),
+        click.argument("expected", required=False),
     ):
         command = option(command)
     return command
@@ -47,11 +46,11 @@ def diff_options(command: Command) -> Command:
 @click.option(
     "--api-version", type=click.IntRange(0, 32767), metavar="N", help="The version of the responses' request."
 )
-def message(expected: str, got: str, format_: str, **options: Any) -> int:
+def message(expected: str | None, got: str | None, format_: str, lines: bool, **options: Any) -> int:
     """The fields whose bytes differ between two messages: path, both offsets, both bytes, both values.
 
     EXPECTED and GOT are files with a request each, or with --api and --api-version a response ("-": standard input).
-    Exit 1: they differ.
+    With --lines the one file ("-", the default) has both on each line. Exit 1: they differ.
 
     \b
     kcli diff message java.bin mine.bin
@@ -59,90 +58,69 @@ def message(expected: str, got: str, format_: str, **options: Any) -> int:
     """
     if (options["api"] is None) != (options["api_version"] is None):
         raise UsageError("--api and --api-version go together: responses name neither")
-    sides = [message_spans(file, options) for file in files(expected, got)]
+    if lines:
+        from kcli.cli.diff_lines import messages_reply
+
+        return answer_pairs(expected, got, messages_reply, options)
+    sides = []
+    for file in files(expected, got):
+        data = read_message(file, options["hex_"], options["base64_"])
+        try:
+            sides.append(message_side(unframed(data), options))
+        except DecodeError as error:
+            raise error.within(name_of(file)) from None
     return show(sides, format_)
 
 
 @click.command()
 @diff_options
-def batch(expected: str, got: str, format_: str, hex_: bool, base64_: bool, secrets: bool, dialect: str | None) -> int:
+def batch(expected: str | None, got: str | None, format_: str, lines: bool, **options: Any) -> int:
     """The fields whose bytes differ between record batches: path, both offsets, both bytes, both values.
 
-    EXPECTED and GOT are files with batches ("-": standard input). Exit 1: they differ.
+    EXPECTED and GOT are files with batches ("-": standard input); with --lines the one file ("-", the default) has both
+    on each line. Exit 1: they differ.
 
     \b
     kcli diff batch java.bin mine.bin
     """
-    from kcli.records.spans import batch_spans
+    if lines:
+        from kcli.cli.diff_lines import batches_reply
 
-    sides: list[Read] = []
-    for file in files(expected, got):
-        data = read_message(file, hex_, base64_)
-        spans, problem = batch_spans(data, secrets)
-        sides.append((data, spans, "" if problem is None else str(problem)))
-    return show(sides, format_)
+        return answer_pairs(expected, got, batches_reply, options)
+    found = [read_message(file, options["hex_"], options["base64_"]) for file in files(expected, got)]
+    return show([batch_side(data, options["secrets"]) for data in found], format_)
 
 
-def files(expected: str, got: str) -> tuple[str, str]:
+def answer_pairs(file: str | None, other: str | None, reply: PairReply, options: dict[str, Any]) -> int:
+    """Answer the lines of a file that has both sides on each. UsageError: there are two files."""
+    check_lines(options)
+    if other is not None:
+        raise UsageError(f"{other}: with --lines one file has both sides, on each line")
+    return answer_lines(file or "-", lambda text, number: reply(text, number, options))
+
+
+def files(expected: str | None, got: str | None) -> tuple[str, str]:
+    """Both files. UsageError: there is only one."""
+    if expected is None or got is None:
+        raise UsageError(f"{'GOT' if expected else 'EXPECTED and GOT'}: what is to be compared?")
     if expected == got == "-":
         raise UsageError("EXPECTED and GOT: only one of them can be standard input")
     return expected, got
 
 
-def message_spans(file: str, options: dict[str, Any]) -> Read:
-    """A message's fields, with those of the batches in it. DecodeError: it is of no known API and version."""
-    data = read_message(file, options["hex_"], options["base64_"])
-    if len(data) > 4 and int.from_bytes(data[:4], "big") == len(data) - 4:
-        data = data[4:]
-    spans: list[Span] = []
-    problem = ""
-    try:
-        if options["api"] is None:
-            shape = request_shape(data, Frame(0, len(data)), options)
-        else:
-            shape = response_shape(data, Frame(0, len(data)), options)
-        shape.header.spans(data, 0, spans)
-        spans[:] = [span._replace(path=f"header.{span.path}") for span in spans]
-        start = spans[-1].end if spans else 0
-        codec = shape.body(start)
-    except DecodeError as error:
-        raise error.within(name_of(file)) from None
-    try:
-        codec.spans(data, start, spans, secrets=options["secrets"])
-        if (end := spans[-1].end if spans else 0) < len(data):
-            rest = Span(TRAILING, end, len(data), "bytes behind the message", data[end:])
-            spans.append(hide_span(rest) if codec.guarded and not options["secrets"] else rest)
-    except DecodeError as error:
-        problem = str(error)
-    form = {"records": "full", "secrets": options["secrets"]}
-    return data, with_batches(spans, form, codec.what)[0], problem
-
-
-def show(sides: list[Read], format_: str) -> int:
+def show(sides: list[Side], format_: str) -> int:
     """Print what differs; 1: something does."""
     (one, expected, wrong), (other, got, broken) = sides
+    from kcli.cli.diff_lines import difference_row
+
     found = [*differences(expected, one, got, other)]
     for each in found:
-        print_line(json_line(each, one, other) if format_ == "jsonl" else text_line(each, one, other))
+        print_line(dumps(difference_row(each, one, other)) if format_ == "jsonl" else text_line(each, one, other))
     for side, problem in (("expected", wrong), ("got", broken)):
         if problem:
-            print_line(
-                dumps({"path": "_error", side: problem}) if format_ == "jsonl" else f"{side} ends early: {problem}"
-            )
+            row = dumps({"path": "_error", side: problem})
+            print_line(row if format_ == "jsonl" else f"{side} ends early: {problem}")
     return int(bool(found or wrong or broken))
-
-
-def json_line(difference: Difference, one: bytes, other: bytes) -> str:
-    def side(span: Span | None, data: bytes) -> dict[str, Any] | None:
-        if span is None:
-            return None
-        if isinstance(span.value, Hidden):
-            return {"offset": span.start, "bytes": {"redacted": span.end - span.start}}
-        return {"offset": span.start, "bytes": data[span.start : span.end].hex()}
-
-    return dumps(
-        {"path": difference.path, "expected": side(difference.expected, one), "got": side(difference.got, other)}
-    )
 
 
 def text_line(difference: Difference, one: bytes, other: bytes) -> str:

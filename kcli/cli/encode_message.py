@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from kcli.cli.coprocess import Reply, answer_lines, bytes_in, lines_option
 from kcli.cli.inputs import dialect_option, quiet_option, read_json
 from kcli.cli.kinds import name_of
 from kcli.cli.output import open_output, output_option
@@ -17,11 +18,18 @@ from kcli.jsontext import dumps, loads
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
 
-__all__ = ["request", "response", "write_as"]
+__all__ = ["line_form", "message_bytes", "request", "response", "text_as", "to_option", "write_as"]
 
-FORMS = click.Choice(["raw", "hex", "base64"])
+NOT_THERE = "an event, or an exchange without this side: a message expected"
+to_option = click.option(
+    "--to",
+    "form",
+    type=click.Choice(["raw", "hex", "base64"]),
+    help="Write bytes (raw, the default), or their text; a line of text has hex by default.",
+)
 
 
+NESTED = (dict, list)
 HELP = """Encode {0}s from JSON: what `decode {0}` prints, or the lines of `decode pcap`.
 
 FILE ("-", the default: standard input) holds one JSON object, or one on each line. Fields left out take their
@@ -46,7 +54,8 @@ def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | 
         help="The API's version; by default the JSON's, or with --api the newest in the tables.",
     )
     @dialect_option
-    @click.option("--to", "form", type=FORMS, default="raw", show_default=True, help="Write bytes, or their text.")
+    @to_option
+    @lines_option("Answer each line of JSON, a message, by a line of hex or base64 text")
     @click.option(
         "--template",
         is_flag=True,
@@ -60,7 +69,8 @@ def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | 
         api: str | None,
         api_version: int | None,
         dialect: str | None,
-        form: str,
+        form: str | None,
+        lines: bool,
         template: bool,
         framed: bool,
         output: str | None,
@@ -70,15 +80,23 @@ def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | 
                 out.write(template_of(side, api, api_version, dialect))
             return
         api_key = None if api is None else catalog(dialect).known(catalog(dialect).api_key(api)).key
+
+        def made(row: dict[str, Any]) -> bytes | None:
+            data = bytes_of(completed(row, side, api_key, api_version, dialect), dialect)
+            return data if data is None or not framed else len(data).to_bytes(4, "big") + data
+
+        if lines:
+            text_form = line_form(form)
+            answer_lines(file, lambda text, number: encoded_line(text, number, made, text_form), output)
+            return
         with open_output(output, [file]) as out:
             for place, row in rows(file):
                 try:
-                    data = bytes_of(completed(row, side, api_key, api_version, dialect), dialect)
+                    data = made(row)
                 except InputError as error:
                     raise error.within(place) from None
                 if data is not None:
-                    prefix = len(data).to_bytes(4, "big") if framed else b""
-                    out.write(write_as(form, prefix + data))
+                    out.write(write_as(form, data))
 
     return encode
 
@@ -104,11 +122,29 @@ def template_of(side: str, api: str | None, version: int | None, dialect: str | 
     return dumps(made, indent=2).encode() + b"\n"
 
 
-def write_as(form: str, data: bytes) -> bytes:
+def write_as(form: str | None, data: bytes) -> bytes:
     """Bytes as they are, or a line of text."""
+    return data if form in (None, "raw") else text_as(form, data) + b"\n"
+
+
+def text_as(form: str | None, data: bytes) -> bytes:
+    """Bytes as base64 text, else as hex."""
+    return base64.b64encode(data) if form == "base64" else data.hex().encode()
+
+
+def line_form(form: str | None) -> str:
+    """What --to means for a line of text. UsageError: raw bytes have no lines."""
     if form == "raw":
-        return data
-    return (data.hex() if form == "hex" else base64.b64encode(data).decode()).encode() + b"\n"
+        raise UsageError("--to raw: with --lines an answer is text (hex or base64 expected)")
+    return form or "hex"
+
+
+def encoded_line(text: bytes, number: int, made: Callable[[dict[str, Any]], bytes | None], form: str) -> Reply:
+    """The answer to a line of JSON. KcliError: it is no message."""
+    data = made(checked(loads(text, line=number), ""))
+    if data is None:
+        raise InputError(NOT_THERE)
+    return Reply(text_as(form, data))
 
 
 def rows(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -191,6 +227,16 @@ def response_bytes(row: dict[str, Any], dialect: str | None) -> bytes | None:
     return frames.encode_response(header, api_key, version, with_records(body), dialect)
 
 
+def message_bytes(row: Any, number: int, side: str, dialect: str | None) -> bytes:
+    """The frame that a line of JSON is: its fields, or its bytes as "hex" or "base64". InputError."""
+    if isinstance(row, dict) and ("hex" in row or "base64" in row):
+        return bytes_in(row, number)
+    data = BYTES_OF[side](completed(checked(row, ""), side, None, None, dialect), dialect)
+    if data is None:
+        raise InputError(NOT_THERE)
+    return data
+
+
 def check_version(path: str, header: dict[str, Any], dialect: str | None) -> None:
     """EncodeError: the tables don't have this message."""
     api_key, version = (frames.header_int(header, name) for name in ("requestApiKey", "requestApiVersion"))
@@ -208,17 +254,16 @@ def part(row: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def with_records(value: Any) -> Any:
-    """The value with every records field's "batches" encoded."""
-    if isinstance(value, list):
-        return [with_records(item) if isinstance(item, (dict, list)) else item for item in value]
-    if not isinstance(value, dict):
-        return value
-    if "batches" in value and "sizeInBytes" in value and "base64" not in value:
+    """The value, in which every records field's "batches" are encoded."""
+    if type(value) is dict and "batches" in value and "sizeInBytes" in value and "base64" not in value:
         from kcli.records import encode_batches
 
         return encode_batches(value["batches"])
-    return {name: with_records(item) if isinstance(item, (dict, list)) else item for name, item in value.items()}
+    for key, item in value.items() if type(value) is dict else enumerate(value):
+        if type(item) in NESTED:
+            value[key] = with_records(item)
+    return value
 
 
-request = encoder("request", request_bytes)
-response = encoder("response", response_bytes)
+BYTES_OF = {"request": request_bytes, "response": response_bytes}
+request, response = (encoder(side, bytes_of) for side, bytes_of in BYTES_OF.items())

@@ -6,23 +6,25 @@ from typing import Any
 
 import click
 
-from kcli.cli.encode_message import FORMS, write_as
+from kcli.cli.coprocess import Reply, answer_lines, bytes_in, lines_option
+from kcli.cli.encode_message import line_form, text_as, to_option, write_as
 from kcli.cli.inputs import quiet_option, read_json
 from kcli.cli.kinds import name_of
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError
 from kcli.jsontext import loads
 
-__all__ = ["batch"]
+__all__ = ["batch", "batch_bytes"]
 
 
 @click.command()
 @click.argument("file", default="-")
-@click.option("--to", "form", type=FORMS, default="raw", show_default=True, help="Write bytes, or their text.")
+@to_option
+@lines_option("Answer each line of JSON, a batch or a list of them, by a line of hex or base64 text")
 @click.option("--level", type=int, help="Compression level of batches that are compressed again (default: Kafka's).")
 @output_option
 @quiet_option("No warnings.", used=False)
-def batch(file: str, form: str, level: int | None, output: str | None) -> None:
+def batch(file: str, form: str | None, lines: bool, level: int | None, output: str | None) -> None:
     """Encode record batches from JSON: what `decode batch` prints, or `decode segment --records full`.
 
     FILE ("-", the default: standard input) holds one batch, a list of them, or one on each line. Any magic and codec;
@@ -35,6 +37,14 @@ def batch(file: str, form: str, level: int | None, output: str | None) -> None:
     """
     from kcli.records.encoding import encode_batches
 
+    if lines:
+        text_form = line_form(form)
+
+        def answer(text: bytes, number: int) -> Reply:
+            return Reply(text_as(text_form, encode_batches(rows_of(text, number), level)))
+
+        answer_lines(file, answer, output)
+        return
     try:
         rows = read_rows(read_json(file))
         with open_output(output, [file]) as out:
@@ -42,6 +52,15 @@ def batch(file: str, form: str, level: int | None, output: str | None) -> None:
             out.write(write_as(form, data))
     except InputError as error:
         raise error.within(name_of(file)) from None
+
+
+def batch_bytes(row: Any, number: int) -> bytes:
+    """The batches that a line of JSON is: fields, a list of them, or bytes as "hex" or "base64". InputError."""
+    if isinstance(row, dict) and ("hex" in row or "base64" in row):
+        return bytes_in(row, number)
+    from kcli.records.encoding import encode_batches
+
+    return encode_batches(row if isinstance(row, list) else [row])
 
 
 def read_rows(text: bytes) -> list[dict[str, Any]]:

@@ -27,6 +27,7 @@ __all__ = [
     "jobs_option",
     "key_log_option",
     "memory_option",
+    "plain_line",
     "port_option",
     "quiet_option",
     "read_bytes",
@@ -262,6 +263,7 @@ def dump_line(text: str, colon: bool, number: int) -> bytes:
 
 
 def plain_line(text: str, number: int) -> bytes:
+    """The bytes of a line of digits, with white space, commas or 0x between them. InputError names line and column."""
     out = bytearray()
     for token in re.finditer(r"[^\s,:;]+", text):
         digits = token[0].removeprefix("0x").removeprefix("0X").replace("\\x", "")

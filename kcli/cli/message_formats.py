@@ -20,7 +20,7 @@ from kcli.jsontext import dumps, loads
 if TYPE_CHECKING:
     from kcli.records.text import Findings
 
-__all__ = ["PaddingError", "Shape", "is_whole", "records_hook", "show", "with_batches"]
+__all__ = ["PaddingError", "Shape", "Wrong", "is_whole", "read_json", "records_hook", "show", "with_batches"]
 
 PRODUCE = "ProduceRequest"
 TRAILING, ERROR = "_trailing", "_error"
@@ -66,6 +66,15 @@ def show(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> li
 
 
 def show_json(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> list[InputError]:
+    made, problems = read_json(data, frame, shape, options)
+    print_json(made)
+    return problems
+
+
+def read_json(
+    data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]
+) -> tuple[dict[str, Any], list[InputError]]:
+    """The JSON of a message, or of what could be read of it, and what is wrong. DecodeError: nothing could be read."""
     try:
         header, start = shape.header.read(data, frame.start)
         codec = shape.body(start)
@@ -74,12 +83,11 @@ def show_json(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) 
             data, start, whole=True, records=options["records"], hook=found.hook, secrets=options["secrets"]
         )
     except DecodeError as error:
-        if (partial := partly(data, frame, shape, options)) is not None:
-            print_json(partial | {ERROR: {"path": error.path, "offset": error.offset, "reason": error.reason}})
-        raise
+        if (partial := partly(data, frame, shape, options)) is None:
+            raise
+        return partial | {ERROR: {"path": error.path, "offset": error.offset, "reason": error.reason}}, [error]
     body = loads(text)
-    print_json(shape.wrap(shape.header.json_value(header), body))
-    return found.problems(data, body)
+    return shape.wrap(shape.header.json_value(header), body), found.problems(data, body)
 
 
 def partly(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> dict[str, Any] | None:
@@ -144,16 +152,20 @@ class Wrong:
 
     def problems(self, data: bytes, body: dict[str, Any]) -> list[InputError]:
         """body: the message's JSON."""
-        codec, found = self.codec, list[InputError]()
-        if self.hook is not None:
-            from kcli.cli.batch_findings import error_lines
-
-            lines = error_lines(self.findings, self.faults)
-            found += [InputError(f"{codec.what}: records: {line}") for line in lines]
+        codec, found = self.codec, self.in_records()
         if (rest := body.get(TRAILING)) is not None:
             size = rest["redacted"] if isinstance(rest, dict) else len(rest) // 4 * 3 - rest.count("=")
             found.append(left_over(codec, data, len(data) - size))
         return found
+
+    def in_records(self) -> list[InputError]:
+        """What is wrong with batches."""
+        if self.hook is None:
+            return []
+        from kcli.cli.batch_findings import error_lines
+
+        lines = error_lines(self.findings, self.faults)
+        return [InputError(f"{self.codec.what}: records: {line}") for line in lines]
 
 
 def left_over(codec: MessageCodec, data: bytes, end: int) -> InputError:

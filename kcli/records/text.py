@@ -58,12 +58,17 @@ def new_writer(
 
 
 def batches_json(
-    data: memoryview | bytes, mode: str = "full", findings: Findings | None = None, secrets: bool = False
+    data: memoryview | bytes,
+    mode: str = "full",
+    findings: Findings | None = None,
+    secrets: bool = False,
+    record: Hook | None = None,
 ) -> bytes:
     """The JSON text of a records field: a list of batches, each with its records in mode "full", without them in mode
     "batches". What is no batch stands among them as an event, with its bytes in mode "full". secrets: show them.
+    record: as for `new_writer`.
     """
-    writer = new_writer(secrets=secrets)
+    writer = new_writer(record, secrets=secrets)
     damages = [] if findings is None else findings.damages
     chunk = Chunk(data, len(data), len(data), 0, True)  # type: ignore[arg-type]
     write_chunk(writer, chunk, mode == "full", False, damages, secrets)

@@ -1,0 +1,97 @@
+"""`kcli diff message|batch --lines`: what differs between the two messages on each line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.cli.coprocess import Reply, bytes_of
+from kcli.cli.decode_lines import api_in
+from kcli.cli.diff_sides import Side, batch_side, message_side, shape_of, unframed
+from kcli.cli.encode_message import message_bytes
+from kcli.cli.encode_records import batch_bytes
+from kcli.cli.message_formats import is_whole
+from kcli.errors import DecodeError, InputError
+from kcli.grammar.difference import Difference, differences
+from kcli.grammar.secrets import Hidden
+from kcli.grammar.trace import Span
+from kcli.jsontext import dumps, loads
+
+__all__ = ["batches_reply", "difference_row", "messages_reply"]
+
+SIDES = ("expected", "got")
+SAME = Reply(b'{"same":true}')
+
+
+def messages_reply(text: bytes, number: int, options: dict[str, Any]) -> Reply:
+    """The answer to a line with two messages. options: those of `kcli diff message`. KcliError: the line is bad."""
+    row = row_of(text, number)
+    options = options | api_in(row)
+    side = "request" if options["api"] is None else "response"
+    one, other = (unframed(each) for each in pair(row, text, number, options, side))
+    if one == other and reads_whole(one, options):
+        return SAME
+    return reply(message_side(one, options), message_side(other, options))
+
+
+def batches_reply(text: bytes, number: int, options: dict[str, Any]) -> Reply:
+    """The answer to a line with batches twice. KcliError: the line is bad."""
+    one, other = pair(row_of(text, number), text, number, options, "batch")
+    return reply(batch_side(one, options["secrets"]), batch_side(other, options["secrets"]))
+
+
+def row_of(text: bytes, number: int) -> dict[str, Any]:
+    """The line as JSON, where it is an object; none otherwise. InputError."""
+    return loads(text, line=number) if text[:1] == b"{" else {}
+
+
+def pair(row: dict[str, Any], text: bytes, number: int, options: dict[str, Any], kind: str) -> list[bytes]:
+    """The bytes of both sides: two words of text, or what the object has as "expected" and "got"."""
+    if row:
+        return [bytes_at(row, side, number, options, kind) for side in SIDES]
+    words = text.split()
+    if len(words) != len(SIDES):
+        raise InputError(f"{len(words)} words on this line: two expected, EXPECTED and GOT")
+    return [bytes_of(word, number, options["base64_"]) for word in words]
+
+
+def bytes_at(row: dict[str, Any], side: str, number: int, options: dict[str, Any], kind: str) -> bytes:
+    """The bytes of one side: text, or JSON that `kcli encode` takes. kind: "request", "response", "batch"."""
+    value = row.get(side)
+    if isinstance(value, str):
+        return bytes_of(value.encode(errors="replace"), number, options["base64_"])
+    if not isinstance(value, dict | list):
+        raise InputError(f"{side}: bytes as text or JSON expected")
+    try:
+        return batch_bytes(value, number) if kind == "batch" else message_bytes(value, number, kind, options["dialect"])
+    except InputError as error:
+        raise error.within(side) from None
+
+
+def reads_whole(data: bytes, options: dict[str, Any]) -> bool:
+    try:
+        return is_whole(data, shape_of(data, options))
+    except DecodeError:
+        return False
+
+
+def reply(*sides: Side) -> Reply:
+    """The answer to a line: {"same"}, and where that is false "differences", as --format jsonl has them."""
+    (one, expected, wrong), (other, got, broken) = sides
+    rows = [difference_row(each, one, other) for each in differences(expected, one, got, other)]
+    rows += [{"path": "_error", side: text} for side, text in (("expected", wrong), ("got", broken)) if text]
+    if not rows:
+        return SAME
+    return Reply(dumps({"same": False, "differences": rows}).encode(), is_no=True)
+
+
+def difference_row(difference: Difference, one: bytes, other: bytes) -> dict[str, Any]:
+    """A difference as JSON: path, and of both sides offset and bytes. one, other: the messages."""
+
+    def side(span: Span | None, data: bytes) -> dict[str, Any] | None:
+        if span is None:
+            return None
+        if isinstance(span.value, Hidden):
+            return {"offset": span.start, "bytes": {"redacted": span.end - span.start}}
+        return {"offset": span.start, "bytes": data[span.start : span.end].hex()}
+
+    return {"path": difference.path, "expected": side(difference.expected, one), "got": side(difference.got, other)}
