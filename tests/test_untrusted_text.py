@@ -111,6 +111,10 @@ CASES: dict[str, list[str]] = {
     "snapshot inspect": ["{first} {second}", "{first} --records", "{garbage}", "{name}", "{world}"],
     "snapshot log": ["{world}", "{name}", "{world} --from {name}", "{world} --topic {name}"],
     "snapshot plan": ["{world}", "{name}", "{world} --replica {name}"],
+    "snapshot restore": [
+        "{first}", "{world}", "{garbage}", "{name}", "{first} --to {out}/{name} --node-id 1 --cluster-id {name}",
+        "{first} --voters {name}", "{first} --release {name}", "{first} --voters 1@h:1 --cluster-id {name}",
+    ],
     "snapshot verify": ["{first}", "{garbage}", "{name}", "{world}", "{segment}"],
     "snapshot watch": [
         "127.0.0.1:{port} --duration 1 --client-config request.timeout.ms=1000", "{name} --duration 1",

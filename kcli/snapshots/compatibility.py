@@ -15,7 +15,7 @@ from kcli.snapshots.levels import FEATURE, NAMES, level_name
 from kcli.snapshots.partitions import FACTS
 from kcli.snapshots.write import BROKER_VERSIONS, PARTITION_VERSIONS, version_at
 
-__all__ = ["LEAST", "Misfit", "misfits", "parse_level", "refused_by_kafka"]
+__all__ = ["LEAST", "Misfit", "features", "misfits", "parse_level", "refused_by_kafka"]
 
 LEAST = 7  # 3.3-IV3: the first level that a log can state
 CHANGED = (7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33)  # levels that brought metadata which the one before lacks

@@ -67,6 +67,7 @@ PINNED = """
     snapshot inspect
     snapshot log
     snapshot plan
+    snapshot restore
     snapshot verify
     snapshot watch
     sql

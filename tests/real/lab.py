@@ -49,6 +49,7 @@ class Cluster:
 
     config: broker properties for every node, over those that the lab sets
     request_log: have each broker write its own account of every exchange (`requests()`)
+    dynamic: the voters stand in the metadata (KIP-853); metadata_dir: which has a directory of its own, `home/meta`
     features: for the format step of KRaft, as {"share.version": 1}
     """
 
@@ -64,9 +65,12 @@ class Cluster:
         node_config: Mapping[int, Mapping[str, object]] | None = None,
         features: Mapping[str, int] | None = None,
         request_log: bool = False,
+        dynamic: bool = False,
+        metadata_dir: bool = False,
         heap: str = "512m",
     ) -> None:
         self.version, self.nodes, self.heap, self.request_log = version, nodes, heap, request_log
+        self.dynamic, self.metadata_dir = dynamic, metadata_dir
         self.release = release(version)
         self.kraft = self.release >= (3, 3)
         self.sasl, self.tls, self.acl = sasl, tls, acl
@@ -101,6 +105,7 @@ class Cluster:
     def bring_up(self) -> None:
         for attempt in reversed(range(PORT_TRIES)):
             self.choose_ports()
+            self.directory_ids = [kafka_uuid() for _ in self.node_ids]
             try:
                 self.prepare()
                 for node in self.node_ids:
@@ -163,6 +168,14 @@ class Cluster:
 
     def addresses(self, listener: str) -> str:
         return ",".join(self.address(node, listener) for node in self.node_ids)
+
+    @property
+    def voters(self) -> str:
+        """The controllers, as ID@HOST:PORT or, of a dynamic quorum, ID@HOST:PORT:DIRECTORY_ID."""
+        known = [f"{node}@{self.address(node, 'CONTROLLER')}" for node in self.node_ids]
+        if self.dynamic:
+            known = [f"{each}:{directory}" for each, directory in zip(known, self.directory_ids, strict=True)]
+        return ",".join(known)
 
     @property
     def bootstrap(self) -> str:
@@ -265,10 +278,14 @@ class Cluster:
             self.start_zookeeper()
         for node in self.node_ids:
             logs.write(self.home(node), self.release, self.home(node) / "request.log" if self.request_log else None)
-            lines = [f"{name}={value}\n" for name, value in sorted(server_properties(self, node).items())]
-            (self.home(node) / "server.properties").write_text("".join(lines))
+            self.configure(node)
             if self.kraft:
                 self.format(node)
+
+    def configure(self, node: int) -> None:
+        """Write a node's server.properties."""
+        lines = [f"{name}={value}\n" for name, value in sorted(server_properties(self, node).items())]
+        (self.home(node) / "server.properties").write_text("".join(lines))
 
     def start_zookeeper(self) -> None:
         home = self.folder / "zookeeper"
@@ -287,6 +304,8 @@ class Cluster:
         features = [f"--feature={name}={level}" for name, level in self.features.items()]
         for mechanism, user, secret in scram_credentials() if self.sasl else ():
             features += ["--add-scram", f"{mechanism}=[name={user},password={secret}]"]
+        if self.dynamic:
+            features += ["--initial-controllers", self.voters]
         file = str(self.home(node) / "server.properties")
         self.run("StorageTool", "format", "-t", self.cluster_id, "-c", file, *features)
 

@@ -78,13 +78,17 @@ def listener_properties(cluster: Cluster, node: int) -> dict[str, object]:
 
 
 def kraft_properties(cluster: Cluster, node: int) -> dict[str, object]:
-    return {
+    values: dict[str, object] = {
         "process.roles": "broker,controller",
         "broker.session.timeout.ms": 6000,  # so that a killed node is soon missed, and may come back
         "node.id": node,
         "controller.listener.names": "CONTROLLER",
-        "controller.quorum.voters": ",".join(f"{n}@{cluster.address(n, 'CONTROLLER')}" for n in cluster.node_ids),
     }
+    if cluster.metadata_dir:
+        values["metadata.log.dir"] = cluster.home(node) / "meta"
+    if cluster.dynamic:
+        return values | {"controller.quorum.bootstrap.servers": cluster.addresses("CONTROLLER")}
+    return values | {"controller.quorum.voters": cluster.voters}
 
 
 def zookeeper_properties(cluster: Cluster, node: int) -> dict[str, object]:

@@ -1,0 +1,117 @@
+"""Quorums that have lost every metadata log start with a snapshot of theirs: `kcli snapshot restore`."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kcli import read_snapshot
+from tests.real.lab import Cluster
+from tests.real.ports import free_ports
+
+ALICE = ("--entity-type", "users", "--entity-name", "alice")
+ACL = ("--add", "--allow-principal", "User:alice", "--operation", "READ", "--topic", "orders")
+
+
+def kcli(*arguments: object, code: int = 0, given: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kcli.cli", *map(str, arguments)]
+    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == code, (arguments, done.stdout, done.stderr)
+    return done
+
+
+def fill(cluster: Cluster) -> list[str]:
+    """A topic, a config, an ACL and a SCRAM user: all of it as Kafka's own tools say."""
+    cluster.topics("--create", "--topic", "orders", "--partitions", "2", "--config", "retention.ms=86400000")
+    cluster.configs("--alter", *ALICE, "--add-config", "SCRAM-SHA-256=[iterations=4096,password=x]")
+    cluster.run("AclCommand", "--bootstrap-server", cluster.bootstrap, *ACL)
+    cluster.wait_for(lambda: "User:alice" in described(cluster)[-1])
+    return described(cluster)
+
+
+def described(cluster: Cluster) -> list[str]:
+    topics = (line for line in cluster.topics("--describe", "--topic", "orders").splitlines() if "TopicId" in line)
+    return [
+        *topics,
+        cluster.configs("--describe", *ALICE),
+        cluster.run("AclCommand", "--bootstrap-server", cluster.bootstrap, "--list"),
+    ]
+
+
+def metadata(cluster: Cluster, node: int = 1) -> Path:
+    return cluster.home(node) / "meta"
+
+
+def saved(cluster: Cluster, folder: Path) -> Path:
+    """A snapshot of all that a node that was stopped has, and nothing left of its metadata."""
+    made = kcli("snapshot", "create", "--log", metadata(cluster), "-o", folder)
+    for node in cluster.node_ids:
+        shutil.rmtree(metadata(cluster, node))
+    return Path(made.stdout.strip())
+
+
+def works(cluster: Cluster, before: list[str], name: str) -> None:
+    """All is as it was, records come and go, and metadata is written: a topic of that name."""
+    cluster.wait_for(lambda: described(cluster) == before)
+    for topic in ("orders", name):
+        if topic == name:
+            cluster.topics("--create", "--topic", name)
+        kcli("produce", topic, "--bootstrap", cluster.bootstrap, given=f"{name}\n")
+
+
+def voters(cluster: Cluster) -> list[str]:
+    """The voters in the metadata, as ID@HOST:PORT:DIRECTORY_ID."""
+    found = read_snapshot(metadata(cluster)).voters or []
+    return [
+        f"{each['voterId']}@{each['endpoints'][0]['host']}:{each['endpoints'][0]['port']}:{each['voterDirectoryId']}"
+        for each in found
+    ]
+
+
+@pytest.mark.parametrize("version", ["3.9.1", "4.4.0"])
+def test_a_quorum_of_one(version: str, tmp_path: Path) -> None:
+    """A static quorum, wiped and restored; then wiped and restored as a dynamic one on another port."""
+    with Cluster(version, acl=True, metadata_dir=True) as cluster:
+        before = fill(cluster)
+        place = ("--to", metadata(cluster), "--node-id", 1, "--cluster-id", cluster.cluster_id)
+        wanted = kcli("snapshot", "restore", metadata(cluster), *place, "--force", code=2)
+        assert "a broker runs on it" in wanted.stderr
+        cluster.stop(1)
+        snapshot = saved(cluster, tmp_path)
+        kcli("snapshot", "restore", snapshot, *place, "--release", version)
+        cluster.start(1)
+        works(cluster, before, "second")
+        assert voters(cluster) == []
+
+        cluster.stop(1)
+        snapshot = saved(cluster, tmp_path)
+        cluster.dynamic = True
+        cluster.ports["CONTROLLER"] = [next(free_ports(1))]
+        kcli("snapshot", "restore", snapshot, *place, "--release", version, "--voters", cluster.voters)
+        cluster.configure(1)
+        cluster.start(1)
+        works(cluster, before, "third")
+        assert voters(cluster) == [cluster.voters]
+
+
+def test_three_controllers_on_other_ports(tmp_path: Path) -> None:
+    """A quorum whose voters stand in its metadata, all of them wiped, restored on other ports."""
+    with Cluster("4.4.0", nodes=3, acl=True, dynamic=True, metadata_dir=True, heap="256m") as cluster:
+        before = fill(cluster)
+        cluster.stop()
+        snapshot = saved(cluster, tmp_path)
+        ports = free_ports(3)
+        cluster.ports["CONTROLLER"] = [next(ports) for _ in cluster.node_ids]
+        moved = ",".join(each.rpartition(":")[0] for each in cluster.voters.split(","))
+        for node in cluster.node_ids:
+            place = ("--to", metadata(cluster, node), "--node-id", node, "--cluster-id", cluster.cluster_id)
+            kcli("snapshot", "restore", snapshot, *place, "--voters", moved)
+            cluster.configure(node)
+            cluster.spawn(node)
+        cluster.wait(cluster.node_ids, 3)
+        works(cluster, before, "second")
+        assert voters(cluster) == cluster.voters.split(",")
