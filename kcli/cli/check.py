@@ -16,6 +16,7 @@ from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_o
 from kcli.cli.lines import print_line
 from kcli.cli.message_input import Frame, Piece, frames_of, pieces
 from kcli.cli.problems import conclude
+from kcli.cli.slip_hints import MOST, MOST_LINES, SlipNamer, request_hints
 from kcli.errors import DecodeError, InputError
 from kcli.jsontext import dumps, loads
 from kcli.schemas.catalog import catalog
@@ -69,15 +70,25 @@ def request(
 
     tables = catalog(dialect)
     of = tables.release(release or tables.releases[-1])
+    slips = SlipNamer(request_hints, MOST_LINES if lines else MOST)
+
+    def judged(data: bytes, frame: Frame) -> list[Verdict]:
+        message = data[slice(*frame)]
+        found = request_verdicts(message, of, now_ms(), dialect)
+        if quiet or found[0].error or reads_request(message, dialect):
+            return found
+        text = slips.text(message, frame.start, {"dialect": dialect})
+        return [each._replace(reason=each.reason + text) for each in found]
+
     if lines:
         check_lines({"hex_": hex_, "base64_": base64_})
 
         def answer(text: bytes, number: int) -> Reply:
             data = request_of(text, number, base64_, dialect)
-            return reply(request_verdicts(data[slice(*frame_of(data, framed))], of, now_ms(), dialect))
+            return reply(judged(data, frame_of(data, framed)))
 
         return answer_lines(file, answer)
-    now, bad = now_ms(), list[InputError]()
+    bad = list[InputError]()
 
     def reads(data: bytes) -> bool:
         return reads_request(data, dialect)
@@ -85,12 +96,12 @@ def request(
     def verdicts() -> Iterator[tuple[str, list[Verdict]]]:
         begins = partial(begins_request, dialect=dialect)
         for place, data in readable(pieces(file, hex_, base64_, reads, begins), file, bad):
-            slips: list[InputError] = []
+            lengths: list[InputError] = []
             try:
-                for number, frame in enumerate(frames_of(data, framed, reads, slips.append)):
+                for number, frame in enumerate(frames_of(data, framed, reads, lengths.append)):
                     where = place if frame == Frame(0, len(data)) else f"{place} message {number + 1}".strip()
-                    closed = [Verdict("", "", str(slip)) for slip in slips]
-                    yield where, closed or request_verdicts(data[slice(*frame)], of, now, dialect)
+                    closed = [Verdict("", "", str(wrong)) for wrong in lengths]
+                    yield where, closed or judged(data, frame)
             except DecodeError as error:
                 yield place, [Verdict("", "", str(error))]
 

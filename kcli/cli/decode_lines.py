@@ -26,7 +26,7 @@ LEAST = 8  # bytes of a request
 
 Reads = Callable[[bytes], bool]
 ShapeOf = Callable[[bytes, Frame, dict[str, Any]], Shape]
-Finish = Callable[[InputError, bytes, dict[str, Any]], InputError]
+Finish = Callable[[InputError, bytes, int, dict[str, Any]], InputError]
 
 
 class Plan(NamedTuple):
@@ -46,7 +46,7 @@ class DecodedLines:
     """Answers lines with the JSON of their messages, as `kcli decode` prints it; plans are kept by API and version."""
 
     def __init__(self, options: dict[str, Any], shape_of: ShapeOf, finish: Finish, *, requests: bool) -> None:
-        """options: those of `kcli decode request`. finish: gives a problem more words."""
+        """options: those of `kcli decode request`. finish: gives a problem with a frame, and its start, more words."""
         self.options, self.shape_of, self.finish, self.requests = options, shape_of, finish, requests
         self.plans: dict[Any, Plan] = {}
 
@@ -110,7 +110,7 @@ class DecodedLines:
         found = [each for each in problems if not isinstance(each, PaddingError)]
         if not found:
             return Reply(dumps(row).encode())
-        problem = self.finish(found[0], data[slice(*frame)], options)
+        problem = self.finish(found[0], data[slice(*frame)], frame.start, options)
         return error_reply(problem if len(found) == 1 else all_of([problem, *found[1:]]), number, row)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import click
@@ -14,11 +13,11 @@ from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_o
 from kcli.cli.message_formats import PaddingError, Shape, is_whole, show
 from kcli.cli.message_input import Frame, frames_of, pieces
 from kcli.cli.problems import conclude
+from kcli.cli.slip_hints import MOST_LINES, SlipNamer, request_hints, response_hints
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
 from kcli.grammar.request_start import PREFIX, api_of
-from kcli.grammar.slips import request_slip
 from kcli.schemas.catalog import catalog
 
 __all__ = ["RECORDS", "begins_request", "reads_request", "request", "request_shape", "response", "response_shape"]
@@ -110,9 +109,10 @@ def decode(options: dict[str, Any], shape_of: ShapeOf) -> None:
     def begins(data: bytes) -> bool:
         return shape_of is request_shape and begins_request(data, options["dialect"])
 
+    slips = SlipNamer(request_hints if shape_of is request_shape else response_hints)
     for piece in pieces(file, options["hex_"], options["base64_"], reads, begins):
         data = piece.data
-        found = [data] if isinstance(data, InputError) else decode_piece(data, reads, shape_of, options)
+        found = [data] if isinstance(data, InputError) else decode_piece(data, reads, shape_of, options, slips)
         for each in found:
             each = each.within(piece.source(file))
             if isinstance(each, PaddingError):
@@ -126,12 +126,14 @@ def decode_lines(options: dict[str, Any], shape_of: ShapeOf) -> None:
     from kcli.cli.decode_lines import DecodedLines
 
     check_lines(options)
-    lines = DecodedLines(options, shape_of, partial(with_slip, shape_of=shape_of), requests=shape_of is request_shape)
+    requests = shape_of is request_shape
+    slips = SlipNamer(request_hints if requests else response_hints, most=MOST_LINES)
+    lines = DecodedLines(options, shape_of, slips.named, requests=requests)
     answer_lines(options["file"], lines.answer)
 
 
 def decode_piece(
-    data: bytes, reads: Callable[[bytes], bool], shape_of: ShapeOf, options: dict[str, Any]
+    data: bytes, reads: Callable[[bytes], bool], shape_of: ShapeOf, options: dict[str, Any], slips: SlipNamer
 ) -> list[InputError]:
     """Show each message, and return what is wrong."""
     found: list[InputError] = []
@@ -141,19 +143,10 @@ def decode_piece(
                 wrong = show(data[: frame.end], frame, shape_of(data[: frame.end], frame, options), options)
             except DecodeError as error:
                 wrong = [error]
-            found += [with_slip(each, data[slice(*frame)], options, shape_of) for each in wrong]
+            found += [slips.named(each, data[slice(*frame)], frame.start, options) for each in wrong]
     except InputError as error:
         found.append(error)
     return found
-
-
-def with_slip(problem: InputError, frame: bytes, options: dict[str, Any], shape_of: ShapeOf) -> InputError:
-    """The problem, and how the request would read to its end, if that is known."""
-    if shape_of is not request_shape or not isinstance(problem, DecodeError) or len(frame) < PREFIX:
-        return problem
-    slip = request_slip(frame, options["dialect"])
-    text = f"{problem.reason}; {slip}: was that meant?"
-    return DecodeError(problem.path, problem.offset, text, what=problem.what) if slip else problem
 
 
 def begins_request(data: bytes, dialect: str | None) -> bool:

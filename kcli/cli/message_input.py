@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kcli.cli.inputs import is_dump, read_text, unbase64, unhex
 from kcli.cli.kinds import is_batch, name_of, refuse_others
 from kcli.errors import DecodeError, InputError, UsageError
-from kcli.grammar.slips import framings
+from kcli.grammar.slips.framings import framings
 
 __all__ = ["Frame", "Piece", "frames_of", "pieces"]
 

@@ -1,0 +1,123 @@
+"""The likely slip of a request or response that does not decode: at a field, or of the frame as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from kcli.grammar import messages
+from kcli.grammar.request_start import PREFIX, api_of
+from kcli.grammar.slips.places import Layout, Place
+from kcli.grammar.slips.search import BESIDE, Hint, field_hints, likeliest, oddness_of, repairs_at, tried
+from kcli.schemas.catalog import catalog
+
+__all__ = ["hints_text", "request_hints", "response_hints"]
+
+VERSIONS = 4  # named in one hint
+VERSION_AT = 2  # in a request's header
+LayoutOf = Callable[[int], Layout]  # of a version
+
+
+def hints_text(hints: list[Hint], start: int = 0) -> str:
+    """In words, "" without any. start: the offset of the frame in what was given."""
+    texts = [hint.text(start) for hint in hints]
+    several = f"{len(texts)} slips explain it: " if len(texts) > 1 else ""
+    return f"{several}it reads to its end {' Or '.join(texts)}" if texts else ""
+
+
+def request_hints(frame: bytes, dialect: str | None = None) -> list[Hint]:
+    """What is likely wrong with a request that does not decode, the likeliest first, three at most.
+
+    [] where nothing mends it, or nothing is wrong. Time and memory are bounded.
+    """
+    if len(frame) < PREFIX:
+        return []
+    api_key, version = api_of(frame)
+    known = catalog(dialect).api(api_key)
+    if known is None:
+        return likeliest(start_hints(frame, dialect))
+    if version in known.versions and request_layout(api_key, version, dialect).reads(frame):
+        return []
+    found = frame_hints(frame, known.versions, version, lambda of: request_layout(api_key, of, dialect), dialect)
+    return likeliest(found + start_hints(frame, dialect))
+
+
+def response_hints(frame: bytes, api_key: int, version: int, dialect: str | None = None) -> list[Hint]:
+    """As `request_hints`, of the response to a request of that API and version."""
+
+    def layout(of: int) -> Layout:
+        return Layout(messages.response_header(api_key, of, dialect), messages.response(api_key, of, dialect))
+
+    known = catalog(dialect).api(api_key)
+    if known is None or (version in known.versions and layout(version).reads(frame)):
+        return []
+    return likeliest(frame_hints(frame, known.versions, version, layout, dialect))
+
+
+def request_layout(api_key: int, version: int, dialect: str | None) -> Layout:
+    header = catalog(dialect).apis[api_key].request_header_version(version)
+    return Layout(messages.data("RequestHeader", header, dialect), messages.request(api_key, version, dialect))
+
+
+def frame_hints(
+    frame: bytes, versions: Iterable[int], version: int, layout_of: LayoutOf, dialect: str | None
+) -> list[Hint]:
+    """All hints for a frame. versions: those of its API; version: its own."""
+    found = version_hint([each for each in versions if each != version], layout_of, frame)
+    if version in versions:
+        layout = layout_of(version)
+        found += [*next_message(layout, frame), *header_hint(layout, frame, dialect), *field_hints(layout, frame)]
+    return found
+
+
+def version_hint(versions: list[int], layout_of: LayoutOf, frame: bytes) -> list[Hint]:
+    """The other versions in which a frame reads to its end, in one hint."""
+    layouts = {each: layout_of(each) for each in versions}
+    odd = {each: oddness_of(layout, frame) for each, layout in layouts.items() if layout.reads(frame)}
+    if not odd:
+        return []
+    least = min(odd.values())
+    likely = [f"v{each}" for each in odd if odd[each] <= least + BESIDE]
+    if len(likely) > VERSIONS:
+        likely[VERSIONS:] = [f"{len(likely) - VERSIONS} more"]
+    return [Hint("version", VERSION_AT, f"as {' or '.join(likely)}", "was that meant?", frame, least)]
+
+
+def header_hint(layout: Layout, frame: bytes, dialect: str | None) -> list[Hint]:
+    """The header of flexible versions for that of others, and the reverse: one has a tag section more."""
+    name, number = layout.header.name, layout.header.version
+    plain = 1 if name == "RequestHeader" else 0
+    if number not in (plain, plain + 1):
+        return []
+    other = messages.data(name, 2 * plain + 1 - number, dialect)
+    written = Layout(other, layout.body)
+    if not written.reads(frame):
+        return []
+    end = other.skip(frame)
+    if number > plain:
+        at, right = end, frame[:end] + b"\0" + frame[end:]
+    else:
+        at, right = end - 1, frame[: end - 1] + frame[end:]
+    words, question = f"with a header v{number}, which differs", f"was v{other.version} written?"
+    return [Hint("header", at, words, question, right, oddness_of(written, frame))]
+
+
+def next_message(layout: Layout, frame: bytes) -> list[Hint]:
+    """Bytes behind the message that are a frame behind its length."""
+    walk = layout.walk(frame, 1)
+    rest = frame[walk.end :]
+    if walk.error is not None or len(rest) < 2 * PREFIX or int.from_bytes(rest[:PREFIX], "big") != len(rest) - PREFIX:
+        return []
+    words = "as a message and the next one behind its length"
+    return [Hint("next message", walk.end, words, "does one length count both?", frame[: walk.end], 0.0)]
+
+
+def start_hints(frame: bytes, dialect: str | None) -> list[Hint]:
+    """API key or version of another width, left out or written twice."""
+    found, tables = list[Hint](), catalog(dialect)
+    for at, name in ((0, "requestApiKey"), (VERSION_AT, "requestApiVersion")):
+        for repair in repairs_at(Place(name, at, at + 2, "int16", closes=False), frame):
+            api_key, version = api_of(repair.mend(frame))
+            known = tables.api(api_key)
+            if known is not None and version in known.versions and repair.slip != "left out":
+                found += tried(request_layout(api_key, version, dialect), frame, repair)
+    return found

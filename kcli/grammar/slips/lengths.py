@@ -1,0 +1,182 @@
+"""What people do wrong with lengths and counts, each as a function that says which bytes would be right there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kcli.core.codec.varints import write_unsigned
+from kcli.grammar.batches import LENGTH_END, SIZE_AT
+from kcli.grammar.request_start import Buffer
+from kcli.grammar.slips.edits import NAMES, Edit, Slip, int_at, is_sized, varint_at, what, width_of
+from kcli.grammar.slips.places import Place
+from kcli.grammar.varints import length_bytes
+
+__all__ = ["LENGTHS"]
+
+PRINTABLE = range(0x20, 0x7F)
+SHORTER = 8  # lengths that are tried for a string without one, from all its printable bytes downwards
+LONGEST_NAME = 249  # bytes, of a topic; other strings are shorter
+ENTRIES, ENTRIES_BELOW = 200, 20  # of an array without a count, at the top and in other arrays
+BATCHES = 20  # of records without a length
+BEHIND = 200  # bytes behind other bytes without a length
+
+
+def with_length(place: Place, kind: str) -> str:
+    return f"with {'an' if kind[0] in 'aeiou' else 'a'} {kind} {what(place)} of {place.path}"
+
+
+def fits(data: Buffer, at: int, length: int) -> bool:
+    """Whether so many bytes or entries may follow."""
+    return -1 <= length <= len(data) - at
+
+
+def plain_for_compact(data: bytes, place: Place) -> Iterator[Edit]:
+    """int16 or int32 lengths where a varint of length + 1 is expected."""
+    if is_sized(place) and not width_of(place):
+        usual = 2 if place.type.endswith("string") else 4
+        for width in (usual, 6 - usual):
+            length = int_at(data, place.start, width)
+            if length is not None and fits(data, place.start + width, length):
+                yield Edit(
+                    width, length_bytes(length, 0), with_length(place, "compact"), f"was it written as {NAMES[width]}?"
+                )
+
+
+def compact_for_plain(data: bytes, place: Place) -> Iterator[Edit]:
+    """Varints of length + 1 where int16 or int32 is expected."""
+    width = width_of(place)
+    if is_sized(place) and width and (found := varint_at(data, place.start)):
+        length = found[0] - 1
+        if fits(data, place.start + found[1], length) and length < 1 << (width * 8 - 1):
+            yield Edit(
+                found[1], length_bytes(length, width), with_length(place, NAMES[width]), "was it written compact?"
+            )
+
+
+def other_width(data: bytes, place: Place) -> Iterator[Edit]:
+    """int32 for int16 lengths, and the reverse."""
+    width = width_of(place)
+    if is_sized(place) and width:
+        length = int_at(data, place.start, 6 - width)
+        if length is not None and fits(data, place.start + 6 - width, length) and length < 1 << 15:
+            question = f"was it written as {NAMES[6 - width]}?"
+            yield Edit(6 - width, length_bytes(length, width), with_length(place, NAMES[width]), question)
+
+
+def not_plus_one(data: bytes, place: Place) -> Iterator[Edit]:
+    """A compact length that says the length, not one more."""
+    if is_sized(place) and not width_of(place) and (found := varint_at(data, place.start)):
+        yield Edit(
+            found[1],
+            write_unsigned(found[0] + 1),
+            f"with a {what(place)} of {place.path} one higher",
+            "was the + 1 left out?",
+        )
+
+
+def counts_itself(data: bytes, place: Place) -> Iterator[Edit]:
+    """A length that counts its own bytes."""
+    if not is_sized(place) or what(place) == "count":
+        return
+    words, question = f"with a length of {place.path} that leaves itself out", "does it count its own bytes?"
+    if width := width_of(place):
+        length = int_at(data, place.start, width)
+        if length is not None and length >= width:
+            yield Edit(width, length_bytes(length - width, width), words, question)
+    elif (found := varint_at(data, place.start)) and found[0] > found[1]:
+        yield Edit(found[1], write_unsigned(found[0] - found[1]), words, question)
+
+
+def little_endian(data: bytes, place: Place) -> Iterator[Edit]:
+    """A length with its lowest byte first."""
+    width = width_of(place)
+    if is_sized(place) and width:
+        length = int_at(data, place.start, width, "little")
+        if length is not None and length > 0 and fits(data, place.start + width, length):
+            yield Edit(
+                width, length_bytes(length, width), with_length(place, "big-endian"), "was it written little endian?"
+            )
+
+
+def without_length(data: bytes, place: Place) -> Iterator[Edit]:
+    """Content without a length in front of it."""
+    if not is_sized(place):
+        return
+    for length in likely_lengths(data, place):
+        words = f"with a {what(place)} in front of {place.path}"
+        yield Edit(0, length_bytes(length, width_of(place)), words, "was it left out?", cost=2.0)
+
+
+def likely_lengths(data: bytes, place: Place) -> Iterable[int]:
+    """What the length of bytes without one may be."""
+    at, left = place.start, len(data) - place.start
+    if what(place) == "count":
+        return range(1, (ENTRIES_BELOW if "[" in place.path else ENTRIES) + 1)
+    if place.type.endswith("string"):
+        text = data[at : at + LONGEST_NAME]
+        run = next((i for i, byte in enumerate(text) if byte not in PRINTABLE), len(text))
+        return range(run, max(0, run - SHORTER), -1)
+    if place.type.endswith("records"):
+        return batch_ends(data, at)
+    return range(left, max(0, left - BEHIND), -1)
+
+
+def batch_ends(data: bytes, start: int) -> Iterator[int]:
+    """How many bytes a batch at `start` takes, and it with the next, and so on."""
+    at = start
+    for _ in range(BATCHES):
+        size = int_at(data, at + SIZE_AT, 4)
+        if size is None or not 0 < size <= len(data) - at - LENGTH_END:
+            return
+        at += size + LENGTH_END
+        yield at - start
+
+
+def length_twice(data: bytes, place: Place) -> Iterator[Edit]:
+    """A length that stands twice."""
+    if is_sized(place):
+        found = varint_at(data, place.start)
+        end = place.start + (width_of(place) or (found[1] if found else 0))
+        length = data[place.start : end]
+        if length and data[end : end + len(length)] == length:
+            yield Edit(len(length), b"", f"with one {what(place)} of {place.path}", "was it written twice?")
+
+
+def zigzag_length(data: bytes, place: Place) -> Iterator[Edit]:
+    """A compact length as a zigzag varint."""
+    if is_sized(place) and not width_of(place):
+        found = varint_at(data, place.start)
+        if found and found[0] > 1 and found[0] % 2 == 0:
+            yield Edit(
+                found[1], write_unsigned(found[0] >> 1), with_length(place, "unsigned"), "was it written as zigzag?"
+            )
+
+
+def null_refused(data: bytes, place: Place) -> Iterator[Edit]:
+    """A null where none is allowed; -1 as a byte where a compact null is 0."""
+    if not is_sized(place):
+        return
+    width = width_of(place)
+    if "nullable" not in place.type:
+        null, empty = length_bytes(-1, width), length_bytes(0, width)
+        if data[place.start : place.start + len(null)] == null:
+            yield Edit(len(null), empty, f"with {place.path} empty", "was it written as null, which it can't be?")
+    if not width:
+        for null in (b"\xff\xff\xff\xff\x0f", b"\xff"):
+            if data[place.start : place.start + len(null)] == null:
+                yield Edit(len(null), b"\0", f"with {place.path} null (0)", "was it written as -1?")
+                return
+
+
+LENGTHS: dict[str, Slip] = {
+    "non-compact": plain_for_compact,
+    "compact": compact_for_plain,
+    "length width": other_width,
+    "no + 1": not_plus_one,
+    "counts itself": counts_itself,
+    "little endian": little_endian,
+    "length twice": length_twice,
+    "zigzag": zigzag_length,
+    "null": null_refused,
+    "no length": without_length,
+}

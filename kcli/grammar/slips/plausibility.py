@@ -1,0 +1,120 @@
+"""How unlikely the values of a message are: bytes read at the wrong place make odd names, codes and numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from kcli.grammar.batches import LENGTH_END, MAGIC_AT, SIZE_AT
+from kcli.grammar.trace import Span
+from kcli.schemas.errors import ERRORS
+
+__all__ = ["NONSENSE", "oddness"]
+
+NONSENSE = 8.0  # a field alone that no client or broker writes
+ODD, STRANGE = 4.0, 2.0
+LAST = re.compile(r"([^.\[\]]+)(?:\[\d+\])?$")
+NAME = re.compile(r"[A-Za-z0-9._~:/@*%+=-]*", re.ASCII)
+SMALL = re.compile(
+    r"(partition|index|partitionIndex|nodeId|brokerId|leaderId|leader|controllerId|coordinatorId|replicaId"
+    r"|replicaNodes|isrNodes|offlineReplicas|replicas|isr|port|acks|.*[eE]poch|generationId.*|.*Port)$"
+)
+VERSIONED = re.compile(r"(apiKey|.*[vV]ersion|.*VersionLevel)$")
+UNIQUE = re.compile(
+    r"\]\.(apiKey|partition|index|partitionIndex|nodeId|brokerId|name|topicId)$|([rR]eplica|isr|offline)\w*\[\d+\]$"
+)
+TIMES = re.compile(r".*(imestamp|TimeMs|Time)$")
+SPANS = re.compile(r".*(imeout|imeoutMs|Ms|Bytes|Size)$")
+YEAR_2001, YEAR_2096 = 10**12, 4 * 10**12  # in ms
+
+
+def oddness(spans: Iterable[Span]) -> float:
+    """The sum over fields of how odd each is: about 0 for what clients and brokers send."""
+    listed = list(spans)
+    return sum(of_value(span) for span in listed) + STRANGE * repeated(listed)
+
+
+def repeated(spans: list[Span]) -> int:
+    """How many ids stand twice in an array of theirs: brokers, partitions, APIs."""
+    seen, count = set[tuple[str, Any]](), 0
+    for span in spans:
+        if "]" in span.path and UNIQUE.search(span.path):
+            head, _, tail = span.path.rpartition("[")
+            key = head + tail.partition("]")[2], span.value
+            count += key in seen
+            seen.add(key)
+    return count
+
+
+def of_value(span: Span) -> float:
+    value, type_ = span.value, span.type
+    if value is None:
+        return 0.0
+    if isinstance(value, bool):
+        return 0.0
+    if isinstance(value, int):
+        return of_number(name_of(span.path), type_, value)
+    if type_.endswith("string"):
+        return of_text(name_of(span.path), value)
+    if type_.endswith("records"):
+        return of_records(value)
+    if type_ == "uuid":
+        return of_uuid(span)
+    return NONSENSE if type_ == "unknown tagged field" else 0.0
+
+
+def name_of(path: str) -> str:
+    found = LAST.search(path)
+    return found[1] if found else path
+
+
+def of_number(name: str, type_: str, value: int) -> float:
+    if name == "errorCode":
+        return 0.0 if value in ERRORS else NONSENSE
+    if name == "_tags":
+        return STRANGE * value
+    if name == "correlationId":
+        return 0.0
+    if value in (0, -1):
+        return 0.0
+    bits = abs(value).bit_length()
+    if type_ == "int8":
+        return 0.0 if -2 <= value < 16 else ODD
+    if VERSIONED.match(name) and type_ == "int16":
+        return 0.0 if 0 < value < 100 else ODD
+    if SMALL.match(name):
+        return (0.0 if 0 < value <= 0xFFFF else ODD if value > 0 else NONSENSE) + bits / 16
+    if type_ == "int64":
+        if TIMES.match(name):
+            return 0.0 if YEAR_2001 < value < YEAR_2096 or value in (-2, -3, -4, -5) else ODD
+        return bits / 16 if value > 0 else STRANGE if value > -6 else NONSENSE
+    return bits / 16 + (STRANGE if value < 0 else 0.0)
+
+
+def of_text(name: str, value: str) -> float:
+    odd = sum(not 0x20 <= ord(char) < 0x7F for char in value[:256])
+    if odd:
+        return NONSENSE + odd
+    empty = STRANGE if not value and name in ("name", "host", "topic", "groupId", "topicName") else 0.0
+    return empty + (0.0 if NAME.fullmatch(value) else 0.5)
+
+
+def of_records(value: Any) -> float:
+    """Batches follow each other up to the end, each with its length and magic at fixed places."""
+    data, at = bytes(value), 0
+    while at + MAGIC_AT < len(data):
+        if data[at + MAGIC_AT] > 2:
+            return NONSENSE
+        at += LENGTH_END + int.from_bytes(data[at + SIZE_AT : at + LENGTH_END], "big")
+    return 0.0 if at == len(data) else ODD
+
+
+def of_uuid(span: Span) -> float:
+    """Kafka's ids are random ones (version 4) or count from 0."""
+    import base64
+
+    raw = base64.urlsafe_b64decode(str(span.value) + "==")
+    if raw[:15] == bytes(15) or (raw[6] >> 4 == 4 and raw[8] >> 6 == 2):
+        return 0.0
+    return NONSENSE

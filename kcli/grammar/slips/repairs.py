@@ -1,0 +1,111 @@
+"""What people do wrong at a field, each as a function that says which bytes would be right there.
+
+A repair takes bytes out of the message at a field and puts others in. Whether the message then reads to its end, and
+likely so, is for `search` to judge.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+from kcli.grammar.slips.edits import NAMES, Edit, Slip, is_sized, width_of
+from kcli.grammar.slips.lengths import LENGTHS
+from kcli.grammar.slips.places import END, Place
+from kcli.grammar.varints import length_bytes
+from kcli.schemas.model import WIDTHS
+
+__all__ = ["REPAIRS"]
+
+INTS = {name: width for name, width in WIDTHS.items() if name not in ("uuid", "float64")}
+UUID = 16
+TELLING = 4  # bytes that are not equal by chance
+
+
+def of(path: str) -> str:
+    return f" of {path}" if path else ""
+
+
+def tags_left_out(data: bytes, place: Place) -> Iterator[Edit]:
+    if place.type == "tag count":
+        yield Edit(
+            0, b"\0", f"with a tag section{of(place.path.removesuffix('_tags').rstrip('.'))}", "was it left out?"
+        )
+
+
+def tags_too_many(data: bytes, place: Place) -> Iterator[Edit]:
+    if place.closes and data[place.start : place.start + 1] == b"\0":
+        yield Edit(1, b"", "without the byte 0", "is it a tag section too many?")
+
+
+def narrower(data: bytes, place: Place) -> Iterator[Edit]:
+    """An integer of fewer bytes."""
+    wanted = INTS.get(place.type, 0)
+    for width in NAMES:
+        if width < wanted and len(data) >= place.start + width:
+            sign = b"\xff" if data[place.start] >= 0x80 and place.type != "bool" else b"\0"
+            yield Edit(
+                0, sign * (wanted - width), f"with {place.path} as {place.type}", f"was it written as {NAMES[width]}?"
+            )
+
+
+def wider(data: bytes, place: Place) -> Iterator[Edit]:
+    """An integer of more bytes."""
+    wanted = INTS.get(place.type, 9)
+    for width in NAMES:
+        if width > wanted:
+            sign = data[place.start : place.start + width - wanted]
+            behind = data[place.start + width - wanted : place.start + width]
+            negative = bool(behind) and behind[0] >= 0x80 and place.type != "bool"
+            if len(behind) == wanted and sign == (b"\xff" if negative else b"\0") * len(sign):
+                yield Edit(len(sign), b"", f"with {place.path} as {place.type}", f"was it written as {NAMES[width]}?")
+
+
+def uuid_size(data: bytes, place: Place) -> Iterator[Edit]:
+    """A uuid as text, or behind a length."""
+    if place.type != "uuid":
+        return
+    for size, length in (lengths for lengths in ((1, UUID + 1), (2, UUID), (4, UUID))):
+        if data[place.start : place.start + size] == length.to_bytes(size, "big"):
+            yield Edit(size, b"", f"with {place.path} without a length", "was one written?")
+    for size, length in ((2, 36), (1, 37)):
+        if data[place.start : place.start + size] == length.to_bytes(size, "big"):
+            text = data[place.start + size : place.start + size + 36]
+            try:
+                raw = uuid.UUID(text.decode("ascii")).bytes
+            except ValueError:
+                continue
+            yield Edit(size + 36, raw, f"with {place.path} as 16 bytes", "was it written as text?", cost=-2.0)
+
+
+def twice(data: bytes, place: Place) -> Iterator[Edit]:
+    field = data[place.start : place.end]
+    if field and place.type not in (END, "tag count") and data[place.end : place.end + len(field)] == field:
+        cost = -1.0 if len(field) >= TELLING and any(field) else 0.5  # zeros stand beside zeros by chance
+        yield Edit(len(field), b"", f"with {place.path} once", "was it written twice?", cost)
+
+
+def left_out(data: bytes, place: Place) -> Iterator[Edit]:
+    """A field that is not there: the rest reads on behind an empty one."""
+    empty = b""
+    if is_sized(place):
+        empty = length_bytes(-1 if "nullable" in place.type else 0, width_of(place))
+    elif place.type in WIDTHS:
+        empty = bytes(WIDTHS[place.type])
+    elif place.type == "nullable struct":
+        empty = b"\xff"
+    if empty:
+        yield Edit(0, empty, f"with {place.path} put in", "was it left out?", cost=1.0)
+
+
+# What is tried at each field; of two that mend a message alike, the one further up is named.
+REPAIRS: dict[str, Slip] = {
+    **LENGTHS,
+    "no tags": tags_left_out,
+    "tags": tags_too_many,
+    "narrower": narrower,
+    "wider": wider,
+    "uuid": uuid_size,
+    "twice": twice,
+    "left out": left_out,
+}

@@ -1,0 +1,93 @@
+"""Repairs at the fields of a message, tried one by one: those after which it reads to its last byte, and how likely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kcli.grammar.slips.edits import Repair
+from kcli.grammar.slips.places import Layout, Place, Walk
+from kcli.grammar.slips.plausibility import NONSENSE, oddness
+from kcli.grammar.slips.repairs import REPAIRS
+
+__all__ = ["BESIDE", "Hint", "field_hints", "likeliest", "oddness_of", "repairs_at", "tried"]
+
+HINTS = 3
+BESIDE = 6.0  # how much odder than the best a hint may be
+PLACES = 3000  # fields that are looked at, from where reading failed backwards
+LARGEST = 1 << 18  # bytes of a message in which fields are looked at
+TRIES, TRIED = 20_000, 1 << 28  # repairs, and bytes of messages with them, that are read
+JUDGED, JUDGED_FIELDS = 400, 100_000  # repairs that read to the end, and fields of theirs, whose values are judged
+VALUES = 5000  # fields of a message whose values are judged, the last ones
+
+
+class Hint(NamedTuple):
+    """A slip that explains why a message does not decode.
+
+    slip: its kind. at: its byte in the frame. words, question: as of an `Edit`. frame: what the message would be
+    without it; odd: how unlikely that is.
+    """
+
+    slip: str
+    at: int
+    words: str
+    question: str
+    frame: bytes
+    odd: float
+
+    def text(self, start: int = 0) -> str:
+        """In words; start: the offset of the frame in what was given."""
+        place = "" if self.slip == "version" else f" at {self.at + start:#x}"
+        return f"{self.words}{place}: {self.question}"
+
+
+def field_hints(layout: Layout, frame: bytes) -> list[Hint]:
+    """A hint for each repair at one field after which the frame reads to its last byte."""
+    if len(frame) > LARGEST:
+        return []
+    found, fields, walk = list[Hint](), 0, layout.walk(frame, PLACES)
+    for number, repair in enumerate(repairs(layout, frame, walk), 1):
+        if number > TRIES or number * len(frame) > TRIED or len(found) == JUDGED or fields > JUDGED_FIELDS:
+            break
+        for hint in tried(layout, frame, repair):
+            found.append(hint)
+            fields += min(VALUES, len(walk.spans))
+    return found
+
+
+def repairs(layout: Layout, frame: bytes, walk: Walk) -> Iterator[Repair]:
+    for place in layout.places(walk):
+        yield from repairs_at(place, frame)
+
+
+def repairs_at(place: Place, frame: bytes) -> Iterator[Repair]:
+    """What may have been done wrong at a field."""
+    for slip, edits in REPAIRS.items():
+        for edit in edits(frame, place):
+            yield Repair(slip, place.start, edit)
+
+
+def tried(layout: Layout, frame: bytes, repair: Repair) -> Iterator[Hint]:
+    """The hint, if the frame reads to its last byte after the repair."""
+    mended = repair.mend(frame)
+    if layout.reads(mended):
+        odd = oddness_of(layout, mended) + repair.edit.cost
+        yield Hint(repair.slip, repair.at, repair.edit.words, repair.edit.question, mended, odd)
+
+
+def oddness_of(layout: Layout, frame: bytes) -> float:
+    """How unlikely the message's values are; those of a large message are not looked at."""
+    if len(frame) > LARGEST:
+        return 0.0
+    walk = layout.walk(frame, VALUES)
+    return oddness(walk.spans) + NONSENSE * walk.odd
+
+
+def likeliest(found: list[Hint]) -> list[Hint]:
+    """The likeliest hints, three at most, and none that is much less likely than the first."""
+    kept, seen = list[Hint](), set[tuple[object, bytes]]()
+    for hint in sorted(found, key=lambda hint: hint.odd):
+        if seen.isdisjoint(same := {(hint.slip, hint.frame), (hint.at, hint.frame)}):
+            kept.append(hint)
+        seen |= same
+    return [hint for hint in kept[:HINTS] if hint.odd <= kept[0].odd + BESIDE]

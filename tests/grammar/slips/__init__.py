@@ -1,0 +1,1 @@
+"""Tests of slips named, and the judge that counts how many are."""
