@@ -110,7 +110,7 @@ CASES: dict[str, list[str]] = {
     ],
     "snapshot inspect": ["{first} {second}", "{first} --records", "{garbage}", "{name}", "{world}"],
     "snapshot log": ["{world}", "{name}", "{world} --from {name}", "{world} --topic {name}"],
-    "snapshot plan": ["{world}", "{name}", "{world} --replica {name}"],
+    "snapshot plan": ["{world}", "{name}", "{world} --replica {name}", "{world} --properties {garbage}"],
     "snapshot restore": [
         "{first}", "{world}", "{garbage}", "{name}", "{first} --to {out}/{name} --node-id 1 --cluster-id {name}",
         "{first} --voters {name}", "{first} --release {name}", "{first} --voters 1@h:1 --cluster-id {name}",

@@ -132,7 +132,7 @@ HELP = {
     "snapshot image": "Query the metadata in a snapshot and the log behind it.",
     "snapshot inspect": "Show what a snapshot or a metadata log segment holds.",
     "snapshot log": "Say what changed in a cluster's metadata, and when.",
-    "snapshot plan": "Say when to snapshot, what may be deleted, and what a lost broker costs.",
+    "snapshot plan": "Say when to snapshot, how the log grows, and what a lost file or broker costs.",
     "snapshot restore": "Start a new quorum with a snapshot: whether it is fit, and the steps.",
     "snapshot verify": "Check snapshots, log segments or a whole directory against Kafka's rules.",
     "snapshot watch": "Follow a live quorum's metadata: each change when it is committed.",

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from kcli.cli.metadata_properties import properties_of
 from kcli.cli.output import open_output
 from kcli.cli.snapshot_files import publish
-from kcli.errors import InputError, UsageError
+from kcli.errors import UsageError
 from kcli.snapshots.image import Image
 from kcli.snapshots.restoration import Fitness, Voter
 
@@ -117,15 +118,3 @@ class RestoredNode:
 
             write_properties(self.log_dir / META, self.meta(directory))
             yield f"wrote {self.log_dir / META}"
-
-
-def properties_of(path: Path) -> dict[str, str]:
-    """A file of Java properties, by name; empty where there is none."""
-    from kcli.client.java_properties import parse
-
-    if not path.is_file():
-        return {}
-    try:
-        return {name: value.strip() for name, value, _ in parse(path.read_text("utf-8", "replace"))}
-    except InputError as error:
-        raise error.within(str(path)) from None

@@ -15,12 +15,14 @@ from kcli.cli.inputs import (
     quiet_option,
 )
 from kcli.cli.lines import print_line
-from kcli.counting import counted
 from kcli.errors import UsageError
-from kcli.snapshots.directory import Listing
-from kcli.snapshots.files import listing_of, metadata_directory, open_file
-from kcli.snapshots.framing import Fault, batches
+from kcli.snapshots.files import metadata_directory
+from kcli.snapshots.folder_survey import FolderSurvey
+from kcli.snapshots.log_spans import LogSpan, total
+from kcli.snapshots.loss import Loss, losses
 from kcli.snapshots.policy import Policy, Replication, advance, deletable, due, estimate, followed, violations, vote
+from kcli.snapshots.projection import DEFAULTS, growth_by_type, per_day, project
+from kcli.snapshots.report import instant
 
 __all__ = ["plan"]
 
@@ -31,14 +33,12 @@ __all__ = ["plan"]
 @click.option(
     "--max-bytes",
     type=click.IntRange(min=0),
-    default=20 << 20,
-    help="metadata.log.max.record.bytes.between.snapshots; 20 MiB.",
+    help="metadata.log.max.record.bytes.between.snapshots; by default 20 MiB.",
 )
 @click.option(
     "--max-interval-ms",
     type=click.IntRange(min=0),
-    default=3_600_000,
-    help="metadata.log.max.snapshot.interval.ms; one hour, 0: never.",
+    help="metadata.log.max.snapshot.interval.ms; by default one hour, 0: never.",
 )
 @click.option(
     "--max-replication-lag-ms",
@@ -62,15 +62,19 @@ __all__ = ["plan"]
 @click.option("--now-ms", type=int, help="The time to compute ages at; by default now.")
 @click.option("--partitions", type=click.IntRange(min=0), help="Estimate for this many partitions on the lost broker.")
 @click.option("--brokers", type=click.IntRange(min=0), help="Estimate for this many other brokers.")
+@click.option(
+    "--properties", metavar="FILE", help="The node's server.properties; by default the one beside DIR, or above it."
+)
 @format_option(("text", "json"), "For reading, or one JSON object.", default="text", name="form")
 @quiet_option("No warnings.", used=False)
 @dialect_option
 def plan(directory: str | None, dialect: str | None, form: str, **given: Any) -> int:
-    """Say whether a snapshot is due, how far the log may begin, which snapshots may go (KIP-630).
+    """Say whether a snapshot is due and which may go (KIP-630), how the log grows, what each file's loss would take.
 
-    DIR is a `__cluster_metadata-0`, or the directory around it. Also the KIP's arithmetic: what a lost broker costs
-    when every partition's ISR change is a record of its own (40 bytes), against one fence record (8 bytes): for each
-    broker of DIR's image, or for --partitions and --brokers.
+    DIR is a `__cluster_metadata-0`, or the directory around it. Settings are those of server.properties, or Kafka's
+    defaults. Also the KIP's arithmetic: what a lost broker costs when every partition's ISR change is a record of its
+    own (40 bytes), against one fence record (8 bytes): for each broker of DIR's image, or for --partitions and
+    --brokers.
 
     \b
     kcli snapshot plan __cluster_metadata-0
@@ -81,42 +85,60 @@ def plan(directory: str | None, dialect: str | None, form: str, **given: Any) ->
     answer: dict[str, Any] = {}
     if directory is not None:
         check_files([directory])
-        answer |= policy_answer(metadata_directory(directory), given)
+        answer |= folder_answer(metadata_directory(directory), given, dialect)
     answer["brokerLoss"] = estimates(directory, dialect, given)
     if form == "json":
         from kcli.jsontext import dumps
 
         print_line(dumps(answer))
     else:
+        from kcli.cli.snapshot_plan_view import plan_lines
+
         for line in plan_lines(answer):
             print_line(line)
     return 0
 
 
-def policy_answer(folder: Path, given: dict[str, Any]) -> dict[str, Any]:
-    listing = listing_of(folder)
-    ids = sorted(name.id for _, name in listing.snapshots)
-    latest = ids[-1] if ids else None
-    figures = log_figures(folder, listing, latest.end_offset if latest else 0)
-    watermark = given["high_watermark"] if given["high_watermark"] is not None else figures["end"]
-    begin = given["log_begin"] if given["log_begin"] is not None else figures["begin"]
-    policy = Policy(
-        given["minimum_records"], given["max_bytes"], given["max_interval_ms"] or None, given["max_replication_lag_ms"]
-    )
+def folder_answer(folder: Path, given: dict[str, Any], dialect: str | None) -> dict[str, Any]:
+    """What a folder's files say: the policy, growth, projection and losses."""
+    from kcli.cli.metadata_properties import settings_of
+
+    survey = FolderSurvey(folder, dialect)
+    source, settings = settings_of(folder, given["properties"])
+    for name, option in zip(DEFAULTS, ("max_bytes", "max_interval_ms"), strict=False):
+        settings[name] = settings[name] if given[option] is None else given[option]
+    return {
+        **policy_answer(survey, given, settings),
+        "properties": source,
+        "settings": settings,
+        "growth": growth_json(survey.log),
+        "projection": projection_json(survey, settings),
+        "files": [loss_json(each) for each in losses(survey.files, survey.spans)],
+    }
+
+
+def policy_answer(survey: FolderSurvey, given: dict[str, Any], settings: dict[str, int]) -> dict[str, Any]:
+    ids, latest = survey.ids, survey.ids[-1] if survey.ids else None
+    since, log = total(survey.since), survey.log
+    begin = survey.begin if given["log_begin"] is None else given["log_begin"]
+    watermark = survey.end if given["high_watermark"] is None else given["high_watermark"]
+    limit, interval = (settings[name] for name in list(DEFAULTS)[:2])
+    policy = Policy(given["minimum_records"], limit, interval or None, given["max_replication_lag_ms"])
     now = given["now_ms"] if given["now_ms"] is not None else time.time_ns() // 1_000_000
-    age = None if latest is None else now - int((folder / latest.file_name).stat().st_mtime * 1000)
-    decision = due(policy, records=figures["records"], size=figures["bytes"], age_ms=age)
+    age = None if latest is None else now - int((survey.folder / latest.file_name).stat().st_mtime * 1000)
+    decision = due(policy, records=since.records, size=since.size, age_ms=age)
     replicas = dict(map(parse_replica, given["replicas"]))
     reach = advance(
         policy, log_begin=begin, snapshots=ids, replicas=replicas, log_begin_age_ms=given["log_begin_age_ms"]
     )
-    leader, (last, epoch) = given["leader_log_begin"], vote(ids, begin, watermark, figures["end"], figures["epoch"])
+    epoch = log.epoch if log.end is not None else latest.epoch if latest else -1
+    leader, (last, epoch) = given["leader_log_begin"], vote(ids, begin, watermark, survey.end, epoch)
     return {
         "snapshots": [str(each) for each in ids],
         "logBeginOffset": begin,
         "highWatermark": watermark,
-        "recordsSinceSnapshot": figures["records"],
-        "bytesSinceSnapshot": figures["bytes"],
+        "recordsSinceSnapshot": since.records,
+        "bytesSinceSnapshot": since.size,
         "snapshotDue": decision.yes,
         "reasons": list(decision.reasons),
         "logBeginMayAdvanceTo": reach,
@@ -127,29 +149,51 @@ def policy_answer(folder: Path, given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def growth_json(log: LogSpan) -> dict[str, Any]:
+    """By type of record, the most bytes first."""
+    return {
+        "from": instant(log.first_ms),
+        "to": instant(log.last_ms),
+        "records": log.records,
+        "bytes": log.size,
+        "bytesPerDay": per_day(log.size, log),
+        "types": [
+            {"type": name, "records": records, "bytes": size, "bytesPerDay": daily}
+            for name, records, size, daily in growth_by_type(log)
+        ],
+    }
+
+
+def projection_json(survey: FolderSurvey, settings: dict[str, int]) -> dict[str, Any]:
+    found = project(survey.log, survey.since, survey.snapshots(), settings)
+    return {
+        "nextSnapshotByBytes": instant(found.by_bytes),
+        "nextSnapshotByAge": instant(found.by_age),
+        "folderBytesPerDay": found.folder_per_day,
+        "retentionBytesReached": instant(found.full),
+        "oldestSnapshotExpires": instant(found.expires),
+    }
+
+
+def loss_json(loss: Loss) -> dict[str, Any]:
+    file = loss.file
+    return {
+        "file": file.name,
+        "kind": "log" if file.snapshot is None else "snapshot",
+        "sizeInBytes": file.size,
+        "offsets": [file.start, file.end],
+        "coveredBy": None if loss.covered is None else str(loss.covered),
+        "stateEndsAt": loss.reach,
+        "lostOffsets": loss.offsets,
+        "lostRecords": loss.records,
+    }
+
+
 def parse_replica(text: str) -> tuple[int, int]:
     number, mark, offset = text.partition("=")
     if not mark or not number.isdecimal() or not offset.isdecimal():
         raise UsageError(f"--replica {text}: ID=OFFSET expected")
     return int(number), int(offset)
-
-
-def log_figures(folder: Path, listing: Listing, since: int) -> dict[str, int]:
-    """Where the log begins and ends, and in which epoch; records and bytes in it from `since` on."""
-    begin = listing.segments[0][1] if listing.segments else since
-    end = records = size = 0
-    epoch = max((name.id.epoch for _, name in listing.snapshots), default=-1)
-    for name, base in listing.segments:
-        end = max(end, base)
-        with open_file(str(folder / name)) as file:
-            for batch in batches(file.data):
-                if isinstance(batch, Fault):
-                    break
-                end, epoch = batch.last_offset + 1, batch.leader_epoch
-                if batch.last_offset >= since:
-                    records += batch.last_offset + 1 - max(batch.base_offset, since)
-                    size += batch.size
-    return {"begin": begin, "end": max(end, since), "epoch": epoch, "records": records, "bytes": size}
 
 
 def estimates(directory: str | None, dialect: str | None, given: dict[str, Any]) -> list[dict[str, Any]]:
@@ -175,44 +219,3 @@ def estimate_json(broker: int | None, cost: Replication) -> dict[str, Any]:
         "fenceBytes": cost.fenced,
         "fenceBytesReplicated": cost.fenced_sent,
     }
-
-
-def plan_lines(answer: dict[str, Any]) -> list[str]:
-    lines = policy_lines(answer) if "snapshotDue" in answer else []
-    return lines + [loss_line(row) for row in answer["brokerLoss"]]
-
-
-def policy_lines(answer: dict[str, Any]) -> list[str]:
-    begin, reach = answer["logBeginOffset"], answer["logBeginMayAdvanceTo"]
-    known, spare = (", ".join(answer[name]) or "none" for name in ("snapshots", "deletableSnapshots"))
-    return [
-        f"snapshot due: {'yes' if answer['snapshotDue'] else 'no'}: {'; '.join(answer['reasons'])}",
-        f"log begins at {begin:,}, may advance to {reach:,}; high watermark {answer['highWatermark']:,}",
-        f"snapshots {known}; may then be deleted: {spare}",
-        *follower_lines(answer),
-        *(f"! {text}" for text in answer["violations"]),
-        "",
-    ]
-
-
-def follower_lines(answer: dict[str, Any]) -> list[str]:
-    follows, votes = answer["logBeginFollowsTo"], answer["votesWith"]
-    lines = [] if follows is None else [f"following the leader, the log begins at {follows:,}"]
-    return [*lines, f"as a voter: offset {votes['offset']:,}, epoch {votes['epoch']}"]
-
-
-def loss_line(row: dict[str, Any]) -> str:
-    whose = "a broker" if row["broker"] is None else f"broker {row['broker']}"
-    changed, sent = binary(row["isrChangeBytes"]), binary(row["isrChangeBytesReplicated"])
-    partitions, others = counted(row["partitions"], "partition"), counted(row["otherBrokers"], "other")
-    return (
-        f"losing {whose}, in sync for {partitions}, {others}: "
-        f"ISR changes {changed} a log, {sent} replicated; "
-        f"a fence record {row['fenceBytes']} B, {binary(row['fenceBytesReplicated'])} replicated"
-    )
-
-
-def binary(size: int) -> str:
-    """The KIP's way: in 1024s, cut to two digits (118,800,000 bytes are its 113.29 MB)."""
-    unit, label = (1 << 20, "MB") if size >= 1 << 20 else (1 << 10, "kB")
-    return f"{size * 100 // unit / 100:.2f} {label}"

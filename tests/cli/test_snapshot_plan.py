@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kcli.cli.main import main
-from kcli.cli.snapshot_plan import binary
 from tests.snapshots.files import partition_folder
 
 FOLDER = str(partition_folder("440-three/n1"))
@@ -60,11 +60,27 @@ def test_the_kip_s_arithmetic(capfd: Captured) -> None:
     assert "0.77 kB replicated" in text
 
 
-def test_text(capfd: Captured) -> None:
-    assert main(["snapshot", "plan", FOLDER, "--format", "text", "--max-interval-ms", "0"]) == 0
-    text = capfd.readouterr().out
-    assert text.startswith("snapshot due: no: 7 records and 473 bytes since the latest snapshot\n")
-    assert "log begins at 2,440, may advance to 3,436" in text
+def test_growth_and_losses(capfd: Captured, tmp_path: Path) -> None:
+    answer = plan(capfd, FOLDER)
+    assert answer["properties"] is None
+    assert answer["growth"]["records"] == 3443 - 2440
+    assert answer["growth"]["types"][0]["type"] == "PARTITION_CHANGE_RECORD"
+    files = {each["file"]: each for each in answer["files"]}
+    assert files["00000000000000002440.log"]["coveredBy"] == "3436-1"
+    tail = files["00000000000000003249.log"]
+    assert (tail["kind"], tail["offsets"], tail["stateEndsAt"]) == ("log", [3249, 3443], 3436)
+    assert tail["lostOffsets"] == [3436, 3443]
+    assert sum(tail["lostRecords"].values()) == 7
+    assert files["00000000000000003436-0000000001.checkpoint"]["lostOffsets"] is None
+    settings = tmp_path / "server.properties"
+    settings.write_text("metadata.log.max.record.bytes.between.snapshots=100\n")
+    given = plan(capfd, FOLDER, "--properties", str(settings))
+    assert (given["snapshotDue"], given["properties"]) == (True, str(settings))
+    assert given["projection"]["nextSnapshotByBytes"] == given["growth"]["to"]
+    over = plan(capfd, FOLDER, "--properties", str(settings), "--max-bytes", "5000", "--max-interval-ms", "0")
+    assert not over["snapshotDue"]
+    assert main(["snapshot", "plan", FOLDER, "--properties", "nowhere"]) == 3
+    capfd.readouterr()
 
 
 @pytest.mark.parametrize(
@@ -74,7 +90,3 @@ def test_text(capfd: Captured) -> None:
 def test_wrong_usage(arguments: list[str], text: str, capfd: Captured) -> None:
     assert main(["snapshot", "plan", *arguments]) == 2
     assert text in capfd.readouterr().err
-
-
-def test_sizes_are_cut_as_in_the_kip() -> None:
-    assert (binary(118_800_000), binary(792), binary(0)) == ("113.29 MB", "0.77 kB", "0.00 kB")

@@ -1,0 +1,61 @@
+"""The folder of a metadata log, looked at in one pass: which files hold which offsets, and what is in its log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kcli.snapshots.decoding import Decoder
+from kcli.snapshots.files import listing_of, open_file
+from kcli.snapshots.log_spans import LogSpan, count_segment, header_time, log_spans, total
+from kcli.snapshots.loss import LogFile
+from kcli.snapshots.names import SnapshotId
+from kcli.snapshots.projection import Snapshots
+
+__all__ = ["FolderSurvey"]
+
+
+class FolderSurvey:
+    """ids: of the finished snapshots, in order; files: they and the segments; spans: of the log, with boundaries where
+    files begin and end; log: all of it as one; begin, end: of the log, or of the newest snapshot without one."""
+
+    def __init__(self, folder: Path, dialect: str | None = None) -> None:
+        self.folder, decoder = folder, Decoder(dialect)
+        listing = listing_of(folder)
+        self.ids: list[SnapshotId] = sorted(name.id for _, name in listing.snapshots)
+        self.latest = self.ids[-1].end_offset if self.ids else 0
+        bases = [base for _, base in listing.segments]
+        self.spans: Sequence[LogSpan] = log_spans([0, *bases, *(each.end_offset for each in self.ids)])
+        ends = []
+        for name, base in listing.segments:
+            with open_file(str(folder / name)) as file:
+                ends.append(max(base, count_segment(self.spans, file.data, decoder, file.mapped)))
+        self.log = total(self.spans)
+        self.begin = bases[0] if bases else self.latest
+        self.end = max([self.latest, *ends])
+        self.files = [
+            LogFile(name, (folder / name).stat().st_size, base, end)
+            for (name, base), end in zip(listing.segments, ends, strict=True)
+        ]
+        self.files += [
+            LogFile(name, (folder / name).stat().st_size, 0, each.id.end_offset, each.id)
+            for name, each in listing.snapshots
+        ]
+
+    @property
+    def since(self) -> list[LogSpan]:
+        """The log behind the newest snapshot."""
+        return [span for span in self.spans if span.start >= self.latest]
+
+    def snapshots(self) -> Snapshots:
+        """Their sizes and ages."""
+        known = {each.snapshot: each for each in self.files if each.snapshot is not None}
+        if not known:
+            return Snapshots()
+        first, last = known[self.ids[0]], known[self.ids[-1]]
+        size = sum(each.size for each in known.values())
+        return Snapshots(len(known), size, last.size, self.time_of(first.name), self.time_of(last.name))
+
+    def time_of(self, name: str) -> int | None:
+        with open_file(str(self.folder / name)) as file:
+            return header_time(file.data)

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+
+from kcli.snapshots.decoding import Decoder
+from kcli.snapshots.log_spans import count_segment, header_time, log_spans, total
+from kcli.snapshots.surveys import survey
+from tests.snapshots.files import NODES, partition_folder
+from tests.snapshots.made import snapshot
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_spans_add_up_to_what_inspect_counts(node: str) -> None:
+    for path in partition_folder(node).glob("*.log"):
+        data, decoder = memoryview(path.read_bytes()), Decoder()
+        found = survey(data, path.name)
+        first, last = found.offsets or (0, 0)
+        spans = log_spans([first, (first + last) // 2, last])
+        assert count_segment(spans, data, decoder) == last + 1
+        whole = total(spans)
+        counted: dict[str, list[int]] = {}
+        for (key, _), (records, size, *_) in found.types.items():
+            row = counted.setdefault(decoder.type_names[key], [0, 0])
+            row[0] += records
+            row[1] += size
+        assert {name: row for name, row in whole.types.items() if name in counted} == counted
+        assert (whole.size, whole.records, whole.end) == (len(data), last + 1 - first, last + 1)
+        assert (whole.first_ms, whole.last_ms) == found.timestamps
+
+
+def test_damage_ends_the_count() -> None:
+    spans = log_spans([0])
+    assert count_segment(spans, memoryview(snapshot() + b"\xff" * 40), Decoder()) > 0
+    assert count_segment(log_spans([0]), memoryview(b"\0" * 100), Decoder()) == 0
+
+
+def test_the_time_of_a_snapshot() -> None:
+    assert header_time(memoryview(snapshot())) == 1_700_000_000_000
+    for data in (b"", b"\0" * 80, snapshot()[:70]):
+        assert header_time(memoryview(data)) is None
