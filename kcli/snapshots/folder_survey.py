@@ -57,5 +57,6 @@ class FolderSurvey:
         return Snapshots(len(known), size, last.size, self.time_of(first.name), self.time_of(last.name))
 
     def time_of(self, name: str) -> int | None:
+        """When the last record that a snapshot holds was written, ms; None: its header doesn't say."""
         with open_file(str(self.folder / name)) as file:
             return header_time(file.data)
