@@ -9,18 +9,29 @@ import click
 
 from kcli.cli.coprocess import Reply, answer_lines, check_lines, lines_option
 from kcli.cli.diff_sides import Side, batch_side, message_side, unframed
-from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_option, read_message, secrets_option
+from kcli.cli.inputs import (
+    binary_input,
+    dialect_option,
+    format_option,
+    quiet_option,
+    read_message,
+    read_text,
+    secrets_option,
+    unbase64,
+    unhex,
+)
 from kcli.cli.kinds import name_of
 from kcli.cli.lines import print_line
-from kcli.errors import DecodeError, UsageError
+from kcli.errors import InputError, UsageError
 from kcli.grammar.difference import Difference, differences
 from kcli.grammar.secrets import Hidden
 from kcli.grammar.trace import Span
-from kcli.jsontext import dumps
+from kcli.jsontext import dumps, loads
 
 __all__ = ["batch", "message"]
 
 Command = Callable[..., int]
+Given = bytes | dict[str, Any] | list[Any]
 PairReply = Callable[[bytes, int, dict[str, Any]], Reply]
 SHOWN = 16  # bytes of a field
 
@@ -30,6 +41,12 @@ def diff_options(command: Command) -> Command:
         quiet_option("No warnings.", used=False),
         lines_option("Answer each line, EXPECTED and GOT as text or JSON, by a line of JSON"),
         format_option(("text", "jsonl"), "The form of the output.", default="text"),
+        click.option(
+            "--as",
+            "as_",
+            type=click.Choice(["java"]),
+            help="Compare with what Kafka's Java client would send: of EXPECTED, bytes or JSON; without it of GOT.",
+        ),
         dialect_option,
         secrets_option(),
         binary_input,
@@ -50,10 +67,13 @@ def message(expected: str | None, got: str | None, format_: str, lines: bool, **
     """The fields whose bytes differ between two messages: path, both offsets, both bytes, both values.
 
     EXPECTED and GOT are files with a request each, or with --api and --api-version a response ("-": standard input).
-    With --lines the one file ("-", the default) has both on each line. Exit 1: they differ.
+    With --as java EXPECTED is what Kafka's Java client would send for it: no defaults of tagged fields, no ignorable
+    fields that the version lacks, shortest encodings. It may be JSON as `kcli encode` takes it, or is left out for
+    GOT's own. With --lines the one file ("-", the default) has both on each line. Exit 1: they differ.
 
     \b
     kcli diff message java.bin mine.bin
+    kcli diff message --as java request.json mine.bin
     kcli diff message --hex --api Metadata --api-version 12 expected.hex got.hex
     """
     if (options["api"] is None) != (options["api_version"] is None):
@@ -62,14 +82,7 @@ def message(expected: str | None, got: str | None, format_: str, lines: bool, **
         from kcli.cli.diff_lines import messages_reply
 
         return answer_pairs(expected, got, messages_reply, options)
-    sides = []
-    for file in files(expected, got):
-        data = read_message(file, options["hex_"], options["base64_"])
-        try:
-            sides.append(message_side(unframed(data), options))
-        except DecodeError as error:
-            raise error.within(name_of(file)) from None
-    return show(sides, format_)
+    return show(sides_of(expected, got, "request" if options["api"] is None else "response", options), format_)
 
 
 @click.command()
@@ -78,17 +91,18 @@ def batch(expected: str | None, got: str | None, format_: str, lines: bool, **op
     """The fields whose bytes differ between record batches: path, both offsets, both bytes, both values.
 
     EXPECTED and GOT are files with batches ("-": standard input); with --lines the one file ("-", the default) has both
-    on each line. Exit 1: they differ.
+    on each line. With --as java EXPECTED, or GOT where that is all, is written anew as Kafka's Java producer does.
+    Exit 1: they differ.
 
     \b
     kcli diff batch java.bin mine.bin
+    kcli diff batch --as java mine.bin
     """
     if lines:
         from kcli.cli.diff_lines import batches_reply
 
         return answer_pairs(expected, got, batches_reply, options)
-    found = [read_message(file, options["hex_"], options["base64_"]) for file in files(expected, got)]
-    return show([batch_side(data, options["secrets"]) for data in found], format_)
+    return show(sides_of(expected, got, "batch", options), format_)
 
 
 def answer_pairs(file: str | None, other: str | None, reply: PairReply, options: dict[str, Any]) -> int:
@@ -99,13 +113,52 @@ def answer_pairs(file: str | None, other: str | None, reply: PairReply, options:
     return answer_lines(file or "-", lambda text, number: reply(text, number, options))
 
 
-def files(expected: str | None, got: str | None) -> tuple[str, str]:
-    """Both files. UsageError: there is only one."""
-    if expected is None or got is None:
-        raise UsageError(f"{'GOT' if expected else 'EXPECTED and GOT'}: what is to be compared?")
+def sides_of(expected: str | None, got: str | None, kind: str, options: dict[str, Any]) -> list[Side]:
+    """Both sides; with --as java the first as Kafka's Java client would send it. kind: as for `java_bytes`."""
+    java = options["as_"] is not None
+    if java and got is None:
+        expected, got = None, expected
+    if got is None or (expected is None and not java):
+        raise UsageError("what is to be compared? EXPECTED and GOT expected, or with --as java GOT alone")
     if expected == got == "-":
         raise UsageError("EXPECTED and GOT: only one of them can be standard input")
-    return expected, got
+    other = read_message(got, options["hex_"], options["base64_"])
+    one: Given = other if expected is None else read_given(expected, options, java)
+    sides: list[Side] = []
+    for file, given, as_java in ((expected or got, one, java), (got, other, False)):
+        try:
+            sides.append(side_of(given, kind, options, as_java))
+        except InputError as error:
+            raise error.within(name_of(file)) from None
+    return sides
+
+
+def read_given(file: str, options: dict[str, Any], java: bool) -> Given:
+    """A message's bytes; java: or its JSON."""
+    hex_, base64_ = options["hex_"], options["base64_"]
+    if not java:
+        return read_message(file, hex_, base64_)
+    text = read_text(file)
+    try:
+        if text.lstrip()[:1] in (b"{", b"["):
+            value: Given = loads(text)
+            return value
+        return unhex(text) if hex_ else unbase64(text) if base64_ else text
+    except InputError as error:
+        raise error.within(name_of(file)) from None
+
+
+def side_of(given: Given, kind: str, options: dict[str, Any], java: bool) -> Side:
+    """The fields of one side. InputError."""
+    data = given
+    if isinstance(data, bytes) and kind != "batch":
+        data = unframed(data)
+    if java:
+        from kcli.cli.diff_java import java_bytes
+
+        data = java_bytes(data, kind, options)
+    assert isinstance(data, bytes)
+    return batch_side(data, options["secrets"]) if kind == "batch" else message_side(data, options)
 
 
 def show(sides: list[Side], format_: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.cli.coprocess import Reply, bytes_of
+from kcli.cli.coprocess import Reply, bytes_in, bytes_of
 from kcli.cli.decode_lines import api_in
 from kcli.cli.diff_sides import Side, batch_side, message_side, shape_of, unframed
 from kcli.cli.encode_message import message_bytes
@@ -18,6 +18,7 @@ from kcli.jsontext import dumps, loads
 
 __all__ = ["batches_reply", "difference_row", "messages_reply"]
 
+Given = bytes | dict[str, Any] | list[Any]
 SIDES = ("expected", "got")
 SAME = Reply(b'{"same":true}')
 
@@ -45,23 +46,49 @@ def row_of(text: bytes, number: int) -> dict[str, Any]:
 
 
 def pair(row: dict[str, Any], text: bytes, number: int, options: dict[str, Any], kind: str) -> list[bytes]:
-    """The bytes of both sides: two words of text, or what the object has as "expected" and "got"."""
+    """The bytes of both sides: two words of text, or what the object has as "expected" and "got".
+
+    With --as java the first may be missing. kind: "request", "response", "batch".
+    """
+    java = options["as_"] is not None
     if row:
-        return [bytes_at(row, side, number, options, kind) for side in SIDES]
-    words = text.split()
-    if len(words) != len(SIDES):
-        raise InputError(f"{len(words)} words on this line: two expected, EXPECTED and GOT")
-    return [bytes_of(word, number, options["base64_"]) for word in words]
+        expected, got = (given(row, side, number, options["base64_"]) for side in SIDES)
+    else:
+        words = [bytes_of(word, number, options["base64_"]) for word in text.split()]
+        if len(words) != len(SIDES) and not (java and len(words) == 1):
+            raise InputError(f"{len(words)} words on this line: two expected, EXPECTED and GOT")
+        expected, got = words[0], words[-1]
+    other = as_bytes(got, "got", number, options, kind)
+    if java and expected is None:
+        expected = other
+    return [as_bytes(expected, "expected", number, options, kind, java=java), other]
 
 
-def bytes_at(row: dict[str, Any], side: str, number: int, options: dict[str, Any], kind: str) -> bytes:
-    """The bytes of one side: text, or JSON that `kcli encode` takes. kind: "request", "response", "batch"."""
+def given(row: dict[str, Any], side: str, number: int, base64_: bool) -> Given | None:
+    """What the object has for one side: bytes of its text, or JSON; None: nothing."""
     value = row.get(side)
     if isinstance(value, str):
-        return bytes_of(value.encode(errors="replace"), number, options["base64_"])
-    if not isinstance(value, dict | list):
+        return bytes_of(value.encode(errors="replace"), number, base64_)
+    if isinstance(value, dict) and ("hex" in value or "base64" in value):
+        return bytes_in(value, number)
+    if value is not None and not isinstance(value, dict | list):
+        raise InputError(f"{side}: bytes as text or JSON expected")
+    return value
+
+
+def as_bytes(
+    value: Given | None, side: str, number: int, options: dict[str, Any], kind: str, *, java: bool = False
+) -> bytes:
+    """The bytes of one side; JSON is what `kcli encode` takes. java: those that Kafka's Java client would send."""
+    if value is None:
         raise InputError(f"{side}: bytes as text or JSON expected")
     try:
+        if java:
+            from kcli.cli.diff_java import java_bytes
+
+            return java_bytes(unframed(value) if isinstance(value, bytes) else value, kind, options)
+        if isinstance(value, bytes):
+            return value
         return batch_bytes(value, number) if kind == "batch" else message_bytes(value, number, kind, options["dialect"])
     except InputError as error:
         raise error.within(side) from None

@@ -18,7 +18,20 @@ from kcli.jsontext import dumps, loads
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
 
-__all__ = ["line_form", "message_bytes", "request", "response", "text_as", "to_option", "write_as"]
+__all__ = [
+    "check_version",
+    "checked",
+    "completed",
+    "line_form",
+    "message_bytes",
+    "part",
+    "request",
+    "response",
+    "text_as",
+    "to_option",
+    "with_records",
+    "write_as",
+]
 
 NOT_THERE = "an event, or an exchange without this side: a message expected"
 to_option = click.option(
@@ -168,6 +181,7 @@ def rows(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def checked(row: Any, place: str) -> dict[str, Any]:
+    """The row as an object that was decoded whole. InputError: it is none."""
     if not isinstance(row, dict):
         raise InputError("a JSON object expected, as decode prints it", file=place)
     if "_error" in row:
@@ -247,6 +261,7 @@ def check_version(path: str, header: dict[str, Any], dialect: str | None) -> Non
 
 
 def part(row: dict[str, Any], name: str) -> dict[str, Any]:
+    """An object in the row. EncodeError: there is none."""
     value = row.get(name)
     if not isinstance(value, dict):
         raise EncodeError(name, "is missing" if value is None else f"needs an object, not {value!r}")

@@ -52,7 +52,7 @@ def test_bad_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [row["error"].partition(":")[0] for row in found] == [
         "1 words on this line",
         "got",
-        "expected",
+        "got",
         "requestApiKey",
     ]
 

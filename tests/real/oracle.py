@@ -22,14 +22,16 @@ NEWEST = "4.4.0"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """names: today's and older ones; data: the message's bytes, None for one that Kafka makes with its own defaults."""
+    """names: today's and older ones; data: the message's bytes, or its JSON; None for one that Kafka makes with its own
+    defaults."""
 
     names: tuple[str, ...]
     version: int
-    data: bytes | None
+    data: bytes | str | None
 
     def line(self) -> str:
-        return f"{','.join(self.names)} {self.version} {'-' if self.data is None else '.' + self.data.hex()}\n"
+        data = "-" if self.data is None else f"={self.data}" if isinstance(self.data, str) else f".{self.data.hex()}"
+        return f"{','.join(self.names)} {self.version} {data}\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -18,7 +19,8 @@ import org.apache.kafka.common.protocol.ObjectSerializationCache;
 /**
  * Reads messages with the classes that Kafka generates for itself, and writes them again.
  *
- * Standard input, a case a line:   NAME[,OLD NAME...] VERSION .HEX     (VERSION -: the message as a new object has it)
+ * Standard input, a case a line:   NAME[,OLD NAME...] VERSION .HEX     (or - : the message as a new object has it;
+ * or =JSON : as its converter reads it)
  * Standard output, an answer each: ok HEX JSON  |  absent WHY  |  error WHAT     (tabs between; JSON may be empty)
  */
 public final class MessageOracle {
@@ -43,7 +45,7 @@ public final class MessageOracle {
         BufferedReader cases = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
         PrintStream answers = new PrintStream(System.out, false, StandardCharsets.UTF_8);
         for (String line = cases.readLine(); line != null; line = cases.readLine()) {
-            String[] words = line.split(" ");
+            String[] words = line.split(" ", 3);
             answers.print(answer(words[0].split(","), Short.parseShort(words[1]), words[2]));
             answers.print('\n');
         }
@@ -60,7 +62,9 @@ public final class MessageOracle {
             if (version < message.lowestSupportedVersion() || version > message.highestSupportedVersion()) {
                 return "absent\tno such version";
             }
-            if (!bytes.equals("-")) {
+            if (bytes.startsWith("=")) {
+                message = read(message.getClass(), bytes.substring(1), version);
+            } else if (!bytes.equals("-")) {
                 ByteBuffer input = ByteBuffer.wrap(HexFormat.of().parseHex(bytes, 1, bytes.length()));
                 message.read(new ByteBufferAccessor(input), version);
                 if (input.hasRemaining()) {
@@ -70,9 +74,16 @@ public final class MessageOracle {
             return "ok\t" + written(message, version) + "\t" + json(message, version);
         } catch (InvocationTargetException wrapped) {
             return "error\t" + oneLine(wrapped.getCause());
-        } catch (ReflectiveOperationException | RuntimeException failure) {
+        } catch (ReflectiveOperationException | IOException | RuntimeException failure) {
             return "error\t" + oneLine(failure);
         }
+    }
+
+    private static Message read(Class<?> message, String json, short version)
+        throws ReflectiveOperationException, IOException {
+        return (Message) Class.forName(message.getName() + "JsonConverter")
+            .getMethod("read", JsonNode.class, short.class)
+            .invoke(null, new ObjectMapper().readTree(json), version);
     }
 
     private static String written(Message message, short version) {
