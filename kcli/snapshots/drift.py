@@ -135,4 +135,5 @@ def last_changes(node: FolderNode, found: Sequence[Drifting], offset: int) -> No
         if known is not None:
             known.last = event
 
-    node.history(report, until=offset)
+    chosen = {key for table, key in wanted if table == "partitions"}
+    node.history(report, until=offset, partitions=chosen)

@@ -110,7 +110,7 @@ class Evidence:
     controllers: dict[int, dict[str, Any]] = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)
     topics: dict[bytes, tuple[str, int]] = field(default_factory=dict)
-    partitions: PartitionTable = field(default_factory=lambda: PartitionTable(references=True))
+    partitions: PartitionTable = field(default_factory=lambda: PartitionTable(references=True, changes=True))
     rescan: Callable[[], Iterable[tuple[Row, memoryview]]] = lambda: ()
     decoder: Decoder = field(default_factory=Decoder)
 

@@ -64,6 +64,9 @@ class Examiner:
             self.batch(data, batch, mapped)
             release(mapped, batch.position, batch.end)
         self.found.partitions.close()
+        for each, (count, _, _, _, first) in self.found.partitions.tallies.items():
+            known = self.found.types.get(each, [0, first])
+            self.found.types[each] = [known[0] + count, min(known[1], first)]
         for topic, offset in self.configured.items():
             if topic not in self.names:
                 self.found.strays.add(offset, topic)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.snapshots.diff import Change, row_change
 from kcli.snapshots.framing import Batch
-from kcli.snapshots.load import Loader
+from kcli.snapshots.load import Loader, make_changes
 from kcli.snapshots.objects import SECRET_TABLES, Object, object_row, touched
 from kcli.snapshots.walk import Row
+
+if TYPE_CHECKING:
+    from kcli.core.snapshots.snapshot import PartitionChanges
 
 __all__ = ["Event", "HistoryLoader"]
 
@@ -44,10 +47,16 @@ class HistoryLoader(Loader):
         strict: bool = True,
         secrets: bool = False,
         wants: Callable[[Object], bool] = lambda _: True,
+        partitions: Collection[tuple[Hashable, ...]] | None = None,
     ) -> None:
-        """wants: whether an object's changes are to be reported. secrets: show them."""
+        """wants: whether an object's changes are to be reported. secrets: show them.
+        partitions: (topic, number) of those whose changes are to be reported, None: all; few are much faster."""
         super().__init__(dialect, strict=strict)
-        self.report, self.secrets, self.wants = report, secrets, wants
+        self.report, self.secrets, self.wants, self.partitions = report, secrets, wants, partitions
+        watched: dict[Any, set[Any]] = {}
+        for topic, number in partitions or ():
+            watched.setdefault(topic, set()).add(number)
+        self.changes = None if partitions is None else make_changes(self.image, watched)
         self.batch: Batch | None = None  # of the log; None while a snapshot is read
 
     def take(self, row: Row, records: memoryview, batch: Batch) -> None:
@@ -77,13 +86,26 @@ class HistoryLoader(Loader):
         if self.batch is None:
             apply()
             return
-        objects = [each for each in touched(self.image, name, value) if self.wants(each)]
+        objects = [each for each in touched(self.image, name, value) if self.wants(each) and self.is_chosen(each)]
         before = [self.look(each) for each in objects]
         apply()
         for found, (was, shown) in zip(objects, before, strict=True):
             now, seen = self.look(found)
             if was != now:
                 self.tell(offset, name, row_change(found[0], was, now, shown, seen))
+
+    def is_chosen(self, found: Object) -> bool:
+        """Whether it is no partition, or one of the `partitions`."""
+        if self.partitions is None or found[0] != "partitions":
+            return True
+        topic = self.image.topics.get(found[1][0])
+        return topic is not None and (topic.name, found[1][1]) in self.partitions
+
+    def prepare(self, changes: PartitionChanges, name: str, value: dict[str, Any]) -> None:
+        """Hand over what the kernel holds of the partitions that a record touches; of chosen ones it holds nothing."""
+        objects = touched(self.image, name, value) if name in ("PartitionRecord", "PartitionChangeRecord") else ()
+        if not any(map(self.is_chosen, objects)):
+            super().prepare(changes, name, value)
 
     def look(self, found: Object) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
         """The row of an object, and the row that is shown of it."""

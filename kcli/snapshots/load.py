@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.counting import counted
 from kcli.errors import DecodeError, InputError
@@ -14,9 +14,14 @@ from kcli.snapshots.partitions import PartitionTable, id_bytes, id_text
 from kcli.snapshots.replay import CONTROL_HANDLERS, HANDLERS, ReplayError
 from kcli.snapshots.walk import PROBLEMS, Row, opened, walk
 
-__all__ = ["Loader", "load_snapshot"]
+if TYPE_CHECKING:
+    from kcli.core.snapshots.snapshot import PartitionChanges
+
+__all__ = ["Loader", "load_snapshot", "make_changes"]
 
 BEGIN, END, ABORT = 23, 24, 25
+TOPICS = ("TopicRecord", "RemoveTopicRecord")
+PARTITIONS = ("PartitionRecord", "PartitionChangeRecord")
 TOPIC_RECORD, PARTITION_RECORD = 2, 3
 HEADER_CONTROL = 3
 
@@ -46,6 +51,7 @@ class Loader:
         self.split: tuple[int, int] | None = None  # the batch that `until` lies in: its first offset, the one after it
         self.reached = 0  # the log offset behind the last batch that was seen, sound or not
         self.table: PartitionTable | None = None  # of the snapshot being read
+        self.changes = make_changes(self.image)  # what a log makes of partitions, in the kernel
 
     def snapshot(self, data: memoryview, *, end_offset: int = 0, epoch: int = 0, mapped: object = None) -> None:
         """Load a snapshot. mapped: see `framing.release`."""
@@ -78,12 +84,19 @@ class Loader:
                 continue
             topic.partitions = {**partitions, **topic.partitions} if topic.partitions else partitions
 
-    def segment(self, data: memoryview, *, until: int | None = None, mapped: object = None) -> None:
+    def segment(self, data: memoryview, *, until: int | None = None, mapped: object = None, more: bool = False) -> None:
         """Replay a log segment's batches from the image's end offset up to `until` (not included).
 
         A batch is applied whole, as nodes do: where `until` lies inside one, the image ends before it, and `split` says
         which one it is. Offsets that no batch has are a problem: what they held is missing from the image.
+        more: another segment follows, and the image's partitions may be brought up to date behind that one.
         """
+        self.replay_batches(data, until, mapped)
+        if not more:
+            self.settle()
+
+    def replay_batches(self, data: memoryview, until: int | None, mapped: object) -> None:
+        """What `segment` does with each batch."""
         image = self.image
         for batch in self.sound_batches(data, mapped):
             start = image.provenance.end_offset
@@ -96,13 +109,20 @@ class Loader:
                 return
             self.note_gap(batch)
             if (records := self.records_of(data, batch)) is not None:
-                for row in walk(records, batch):
+                fast = self.changes if batch.base_offset >= start else None
+                for row in walk(records, batch, changes=fast):
                     if row[0] >= start:
                         self.take(row, records, batch)
+            release(mapped, batch.position, batch.end)
             image.file_provenance = None
             image.provenance.end_offset = self.reached = batch.last_offset + 1
             image.provenance.epoch = batch.leader_epoch
             image.provenance.timestamp = batch.append_timestamp
+
+    def settle(self) -> None:
+        """Bring the image's partitions up to date with the segments."""
+        if self.changes is not None:
+            self.records += self.changes.settle()
 
     def records_of(self, data: memoryview, batch: Batch) -> memoryview | None:
         """A batch's records; None where they can't be decompressed, which is a problem."""
@@ -175,6 +195,8 @@ class Loader:
     def metadata(self, offset: int, key: int, value: dict[str, Any]) -> None:
         """Apply a metadata record, or hold it until its transaction ends (KIP-866)."""
         name = self.decoder.names[key]
+        if key in (BEGIN, END, ABORT) and self.changes is not None:
+            self.changes.paused = key == BEGIN
         if key == BEGIN:
             self.held = []
         elif key == ABORT:
@@ -196,4 +218,24 @@ class Loader:
             return
         if name == "TopicRecord" and self.table is not None:
             self.table.forget(id_bytes(value["topicId"]))
+        if self.changes is not None:
+            self.prepare(self.changes, name, value)
         handler(self.image, value)
+
+    def prepare(self, changes: PartitionChanges, name: str, value: dict[str, Any]) -> None:
+        """Hand over what the kernel holds of the partitions that a record touches."""
+        if name in TOPICS:
+            changes.forget(id_bytes(value["topicId"]))
+        elif name in PARTITIONS:
+            self.records += changes.settle(id_bytes(value["topicId"]))
+        elif name == "ClearElrRecord":
+            self.settle()
+
+
+def make_changes(image: Image, watched: dict[str, set[int]] | None = None) -> PartitionChanges | None:
+    """The kernel that applies what a log says of partitions, but for those watched; None: there is no core."""
+    try:
+        from kcli.core.snapshots.snapshot import PartitionChanges
+    except ImportError:
+        return None
+    return PartitionChanges(image.topics, watched)

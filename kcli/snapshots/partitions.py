@@ -74,8 +74,9 @@ class PartitionTable:
     topics      {topic id: [count, bytes, highest id, sum of ids and of their squares mod 2**64, first offset]}
     pairs       {(broker, directory id or None): offset of its first record}, when `references`
     broken      the first `most` of Broken; broken_count counts them all
-    tallies     {(apiKey, version): [count, bytes, most bytes, offset of that one]} of the `quiet` types, which the
-                kernel counts without giving them out (without the kernel: empty, and they are given out)
+    tallies     {(apiKey, version): [count, bytes, most bytes, offset of that one, offset of the first]} of the `quiet`
+                types, and with `changes` of the PartitionChangeRecords that read well: the kernel counts them without
+                giving them out (without the kernel: empty, and they are given out)
     store       {topic id: {partition: framed record, as bytes}} when given
     """
 
@@ -86,9 +87,10 @@ class PartitionTable:
         store: dict[bytes, Any] | None = None,
         most: int = 100,
         quiet: Iterable[int] = (),
+        changes: bool = False,
     ) -> None:
         self.references, self.store, self.most = references, store, most
-        self.fast: Partitions | None = make_fast(references, store, most, quiet)
+        self.fast: Partitions | None = make_fast(references, store, most, quiet, changes)
         self.tallies: dict[tuple[int, int], list[int]] = {}
         self.count = self.size = self.broken_count = 0
         self.by_version: dict[int, list[int]] = {}
@@ -159,12 +161,14 @@ class PartitionTable:
         self.broken = sorted([*self.broken, *fast.broken], key=lambda each: each[0])[: self.most]
 
 
-def make_fast(references: bool, store: dict[bytes, Any] | None, most: int, quiet: Iterable[int]) -> Partitions | None:
+def make_fast(
+    references: bool, store: dict[bytes, Any] | None, most: int, quiet: Iterable[int], changes: bool
+) -> Partitions | None:
     try:
         from kcli.core.snapshots.snapshot import Partitions
     except ImportError:
         return None
-    return Partitions(references, store, most, quiet)
+    return Partitions(references, store, most, quiet, changes)
 
 
 def add_up(row: list[int], more: Sequence[int]) -> None:

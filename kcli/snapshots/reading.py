@@ -192,15 +192,16 @@ def take_log(loader: Loader, folder: Path, until: int | None) -> list[str]:
     if segments[0][1] > start:
         text = f"the log begins at {segments[0][1]}, the snapshot ends at {start}: what is between is missing"
         raise InputError(text, file=str(folder))
-    used = []
-    for index, (name, base) in enumerate(segments):
-        following = segments[index + 1][1] if index + 1 < len(segments) else None
-        if (following is not None and following <= start) or (until is not None and max(base, start) >= until):
-            continue
-        used.append(str(folder / name))
-        with open_file(used[-1]) as file:
+    ends = [base for _, base in segments[1:]] + [None]
+    used = [
+        str(folder / name)
+        for (name, base), end in zip(segments, ends, strict=True)
+        if (end is None or end > start) and (until is None or max(base, start) < until)
+    ]
+    for path in used:
+        with open_file(path) as file:
             try:
-                loader.segment(file.data, until=until, mapped=file.mapped)
+                loader.segment(file.data, until=until, mapped=file.mapped, more=path != used[-1])
             except InputError as error:
-                raise error.within(used[-1]) from None
+                raise error.within(path) from None
     return used

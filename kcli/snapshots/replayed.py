@@ -141,7 +141,8 @@ class Replay:
             else:
                 since.setdefault(key, (event.offset, event.record))
 
-        loader = HistoryLoader(report, self.dialect, strict=False, secrets=True)
+        chosen = {key for table, key in wanted if table == "partitions"}
+        loader = HistoryLoader(report, self.dialect, strict=False, secrets=True, partitions=chosen)
         if base in self.ids:
             take_snapshot(loader, self.path(base))
         take_log(loader, self.folder, target.end_offset)

@@ -201,7 +201,7 @@ class Surveyor:
         found, table = self.found, self.table
         table.close()
         for (key, version), row in table.tallies.items():
-            found.types[key, version] = row
+            found.types[key, version] = row[:4]
             if self.decoder.codec(key, version) is None:
                 found.unread += row[0] - 1
                 self.complain(f"record {row[3]}: {self.decoder.why_unknown(key, version)}")

@@ -9,6 +9,7 @@ from kcli.core.codec.varints import read_unsigned, read_zigzag
 from kcli.snapshots.framing import Batch, body
 
 if TYPE_CHECKING:
+    from kcli.core.snapshots.snapshot import PartitionChanges
     from kcli.snapshots.partitions import PartitionTable
 
 __all__ = ["PROBLEMS", "SOFT", "Entry", "entries", "opened", "walk", "walk_interpreted"]
@@ -60,11 +61,16 @@ def opened(data: memoryview, batch: Batch) -> memoryview:
 
 
 def walk(
-    records: memoryview, batch: Batch, partitions: PartitionTable | None = None, mapped: bool = False
+    records: memoryview,
+    batch: Batch,
+    partitions: PartitionTable | None = None,
+    mapped: bool = False,
+    changes: PartitionChanges | None = None,
 ) -> Iterator[Row]:
     """The records of `records` (a batch's opened body) as rows in the shape of Entry.
 
-    With `partitions`, the PartitionRecords that the kernel reads go there and are not given out.
+    With `partitions`, the PartitionRecords that the kernel reads go there and are not given out. With `changes`, the
+    kernel applies those and PartitionChangeRecords there.
     mapped: `records` lies in a file's map, whose pages may be given back on the way.
     """
     try:
@@ -73,7 +79,13 @@ def walk(
         return walk_interpreted(records, batch)
     fast = partitions.fast if partitions is not None else None
     return Walk(
-        records, batch.base_offset, batch.record_count, batch.is_control, fast, mapped and batch.attributes & 7 == 0
+        records,
+        batch.base_offset,
+        batch.record_count,
+        batch.is_control,
+        fast,
+        mapped and batch.attributes & 7 == 0,
+        changes,
     )
 
 

@@ -34,6 +34,19 @@ cdef int judge(const kc_partition* partition) noexcept nogil:
     return facts
 
 
+cdef bint read_framed(framed, kc_partition* partition) noexcept:
+    """Read the bytes of a PartitionRecord's value, frame and all. False: other things, layouts it does not know, damage."""
+    cdef const uint8_t* data
+    cdef Py_ssize_t size
+    if not isinstance(framed, bytes):
+        return False
+    data = <const uint8_t*>PyBytes_AS_STRING(framed)
+    size = len(<bytes>framed)
+    if size < 4 or data[0] != 1 or data[1] != PARTITION_RECORD or data[2] > LATEST:
+        return False
+    return kc_read_partition(data + 3, data + size, data[2], partition) == 0
+
+
 cdef tuple ints(const uint8_t* items, int32_t count):
     cdef int index
     return tuple([<int32_t>kc_be32(items + 4 * index) for index in range(count)])
@@ -50,7 +63,7 @@ def partition_facts(framed not None):
     PyObject_GetBuffer(framed, &view, PyBUF_SIMPLE)
     try:
         data = <const uint8_t*>view.buf
-        if view.len < 4 or data[0] != 1 or data[1] != PARTITION_RECORD or data[2] > 2:
+        if view.len < 4 or data[0] != 1 or data[1] != PARTITION_RECORD or data[2] > LATEST:
             return None
         if kc_read_partition(data + 3, data + view.len, data[2], &partition) != 0:
             return None
@@ -65,21 +78,12 @@ def partition_facts(framed not None):
 def count_facts(dict partitions not None, list totals not None):
     """Add to totals[i] the partitions for which bit i of FACTS holds; the values the kernel refuses, as a list."""
     cdef kc_partition partition
-    cdef const uint8_t* data
-    cdef Py_ssize_t size
     cdef int facts, bit
     cdef int64_t[6] sums
     cdef list others = []
     memset(sums, 0, sizeof(sums))
     for framed in partitions.values():
-        if not isinstance(framed, bytes):
-            others.append(framed)
-            continue
-        data = <const uint8_t*>PyBytes_AS_STRING(framed)
-        size = len(<bytes>framed)
-        if size < 4 or data[0] != 1 or data[1] != PARTITION_RECORD or data[2] > 2:
-            others.append(framed)
-        elif kc_read_partition(data + 3, data + size, data[2], &partition) != 0:
+        if not read_framed(framed, &partition):
             others.append(framed)
         else:
             facts = judge(&partition)

@@ -14,7 +14,8 @@ cdef class Partitions:
     broken: [(offset, topic id, partition, code)] at most `most`, code as in BREAKS; broken_count is all of them
     store: {topic id: {partition: frame bytes}} when given: the records themselves
     quiet: types of metadata records (below 64) that a Walk only counts here, without giving them out
-    tallies: {(apiKey, version): [count, bytes, most bytes, offset of that one]} of those
+    changes: whether a Walk only counts PartitionChangeRecords that read well, too
+    tallies: {(apiKey, version): [count, bytes, most bytes, offset of that one, offset of the first]} of what is counted
     """
 
     cdef readonly int64_t count, size, broken_count
@@ -23,18 +24,18 @@ cdef class Partitions:
     cdef readonly dict topics, pairs, store
     cdef readonly list broken
     cdef readonly int most
-    cdef bint references
+    cdef bint references, counts_changes
     cdef uint8_t[16] topic
     cdef int64_t run, run_bytes, run_high, run_first
     cdef uint64_t run_sum, run_squares
     cdef bint open
     cdef dict shelf
     cdef uint64_t quiet
-    cdef int64_t[64][VERSIONS][4] rows
+    cdef int64_t[64][VERSIONS][5] rows
     cdef uint8_t[PAIRS][20] seen
     cdef uint8_t[PAIRS] known
 
-    def __cinit__(self, bint references=False, store=None, int most=100, quiet=()):
+    def __cinit__(self, bint references=False, store=None, int most=100, quiet=(), bint changes=False):
         memset(self.tally, 0, sizeof(self.tally))
         memset(self.versions, 0, sizeof(self.versions))
         memset(self.sizes, 0, sizeof(self.sizes))
@@ -50,6 +51,7 @@ cdef class Partitions:
         self.broken = []
         self.most = most
         self.references = references
+        self.counts_changes = changes
         self.open = False
 
     @property
@@ -63,23 +65,27 @@ cdef class Partitions:
     @property
     def tallies(self):
         return {
-            (key, version): [self.rows[key][version][index] for index in range(4)]
+            (key, version): [self.rows[key][version][index] for index in range(5)]
             for key in range(64)
             for version in range(VERSIONS)
             if self.rows[key][version][0]
         }
 
     cdef bint tally_only(self, int64_t key, int64_t version, int64_t size, int64_t offset) noexcept:
-        cdef int64_t* row
         if key >= 64 or version >= VERSIONS or not (self.quiet >> key) & 1:
             return False
-        row = self.rows[key][version]
+        self.tally_row(key, version, size, offset)
+        return True
+
+    cdef void tally_row(self, int64_t key, int64_t version, int64_t size, int64_t offset) noexcept:
+        cdef int64_t* row = self.rows[key][version]
+        if row[0] == 0:
+            row[4] = offset
         row[0] += 1
         row[1] += size
         if size > row[2]:
             row[2] = size
             row[3] = offset
-        return True
 
     def close(self):
         """Bring the figures of the last topic up to date; call it before reading `topics`."""

@@ -28,7 +28,9 @@ typedef struct {
     int32_t isr;
     const uint8_t *in_sync;
     int32_t removing;
+    const uint8_t *removed;
     int32_t adding;
+    const uint8_t *added;
     int32_t leader;
     int32_t leader_epoch;
     int32_t partition_epoch;
@@ -38,6 +40,7 @@ typedef struct {
     int32_t elr; /* -1: null or not sent */
     const uint8_t *eligible;
     int32_t last_known;
+    const uint8_t *last;
 } kc_partition;
 
 /* An unsigned varint of at most `most` bytes; NULL when it is cut off or too long. */
@@ -155,7 +158,7 @@ static inline int kc_partition_tags(const uint8_t *at, const uint8_t *end, int v
     if (!(at = kc_uvarint_of(at, end, 5, &count)))
         return -1;
     for (uint64_t i = 0; i < count; i++) {
-        const uint8_t *stop, *items;
+        const uint8_t *stop;
         if (!(at = kc_uvarint_of(at, end, 5, &tag)) || !(at = kc_uvarint_of(at, end, 5, &size)))
             return -1;
         if (size > (uint64_t)(end - at) || (i && tag <= last))
@@ -170,7 +173,7 @@ static inline int kc_partition_tags(const uint8_t *at, const uint8_t *end, int v
             if (kc_array(at, stop, 4, &p->elr, &p->eligible) != stop)
                 return -1;
         } else if (tag == 2 && version >= 2) {
-            if (kc_array(at, stop, 4, &p->last_known, &items) != stop)
+            if (kc_array(at, stop, 4, &p->last_known, &p->last) != stop)
                 return -1;
         } else {
             return -1; /* an unknown tag: lawful, but for the slower reader to show */
@@ -182,7 +185,6 @@ static inline int kc_partition_tags(const uint8_t *at, const uint8_t *end, int v
 
 /* PartitionRecord, flexible versions 0 to 2: 0 when it reads to its last byte. */
 static inline int kc_read_partition(const uint8_t *at, const uint8_t *end, int version, kc_partition *p) {
-    const uint8_t *items;
     if (end - at < 20)
         return -1;
     p->id = (int32_t)kc_be32(at);
@@ -192,9 +194,9 @@ static inline int kc_read_partition(const uint8_t *at, const uint8_t *end, int v
         return -1;
     if (!(at = kc_array(at, end, 4, &p->isr, &p->in_sync)) || p->isr < 0)
         return -1;
-    if (!(at = kc_array(at, end, 4, &p->removing, &items)) || p->removing < 0)
+    if (!(at = kc_array(at, end, 4, &p->removing, &p->removed)) || p->removing < 0)
         return -1;
-    if (!(at = kc_array(at, end, 4, &p->adding, &items)) || p->adding < 0)
+    if (!(at = kc_array(at, end, 4, &p->adding, &p->added)) || p->adding < 0)
         return -1;
     if (end - at < 12)
         return -1;

@@ -8,6 +8,7 @@ is in a large snapshot; those go into a `Partitions` table, read in place. Sourc
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 cdef extern from "snapshot.h" nogil:
@@ -28,7 +29,9 @@ cdef extern from "snapshot.h" nogil:
         int32_t isr
         const uint8_t* in_sync
         int32_t removing
+        const uint8_t* removed
         int32_t adding
+        const uint8_t* added
         int32_t leader
         int32_t leader_epoch
         int32_t partition_epoch
@@ -38,6 +41,7 @@ cdef extern from "snapshot.h" nogil:
         int32_t elr
         const uint8_t* eligible
         int32_t last_known
+        const uint8_t* last
 
     const uint8_t* kc_next_record(const uint8_t* at, const uint8_t* end, kc_record* record)
     const uint8_t* kc_frame(const uint8_t* at, const uint8_t* end, int64_t* frame, int64_t* type, int64_t* version)
@@ -45,13 +49,37 @@ cdef extern from "snapshot.h" nogil:
     uint32_t kc_be32(const uint8_t* at)
     void kc_release(const void* start, size_t size)
 
-__all__ = ["FACTS", "Partitions", "Walk", "count_facts", "partition_facts"]
+cdef extern from "partition_changes.h" nogil:
+    ctypedef struct kc_change:
+        int32_t id
+        const uint8_t* topic
+
+    ctypedef struct kc_state:
+        uint8_t known
+
+    enum: KC_DONE
+    enum: KC_WIDER
+    enum: KC_REFUSED
+
+    size_t kc_state_size(int width)
+    void kc_prefetch_states(const kc_state* state, int width)
+    int kc_read_change(const uint8_t* at, const uint8_t* end, int version, kc_change* change)
+    int kc_load_state(kc_state* state, int* width, const kc_partition* partition, int version)
+    void kc_copy_state(kc_state* to, int wider, kc_state* source, int width)
+    int kc_apply_change(kc_state* state, int* width, const kc_change* change)
+    size_t kc_write_state(uint8_t* out, kc_state* state, int width, int32_t id, const uint8_t* topic)
+    int kc_same_partition(const kc_partition* a, const kc_partition* b)
+
+__all__ = ["FACTS", "PartitionChanges", "Partitions", "Walk", "count_facts", "partition_facts", "same_partition"]
 
 DEF PARTITION_RECORD = 3
+DEF PARTITION_CHANGE = 5
+DEF LATEST = 2                    # version of both records
 DEF PIECE = 8388608               # bytes of a mapped file that are given back at once
 
 include "partition_facts.pxi"
 include "partition_table.pxi"
+include "partition_changes.pxi"
 
 
 cdef class Walk:
@@ -60,7 +88,8 @@ cdef class Walk:
     Yields (offset, key, version, start, end, problem): key and version are the apiKey and version of a metadata record,
     or the type and version of a control record; start:end are the bytes of its message in `body`. problem is "" or a
     code of `kcli.snapshots.walk.PROBLEMS`; a record that can't be cut ends the walk ("record").
-    With `partitions`, PartitionRecords that read well go there and are not yielded.
+    With `partitions`, PartitionRecords that read well go there and are not yielded, and PartitionChangeRecords that do
+    are counted there. With `changes`, both are applied there.
     `mapped`: the body is a file's map; pages behind the walk are given back, so that memory stays flat.
     """
 
@@ -71,8 +100,12 @@ cdef class Walk:
     cdef const uint8_t* mark
     cdef int64_t base_offset, left, place
     cdef Partitions partitions
+    cdef PartitionChanges changes
 
-    def __cinit__(self, body, int64_t base_offset, int64_t count, bint control=False, Partitions partitions=None, bint mapped=False):
+    def __cinit__(
+        self, body, int64_t base_offset, int64_t count, bint control=False, Partitions partitions=None, bint mapped=False,
+        PartitionChanges changes=None,
+    ):
         PyObject_GetBuffer(body, &self.view, PyBUF_SIMPLE)
         self.held = True
         self.at = self.mark = <const uint8_t*>self.view.buf
@@ -82,6 +115,7 @@ cdef class Walk:
         self.place = 0
         self.control = control
         self.partitions = partitions
+        self.changes = changes
         self.mapped = mapped
         self.over = False
 
@@ -98,7 +132,6 @@ cdef class Walk:
 
     def __next__(self):
         cdef kc_record record
-        cdef kc_partition partition
         cdef const uint8_t* after
         cdef const uint8_t* start
         cdef int64_t offset, frame, key, version
@@ -137,9 +170,8 @@ cdef class Walk:
                 problem = "offset"
             elif self.partitions is not None and self.partitions.tally_only(key, version, record.value_size, offset):
                 continue
-            elif key == PARTITION_RECORD and self.partitions is not None and version <= 2:
-                if kc_read_partition(start, record.value + record.value_size, <int>version, &partition) == 0:
-                    self.partitions.add(&record, &partition, <int>version, offset)
+            elif (key == PARTITION_RECORD or key == PARTITION_CHANGE) and version <= LATEST:
+                if self.is_taken(&record, start, <int>key, <int>version, offset):
                     continue
             return self.cut(offset, key, version, start, record.value + record.value_size, problem)
         if not self.over and self.at != self.end:
@@ -150,6 +182,29 @@ cdef class Walk:
             PyBuffer_Release(&self.view)
         self.over = True
         raise StopIteration
+
+    cdef bint is_taken(
+        self, const kc_record* record, const uint8_t* start, int key, int version, int64_t offset
+    ) except -1:
+        """Whether a PartitionRecord or PartitionChangeRecord went where they go, and is not to be yielded."""
+        cdef const uint8_t* end = record.value + record.value_size
+        cdef kc_partition partition
+        cdef kc_change change
+        if self.changes is not None:
+            if key == PARTITION_RECORD:
+                return kc_read_partition(start, end, version, &partition) == 0 and self.changes.put(record, &partition)
+            return kc_read_change(start, end, version, &change) == 0 and self.changes.apply(&change)
+        if self.partitions is None:
+            return False
+        if key == PARTITION_RECORD:
+            if kc_read_partition(start, end, version, &partition) != 0:
+                return False
+            self.partitions.add(record, &partition, version, offset)
+            return True
+        if not self.partitions.counts_changes or kc_read_change(start, end, version, &change) != 0:
+            return False
+        self.partitions.tally_row(key, version, record.value_size, offset)
+        return True
 
     cdef tuple control_record(self, const kc_record* record, int64_t offset):
         cdef const uint8_t* key = record.key

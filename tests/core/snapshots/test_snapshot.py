@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import mmap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("kcli.core.snapshots.snapshot")
 
-from kcli.core.snapshots.snapshot import FACTS, Partitions, Walk, count_facts, partition_facts
+from kcli.core.snapshots.snapshot import FACTS, Partitions, Walk, count_facts, partition_facts, same_partition
 from kcli.snapshots import partitions
 from kcli.snapshots.decoding import Decoder
 from kcli.snapshots.framing import HEADER_SIZE
+from kcli.snapshots.image import MIGRATING
 from tests.snapshots.made import TOPIC_ID, headers, partition, snapshot
 
 
@@ -68,3 +70,40 @@ def test_a_walk_lets_go_of_its_bytes_at_the_end() -> None:
     made.clear()
     assert list(walk) == []
     assert TOPIC_ID
+
+
+CHANGED: dict[str, Any] = {
+    "replicas": [3, 2, 1],
+    "isr": [1, 2],
+    "removingReplicas": [1],
+    "addingReplicas": [2],
+    "leader": 2,
+    "leaderEpoch": 1,
+    "partitionEpoch": 1,
+    "leaderRecoveryState": 1,
+    "directories": [TOPIC_ID] * 3,
+    "eligibleLeaderReplicas": [3],
+    "lastKnownElr": [3],
+}
+
+
+def test_records_that_say_the_same() -> None:
+    write = Decoder().write
+    record = partition(0)
+    framed = write("PartitionRecord", 2, record)
+    assert same_partition(framed, bytes(bytearray(framed))) is True
+    assert same_partition(framed, write("PartitionRecord", 1, record)) is True
+    assert same_partition(framed, write("PartitionRecord", 2, record | {"lastKnownElr": []})) is True
+    for name, value in CHANGED.items():
+        assert same_partition(framed, write("PartitionRecord", 2, record | {name: value})) is False, name
+    migrating = [MIGRATING] * 3
+    old = {name: value for name, value in record.items() if name != "directories"}
+    assert same_partition(write("PartitionRecord", 0, old), framed) is False
+    assert (
+        same_partition(
+            write("PartitionRecord", 0, old), write("PartitionRecord", 1, record | {"directories": migrating})
+        )
+        is True
+    )
+    assert same_partition(framed, {}) is None
+    assert same_partition(framed, framed[:-1]) is None

@@ -1,0 +1,188 @@
+# The partitions of an image while a log is replayed.
+
+DEF WIDTH = 3                     # items of a list, at first
+
+
+cdef class TopicStates:
+    """The partitions of one topic that a log has changed. partitions: those of the image, as framed bytes; watched: ids
+    that are left to others."""
+
+    cdef dict partitions
+    cdef set watched
+    cdef uint8_t[16] topic
+    cdef uint8_t* block           # a state for each id below `room`
+    cdef int32_t room, changed
+    cdef int32_t* numbers         # ids of the `changed` states
+    cdef int width
+
+    def __cinit__(self, bytes topic not None, dict partitions not None, set watched):
+        memcpy(self.topic, PyBytes_AS_STRING(topic), 16)
+        self.partitions = partitions
+        self.watched = watched
+        self.room = self.changed = 0
+        self.width = WIDTH
+        self.block = NULL
+        self.numbers = NULL
+
+    def __dealloc__(self):
+        free(self.block)
+        free(self.numbers)
+
+    cdef kc_state* at(self, int32_t number) noexcept:
+        return <kc_state*>(self.block + number * kc_state_size(self.width))
+
+    cdef int lay_out(self, int64_t room, int width) except -1:
+        """Make room for the states of so many partitions, with lists of so many items."""
+        cdef size_t size = kc_state_size(width)
+        cdef uint8_t* block = <uint8_t*>calloc(room + 1, size)
+        cdef int32_t* numbers = <int32_t*>realloc(self.numbers, (room + 1) * sizeof(int32_t))
+        cdef int32_t index, number
+        if numbers != NULL:
+            self.numbers = numbers
+        if block == NULL or numbers == NULL:
+            free(block)
+            raise MemoryError
+        for index in range(self.changed):
+            number = numbers[index]
+            kc_copy_state(<kc_state*>(block + number * size), width, self.at(number), self.width)
+        free(self.block)
+        self.block, self.room, self.width = block, <int32_t>room, width
+        return 0
+
+    cdef kc_state* state(self, int32_t number) except? NULL:
+        """The state of a partition. NULL: it is not there, or not as bytes that are understood."""
+        cdef kc_partition partition
+        cdef kc_state* found
+        cdef int answer, width
+        cdef int64_t count = len(self.partitions)
+        if number >= self.room and self.room < count:
+            self.lay_out(min(count + (count // 2 if self.room else 0), 0x7fffffff), self.width)
+        if number < 0 or number >= self.room:
+            return NULL
+        found = self.at(number)
+        kc_prefetch_states(found, self.width)
+        if found.known:
+            return found
+        framed = self.partitions.get(number)
+        if not read_framed(framed, &partition) or self.watched is not None and number in self.watched:
+            return NULL
+        while True:
+            width = self.width
+            answer = kc_load_state(found, &width, &partition, PyBytes_AS_STRING(framed)[2])
+            if answer != KC_WIDER:
+                break
+            self.lay_out(self.room, width)
+            found = self.at(number)
+        if answer == KC_REFUSED:
+            return NULL
+        self.numbers[self.changed] = number
+        self.changed += 1
+        return found
+
+    cdef bint apply(self, const kc_change* change) except -1:
+        cdef kc_state* state = self.state(change.id)
+        cdef int answer, width
+        while state != NULL:
+            width = self.width
+            answer = kc_apply_change(state, &width, change)
+            if answer != KC_WIDER:
+                return answer == KC_DONE
+            self.lay_out(self.room, width)
+            state = self.at(change.id)
+        return False
+
+    cdef bint put(self, int32_t number, const kc_record* record) except -1:
+        if self.watched is not None and number in self.watched:
+            return False
+        if 0 <= number < self.room and self.at(number).known:
+            self.settle()
+        self.partitions[number] = PyBytes_FromStringAndSize(<char*>record.value, record.value_size)
+        return True
+
+    cdef int settle(self) except -1:
+        """Write the changed partitions back into the image, and forget them."""
+        cdef int32_t index, number
+        cdef uint8_t[1024] out
+        for index in range(self.changed):
+            number = self.numbers[index]
+            size = kc_write_state(out, self.at(number), self.width, number, self.topic)
+            self.at(number).known = 0
+            self.partitions[number] = PyBytes_FromStringAndSize(<char*>out, size)
+        self.changed = 0
+        return 0
+
+
+cdef class PartitionChanges:
+    """Applies PartitionRecords and PartitionChangeRecords of a log to the topics of an image.
+
+    topics: {topic id: an object whose `partitions` is {partition: framed bytes of its PartitionRecord}}. They are up to
+    date after `settle`. What it does not take (unknown topics and partitions, records that it can't hold) the Walk
+    yields; whoever applies that calls `settle` before, or `forget` for a topic that begins anew or ends.
+    watched: {name of a topic: partitions of which nothing is taken}
+    paused: nothing is taken.
+    """
+
+    cdef dict topics, watched, opened
+    cdef TopicStates last
+    cdef public bint paused
+    cdef int64_t count
+
+    def __cinit__(self, dict topics not None, dict watched=None):
+        self.topics = topics
+        self.watched = watched or {}
+        self.opened = {}
+        self.last = None
+        self.paused = False
+        self.count = 0
+
+    cdef bint turn_to(self, const uint8_t* topic) except -1:
+        """Make `last` the states of a topic. False: there is no such topic."""
+        if self.last is not None and memcmp(self.last.topic, topic, 16) == 0:
+            return True
+        identity = PyBytes_FromStringAndSize(<char*>topic, 16)
+        found = self.opened.get(identity)
+        if found is None:
+            owner = self.topics.get(identity)
+            if owner is None:
+                return False
+            found = self.opened[identity] = TopicStates(identity, owner.partitions, self.watched.get(owner.name))
+        self.last = <TopicStates>found
+        return True
+
+    cdef bint put(self, const kc_record* record, const kc_partition* partition) except -1:
+        if self.paused or not self.turn_to(partition.topic) or not self.last.put(partition.id, record):
+            return False
+        self.count += 1
+        return True
+
+    cdef bint apply(self, const kc_change* change) except -1:
+        if self.paused or not self.turn_to(change.topic) or not self.last.apply(change):
+            return False
+        self.count += 1
+        return True
+
+    def forget(self, bytes topic not None):
+        """Drop what was changed of a topic."""
+        self.last = None
+        self.opened.pop(topic, None)
+
+    def settle(self, bytes topic=None):
+        """Bring the image up to date, or one topic of it. Returns how many records were taken since the last time."""
+        cdef TopicStates states
+        cdef int64_t count = self.count
+        for states in self.opened.values() if topic is None else filter(None, [self.opened.get(topic)]):
+            states.settle()
+        if topic is None:
+            self.opened = {}
+            self.last = None
+        self.count = 0
+        return count
+
+
+def same_partition(mine not None, yours not None):
+    """Whether two framed PartitionRecords, of whatever versions, say the same; None where the kernel refuses."""
+    cdef kc_partition one, two
+    if not read_framed(mine, &one) or not read_framed(yours, &two):
+        return None
+    return kc_same_partition(&one, &two) != 0
+
